@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo page in a real browser, in the words of its visitors."""
+"""The demo page in a real browser. Methods have the names of a visitor's actions. Depends on selenium and served.py."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ CHANGING = [StaleElementReferenceException, ElementNotInteractableException]
 
 
 def start_browser():
-    """A headless Chromium with its own driver; calm, so that nothing is caught in the middle of a movement."""
+    """Starts a headless Chromium with its own driver. It has no animations, so that tests never see one in progress."""
     options = webdriver.ChromeOptions()
     options.add_argument("--headless=new")
     options.add_argument("--disable-gpu")
@@ -39,7 +39,7 @@ def start_browser():
 
 
 def eventually(driver, what, condition, timeout=PATIENCE):
-    """Waits until `condition()` is true; fails with `what` was waited for."""
+    """Waits until `condition()` is true. A failure names `what` did not happen."""
     wait = WebDriverWait(driver, timeout, 0.05, ignored_exceptions=CHANGING)
     try:
         return wait.until(lambda _: condition())
@@ -79,11 +79,11 @@ class Panel:
         return any(part.is_displayed() for part in self.parts(testid))
 
     def sees_online(self):
-        """What this person sees of the other: True, False, or None before anything was heard."""
+        """Returns the other person's presence as this person sees it: True, False, or None if it is unknown."""
         return {"true": True, "false": False}.get(self.part("peer-presence").get_attribute("data-online"))
 
     def choose(self, testid):
-        """Ticks a box or picks one of several, as a finger does: by its label."""
+        """Ticks a box or selects a choice by a click on its label."""
 
         def pick():
             self.part(testid).find_element(By.XPATH, "./ancestor::label").click()
@@ -102,7 +102,7 @@ class Panel:
 
 
 class Page:
-    """The page with everybody connected, in a tab and so in a place of its own."""
+    """The page in its own tab, and so in its own place, after all people are connected."""
 
     def __init__(self, driver, url, path=""):
         self.driver = driver
@@ -123,7 +123,7 @@ class Page:
         return self.driver.current_url.partition("#")[2]
 
     def user(self, panel):
-        """This person, as the relay knows them."""
+        """Returns the user id of this person."""
         return f"{panel.name.lower()}-{self.place}"
 
     def add_carol(self):
@@ -138,11 +138,11 @@ class Page:
         return self.driver.find_element(By.CSS_SELECTOR, f"[data-testid=\"{testid}\"]")
 
     def story_step(self):
-        """How many steps of the story are done."""
+        """Returns the number of finished steps of the story."""
         return int(self.find("story").get_attribute("data-step") or 0)
 
     def end(self, seq, panel, testid):
-        """What the relay's view says of a message's way to somebody: the texts of the parts of this name."""
+        """Returns texts of the relay's view about one message and one recipient: those of the parts with this name."""
         way = f'[data-testid=trace][data-seq="{seq}"] [data-to={panel.name.lower()}] [data-testid={testid}]'
         return [part.get_property("textContent") for part in self.driver.find_elements(By.CSS_SELECTOR, way)]
 
@@ -180,7 +180,7 @@ def picture(driver, name):
 
 
 class BrowserTests(unittest.TestCase):
-    """Tests with a relay and a browser of their own."""
+    """Tests with their own relay and browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -196,7 +196,7 @@ class BrowserTests(unittest.TestCase):
 
 
 class PageTests(BrowserTests):
-    """Tests of the page with Alice and Bob, whose console stays clean."""
+    """Tests of the page with Alice and Bob. They fail if the console shows an error."""
 
     def setUp(self):
         self.page = self.open_page()
@@ -217,6 +217,6 @@ class PageTests(BrowserTests):
 
     def send_away(self, panel, witness):
         panel.press("go-away")
-        # Shorter than the relay's grace of 10 s: who is away this soon has left cleanly.
+        # Shorter than the relay's grace of 10 s, so the session must have ended cleanly.
         self.eventually(f"{witness.name} sees {panel.name} away", lambda: witness.sees_online() is False, 7)
         self.eventually(f"{panel.name}'s phone is locked", lambda: panel.shows("lock-screen"))

@@ -22,7 +22,7 @@ def call(origin, method, path, user, body=None):
 
 
 class Served:
-    """The relay at STILLWIRE_URL, else a process of STILLWIRE_BINARY of our own."""
+    """The relay at STILLWIRE_URL, or else a new process of STILLWIRE_BINARY."""
 
     def __init__(self):
         self._relay = None

@@ -27,7 +27,7 @@ import(new URL('/client/stillwire.js', location)).then(({ Stillwire }) => {
 
 class ClientTests(BrowserTests):
     def start(self, user):
-        """A client of this user, in a tab of its own and a document without scripts of its own."""
+        """Starts a client of this user in a new tab, in a document without its own scripts."""
         self.user = user
         self.driver.switch_to.new_window("tab")
         self.driver.get(f"{self.relay.url}/page/place.js")
@@ -58,24 +58,24 @@ class ClientTests(BrowserTests):
     def test_a_frozen_page_misses_nothing(self):
         self.start("frozen")
         self.say("before")
-        self.wait_for("the first message is seen", lambda: self.value("seen") == ["before"])
+        self.wait_for("the first message is shown", lambda: self.value("seen") == ["before"])
         self.driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "frozen"})
-        self.wait_for("its session has ended", lambda: self.value("states")[-1] == "waiting")
+        self.wait_for("the page's session has ended", lambda: self.value("states")[-1] == "waiting")
         self.say("meanwhile")
         self.driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "active"})
-        self.wait_for("the client is back", lambda: self.value("states")[-1] == "open")
+        self.wait_for("the client has reconnected", lambda: self.value("states")[-1] == "open")
         self.say("after")
-        self.wait_for("all are seen", lambda: self.value("seen") == ["before", "meanwhile", "after"])
+        self.wait_for("all messages are shown", lambda: self.value("seen") == ["before", "meanwhile", "after"])
 
-    def test_a_page_comes_back_from_the_cache_of_its_browser(self):
+    def test_a_page_continues_after_the_back_forward_cache(self):
         self.start("cached")
         self.say("before")
-        self.wait_for("the first message is seen", lambda: self.value("seen") == ["before"])
+        self.wait_for("the first message is shown", lambda: self.value("seen") == ["before"])
         self.driver.get(f"{self.relay.url}/page/clock.js")
         self.say("meanwhile")
         self.driver.back()
-        self.wait_for("the page is back as it was", lambda: "persisted" in (self.value("states") or []))
-        self.wait_for("what was missed is seen", lambda: self.value("seen") == ["before", "meanwhile"])
+        self.wait_for("the page is restored from the cache", lambda: "persisted" in (self.value("states") or []))
+        self.wait_for("the missed message is shown", lambda: self.value("seen") == ["before", "meanwhile"])
 
 
 if __name__ == "__main__":

@@ -34,14 +34,14 @@ if (!document.title.endsWith('Stillwire')) faults.push(`title ${document.title}`
 let last = 1
 for (const heading of document.querySelectorAll('article :is(h1, h2, h3, h4, h5, h6)')) {
   const level = Number(heading.localName[1])
-  if (level > last + 1) faults.push(`after a heading ${last} comes ${level}: ${text(heading)}`)
-  if (!heading.id) faults.push(`no way to link to ${text(heading)}`)
+  if (level > last + 1) faults.push(`a heading ${level} follows a heading ${last}: ${text(heading)}`)
+  if (!heading.id) faults.push(`no id for the heading ${text(heading)}`)
   last = level
 }
 const ids = [...document.querySelectorAll('[id]')].map((node) => node.id)
 for (const id of ids.filter((id, at) => ids.indexOf(id) !== at)) faults.push(`twice the id ${id}`)
 for (const image of document.querySelectorAll('img')) {
-  if (!image.alt) faults.push(`no words for ${image.src}`)
+  if (!image.alt) faults.push(`no alternative text for ${image.src}`)
   if (!image.naturalWidth) faults.push(`${image.src} does not show`)
 }
 for (const link of document.querySelectorAll('article a[href]')) {
@@ -57,13 +57,13 @@ for (const node of document.querySelectorAll('script:not([src]):not([type="appli
 // A proxy may serve the relay below any path.
 for (const node of document.querySelectorAll('[href^="/"], [src^="/"]')) faults.push(`from the root: ${node.outerHTML}`)
 for (const block of document.querySelectorAll('article .highlight pre')) {
-  if (block.scrollWidth > block.clientWidth) faults.push(`cut off: ${text(block).slice(0, 60)}`)
+  if (block.scrollWidth > block.clientWidth) faults.push(`code wider than its block: ${text(block).slice(0, 60)}`)
   if (!block.parentElement.querySelector('.md-code__button, .md-clipboard')) faults.push(`no button to copy: ${text(block).slice(0, 60)}`)
 }
 return faults
 """
 
-#: The texts with less contrast than 4.5 to 1, as WCAG 2.2 computes it.
+#: The texts whose contrast is below 4.5 to 1, as WCAG 2.2 computes it.
 FAINT = """
 const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
 const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
@@ -100,7 +100,7 @@ class DocsTests(unittest.TestCase):
         cls.addClassCleanup(cls.driver.quit)
 
     def show(self, page, size=DESKTOP, scheme="light"):
-        """Opens a page afresh, and fails if the console has a message, such as a violation of the page's policy."""
+        """Opens a page, and fails if the console has a message, such as a violation of the page's policy."""
         width, height = size
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -120,7 +120,7 @@ class DocsTests(unittest.TestCase):
     def script(self, source):
         return self.driver.execute_script(source)
 
-    def test_the_folder_leads_to_its_first_page(self):
+    def test_the_folder_redirects_to_its_first_page(self):
         self.driver.get(f"{self.relay.url}/docs")
         self.assertEqual(self.driver.current_url, f"{self.relay.url}/docs/")
         self.assertTrue(self.script("return document.querySelector('h1').textContent").startswith("Stillwire"))
@@ -141,7 +141,7 @@ class DocsTests(unittest.TestCase):
             papers.add(self.script("return getComputedStyle(document.body).backgroundColor"))
         self.assertEqual(len(papers), 2)
 
-    def test_every_link_leads_somewhere(self):
+    def test_every_link_has_a_target(self):
         anchors, links = {}, {}
         for page in PAGES:
             self.show(page)
@@ -189,7 +189,7 @@ class DocsTests(unittest.TestCase):
             with self.subTest(query=query):
                 field = self.driver.find_element("css selector", ".md-search__input")
                 self.script("document.querySelector('[data-md-toggle=search]').click()")
-                eventually(self.driver, "the field is there", lambda: field.is_displayed())
+                eventually(self.driver, "the search field is visible", lambda: field.is_displayed())
                 field.send_keys(query)
                 found = "return [...document.querySelectorAll('.md-search-result__link')].map((link) => link.textContent)"
                 eventually(self.driver, f"the search finds {query}", lambda: self.script(found))

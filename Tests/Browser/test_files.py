@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the relay serves the page: every file, with its type, under a strict policy."""
+"""The relay serves every file of the page with its type and a strict content security policy."""
 
 import gzip
 import unittest
@@ -37,7 +37,7 @@ class FileTests(unittest.TestCase):
             return response.headers, response.read()
 
     def test_every_file_is_served_with_its_type(self):
-        # Types describe the client to a compiler; no browser asks for them.
+        # The types are for compilers. No browser requests them.
         own = (file for file in WEB.rglob("*.*") if file.relative_to(WEB).parts[0] not in ("docs", "site") and file.suffix != ".ts")
         for name in sorted(str(file.relative_to(WEB)) for file in own):
             with self.subTest(file=name):
@@ -46,13 +46,13 @@ class FileTests(unittest.TestCase):
                 self.assertEqual(headers.get_content_type(), TYPES[file.suffix])
                 self.assertEqual(content, file.read_bytes())
 
-    def test_the_page_comes_under_a_strict_policy(self):
+    def test_the_page_has_a_strict_policy(self):
         headers, content = self.fetch("")
         self.assertEqual(content, (WEB / "index.html").read_bytes())
         rules = {rule.strip() for rule in headers["Content-Security-Policy"].split(";") if rule.strip()}
         self.assertEqual(rules, POLICY)
 
-    def test_who_takes_gzip_is_sent_the_same_in_less(self):
+    def test_a_client_that_accepts_gzip_gets_the_file_compressed(self):
         request = urllib.request.Request(f"{self.relay.url}/page/app.js", headers={"Accept-Encoding": "gzip"})
         with urllib.request.urlopen(request, timeout=10) as response:
             packed = response.read()

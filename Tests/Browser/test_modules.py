@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's pure modules, asked in the browser that runs them."""
+"""Tests the page's pure modules in a browser."""
 
 import unittest
 
@@ -7,11 +7,11 @@ from page import BrowserTests
 
 class ModuleTests(BrowserTests):
     def setUp(self):
-        # A document without scripts of its own.
+        # A document without its own scripts.
         self.driver.get(f"{self.relay.url}/page/place.js")
 
     def run_module(self, name, expression, *arguments):
-        """The value of a JavaScript expression over the module's exports, `m`, and `args`."""
+        """Returns the value of a JavaScript expression. It can use the module's exports as `m`, and `args`."""
         outcome = self.driver.execute_async_script(
             f"""
             const args = [...arguments], done = args.pop()
@@ -25,7 +25,7 @@ class ModuleTests(BrowserTests):
     def converse(self, *inputs):
         return self.run_module("page/conversation", "args[0].reduce(m.conversationAfter, m.emptyConversation)", inputs)
 
-    def test_what_was_before_a_gap_is_no_more(self):
+    def test_a_reset_removes_the_messages_before_it(self):
         conversation = self.converse(
             {"type": "message", "seq": 1, "from": "a"},
             {"type": "composed", "draft": {"key": "k", "body": "hi", "time": 1}},
@@ -37,7 +37,7 @@ class ModuleTests(BrowserTests):
         self.assertEqual((conversation["epoch"], conversation["read"]), ("e2", 1))
         self.assertEqual([draft["key"] for draft in conversation["drafts"]], ["k"], "a draft was lost")
 
-    def test_a_fate_goes_only_forward(self):
+    def test_a_delivery_state_never_goes_back(self):
         conversation = self.converse(
             {"type": "message", "seq": 1, "from": "a"},
             {"type": "message", "seq": 2, "from": "a"},
@@ -53,13 +53,13 @@ class ModuleTests(BrowserTests):
             self.converse(response, response)["responses"], {"1": [{"user": "bob", "text": "accepted"}]}
         )
 
-    def test_only_the_refusals_end_the_coming_back(self):
+    def test_only_refusals_stop_the_reconnects(self):
         codes = [1000, 1006, 4000, 4003, 4499, 4500, 4506, 4999]
         self.assertEqual(
             self.run_module("client/reconnect", "args[0].map(m.comesBack)", codes), [True] * 5 + [False] * 3
         )
 
-    def test_the_back_off_is_jittered_between_bounds(self):
+    def test_the_backoff_has_jitter_below_a_ceiling(self):
         longest = self.run_module("client/reconnect", "[0, 1, 2, 99].map((n) => m.reconnectDelay(n, 0, () => 1))")
         self.assertEqual(longest, [500, 1000, 2000, 20_000])
         self.assertEqual(self.run_module("client/reconnect", "m.reconnectDelay(5, 3, () => 0)"), 3000)
@@ -109,11 +109,11 @@ class ModuleTests(BrowserTests):
                 (card,) = self.cards(one, focus=focus)
                 self.assertEqual((card["why"], card["isQuiet"]), (why, is_quiet))
 
-    def test_a_call_rings_while_it_may(self):
+    def test_a_call_rings_until_it_expires(self):
         call = push(1, "Calling", kind="call")
         call["headers"]["apns-expiration"] = "60"
         self.assertEqual(self.phone(call)["call"]["from"], "Alice")
-        self.assertIsNone(self.phone(call, now=60_000)["call"], "it rings when it is over")
+        self.assertIsNone(self.phone(call, now=60_000)["call"], "an expired call rings")
         silenced = self.phone(call, focus={"mode": "dnd"})
         self.assertIsNone(silenced["call"])
         self.assertEqual(len(silenced["notifications"]), 1)
@@ -122,7 +122,7 @@ class ModuleTests(BrowserTests):
         self.assertIsNone(after["call"])
         self.assertEqual([card["body"] for card in after["notifications"]], ["Missed call"])
 
-    def test_what_was_answered_does_not_come_again(self):
+    def test_an_answered_notification_does_not_appear_again(self):
         one = push(1, "first")
         gone = self.run_module(
             "page/phone",
@@ -178,7 +178,7 @@ class ModuleTests(BrowserTests):
         ]:
             (card,) = self.cards(one, focus=focus, phone=off)
             self.assertEqual(card["isQuiet"], is_quiet)
-        # The id of the sender is not what iOS matches.
+        # iOS does not compare the id of the sender.
         (card,) = self.cards(push(1, "t"), focus={"mode": "work", "people": ["1"]})
         self.assertTrue(card["isQuiet"])
 
@@ -222,8 +222,8 @@ class ModuleTests(BrowserTests):
         phone = self.phone(badge)
         self.assertEqual((phone["badge"], phone["notifications"]), (7, []))
 
-    def test_a_text_under_a_key_is_the_key_with_its_arguments(self):
-        """As on a phone whose app has no text under it."""
+    def test_a_localization_key_is_shown_with_its_arguments(self):
+        """A phone shows this if its app has no text for the key."""
         digest = push(1, "first line")
         digest["payload"]["aps"]["alert"] |= {
             "title-loc-key": "%@ messages in %@ rooms",
@@ -234,7 +234,7 @@ class ModuleTests(BrowserTests):
         digest["payload"]["aps"]["alert"].pop("title", None)
         plain = push(2, None)
         plain["payload"]["aps"]["alert"] = {"title": "Ann", "loc-key": "New message"}
-        # Neither is a message of a person.
+        # Neither push is a message from a person.
         for one in digest, plain:
             del one["payload"]["communication"]
         shown = [(card["title"], card["subtitle"], card["body"]) for card in self.cards(digest, plain)]
@@ -242,11 +242,11 @@ class ModuleTests(BrowserTests):
             shown, [("7 messages in 2 rooms", "two before one", "first line"), ("Ann", "", "New message")]
         )
 
-    def test_what_was_read_does_not_come_to_the_phone(self):
+    def test_a_read_message_is_not_shown_on_the_phone(self):
         shown = self.cards(push(1, "read"), push(2, "new"), read=1)
         self.assertEqual([notification["body"] for notification in shown], ["new"])
 
-    def test_a_focus_is_shown_only_on_a_clear_yes(self):
+    def test_only_a_known_focus_is_shown(self):
         entries = [None, {"isFocused": None}, {"isFocused": False}, {"isFocused": True}]
         self.assertEqual(
             self.run_module("client/presence", "args[0].map((e) => m.isSilenced(e))", entries), [False, False, False, True]

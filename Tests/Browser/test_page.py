@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a visitor of the demo page sees and does, in a real browser against a running relay."""
+"""Tests the demo page as visitors see and use it, in a real browser with a running relay."""
 
 import unittest
 
@@ -9,10 +9,10 @@ MARKUP = '<img src=x onerror="document.title=1"><b>hi</b>'
 
 
 class ConversationTests(PageTests):
-    def test_messages_come_and_are_read(self):
+    def test_messages_arrive_and_are_read(self):
         self.alice.say("Good morning")
         self.wait_for_messages(self.bob, "Good morning")
-        self.eventually("Alice knows that it is there", lambda: self.alice.texts("fate") == ["Delivered"])
+        self.eventually("Alice sees that it is delivered", lambda: self.alice.texts("fate") == ["Delivered"])
 
     def test_nothing_is_missing_after_a_return(self):
         self.alice.say("Good morning")
@@ -23,12 +23,12 @@ class ConversationTests(PageTests):
         self.assertFalse(self.bob.shows("silenced"), "silenced without a Focus")
         self.bob.press("come-back")
         self.wait_for_messages(self.bob, "Good morning", "Are you there?")
-        # A second copy of the first would have come before this one.
+        # A duplicate would arrive before this message.
         self.alice.say("There you are")
         self.wait_for_messages(self.bob, "Good morning", "Are you there?", "There you are")
         self.wait_for_messages(self.alice, "Good morning", "Are you there?", "There you are")
         self.eventually("Alice sees Bob online", lambda: self.alice.sees_online() is True)
-        self.eventually("what was read leaves the phone", lambda: not self.bob.notifications())
+        self.eventually("the read messages are removed from the phone", lambda: not self.bob.notifications())
 
     def test_a_tapped_notification_opens_the_conversation(self):
         self.send_away(self.bob, self.alice)
@@ -39,7 +39,7 @@ class ConversationTests(PageTests):
         self.eventually("the conversation is shown", lambda: self.bob.shows("chat"))
         self.eventually("the notification is gone", lambda: not self.bob.parts("notification"))
 
-    def test_typing_is_shown_until_the_message_comes(self):
+    def test_typing_is_shown_until_the_message_arrives(self):
         self.bob.type("Hm")
         self.eventually("Alice sees Bob typing", lambda: self.alice.shows("typing"))
         self.bob.say("m")
@@ -72,12 +72,12 @@ class ConversationTests(PageTests):
         self.wait_for_messages(self.alice, "Remember this")
         self.wait_for_messages(self.bob, "Remember this")
         self.assertTrue(self.bob.is_chosen("mode-dnd"))
-        self.eventually("Alice still knows", lambda: self.alice.shows("focus-notice"))
+        self.eventually("Alice still sees the notice", lambda: self.alice.shows("focus-notice"))
         # The number of this report must be above those from before the reload.
         self.bob.choose("mode-off")
-        self.eventually("the notice goes with the Focus", lambda: not self.alice.shows("focus-notice"))
+        self.eventually("the notice ends with the Focus", lambda: not self.alice.shows("focus-notice"))
 
-    def test_rubbish_in_the_storage_is_no_obstacle(self):
+    def test_invalid_stored_data_is_ignored(self):
         self.driver.execute_script(
             """
             for (const [key, value] of arguments[0]) sessionStorage.setItem(key, value)
@@ -91,7 +91,7 @@ class ConversationTests(PageTests):
         self.driver.refresh()
         self.page.wait_for_both()
 
-    def test_visitors_do_not_meet(self):
+    def test_visitors_have_separate_places(self):
         self.alice.say("Only here")
         self.wait_for_messages(self.bob, "Only here")
         place = self.driver.current_url
@@ -105,7 +105,7 @@ class ConversationTests(PageTests):
         self.bob.choose("mode-dnd")
         self.carol.choose("mode-dnd")
         self.eventually(
-            "Alice learns of both", lambda: "Bob and Carol have" in "".join(self.alice.texts("focus-notice"))
+            "Alice sees both in the notice", lambda: "Bob and Carol have" in "".join(self.alice.texts("focus-notice"))
         )
         self.alice.say("All of you")
         self.wait_for_messages(self.bob, "All of you")
@@ -116,44 +116,44 @@ class ConversationTests(PageTests):
 
 
 class DepartureTests(PageTests):
-    """Idle, in the background, killed, without a network."""
+    """People who are idle, in the background, without an app or without a network."""
 
     def test_a_killed_app_gets_a_push_after_the_grace(self):
         self.bob.press("kill-app")
         self.alice.say("Did the line drop?")
         self.wait_for_messages(self.alice, "Did the line drop?")
         self.assertTrue(self.alice.sees_online(), "Bob is away before the grace is over")
-        self.assertEqual(self.bob.parts("notification"), [], "the phone was told before the grace was over")
+        self.assertEqual(self.bob.parts("notification"), [], "a push arrived before the end of the grace")
         self.wait_for_notifications(self.bob, "Did the line drop?")
         self.eventually("Alice sees Bob away", lambda: self.alice.sees_online() is False)
 
-    def test_without_a_network_nothing_comes_until_it_is_back(self):
+    def test_without_a_network_messages_arrive_after_its_return(self):
         self.bob.press("lose-network")
         self.eventually("Bob's phone has no network", lambda: self.bob.shows("no-network"))
         self.alice.say("Are you in a tunnel?")
-        self.eventually("the gateway has it", lambda: "sent" in "".join(self.page.end(1, self.bob, "life")))
+        self.eventually("the gateway has the push", lambda: "sent" in "".join(self.page.end(1, self.bob, "life")))
         self.assertEqual(self.bob.parts("notification"), [], "a push came without a network")
         self.bob.press("come-back")
         self.wait_for_messages(self.bob, "Are you in a tunnel?")
 
-    def test_an_app_in_the_background_gets_a_push_at_once(self):
+    def test_an_app_in_the_background_gets_a_push_immediately(self):
         self.bob.choose("activity-background")
         self.eventually("Alice sees it", lambda: "background" in self.alice.texts("peer-presence")[0])
         self.alice.say("Look here")
         self.wait_for_notifications(self.bob, "Look here")
 
-    def test_an_idle_screen_gives_the_phone_time(self):
+    def test_a_push_waits_while_the_app_is_idle(self):
         self.bob.choose("activity-idle")
         self.eventually("Alice sees it", lambda: "idle" in self.alice.texts("peer-presence")[0])
         self.alice.say("Are you asleep?")
         self.wait_for_messages(self.bob, "Are you asleep?")
         self.eventually("it waits", lambda: "Wait" in "".join(self.page.end(1, self.bob, "outcome")))
         self.bob.choose("activity-active")
-        self.eventually("Alice knows that it was seen", lambda: self.alice.texts("fate") == ["Delivered"])
+        self.eventually("Alice sees that it is delivered", lambda: self.alice.texts("fate") == ["Delivered"])
 
 
 class FocusTests(PageTests):
-    """What the phone lets through, and what the relay makes of it."""
+    """The pushes that a Focus lets through, and the decisions of the relay."""
 
     def test_the_last_of_quick_changes_counts(self):
         self.driver.execute_script(
@@ -162,7 +162,7 @@ class FocusTests(PageTests):
             for (const mode of ['dnd', 'off', 'dnd', 'work', 'off']) person.setFocus({ mode })
             """
         )
-        self.eventually("the relay heard the last", lambda: self.presence()["isFocused"] is False)
+        self.eventually("the relay has the last report", lambda: self.presence()["isFocused"] is False)
         self.assertFalse(self.alice.shows("focus-notice"))
 
     def presence(self):
@@ -178,7 +178,7 @@ class FocusTests(PageTests):
         self.bob.choose("mode-dnd")
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline | {"offline": False})
         self.wait_for_focus()
-        # What the browser says of the call that failed.
+        # Discards the browser's error about the failed call.
         self.page.console_errors()
 
     def quietly(self, text):
@@ -197,9 +197,9 @@ class FocusTests(PageTests):
     def test_a_focus_keeps_the_phone_quiet(self):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
-        self.assertFalse(self.bob.shows("focus-notice"), "Bob is told of a Focus that Alice does not have")
+        self.assertFalse(self.bob.shows("focus-notice"), "Bob sees a notice although Alice has no Focus")
         self.send_away(self.bob, self.alice)
-        self.assertTrue(self.alice.shows("focus-notice"), "the notice went with the connection")
+        self.assertTrue(self.alice.shows("focus-notice"), "the notice ended with the connection")
         self.quietly("No hurry")
         self.assertEqual(self.why(), ["Silenced by Do Not Disturb"])
         self.assertEqual(self.bob.texts("badge"), ["1"])
@@ -208,7 +208,7 @@ class FocusTests(PageTests):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
         self.send_away(self.bob, self.alice)
-        self.assertFalse(self.alice.shows("notify-anyway"), "offered for no message")
+        self.assertFalse(self.alice.shows("notify-anyway"), "offered without a message")
         self.quietly("It is on fire")
         self.eventually("Alice may notify anyway", lambda: self.alice.shows("notify-anyway"))
         self.alice.press("notify-anyway")
@@ -217,7 +217,7 @@ class FocusTests(PageTests):
         self.assertEqual(self.why(), ["Notified anyway"])
         self.assertFalse(self.alice.shows("notify-anyway"), "offered twice")
 
-    def test_who_is_allowed_breaks_through(self):
+    def test_an_allowed_person_breaks_through(self):
         self.work("allows-alice")
         self.wait_for_focus()
         self.send_away(self.bob, self.alice)
@@ -229,12 +229,12 @@ class FocusTests(PageTests):
         self.work()
         self.wait_for_focus()
         self.bob.choose("allows-app")
-        self.eventually("the notice goes", lambda: not self.alice.shows("focus-notice"))
+        self.eventually("the notice ends", lambda: not self.alice.shows("focus-notice"))
         self.send_away(self.bob, self.alice)
         self.alice.say("Through")
         self.eventually("it lit up the screen", lambda: self.why() == ["Work allows this app"])
 
-    def test_a_filter_goes_by_the_label_of_the_conversation(self):
+    def test_a_filter_uses_the_label_of_the_conversation(self):
         self.work("allows-app", "filter-out")
         self.send_away(self.bob, self.alice)
         self.quietly("From home")
@@ -244,7 +244,7 @@ class FocusTests(PageTests):
         self.alice.say("From work")
         self.eventually("it lit up the screen", lambda: "Work allows this app" in self.why())
 
-    def test_what_is_time_sensitive_breaks_through(self):
+    def test_a_time_sensitive_message_breaks_through(self):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
         self.send_away(self.bob, self.alice)
@@ -256,11 +256,11 @@ class FocusTests(PageTests):
         self.wait_for_focus()
         self.bob.open_settings()
         self.bob.choose("share-focus")
-        self.eventually("Alice knows nothing of it", lambda: not self.alice.shows("focus-notice"))
+        self.eventually("Alice does not see the Focus", lambda: not self.alice.shows("focus-notice"))
         self.send_away(self.bob, self.alice)
         self.quietly("The phone knows all the same")
 
-    def test_what_is_passive_waits_for_the_summary(self):
+    def test_a_passive_notification_waits_for_the_summary(self):
         self.bob.open_settings()
         self.bob.choose("on-focus-passive")
         self.bob.choose("summary")
@@ -269,12 +269,12 @@ class FocusTests(PageTests):
         self.send_away(self.bob, self.alice)
         self.alice.say("Whenever you like")
         self.eventually("it waits for the summary", lambda: self.bob.shows("summary"))
-        self.eventually("it was softened", lambda: "passive" in "".join(self.page.end(1, self.bob, "outcome")))
+        self.eventually("it is passive", lambda: "passive" in "".join(self.page.end(1, self.bob, "outcome")))
         self.assertEqual(self.why(), ["Passive"])
         self.bob.press("deliver-summary")
         self.eventually("it is delivered", lambda: self.bob.shows("silenced"))
 
-    def test_what_is_held_comes_as_one_digest(self):
+    def test_held_messages_arrive_as_one_digest(self):
         self.bob.open_settings()
         self.bob.choose("on-focus-hold")
         self.bob.choose("mode-dnd")
@@ -283,12 +283,12 @@ class FocusTests(PageTests):
         self.alice.say("One")
         self.alice.say("Two")
         self.eventually("both are held", lambda: self.held(1) and self.held(2))
-        self.assertEqual(self.bob.notifications(), [], "a held push came to the phone")
+        self.assertEqual(self.bob.notifications(), [], "a held push arrived at the phone")
         self.bob.choose("mode-off")
         self.wait_for_notifications(self.bob, "Alice: Two")
-        self.eventually("one tells of the other", lambda: self.page.end(1, self.bob, "life") == ["heldmerged"])
+        self.eventually("one push announces both", lambda: self.page.end(1, self.bob, "life") == ["heldmerged"])
 
-    def test_a_shop_is_no_person(self):
+    def test_a_notification_of_a_shop_shows_no_person(self):
         self.bob.open_settings()
         self.send_away(self.bob, self.alice)
         self.bob.press("order")
@@ -321,7 +321,7 @@ class FocusTests(PageTests):
 
 
 class AnswerTests(PageTests):
-    """What people do with notifications, on the lock screen."""
+    """Responses to notifications on the lock screen."""
 
     def setUp(self):
         super().setUp()
@@ -331,15 +331,15 @@ class AnswerTests(PageTests):
         self.alice.press("send-invitation")
         self.wait_for_notifications(self.bob, "Dinner on Friday?")
         self.bob.press("demo.accept")
-        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob accepted"])
-        self.assertEqual(self.bob.notifications(), [], "what was answered is still there")
+        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob accepted"])
+        self.assertEqual(self.bob.notifications(), [], "the answered notification is still shown")
         self.assertEqual(self.bob.texts("badge"), [""])
 
     def test_an_invitation_is_declined(self):
         self.alice.press("send-invitation")
         self.wait_for_notifications(self.bob, "Dinner on Friday?")
         self.bob.press("demo.decline")
-        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob declined"])
+        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob declined"])
 
     def test_a_reply_becomes_a_message(self):
         self.alice.say("Tea?")
@@ -347,13 +347,13 @@ class AnswerTests(PageTests):
         self.bob.press("demo.reply")
         self.bob.part("reply-text").send_keys("In a")
         self.alice.say("Or coffee?")
-        self.eventually("both are there", lambda: len(self.bob.notifications()) == 2)
+        self.eventually("both notifications are shown", lambda: len(self.bob.notifications()) == 2)
         self.bob.part("reply-text").send_keys(" minute\n")
         self.wait_for_messages(self.alice, "Tea?", "Or coffee?", "In a minute")
-        self.eventually("the relay's view has it", lambda: self.page.end(3, self.alice, "outcome"))
-        self.assertTrue(self.bob.shows("lock-screen"), "the app was opened for it")
+        self.eventually("the relay's view has the reply", lambda: self.page.end(3, self.alice, "outcome"))
+        self.assertTrue(self.bob.shows("lock-screen"), "the reply opened the app")
 
-    def test_stacks_fold(self):
+    def test_notifications_fold_into_stacks(self):
         for text in ["One", "Two", "Three"]:
             self.alice.say(text)
         self.wait_for_notifications(self.bob, "Three")
@@ -364,20 +364,20 @@ class AnswerTests(PageTests):
 
 
 class CallTests(PageTests):
-    def test_a_call_is_taken(self):
+    def test_a_call_is_accepted(self):
         self.send_away(self.bob, self.alice)
         self.alice.press("send-call")
         self.eventually("it rings", lambda: self.bob.shows("call"))
         self.bob.press("accept-call")
-        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob accepted"])
+        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob accepted"])
         self.eventually("Bob is in the app", lambda: self.bob.shows("chat") and not self.bob.shows("call"))
 
     def test_a_call_is_declined(self):
         self.alice.press("send-call")
         self.eventually("it rings over the open app", lambda: self.bob.shows("call"))
         self.bob.press("decline-call")
-        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob declined"])
-        self.eventually("it is quiet", lambda: not self.bob.shows("call"))
+        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob declined"])
+        self.eventually("the call has ended", lambda: not self.bob.shows("call"))
 
     def test_a_focus_keeps_a_call_from_ringing(self):
         self.bob.choose("mode-dnd")
@@ -385,7 +385,7 @@ class CallTests(PageTests):
         self.send_away(self.bob, self.alice)
         self.alice.press("send-call")
         self.wait_for_notifications(self.bob, "Calling")
-        self.assertFalse(self.bob.shows("call"), "it rings in spite of the Focus")
+        self.assertFalse(self.bob.shows("call"), "the call rings in spite of the Focus")
         self.assertTrue(self.bob.shows("silenced"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether everybody can use the page: accessibility by axe-core, the keyboard, the policy and its weight."""
+"""Tests that everybody can use the page: accessibility with axe-core, keyboard, content security policy and size."""
 
 import unittest
 from pathlib import Path
@@ -15,8 +15,8 @@ axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done
   ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`
 )), (error) => done([String(error)]))
 """
-#: On the wire, of all that the page needs to begin; what is fetched on demand comes to it.
-MOST_BYTES = 75_000
+#: Maximum size on the wire of the files that the page loads at its start. Files that it loads later do not count.
+MAX_BYTES = 75_000
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 DESKTOP = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 
@@ -29,7 +29,7 @@ class QualityTests(PageTests):
         ]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        # The new look is drawn, and what changes softly has changed.
+        # Waits until the new layout is drawn, and all transitions have ended.
         self.driver.execute_async_script("""
           const done = arguments[0]
           requestAnimationFrame(() => requestAnimationFrame(() =>
@@ -46,7 +46,7 @@ class QualityTests(PageTests):
         )
         self.assertLessEqual(wide, 0, "the page scrolls sideways")
 
-    def test_it_fits_every_width(self):
+    def test_the_page_fits_every_width(self):
         for people in (2, 3):
             if people == 3:
                 self.page.add_carol()
@@ -56,7 +56,7 @@ class QualityTests(PageTests):
                     self.assert_fits()
 
     def check(self, scheme):
-        """Much of what the page can show, at once."""
+        """Checks a state of the page that shows most of its parts at once."""
         self.show(scheme, DESKTOP)
         self.page.add_carol()
         for panel in (self.alice, self.bob, self.carol):
@@ -69,7 +69,7 @@ class QualityTests(PageTests):
         self.alice.press("send-call")
         self.eventually("it rings", lambda: self.carol.shows("call"))
         self.page.press("wire-toggle")
-        self.eventually("the linter has spoken", lambda: "object" in "".join(self.page.end(1, self.bob, "linter")))
+        self.eventually("the linter has a result", lambda: "object" in "".join(self.page.end(1, self.bob, "linter")))
         self.page.press("linter")
         for device, metrics in (("desktop", DESKTOP), ("phone", PHONE)):
             with self.subTest(device=device):
@@ -78,17 +78,17 @@ class QualityTests(PageTests):
                 self.assert_fits()
                 self.page.picture(f"{scheme}-{device}")
 
-    def test_everybody_can_use_it_by_day(self):
+    def test_the_light_page_is_accessible(self):
         self.check("light")
 
-    def test_everybody_can_use_it_by_night(self):
+    def test_the_dark_page_is_accessible(self):
         self.check("dark")
 
     def test_the_keyboard_reaches_every_control(self):
-        """By the tab key alone, once around; of several choices it stops at one."""
+        """Presses only the tab key, once through the page. A group of choices has one stop."""
         self.bob.choose("mode-work")
         self.bob.open_settings()
-        self.eventually("the people are there", lambda: self.bob.parts("allows-alice"))
+        self.eventually("the people are shown", lambda: self.bob.parts("allows-alice"))
         names = """
           const visible = (node) => node.checkVisibility({ visibilityProperty: true }) && !node.closest('[inert], :disabled')
           return [...document.querySelectorAll('button, input:not([type=radio]), a[href], summary')].filter(visible).map(
@@ -109,7 +109,7 @@ class QualityTests(PageTests):
             )
         self.assertEqual(wanted - reached, set())
 
-    def test_the_keyboard_is_not_lost_when_a_control_goes(self):
+    def test_the_keyboard_focus_moves_when_a_control_disappears(self):
         def focused():
             return self.driver.execute_script("return document.activeElement.dataset.part ?? document.activeElement.tagName")
 
@@ -134,14 +134,14 @@ class QualityTests(PageTests):
         self.wait_for_focus()
         self.page.press("wire-toggle")
         self.page.add_carol()
-        self.eventually("the frames are there", lambda: self.driver.find_elements("css selector", "[data-testid=wire-entry]"))
+        self.eventually("the frames are shown", lambda: self.driver.find_elements("css selector", "[data-testid=wire-entry]"))
         violations = self.driver.execute_async_script("""
           const done = arguments[0]
           const seen = []
           new ReportingObserver((reports) => seen.push(...reports.map(({ body }) => body.effectiveDirective)), {
             types: ['csp-violation'], buffered: true,
           }).observe()
-          // This one is meant: what was before it is told before it.
+          // This violation is intended. The observer reports earlier ones before it.
           addEventListener('securitypolicyviolation', () => setTimeout(() => done(seen), 100), { once: true })
           document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.org/', hidden: true }))
         """)
@@ -153,7 +153,7 @@ class QualityTests(PageTests):
         """)
         self.assertEqual(outside, [])
 
-    def test_it_is_small_and_there_at_once(self):
+    def test_the_page_is_small(self):
         self.driver.execute_cdp_cmd("Network.enable", {})
         self.driver.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
         self.driver.refresh()
@@ -165,7 +165,7 @@ class QualityTests(PageTests):
         """)
         total = sum(size for _, size in files)
         self.assertGreater(total, 10_000, files)
-        self.assertLess(total, MOST_BYTES, files)
+        self.assertLess(total, MAX_BYTES, files)
         (paint,) = self.driver.execute_script(
             "return performance.getEntriesByName('first-contentful-paint').map(({ startTime }) => startTime)"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay's view of its decisions: it shows the running relay, whoever changes something in it."""
+"""Tests the view of the relay's decisions. It must show the running relay, also if another client changes something."""
 
 import json
 import unittest
@@ -13,7 +13,7 @@ class RelayViewTests(PageTests):
         return "".join(self.page.end(seq, self.bob, testid))
 
     def put(self, path, body):
-        """Changes something of Bob without the page."""
+        """Changes data of Bob without the page."""
         return call(self.page.origin, "PUT", path, self.page.user(self.bob), body)
 
     def test_a_wait_that_ends_in_a_push_shows_its_rules(self):
@@ -25,35 +25,35 @@ class RelayViewTests(PageTests):
         self.assertIn("rule 14", self.of(1, "reasons"))
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
-    def test_what_was_read_is_not_pushed(self):
+    def test_a_read_message_is_not_pushed(self):
         self.alice.say("You are here")
         self.wait_for_messages(self.bob, "You are here")
-        self.eventually("the decision is told", lambda: "rule 7" in self.of(1, "reasons"))
+        self.eventually("the decision is shown", lambda: "rule 7" in self.of(1, "reasons"))
         self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
         self.assertEqual(self.of(1, "life"), "")
 
-    def test_the_payload_is_that_of_the_gateway(self):
+    def test_the_view_shows_the_gateways_payload(self):
         self.send_away(self.bob, self.alice)
         self.alice.press("send-urgent")
         self.eventually("the payload is shown", lambda: self.of(1, "payload"))
         payload = json.loads(self.of(1, "payload"))
         self.assertEqual(payload["aps"]["interruption-level"], "time-sensitive")
         self.assertEqual(payload["communication"]["sender"]["name"], "Alice")
-        self.eventually("the linter has spoken", lambda: "nothing to object to" in self.of(1, "linter"))
+        self.eventually("the linter's result is shown", lambda: "nothing to object to" in self.of(1, "linter"))
 
-    def test_a_stopped_gateway_has_the_job_tried_again(self):
+    def test_a_job_is_retried_while_the_gateway_is_down(self):
         self.send_away(self.bob, self.alice)
         self.page.press("gateway-down")
         self.alice.say("Is the line open?")
         self.eventually("the job is retrying", lambda: "retrying" in self.of(1, "life"))
         self.eventually("a second attempt has failed", lambda: "2 × ConnectFailed" in self.of(1, "life"))
         self.page.picture("gateway-down")
-        self.assertEqual(self.bob.notifications(), [], "a push came through a stopped gateway")
+        self.assertEqual(self.bob.notifications(), [], "a stopped gateway delivered a push")
         self.page.press("gateway-down")
         self.wait_for_notifications(self.bob, "Is the line open?")
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
-    def test_a_stopped_gateway_does_not_reach_new_phones(self):
+    def test_a_stopped_gateway_delivers_to_no_new_phone(self):
         self.page.press("gateway-down")
         self.page.add_carol()
         self.send_away(self.carol, self.bob)
@@ -69,7 +69,7 @@ class RelayViewTests(PageTests):
         self.eventually("it arrived as well", lambda: "phone says" in self.of(2, "summary"))
         self.assertIn("open app", self.of(1, "summary"))
 
-    def test_a_preference_from_outside_changes_the_next_outcome(self):
+    def test_a_preference_from_another_client_changes_the_next_decision(self):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
         self.send_away(self.bob, self.alice)
@@ -80,7 +80,7 @@ class RelayViewTests(PageTests):
         self.eventually("it is held", lambda: self.of(2, "outcome").startswith("Hold until"))
         self.wait_for_notifications(self.bob, "First")
         self.bob.open_settings()
-        self.eventually("Bob's settings say so", lambda: self.bob.is_chosen("on-focus-hold"))
+        self.eventually("Bob's settings show it", lambda: self.bob.is_chosen("on-focus-hold"))
 
     def test_the_frames_are_shown_on_demand(self):
         self.alice.say("On the wire")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guide's page and a client, served from another origin than the relay's."""
+"""Tests the guide's page and a client that are served from another origin than the relay's."""
 
 import contextlib
 import functools
@@ -89,7 +89,7 @@ class SampleTests(BrowserTests):
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
 
     def start(self, *options):
-        """A relay with these options, and the guide's page for it."""
+        """Starts a relay with these options, and opens the guide's page for it."""
         relay = Relay(self.folder, *options).start()
         self.addCleanup(relay.kill)
         (page,) = re.findall(r"```html\n(.*?)```", GUIDE.read_text(), re.DOTALL)
@@ -101,26 +101,26 @@ class SampleTests(BrowserTests):
     def lines(self):
         return [line.text for line in self.driver.find_elements(By.CSS_SELECTOR, "li")]
 
-    def test_it_talks_where_the_relay_lists_its_origin(self):
+    def test_the_page_connects_if_the_relay_lists_its_origin(self):
         self.start("--origins", self.origin)
         self.driver.find_element(By.NAME, "text").send_keys("Kettle is on\n")
         eventually(self.driver, "the message is shown", lambda: self.lines() == ["carol: Kettle is on"])
 
-    def test_it_reports_that_the_relay_refuses_its_origin(self):
+    def test_the_page_reports_that_the_relay_refuses_its_origin(self):
         self.start()
         eventually(self.driver, "the refusal is shown", lambda: len(self.lines()) == 1)
         self.assertIn(self.origin, self.lines()[0])
         self.assertIn("origins", self.lines()[0])
 
     def open_client(self, origin, url):
-        """A client for `url` in a page of `origin`, whose errors and states the page keeps."""
+        """Opens a client for `url` in a page of `origin`. The page stores its errors and states."""
         self.driver.get(f"{origin}/web/page/place.js" if origin == self.origin else f"{origin}/page/place.js")
         self.driver.execute_script(CLIENT, url)
 
     def read(self, name):
         return self.driver.execute_script(f"return window.{name}")
 
-    def test_a_client_in_a_page_that_the_relay_does_not_list_ends(self):
+    def test_a_client_ends_if_the_relay_does_not_list_its_page(self):
         relay = Relay(self.folder).start()
         self.addCleanup(relay.kill)
         self.open_client(self.origin, relay.origin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guided story: step by step, by itself, and from a link into its middle."""
+"""Tests the guided story: step by step, automatically, and from a link to one of its steps."""
 
 import unittest
 
@@ -29,17 +29,17 @@ class StoryTests(PageTests):
         self.assertEqual(self.bob.notifications(), ["Tea at five?"])
         self.assertTrue(self.bob.shows("silenced"))
         self.assertTrue(self.alice.shows("notify-anyway"))
-        self.eventually("the linter has spoken", lambda: "nothing to object" in "".join(self.of(1, "linter")))
+        self.eventually("the linter's result is shown", lambda: "nothing to object" in "".join(self.of(1, "linter")))
         self.assertIn("rule 14", self.of(1, "reasons")[0])
         self.eventually("the job's life is shown", lambda: "sent" in "".join(self.of(1, "life")))
 
         self.next_step()
         self.assertEqual(self.bob.notifications(), ["Tea at five?"])
-        self.assertFalse(self.bob.shows("silenced"), "it did not light up")
+        self.assertFalse(self.bob.shows("silenced"), "the notification did not light up the screen")
 
         self.next_step()
         self.assertEqual(self.bob.texts("notification-body")[0], "Alice: And the good biscuits")
-        self.eventually("one push tells of both", lambda: self.of(2, "life") == ["heldmerged"])
+        self.eventually("one push announces both", lambda: self.of(2, "life") == ["heldmerged"])
         self.assertEqual(self.of(2, "outcome")[0][:4], "Hold")
 
         self.next_step()
@@ -52,14 +52,14 @@ class StoryTests(PageTests):
 
         place = self.page.place
         self.page.press("next")
-        self.eventually("it begins in another place", lambda: self.page.place not in ("", place))
+        self.eventually("the story starts in another place", lambda: self.page.place not in ("", place))
         self.page.wait_for_both()
         self.assertEqual(self.alice.parts("message"), [])
 
     def of(self, seq, testid):
         return self.page.end(seq, self.bob, testid)
 
-    def test_it_plays_by_itself_until_it_is_paused(self):
+    def test_the_story_plays_automatically_until_it_is_paused(self):
         self.page.press("play")
         self.assertEqual(self.page.find("play").text, "Pause")
         self.eventually("two steps were played", lambda: self.page.story_step() >= 2)
@@ -67,8 +67,8 @@ class StoryTests(PageTests):
         self.eventually("it pauses", lambda: self.page.find("play").text == "Play")
         self.assertLess(self.page.story_step(), 6)
 
-    def test_it_begins_again_after_a_reload(self):
-        """Bob still prefers to have things held, and is at home."""
+    def test_the_story_starts_again_after_a_reload(self):
+        """Bob's preference to hold messages and his connection remain."""
         self.bob.open_settings()
         self.bob.choose("on-focus-hold")
         self.driver.refresh()
@@ -86,7 +86,7 @@ class StoryTests(PageTests):
         self.assertTrue(self.bob.shows("silenced"))
 
     def test_only_events_of_the_relay_complete_a_step(self):
-        """Bob does by hand what the first step would do: the step itself is not done."""
+        """Bob performs the action of the first step himself, which does not complete the step."""
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
         self.assertEqual(self.page.story_step(), 0)
@@ -94,7 +94,7 @@ class StoryTests(PageTests):
 
 
 class LinkTests(BrowserTests):
-    def test_a_link_leads_into_the_story(self):
+    def test_a_link_plays_the_story_up_to_its_step(self):
         page = self.open_page("#/3")
         page.eventually("three steps are done", lambda: page.story_step() == 3)
         self.assertEqual(page.bob.notifications(), ["Tea at five?"])
@@ -104,7 +104,7 @@ class LinkTests(BrowserTests):
         first = self.open_page("#ourownplace")
         first.alice.say("Meet me here")
         page = self.open_page("#ourownplace")
-        page.eventually("the message is there", lambda: page.bob.texts("message-text") == ["Meet me here"])
+        page.eventually("the message is shown", lambda: page.bob.texts("message-text") == ["Meet me here"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The debugging tool: a room of a real relay, watched with a token."""
+"""Tests the room watcher with a room of a real relay, in open mode and with a token."""
 
 import tempfile
 import unittest
@@ -31,14 +31,14 @@ class WatchTests(BrowserTests):
     def test_a_room_in_open_mode(self):
         self.watch(self.relay.url, "lounge", user="eve")
         self.wait_for("it is connected", "watch-state", "Connected")
-        self.wait_for("eve is there", "watch-people", "eve")
+        self.wait_for("the list has eve", "watch-people", "eve")
         call(self.relay.url, "POST", "rooms/lounge/messages", "ann", {"body": {"text": "<b>Hello</b>"}})
-        self.wait_for("the message is there", "watch-events", '{"text":"<b>Hello</b>"}')
+        self.wait_for("the message is shown", "watch-events", '{"text":"<b>Hello</b>"}')
         self.find("watch-body").send_keys("Hello to you\n")
-        self.wait_for("one's own as well", "watch-events", "Hello to you")
+        self.wait_for("the own message is shown", "watch-events", "Hello to you")
         picture(self.driver, "watch")
         self.find("watch-stop").click()
-        self.wait_for("it is over", "watch-state", "Not connected")
+        self.wait_for("the watcher is disconnected", "watch-state", "Not connected")
         self.assertEqual(console_errors(self.driver), [])
 
     def test_a_token_opens_a_closed_relay(self):
@@ -51,14 +51,14 @@ class WatchTests(BrowserTests):
                 self.assertEqual(made.returncode, 0, made.stderr)
                 token = made.stdout.strip()
                 self.driver.get(relay.origin)
-                eventually(self.driver, "the page says what to do", lambda: self.find("needs-token").is_displayed())
+                eventually(self.driver, "the page shows the reason", lambda: self.find("needs-token").is_displayed())
                 self.assertFalse(self.find("story").is_displayed())
                 self.watch(relay.origin, "team", token="no token")
                 self.wait_for("it is refused", "watch-state", "Refused")
-                self.wait_for("the relay's reason is told", "watch-events", "the token is no JWT")
+                self.wait_for("the relay's reason is shown", "watch-events", "the token is no JWT")
                 self.watch(relay.origin, "team", token=token)
                 self.wait_for("it is connected", "watch-state", "Connected")
-                self.wait_for("ann is there", "watch-people", "ann")
+                self.wait_for("the list has ann", "watch-people", "ann")
                 self.assertNotIn(token, self.driver.current_url)
                 self.assertNotIn(token, self.find("watch-frames").get_property("textContent"))
             finally:

@@ -18,7 +18,7 @@ from relay import CHECKOUT, DEADLINE, Relay, run, running
 from waiting import eventually
 
 GUIDES = CHECKOUT / "web" / "docs" / "guides"
-MOST_LINES = 29
+MAX_LINES = 29
 #: Node has a global WebSocket from version 22 on. Earlier versions need a flag.
 NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
     ["node", "--print", "typeof WebSocket"], capture_output=True, text=True).stdout else [])]  # fmt: skip
@@ -40,7 +40,7 @@ def example(page: Path) -> str:
 def app(tmp_path: Path) -> Path:
     """Writes the unchanged app of the guide next to the client that it imports."""
     code = example(GUIDES / "javascript.md")
-    assert len(code.splitlines()) <= MOST_LINES
+    assert len(code.splitlines()) <= MAX_LINES
     assert "'ws'" not in code
     file = tmp_path / "app.mjs"
     file.write_text(code)
