@@ -59,12 +59,12 @@ public struct Reason: Equatable, Sendable, Codable {
 /// milliseconds from 1970.
 public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> Decision {
   let question = Question(facts: facts, policy: policy)
-  var spoken: [(number: Int, name: String, ruling: Ruling)] = rules.compactMap { rule in
+  var matching: [(number: Int, name: String, ruling: Ruling)] = rules.compactMap { rule in
     rule.ruling(question).map { (rule.number, rule.name, $0) }
   }
-  if spoken.isEmpty { spoken = [(otherwise.number, otherwise.name, otherwise.ruling(question))] }
-  let reasons = spoken.flatMap { rule in
+  if matching.isEmpty { matching = [(otherwise.number, otherwise.name, otherwise.ruling(question))] }
+  let reasons = matching.flatMap { rule in
     rule.ruling.codes.map { Reason(rule: rule.number, code: $0, words: rule.name) }
   }
-  return Decision(outcome: spoken[0].ruling.outcome, reasons: reasons + remarks(question))
+  return Decision(outcome: matching[0].ruling.outcome, reasons: reasons + remarks(question))
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds the decisions that the hub's thread makes at once, and the push jobs that wait for the store.
+/// Limits the decisions that the hub's thread makes at once, and the push jobs that wait for the store.
 ///
 /// A decision is one message for one device, or for one user without a device.
 public enum DecisionBounds {
-  /// Decisions that are made and stored together with their message.
+  /// The maximum number of decisions that are made and stored together with their message.
   public static let maxWithMessage = 128
   /// The maximum number of such decisions for all messages that are not stored yet.
   public static let maxUnstored = 256
-  /// Decisions of due members between two turns of the loop. One slice at a time waits for the store.
+  /// The maximum number of decisions of due members between two turns of the loop. One slice at a time waits for the
+  /// store.
   public static let maxSlice = 256
 }
 

@@ -24,22 +24,22 @@ extension Push {
 }
 
 /// The maximum number of characters in one line of a digest. A lock screen shows no more of it.
-private let longestLine = 160
+private let maxLine = 160
 /// The maximum number of rooms that can fit: one room takes more than 32 bytes in its line and its list item.
-private let mostRooms = Push.largestPayload / 32
+private let maxRooms = Push.largestPayload / 32
 
 private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
     room: newest.room.id, count: digest.count, seq: newest.seq, sender: newest.sender,
     text: newest.manner.line(newest.text, hasPreview: newest.hasPreview))
-  let told = ([own] + digest.others).prefix(mostRooms).map { (room: $0, line: $0.line) }
+  let listed = ([own] + digest.others).prefix(maxRooms).map { (room: $0, line: $0.line) }
   func payload(rooms count: Int, body: String?) -> [UInt8] {
-    render(digest, told.prefix(count).map(\.room), body: body)
+    render(digest, listed.prefix(count).map(\.room), body: body)
   }
-  func body(rooms count: Int) -> String { told.prefix(count).map(\.line).joined(separator: "\n") }
+  func body(rooms count: Int) -> String { listed.prefix(count).map(\.line).joined(separator: "\n") }
   // Binary search: the payload grows with the number of rooms.
-  var (fitting, beyond) = (1, told.count + 1)
+  var (fitting, beyond) = (1, listed.count + 1)
   while beyond - fitting > 1 {
     let count = (fitting + beyond) / 2
     let fits = payload(rooms: count, body: body(rooms: count)).count <= largest
@@ -91,6 +91,6 @@ extension DigestRoom {
   /// `Ann: text`, or only the name if there is no text.
   fileprivate var line: String {
     guard let text, !text.isBlank else { return sender.shownName }
-    return "\(sender.shownName): \(text)".onOneLine(longest: longestLine)
+    return "\(sender.shownName): \(text)".onOneLine(longest: maxLine)
   }
 }

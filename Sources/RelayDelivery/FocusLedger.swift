@@ -108,9 +108,9 @@ public struct FocusLedger: Equatable, Sendable {
   }
 
   private mutating func merge() {
-    let told = states.values.filter { $0.isFocused != nil }
-    let focused = told.filter(\.countsAsTrue)
-    isFocused = told.isEmpty ? nil : !focused.isEmpty
+    let reported = states.values.filter { $0.isFocused != nil }
+    let focused = reported.filter(\.countsAsTrue)
+    isFocused = reported.isEmpty ? nil : !focused.isEmpty
     focusSince = focused.compactMap(\.since).min()
   }
 }

@@ -26,8 +26,8 @@ public struct FocusPolicy: Equatable, Sendable {
 
   /// The time that counts for a report that arrives now: the device's time, or `now` if that is absent or too far in
   /// the future.
-  func time(of told: Timestamp?, now: Timestamp) -> Timestamp {
-    guard let told, told <= now + clockSkew else { return now }
-    return told
+  func time(of reported: Timestamp?, now: Timestamp) -> Timestamp {
+    guard let reported, reported <= now + clockSkew else { return now }
+    return reported
   }
 }

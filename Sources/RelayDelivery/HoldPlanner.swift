@@ -18,7 +18,7 @@ public struct HoldPlanner: Sendable {
 
   /// - Parameters:
   ///   - released: The time at which the hold of the first waiting push ended. The maximum wait counts from it.
-  ///   - merges: False if each push whose hold is over is pushed by itself.
+  ///   - merges: False if each push whose hold is over is sent alone.
   public init(
     policy: DeliveryPolicy = DeliveryPolicy(), apps: AppEntitlements = AppEntitlements(), released: Timestamp,
     merges: Bool = true
@@ -216,7 +216,8 @@ public struct JobDecision: Equatable, Sendable {
     case push(Level)
     /// A silence holds the push until this time at the latest.
     case hold(until: Timestamp)
-    /// The push stays held, although no silence holds it: the recipient may yet receive the message until this time.
+    /// The push stays held, although no silence holds it: the recipient may still receive the message until
+    /// this time.
     case wait(until: Timestamp)
     case cancel(Reason.Code)
     case expire

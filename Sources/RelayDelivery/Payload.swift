@@ -69,8 +69,8 @@ private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(Payl
 }
 
 extension PayloadSubject {
-  /// The versions of the push to try, largest first: complete, without avatars, without names. Long names and avatars must
-  /// not stop this message, or others of the same digest.
+  /// The versions of the push to try, largest first: complete, without avatars, without names. Long names and avatars
+  /// must not stop this message, or others of the same digest.
   var lighter: [PayloadSubject] {
     var plain = self
     plain.sender.avatar = nil
@@ -166,8 +166,8 @@ extension PayloadSubject {
     conversation["id"] = room.id.isNotifications ? "/from/\(sender.id.rawValue)" : room.id.rawValue
     conversation["name"] = conversationName
     conversation.bool("group", isGroup)
-    // Everybody but the sender: `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the message,
-    // and the user of this phone is one of them. Read in Apple's documentation, not tested on a device.
+    // Everybody but the sender: `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the
+    // message, and the user of this phone is one of them. Read in Apple's documentation, not tested on a device.
     if isGroup { conversation.integer("recipientCount", room.memberCount - 1) }
     if let avatar = room.avatar, avatar.isSecureURL { conversation["avatar"] = avatar }
   }

@@ -88,7 +88,7 @@ public struct PayloadRoom: Equatable, Sendable {
 public struct PayloadApp: Equatable, Sendable {
   /// The bundle id.
   public var topic: String
-  /// The sound of a call whose sender names none. Is `nil` when the app has no ringtone of its own.
+  /// The sound of a call if the sender names none. Is `nil` when the app has no ringtone of its own.
   public var ringtone: String?
   /// The relay's own texts, in the language of the device.
   public var texts: PushTexts

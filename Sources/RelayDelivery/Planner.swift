@@ -25,8 +25,8 @@ public struct Planner: Sendable {
     decisions(about: message.facts, for: member.recipient, facts(of: member, message, now: now), now: now)
   }
 
-  /// True if the sender of a message receives a report when the result of its push is known. If not, the sender receives
-  /// the planned report, or the report that was made with the decision.
+  /// True if the sender of a message receives a report when the result of its push is known. If not, the sender
+  /// receives the planned report, or the report that was made with the decision.
   public func reportsResult(of message: PlanMessage, about member: PlanMember, now: Timestamp) -> Bool {
     isReported(member, of: message.facts) && !member.recipient.hidesResult(facts(of: member, message, now: now))
   }
@@ -86,7 +86,8 @@ public struct Planner: Sendable {
   }
 
   /// The outcome that the sender may learn about a member who hides the result: the outcome of a push to a member with
-  /// one device and nothing to hide. Is `nil` when the sender receives no report now, and when the member hides nothing.
+  /// one device and nothing to hide. Is `nil` when the sender receives no report now, and when the member hides
+  /// nothing.
   private func reportedOutcome(
     of message: MessageFacts, _ member: PlanMember, _ facts: RecipientFacts, now: Timestamp
   ) -> Decision.Outcome? {
@@ -123,7 +124,7 @@ public struct PlanMessage: Sendable {
   }
 }
 
-/// A member whom a message is planned for.
+/// A member of a planned message.
 public struct PlanMember: Sendable {
   public var user: UserID
   public var recipient: Recipient
@@ -148,8 +149,8 @@ public struct PlanMember: Sendable {
 public enum MemberReport: Equatable, Sendable {
   /// The sender receives no reports.
   case none
-  /// The message has a plan of the reports about members who hide their presence. The value is true if the plan contains
-  /// this member.
+  /// The message has a plan of the reports about members who hide their presence. The value is true if the plan
+  /// contains this member.
   case planned(Bool)
   /// The message has no such plan. The member's present preferences count.
   case unplanned

@@ -74,7 +74,7 @@ extension Question {
     return !(isCall && device.hasVoIPToken)
   }
 
-  /// The level asked for, or the next lower one that the sender may ask for and the device and its app allow.
+  /// The requested level, or the highest lower one that the sender, the device and its app allow.
   var level: Level {
     guard let device, message.level > .active else { return message.level }
     guard message.isUrgentAllowed else { return .active }

@@ -96,8 +96,8 @@ extension Recipient {
 
   /// True if the filter of a device refuses the user's own label of the room, or of the device, now.
   ///
-  /// The result is for senders. The label that the sender chose takes no part in it: a sender who tries labels would
-  /// learn which ones the filter passes.
+  /// The result is for senders. It ignores the label that the sender chose: a sender who tries labels would learn
+  /// which ones the filter passes.
   public func filtersOut(_ room: RoomID, now: Timestamp) -> Bool {
     let label = preferences[room].criteria
     return filters.records.contains { record in

@@ -3,8 +3,8 @@ public import RelayProtocol
 
 /// The users with pushes whose hold is over and that still wait for the recipient by the rules 7 to 9.
 ///
-/// The waits of a user have one bound. It counts from the first released push. An entry ends with the last of these
-/// waits, also when nothing decides the pushes again, for example because the user has read the messages meanwhile.
+/// All waits of a user have one maximum, which counts from the first released push. An entry ends with the last of
+/// these waits, even if nothing decides the pushes again, for example because the user has read the messages meanwhile.
 public struct Releases: Sendable {
   private struct Wait {
     let since: Timestamp

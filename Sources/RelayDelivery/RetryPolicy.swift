@@ -23,7 +23,7 @@ public struct RetryPolicy: Equatable, Sendable {
     let jittered = Duration.milliseconds(
       Int64.random(in: shortest.milliseconds...bound(after: attempts).milliseconds, using: &generator))
     let delay = max(jittered, retryAfter ?? .zero)
-    // Durations are compared, because a gateway may ask for more milliseconds than a time can hold.
+    // Durations are compared, because a gateway may request more milliseconds than a time can hold.
     return delay < expires - now ? now + delay : nil
   }
 

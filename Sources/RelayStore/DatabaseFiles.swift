@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// A file on disk, by device and inode. Two files never share both while one of them is open.
+/// A file on disk, identified by device and inode. No other file has both while this one is open.
 struct FileIdentity: Equatable, Sendable {
   let device: UInt64
   let inode: UInt64

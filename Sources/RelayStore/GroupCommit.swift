@@ -26,7 +26,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// A message to store. An object, because it is moved several times.
+  /// A message to store. It is an object, because it is moved several times, and a move of a reference is cheap.
   final class Message: Sendable {
     let draft: MessageDraft
     let completion: @Sendable (Result<Appended, StoreError>) -> Void

@@ -12,7 +12,7 @@ final class GroupRead: Sendable {
   }
 
   /// The maximum number of snapshots at the same time.
-  private static let mostRunning = 2
+  private static let maxRunning = 2
 
   private let pool: DatabasePool
   private let threads: StoreThreads
@@ -27,7 +27,7 @@ final class GroupRead: Sendable {
   func append(_ work: @escaping Work) {
     let begins = state.withLock { state in
       state.waiting.append(work)
-      guard state.running < Self.mostRunning else { return false }
+      guard state.running < Self.maxRunning else { return false }
       state.running += 1
       return true
     }

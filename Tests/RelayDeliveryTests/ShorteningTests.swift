@@ -72,7 +72,7 @@ import Testing
     #expect(throws: PayloadError.self) { try Push(subject) }
   }
 
-  @Test func `an avatar and a name are left out before the text is shortened`() throws {
+  @Test func `an avatar and a name that are too large are left out, and the text stays`() throws {
     subject.text = "Hello"
     subject.sender.avatar = nil
     var light = subject

@@ -262,7 +262,7 @@ class Bench:
         self.patience = max(60, 5 * (time.monotonic() - start))
         return result
 
-    def verdict(self, mutation: Mutation) -> str:
+    def attempt(self, mutation: Mutation) -> str:
         file = self.sources / mutation.file
         original = file.read_text()
         try:
@@ -270,17 +270,17 @@ class Bench:
             if not self.build("--product", "RelayPure")[0]:
                 return "no program"
             others = [part for name in SLOW for part in ("--skip", name)]
-            verdict = self.asked(others) or self.asked(["--filter", "|".join(SLOW)])
+            result = self.detection(others) or self.detection(["--filter", "|".join(SLOW)])
             # Default arguments are compiled into their callers, so the tests are built again.
-            if not verdict and self.build("--build-tests")[0]:
-                verdict = self.asked([])
+            if not result and self.build("--build-tests")[0]:
+                result = self.detection([])
                 file.write_text(original)
                 self.build("--build-tests")
-            return verdict or "SURVIVED"
+            return result or "SURVIVED"
         finally:
             file.write_text(original)
 
-    def asked(self, which: list[str]) -> str | None:
+    def detection(self, which: list[str]) -> str | None:
         """Returns how these tests detected the mutation, or None if they passed."""
         passed, output = self.test(*which)
         if passed:
@@ -312,24 +312,24 @@ def main() -> int:
                 return 2
             benches.put(bench)
 
-        def judge(mutation: Mutation) -> tuple[Mutation, str, float]:
+        def attempt(mutation: Mutation) -> tuple[Mutation, str, float]:
             bench = benches.get()
             try:
                 start = time.monotonic()
-                return mutation, bench.verdict(mutation), time.monotonic() - start
+                return mutation, bench.attempt(mutation), time.monotonic() - start
             finally:
                 benches.put(bench)
 
         survivors, counts = [], {"caught": 0, "no program": 0, "equal": 0}
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for mutation, verdict, took in pool.map(judge, mutations):
-                if verdict == "SURVIVED" and mutation.key in EQUIVALENT:
-                    verdict = "equal"
-                if verdict == "SURVIVED":
+            for mutation, result, took in pool.map(attempt, mutations):
+                if result == "SURVIVED" and mutation.key in EQUIVALENT:
+                    result = "equal"
+                if result == "SURVIVED":
                     survivors.append(mutation)
                 else:
-                    counts[next(kind for kind in counts if verdict.startswith(kind))] += 1
-                print(f"{verdict:<14} {took:5.1f} s  {mutation.name}", flush=True)
+                    counts[next(kind for kind in counts if result.startswith(kind))] += 1
+                print(f"{result:<14} {took:5.1f} s  {mutation.name}", flush=True)
 
     print(f"\n{counts['caught']} caught, {counts['no program']} not compiled, {counts['equal']} that change nothing, "
           f"{len(survivors)} survived")  # fmt: skip

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The expected state of the world, from what was acknowledged and shown. It is independent of the relay's
-/// implementation.
+/// The expected state of the world. It follows from the acknowledged requests and from the frames that clients
+/// received, and does not use the relay's code.
 struct Model {
   /// A number that only rises, with the time of each rise.
   struct Rise {

@@ -27,12 +27,12 @@ def outcome(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]
     chosen = {item.callspec.params["name"] for item in request.session.items if hasattr(item, "callspec")}
     outcomes: dict[str, Future[Outcome]] = {name: Future() for name in [*chosen, "the_shared_relays"]}
 
-    def told(outcome: Outcome) -> None:
+    def report(outcome: Outcome) -> None:
         outcomes[outcome.name].set_result(outcome)
 
     def play() -> None:
         try:
-            asyncio.run(play_all([scenarios[name] for name in sorted(chosen)], SEED, told))
+            asyncio.run(play_all([scenarios[name] for name in sorted(chosen)], SEED, report))
         finally:
             for waiting in outcomes.values():
                 waiting.cancel()

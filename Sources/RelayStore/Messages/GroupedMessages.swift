@@ -5,7 +5,8 @@ import RelayProtocol
 /// Messages of one transaction that need no savepoint and share the updates of their rooms and senders.
 ///
 /// A group has many messages of a room. The seq and the cursor of that room, and the read mark of a sender, are written
-/// once for all of them, at the latest right before the commit. Trimming waits until then, too. Belongs to the writer's thread, for one transaction.
+/// once for all of them, at the latest right before the commit. Trimming waits until then, too. Belongs to the writer's
+/// thread, for one transaction.
 struct GroupedMessages {
   private let transaction: Transaction
   private let insert: MessageInsert
@@ -38,8 +39,8 @@ struct GroupedMessages {
   /// Stores a message, or finds its earlier attempt. ``writeRows()`` writes the changes of other rows.
   ///
   /// A call that throws has changed nothing, unless it throws ``UndoFailure``.
-  /// - Returns: `nil` when the message needs ``MessageWriter/append(_:)`` in a savepoint: it has jobs, silenced users or a
-  ///   response, or its room or sender has no row. Nothing has changed then.
+  /// - Returns: `nil` when the message needs ``MessageWriter/append(_:)`` in a savepoint: it has jobs, silenced users
+  ///   or a response, or its room or sender has no row. Nothing has changed then.
   func append(_ draft: MessageDraft) throws -> Appended? {
     guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil,
       var room = try transaction.row(of: draft.room), let sender = try transaction.unchangedRow(of: draft.from)
@@ -103,7 +104,7 @@ struct GroupedMessages {
   }
 
   private func forget(_ key: String, _ room: WriterCache.Room, _ sender: Int64, after error: any Error) throws {
-    // Some errors of the disk make SQLite roll back everything.
+    // After some disk errors SQLite rolls back the whole transaction.
     guard db.isInsideTransaction else { return }
     do {
       try bind(deleteKey, key, room, sender)

@@ -18,7 +18,7 @@ public struct Unread: Equatable, Sendable {
 extension MessageReader {
   /// The unread messages of the user: in each room that has any, including muted rooms, and the total of all rooms that
   /// are not muted.
-  /// - Parameter now: A room may be muted until a time.
+  /// - Parameter now: Decides whether a room is still muted.
   public func unread(of user: UserID, now: Timestamp) throws -> (rooms: [RoomID: Unread], total: Unread) {
     guard let row = try db.first("SELECT id, preferences FROM users WHERE name = ?", [user.rawValue]) else {
       return ([:], Unread())

@@ -50,12 +50,12 @@ def _round(scenarios, seed: int, at_once: int) -> int:
     begun = time.monotonic()
     failed: list[Outcome] = []
 
-    def told(outcome: Outcome) -> None:
+    def report(outcome: Outcome) -> None:
         print(f"{'FAILED' if outcome.failure else 'ok':6} {outcome.seconds:6.2f} s  {outcome.name}", flush=True)
         if outcome.failure:
             failed.append(outcome)
 
-    asyncio.run(play_all(scenarios, seed, told, at_once))
+    asyncio.run(play_all(scenarios, seed, report, at_once))
     for outcome in failed:
         print(f"\n{outcome.name} (--seed {seed} --only {outcome.name})\n{outcome.failure}")
     print(f"\nseed {seed}: {len(scenarios)} scenarios, {len(failed)} failed, {time.monotonic() - begun:.1f} s")

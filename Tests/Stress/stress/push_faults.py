@@ -45,13 +45,13 @@ TOLERANCE = 1_000
 
 
 class Course:
-    def __init__(self, told: argparse.Namespace, folder: Path):
-        self.random = random.Random(told.seed)
-        self.rooms = [f"room-{number}" for number in range(told.rooms)]
-        self.members = {room: [f"{room}-{number}" for number in range(told.members)] for room in self.rooms}
-        self.messages = told.jobs // told.members
-        self.kills = told.kills
-        self.service = AppleSimulator(folder, "--latency", told.latency).start()
+    def __init__(self, options: argparse.Namespace, folder: Path):
+        self.random = random.Random(options.seed)
+        self.rooms = [f"room-{number}" for number in range(options.rooms)]
+        self.members = {room: [f"{room}-{number}" for number in range(options.members)] for room in self.rooms}
+        self.messages = options.jobs // options.members
+        self.kills = options.kills
+        self.service = AppleSimulator(folder, "--latency", options.latency).start()
         self.service.settings(acceptsAnyKey=True)
         write_key(folder / "provider.p8")
         configuration = folder / "stillwire.json"
@@ -141,8 +141,8 @@ class Course:
             for arrival in arrived:
                 last = arrival["number"]
                 headers = dict(arrival["headers"])
-                told = {key: arrival[key] for key in ("number", "time", "outcome", "path", "connection")}
-                self.arrivals[headers["apns-id"]].append(told | {"collapse": headers["apns-collapse-id"]})
+                record = {key: arrival[key] for key in ("number", "time", "outcome", "path", "connection")}
+                self.arrivals[headers["apns-id"]].append(record | {"collapse": headers["apns-collapse-id"]})
             if not arrived and is_over:
                 return
             if len(arrived) < 1000:
@@ -246,10 +246,10 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--latency", type=float, default=0.02, help="the service's delay, in seconds")
     parser.add_argument("--seed", type=int, default=1)
-    told = parser.parse_args()
-    os.environ["STILLWIRE_BINARY"] = told.binary
+    options = parser.parse_args()
+    os.environ["STILLWIRE_BINARY"] = options.binary
     with tempfile.TemporaryDirectory() as folder:
-        course = Course(told, Path(folder))
+        course = Course(options, Path(folder))
         try:
             faults = course.run()
         finally:

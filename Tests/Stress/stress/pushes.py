@@ -58,27 +58,27 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=500, help="the maximum number of streams per connection")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--repeats", type=int, default=3)
-    told = parser.parse_args()
-    os.environ["STILLWIRE_BINARY"] = told.binary
+    options = parser.parse_args()
+    os.environ["STILLWIRE_BINARY"] = options.binary
     with tempfile.TemporaryDirectory() as folder:
         payload = Path(folder) / "payload"
         start, end = '{"aps":{"alert":{"body":"', '"}}}'
-        payload.write_text(start + "x" * (told.payload - len(start + end)) + end)
-        service = AppleSimulator(Path(folder), "--latency", told.latency).start()
+        payload.write_text(start + "x" * (options.payload - len(start + end)) + end)
+        service = AppleSimulator(Path(folder), "--latency", options.latency).start()
         try:
             service.settings(acceptsAnyKey=True)
             for connections in (1, 4):
-                compare(told, service, connections, payload)
+                compare(options, service, connections, payload)
         finally:
             service.stop()
 
 
-def compare(told: argparse.Namespace, service: AppleSimulator, connections: int, payload: Path) -> None:
+def compare(options: argparse.Namespace, service: AppleSimulator, connections: int, payload: Path) -> None:
     asked, pushed = [], []
-    for _ in range(told.repeats):
-        asked.append(h2load(service, connections, told.streams, payload, told.seconds))
+    for _ in range(options.repeats):
+        asked.append(h2load(service, connections, options.streams, payload, options.seconds))
         service.control("POST", "/reset")
-        run = gateway(told.binary, service, connections, told.streams, told.payload, told.seconds)
+        run = gateway(options.binary, service, connections, options.streams, options.payload, options.seconds)
         service.control("POST", "/reset")
         used = run["gateway"]
         pushed.append(run["pushes"]["accepted"])

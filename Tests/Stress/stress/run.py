@@ -89,7 +89,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 async def play_all(
-    scenarios: Iterable[Scenario], seed: int, told: Callable[[Outcome], None], at_once: int = AT_ONCE
+    scenarios: Iterable[Scenario], seed: int, report: Callable[[Outcome], None], at_once: int = AT_ONCE
 ) -> None:
     """Plays all scenarios in a random order. Reports each outcome, and at last that of the shared relays."""
     order = list(scenarios)
@@ -101,7 +101,7 @@ async def play_all(
 
         async def one(scenario: Scenario) -> None:
             async with gate:
-                told(await play(scenario, seed, houses))
+                report(await play(scenario, seed, houses))
 
         await asyncio.gather(*(one(scenario) for scenario in order))
-        told(Outcome("the_shared_relays", time.monotonic() - begun, await houses.close()))
+        report(Outcome("the_shared_relays", time.monotonic() - begun, await houses.close()))

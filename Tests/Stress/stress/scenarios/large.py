@@ -41,8 +41,8 @@ async def a_large_room_counts_at_most_once_a_second(stage: Stage) -> None:
             await guest.close()
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 5, onlineCount=MEMBER_LIST + 5)
     # `expect` has removed the last one from the inbox.
-    told = 1 + len(await watcher.heard("counts", room=room))
-    assert told <= clock() - begun + 2, f"{told} counts in {clock() - begun:.1f} s"
+    count = 1 + len(await watcher.heard("counts", room=room))
+    assert count <= clock() - begun + 2, f"{count} counts in {clock() - begun:.1f} s"
     others = [frame for frame in watcher.inbox if frame["type"] in ("member", "presence")]
     assert not others, [frame.text for frame in others[:5]]
 
@@ -81,8 +81,8 @@ async def a_room_below_half_is_small_again(stage: Stage) -> None:
         return users <= {frame["user"] for frame in watcher.inbox if frame["type"] == "presence"}
 
     await watcher.until(all_told, "the presence of all remaining members")
-    told = [frame["user"] for frame in await watcher.heard("presence")]
-    assert sorted(told) == sorted(users), f"{len(told)} events for {len(users)} members"
+    events = [frame["user"] for frame in await watcher.heard("presence")]
+    assert sorted(events) == sorted(users), f"{len(events)} events for {len(users)} members"
     joined = await watcher.join(room)
     assert {entry["user"] for entry in joined["members"]} == users
     late = await stage.session(stage.name("late"))

@@ -85,10 +85,10 @@ async def a_member_can_be_removed_while_sending(stage: Stage) -> None:
     assert answer.status == 204, answer
     stored = await sending
     await watcher.hears(room, stored)
-    told = await watcher.first(
+    event = await watcher.first(
         lambda f: f["type"] == "member" and f["user"] == user and f["event"] != "joined", "the end"
     )
-    assert told["event"] == "removed" and told["memberCount"] == 1, told.text
+    assert event["event"] == "removed" and event["memberCount"] == 1, event.text
     ann.rooms.pop(room, None)
 
 

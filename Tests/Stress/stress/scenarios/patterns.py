@@ -58,7 +58,7 @@ async def one_of_many_concurrent_joins_gets_the_last_place(stage: Stage) -> None
 
 @scenario("--limits-rooms-per-user", 5, *UNLIMITED)
 async def rooms_of_a_user_end_at_their_limit(stage: Stage) -> None:
-    """A user may be a member of so many rooms, counted over all sessions and while away, until the user leaves one."""
+    """A user has a limit of rooms over all sessions, also while away. A leave makes another room possible."""
     user = stage.name("ann")
     phone, tablet = await stage.session(user), await stage.session(user)
     rooms = stage.names("a", "b", "c", "d", "e", "f")

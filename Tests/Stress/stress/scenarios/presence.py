@@ -21,11 +21,11 @@ async def pair(stage: Stage, **hello: object) -> tuple[str, Session, Session]:
 async def newest(watcher: Session, user: str, **fields: object) -> None:
     """Waits until the newest presence of a user that the watcher received has these fields."""
 
-    def told() -> bool:
+    def is_newest() -> bool:
         entries = [frame for frame in watcher.inbox if frame.fits("presence", {"user": user})]
         return bool(entries) and entries[-1].fits("presence", fields)
 
-    await watcher.until(told, f"{user} to be {fields}")
+    await watcher.until(is_newest, f"{user} to be {fields}")
 
 
 @scenario(*UNLIMITED)
@@ -38,8 +38,8 @@ async def a_flapping_focus_causes_one_event(stage: Stage) -> None:
             ann.post("focus", isFocused=turn % 2 == 0)
         assert (await ann.request("focus", isFocused=last))["isFocused"] is True
         await newest(watcher, ann.user, isFocused=last)
-        told = [frame["isFocused"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
-        assert told == [last], f"41 reports caused the events {told}"
+        events = [frame["isFocused"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+        assert events == [last], f"41 reports caused the events {events}"
 
 
 @scenario(*UNLIMITED)
@@ -52,9 +52,9 @@ async def flapping_activity_is_coalesced(stage: Stage) -> None:
         ann.post("activity", state=states[turn % 3])
     await ann.request("activity", state="idle")
     await newest(watcher, ann.user, activity="idle")
-    told = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
-    assert len(told) < 20, told
-    assert all(one != other for one, other in zip(told, told[1:])), f"repeated: {told}"
+    events = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+    assert len(events) < 20, events
+    assert all(one != other for one, other in zip(events, events[1:])), f"repeated: {events}"
 
 
 @scenario(*UNLIMITED)
@@ -73,8 +73,8 @@ async def a_reverted_change_causes_no_event(stage: Stage) -> None:
         await watcher.expect("presence", user=ann.user, activity="active")
         ann.post("activity", state="idle")
         await watcher.expect("presence", user=ann.user, activity="idle")
-        told = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
-        assert not [one for one, other in zip(["active", *told], told) if one == other], told
+        events = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+        assert not [one for one, other in zip(["active", *events], events) if one == other], events
         await asyncio.sleep(0.3)
 
 
@@ -169,8 +169,8 @@ async def users_with_many_shared_rooms_get_one_event(stage: Stage) -> None:
     await watcher.expect("presence", user=ann.user, isFocused=True)
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle")
-    told = await watcher.heard("presence", user=ann.user)
-    assert not told, [frame.text for frame in told]
+    events = await watcher.heard("presence", user=ann.user)
+    assert not events, [frame.text for frame in events]
 
 
 @scenario(*UNLIMITED)

@@ -148,8 +148,8 @@ async def read_marks_reach_other_devices(stage: Stage) -> None:
     for seq in (5, 12, 3, 12, 20):
         await phone.request("read", room=room, seq=seq)
     await tablet.expect("receipt", room=room, user=phone.user, kind="read", seq=20)
-    told = [frame["seq"] for frame in tablet.inbox if frame["type"] == "receipt"]
-    assert told == sorted(set(told)), f"marks moved back: {told}"
+    events = [frame["seq"] for frame in tablet.inbox if frame["type"] == "receipt"]
+    assert events == sorted(set(events)), f"marks moved back: {events}"
     assert (await tablet.join(room))["read"] == 20
     sent = await tablet.send(room, "my own")
     assert (await phone.join(room))["read"] == sent["seq"], "a send must raise the read mark"
@@ -159,8 +159,8 @@ async def read_marks_reach_other_devices(stage: Stage) -> None:
 @scenario(alone=True)
 async def receipts_are_sent_only_in_rooms_with_receipts(stage: Stage) -> None:
     """In a room with receipts, members get cumulative receipts for received and read. In other rooms they get none."""
-    await stage.start(*UNLIMITED, config={"rooms": [{"match": "told.*", "receipts": True}, {"match": "*"}]})
-    for room, is_told in ((f"told.{stage.name('room')}", True), (stage.name("room"), False)):
+    await stage.start(*UNLIMITED, config={"rooms": [{"match": "receipts.*", "receipts": True}, {"match": "*"}]})
+    for room, has_receipts in ((f"receipts.{stage.name('room')}", True), (stage.name("room"), False)):
         writer, ann = [await stage.session(name, acks=True) for name in stage.names("writer", "ann")]
         await writer.join(room)
         await ann.join(room)
@@ -171,15 +171,15 @@ async def receipts_are_sent_only_in_rooms_with_receipts(stage: Stage) -> None:
         for seq in range(1, 11):
             ann.post("read", room=room, seq=seq)
         await ann.request("ping")
-        if not is_told:
+        if not has_receipts:
             await ann.send(room, "after")
             await writer.expect("message", body="after")
             assert not await writer.heard("receipt", user=ann.user), "a receipt in a room without receipts"
             continue
         await writer.expect("receipt", room=room, user=ann.user, kind="read", seq=10)
         for kind in ("received", "read"):
-            told = [f["seq"] for f in writer.inbox if f.fits("receipt", {"user": ann.user, "kind": kind})]
-            assert told == sorted(set(told)), f"{kind}: {told}"
+            seqs = [f["seq"] for f in writer.inbox if f.fits("receipt", {"user": ann.user, "kind": kind})]
+            assert seqs == sorted(set(seqs)), f"{kind}: {seqs}"
 
 
 @scenario(*UNLIMITED)

@@ -169,8 +169,8 @@ async def a_reconnect_within_the_grace_causes_no_event(stage: Stage) -> None:
     marker = await stage.session(stage.name("marker"))
     await marker.join(room)
     await watcher.expect("presence", user=marker.user, online=True)
-    told = [frame for frame in watcher.inbox if frame["type"] in ("presence", "member") and frame["user"] in users]
-    assert not told, [frame.text for frame in told[:5]]
+    events = [frame for frame in watcher.inbox if frame["type"] in ("presence", "member") and frame["user"] in users]
+    assert not events, [frame.text for frame in events[:5]]
 
 
 @scenario(*UNLIMITED)

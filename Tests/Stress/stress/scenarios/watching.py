@@ -101,7 +101,7 @@ async def watching_survives_flapping_and_reconnects(stage: Stage) -> None:
     for watcher in watchers:
 
         def is_true() -> bool:
-            told = [frame for frame in watcher.inbox if frame.fits("presence", {"user": user})]
-            return bool(told) and told[-1].fits("presence", {"online": True, "activity": "idle"})
+            events = [frame for frame in watcher.inbox if frame.fits("presence", {"user": user})]
+            return bool(events) and events[-1].fits("presence", {"online": True, "activity": "idle"})
 
         await watcher.until(is_true, "the true state of ann")
