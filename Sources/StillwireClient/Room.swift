@@ -58,7 +58,7 @@ public struct Room: Sendable {
 
   /// Marks all messages up to this one as read. The client sends the mark immediately, and again after a reconnect if
   /// the relay has missed it.
-  public func read(upTo seq: Int64) async { await engine.take { $0.readTold(id, seq) } }
+  public func read(upTo seq: Int64) async { await engine.take { $0.markRead(id, seq) } }
 
   /// Replaces the body of a message that this user sent.
   public func edit(_ seq: Int64, body: JSON) async throws {

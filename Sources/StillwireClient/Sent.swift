@@ -26,11 +26,11 @@ public struct Sent: Equatable, Sendable {
     seq = reply["seq"]?.integer ?? 0
     time = reply.time("time") ?? Timestamp(rawValue: 0)
     isDuplicate = reply["duplicate"]?.flag ?? false
-    delivery = reply["delivery"].map { told in
-      func count(_ key: String) -> Int { Int(told[key]?.integer ?? 0) }
+    delivery = reply["delivery"].map { json in
+      func count(_ key: String) -> Int { Int(json[key]?.integer ?? 0) }
       return Delivery(
         live: count("live"), push: count("push"), waiting: count("waiting"),
-        quiet: told["quiet"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [])
+        quiet: json["quiet"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [])
     }
   }
 }

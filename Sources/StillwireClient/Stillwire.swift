@@ -40,7 +40,7 @@ public final class Stillwire: Sendable {
         time: { .wall }, key: Self.newKey),
       time: time, identity: hasIdentity ? configuration.identity : nil
     ) { event in
-      listeners.tell(event)
+      listeners.emit(event)
       observe(event)
     }
   }

@@ -9,7 +9,7 @@ import Testing
 @testable import StillwireClient
 
 @Suite struct CategoryTests {
-  private static let told: JSON = [
+  private static let json: JSON = [
     "version": 3,
     "categories": [
       [
@@ -30,7 +30,7 @@ import Testing
   ]
 
   @Test func `the client parses a registry, and ignores options that it does not know`() throws {
-    let registry = try #require(CategoryRegistry(Self.told))
+    let registry = try #require(CategoryRegistry(Self.json))
     #expect(registry.version == 3)
     #expect(
       registry["invitation"]
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `the client parses the registry that the relay writes`() throws {
-    let registry = try #require(CategoryRegistry(Self.told))
+    let registry = try #require(CategoryRegistry(Self.json))
     let written = try #require(JSON(reading: registry.categoriesJSON))
     #expect(CategoryRegistry(["version": 3, "categories": written]) == registry)
   }
@@ -58,10 +58,10 @@ import Testing
       [:], ["categories": 7], ["categories": [7]], ["categories": [["id": ""]]],
       ["categories": [["id": "a"], ["id": "a"]]], ["categories": [["id": "a", "actions": [["id": "b"]]]]],
     ] as [JSON])
-  func `the client rejects an invalid registry`(_ told: JSON) { #expect(CategoryRegistry(told) == nil) }
+  func `the client rejects an invalid registry`(_ json: JSON) { #expect(CategoryRegistry(json) == nil) }
 
   @Test func `a declaration has the texts of the person's language`() throws {
-    let declared = try #require(CategoryRegistry(Self.told)).declarations(for: ["de-AT", "en"])
+    let declared = try #require(CategoryRegistry(Self.json)).declarations(for: ["de-AT", "en"])
     #expect(
       declared == [
         CategoryDeclaration(

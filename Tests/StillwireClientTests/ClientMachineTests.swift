@@ -13,20 +13,20 @@ import Testing
     machine.take(at: .rounded(seconds: seconds), input)
   }
 
-  private mutating func hear(_ frame: JSON) -> [Action] { take { $0.textArrived(frame.bytes) } }
+  private mutating func feed(_ frame: JSON) -> [Action] { take { $0.textArrived(frame.bytes) } }
 
   private mutating func open(expires: Int? = nil) {
     _ = take { $0.connectAsked() }
     _ = take { $0.opened(nil) }
     var welcome: [String: JSON] = ["type": "welcome", "user": "ann", "heartbeat": 25, "limits": [:]]
     if let expires { welcome.merge(["time": 0, "expires": .number(String(expires))]) { $1 } }
-    _ = hear(.object(welcome))
+    _ = feed(.object(welcome))
     #expect(machine.isOpen)
   }
 
   private mutating func join() {
     _ = take { $0.joinAsked("tea", history: 0, 1) }
-    _ = hear(["type": "ok", "id": 1, "epoch": "e1", "seq": 0, "messages": []])
+    _ = feed(["type": "ok", "id": 1, "epoch": "e1", "seq": 0, "messages": []])
     #expect(machine.tracks["tea"]?.phase == .joined)
   }
 
@@ -59,7 +59,7 @@ import Testing
 
   @Test mutating func `a welcome before hello is ignored`() {
     _ = take { $0.connectAsked() }
-    _ = hear(["type": "welcome", "user": "ann"])
+    _ = feed(["type": "welcome", "user": "ann"])
     #expect(!machine.isOpen)
   }
 
@@ -83,7 +83,7 @@ import Testing
     #expect(take(70) { $0.renewed(.token("late"), of: 1) }.isEmpty)
     _ = take(80) { $0.connectAsked() }
     _ = take(80) { $0.opened(nil) }
-    _ = hear(["type": "welcome", "user": "ann"])
+    _ = feed(["type": "welcome", "user": "ann"])
     #expect(take(80) { $0.renewed(.token("late"), of: 1) }.isEmpty)
   }
 
@@ -98,8 +98,8 @@ import Testing
     open()
     _ = take { $0.requested("presence", [:], 7) }
     _ = take { $0.cancelled(7) }
-    #expect(hear(["type": "ok", "id": 1]).isEmpty)
-    #expect(hear(["type": "error", "id": 1, "code": "forbidden"]).isEmpty)
+    #expect(feed(["type": "ok", "id": 1]).isEmpty)
+    #expect(feed(["type": "error", "id": 1, "code": "forbidden"]).isEmpty)
   }
 
   @Test mutating func `the message of a cancelled send is shown if its reply arrives`() {
@@ -107,9 +107,9 @@ import Testing
     join()
     _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
     _ = take { $0.cancelled(8) }
-    let actions = hear(["type": "ok", "id": 2, "seq": 1, "time": 1])
+    let actions = feed(["type": "ok", "id": 2, "seq": 1, "time": 1])
     #expect(finished(actions).isEmpty)
-    let shown = actions.compactMap { if case .tell(.message(let message)) = $0 { message.seq } else { nil } }
+    let shown = actions.compactMap { if case .emit(.message(let message)) = $0 { message.seq } else { nil } }
     #expect(shown == [1])
   }
 
@@ -117,13 +117,13 @@ import Testing
     #expect(take { $0.joinAsked("tea", history: 0, 1) }.isEmpty)
     #expect(take { $0.joinAsked("tea", history: 0, 2) }.isEmpty)
     open()
-    #expect(finished(hear(["type": "ok", "id": 1, "epoch": "e1", "seq": 0])) == [1, 2])
+    #expect(finished(feed(["type": "ok", "id": 1, "epoch": "e1", "seq": 0])) == [1, 2])
     #expect(finished(take { $0.joinAsked("tea", history: 0, 3) }) == [3])
     _ = take { $0.joinAsked("jam", history: 0, 4) }
-    #expect(finished(hear(["type": "error", "id": 2, "code": "forbidden"])) == [4])
+    #expect(finished(feed(["type": "error", "id": 2, "code": "forbidden"])) == [4])
     _ = take { $0.joinAsked("pie", history: 0, 5) }
     _ = take { $0.cancelled(5) }
-    #expect(finished(hear(["type": "ok", "id": 3, "epoch": "e1", "seq": 0])).isEmpty)
+    #expect(finished(feed(["type": "ok", "id": 3, "epoch": "e1", "seq": 0])).isEmpty)
     _ = take { $0.joinAsked("rye", history: 0, 6) }
     #expect(finished(take { $0.closeAsked() }) == [6])
   }

@@ -37,12 +37,12 @@ import Testing
         #expect(await messages.first { $0.from == "ann" }?.text == "Kettle is on")
         let people = await bob.room("tea").people().first { $0["ann"]?.isSilenced == true }
         #expect(people?["ann"]?.name == "Ann")
-        var told = ""
+        var text = ""
         for await more in output.fileHandleForReading.pieces {
-          told += more
-          if told.contains("ann: Kettle is on\n"), told.contains("reachable: [ann, bob]") { break }
+          text += more
+          if text.contains("ann: Kettle is on\n"), text.contains("reachable: [ann, bob]") { break }
         }
-        #expect(told.contains("ann: Kettle is on\n"))
+        #expect(text.contains("ann: Kettle is on\n"))
       }
     }
   }

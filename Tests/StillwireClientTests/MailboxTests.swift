@@ -9,15 +9,15 @@ import Testing
 @Suite struct MailboxTests {
   private let listeners = Listeners()
 
-  private func tell(_ seqs: ClosedRange<Int64>) {
+  private func emit(_ seqs: ClosedRange<Int64>) {
     for seq in seqs {
-      listeners.tell(.message(Message(room: "tea", seq: seq, from: "bob", time: nil, body: .null)))
+      listeners.emit(.message(Message(room: "tea", seq: seq, from: "bob", time: nil, body: .null)))
     }
   }
 
   @Test func `beyond the limit the oldest messages are lost, and the next one has a gap mark`() async {
     let messages = listeners.messages(in: "tea", limit: 3)
-    tell(1...10)
+    emit(1...10)
     var iterator = messages.makeAsyncIterator()
     var taken: [Message] = []
     for _ in 0..<3 { taken.append(await iterator.next()!) }
@@ -27,7 +27,7 @@ import Testing
 
   @Test func `a limit of one keeps the newest message, with a gap mark`() async {
     let messages = listeners.messages(in: "tea", limit: 1)
-    tell(1...2)
+    emit(1...2)
     var iterator = messages.makeAsyncIterator()
     let message = await iterator.next()
     #expect(message?.seq == 2)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `an event replaces lost events`() async {
     let events = listeners.events(limit: 3)
-    tell(1...5)
+    emit(1...5)
     var iterator = events.makeAsyncIterator()
     var taken: [Event] = []
     for _ in 0..<3 { taken.append(await iterator.next()!) }
@@ -45,12 +45,12 @@ import Testing
   }
 
   @Test func `a reader of people gets the present state first, and later only the newest`() async {
-    listeners.tell(.peopleChanged("tea", People().after(.counted(memberCount: 1, onlineCount: 0))))
+    listeners.emit(.peopleChanged("tea", People().after(.counted(memberCount: 1, onlineCount: 0))))
     let people = listeners.crowd(in: "tea")
     var iterator = people.makeAsyncIterator()
     #expect(await iterator.next()?.memberCount == 1)
     for count in 2...5 {
-      listeners.tell(.peopleChanged("tea", People().after(.counted(memberCount: count, onlineCount: 0))))
+      listeners.emit(.peopleChanged("tea", People().after(.counted(memberCount: count, onlineCount: 0))))
     }
     #expect(await iterator.next()?.memberCount == 5)
   }
@@ -61,7 +61,7 @@ import Testing
       var iterator = messages.makeAsyncIterator()
       return await iterator.next()?.seq
     }
-    tell(1...1)
+    emit(1...1)
     #expect(await reader.value == 1)
   }
 
@@ -82,13 +82,13 @@ import Testing
     #expect(mailbox != nil)
     messages = nil
     #expect(mailbox == nil)
-    tell(1...1)
+    emit(1...1)
   }
 
   @Test func `the sequence ends with its client`() async {
-    var told: Listeners? = Listeners()
-    let events = told!.events(limit: 4)
-    told = nil
+    var owner: Listeners? = Listeners()
+    let events = owner!.events(limit: 4)
+    owner = nil
     for await _ in events { Issue.record("nothing happened") }
   }
 }

@@ -45,8 +45,8 @@ import Testing
   }
 
   @Test func `an empty handle is ignored`() {
-    let told = payload(#"{"sender":{"id":"ann","handle":"","handleType":"phone"},"conversation":{"id":"tea"}}"#)
-    #expect(told?.sender == PayloadPerson(id: "ann", name: "ann"))
+    let push = payload(#"{"sender":{"id":"ann","handle":"","handleType":"phone"},"conversation":{"id":"tea"}}"#)
+    #expect(push?.sender == PayloadPerson(id: "ann", name: "ann"))
   }
 
   /// Payloads, and the expected fields of their intents.
@@ -83,15 +83,15 @@ import Testing
     ),
   ]
 
-  @Test(arguments: table) func `the intent's fields follow from the payload`(_ told: String, _ fields: IntentFields)
+  @Test(arguments: table) func `the intent's fields follow from the payload`(_ text: String, _ fields: IntentFields)
     throws
   {
-    #expect(IntentFields(try #require(payload(told))) == fields)
+    #expect(IntentFields(try #require(payload(text))) == fields)
   }
 
-  @Test(arguments: table) func `neither the user nor the sender is a recipient`(_ told: String, _: IntentFields) throws
+  @Test(arguments: table) func `neither the user nor the sender is a recipient`(_ text: String, _: IntentFields) throws
   {
-    guard case .sendMessage(let fields) = IntentFields(try #require(payload(told))) else { return }
+    guard case .sendMessage(let fields) = IntentFields(try #require(payload(text))) else { return }
     #expect(fields.recipients.isEmpty)
   }
 
@@ -101,8 +101,8 @@ import Testing
       (#"{"alert":{"loc-key":"New message"}}"#, nil),
     ] as [(String, String?)])
   func `the content is the text of the alert`(_ aps: String, _ content: String?) throws {
-    let told = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#, aps: aps))
-    guard case .sendMessage(let fields) = IntentFields(told) else { return }
+    let push = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#, aps: aps))
+    guard case .sendMessage(let fields) = IntentFields(push) else { return }
     #expect(fields.content == content)
   }
 

@@ -82,18 +82,18 @@ import Testing
 
   @Test mutating func `another epoch resets marks and positions`() {
     join(reply(50))
-    #expect(track.readTold(50) == true)
+    #expect(track.markRead(50) == true)
     track.connectionLost()
     let joined = track.joinAnswered(reply(3, epoch: "e2", recovered: false, messages: [3]), me: "ann")
     #expect(joined?.events.contains(.reset("tea", Position(epoch: "e2", seq: 3), .epoch)) == true)
     #expect(joined?.read == nil)
-    #expect(track.readTold(1) == true)
+    #expect(track.markRead(1) == true)
   }
 
   @Test mutating func `a read mark that the relay has missed is sent again`() {
     join(reply(9))
-    #expect(track.readTold(8) == true)
-    #expect(track.readTold(8) == false)
+    #expect(track.markRead(8) == true)
+    #expect(track.markRead(8) == false)
     #expect(track.joinAnswered(reply(9, recovered: true, read: 5), me: "ann")?.read == 8)
     #expect(track.joinAnswered(reply(9, recovered: true, read: 9), me: "ann")?.read == nil)
   }

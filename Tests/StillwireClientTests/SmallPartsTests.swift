@@ -18,7 +18,7 @@ import Testing
 
   @Test mutating func `each frame ends the silence`() {
     _ = silence.timePassed(at: .seconds(25))
-    silence.heard(at: .seconds(30))
+    silence.received(at: .seconds(30))
     #expect(silence.timePassed(at: .seconds(54)) == nil)
     #expect(silence.timePassed(at: .seconds(55)) == .ping)
   }

@@ -8,10 +8,10 @@ extension CategoryRegistry {
   ///
   /// Returns `nil` if the answer is not a category registry.
   init?(_ json: JSON) {
-    guard let told = json["categories"]?.items, told.count <= Self.mostCategories else { return nil }
+    guard let list = json["categories"]?.items, list.count <= Self.mostCategories else { return nil }
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []
-    for json in told {
+    for json in list {
       guard let category = NotificationCategory(json), known.insert(category.id).inserted else { return nil }
       categories.append(category)
     }
@@ -22,9 +22,9 @@ extension CategoryRegistry {
 extension NotificationCategory {
   fileprivate init?(_ json: JSON) {
     guard let id: CategoryID = json.name("id") else { return nil }
-    let told = json["actions"]?.items ?? []
-    let actions = told.compactMap(NotificationAction.init)
-    guard actions.count == told.count, actions.count <= Self.mostActions else { return nil }
+    let list = json["actions"]?.items ?? []
+    let actions = list.compactMap(NotificationAction.init)
+    guard actions.count == list.count, actions.count <= Self.mostActions else { return nil }
     self.init(
       id: id, actions: actions, options: json.options(),
       hiddenPreviewBody: LocalizedText(json["hiddenPreviewBody"]), summaryFormat: LocalizedText(json["summaryFormat"]))

@@ -15,7 +15,7 @@ enum Action: Equatable, Sendable {
   /// Close the socket, or end the attempt to open it, without a close handshake.
   case drop
   /// Notify the app.
-  case tell(Event)
+  case emit(Event)
   /// Finish a request with its result.
   case finish(Ticket, Result<JSON, StillwireError>)
 }

@@ -68,10 +68,10 @@ extension ClientMachine {
   package mutating func focusReported(_ report: FocusReport, _ ticket: Ticket) {
     finish(focus.reported(report, ticket, at: settings.time()), .failure(.replaced))
     requests.forget(.focus)
-    if isOpen { tellFocus() }
+    if isOpen { sendFocus() }
   }
 
-  mutating func tellFocus() {
+  mutating func sendFocus() {
     guard let report = focus.report else { return }
     let id = requests.begin(.focus, due: now + settings.timeout)
     act(

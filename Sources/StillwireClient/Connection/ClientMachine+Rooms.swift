@@ -34,8 +34,8 @@ extension ClientMachine {
     requested("leave", members, ticket)
   }
 
-  package mutating func readTold(_ room: RoomID, _ seq: Int64) {
-    let isNew = change(room) { $0.readTold(seq) } ?? false
+  package mutating func markRead(_ room: RoomID, _ seq: Int64) {
+    let isNew = change(room) { $0.markRead(seq) } ?? false
     if isNew, tracks[room]?.phase == .joined { mark("read", room, seq) }
   }
 
@@ -56,7 +56,7 @@ extension ClientMachine {
       guard let joined = change(room, { [user] in $0.joinAnswered(reply, me: user) }) ?? nil else {
         return joinAnswered(room, .failure(StillwireError(.malformed, "the reply to join has no position")))
       }
-      for event in joined.events { tell(event) }
+      for event in joined.events { emit(event) }
       shown(joined.events.compactMap { if case .message(let message) = $0 { message } else { nil } })
       change(room) { [now] in $0.receipt.joined(at: now) }
       if let read = joined.read { mark("read", room, read) }
@@ -94,7 +94,7 @@ extension ClientMachine {
 
   private mutating func take(_ arrival: RoomTrack.Arrival?, _ room: RoomID) {
     guard let arrival else { return }
-    for message in arrival.shown { tell(.message(message)) }
+    for message in arrival.shown { emit(.message(message)) }
     shown(arrival.shown)
     guard arrival.needsJoin else { return }
     // The result must not depend on the order of two replies: the client sends a pending message again after the join.
@@ -110,7 +110,7 @@ extension ClientMachine {
 
   mutating func changeArrived(_ event: Frame) {
     guard let room = event.room, let seq = event.seq else { return }
-    if tracks[room]?.hasSeen(seq) == true { tell(.frame(event)) }
+    if tracks[room]?.hasSeen(seq) == true { emit(.frame(event)) }
   }
 
   mutating func peopleChanged(_ event: Frame) {
@@ -120,15 +120,15 @@ extension ClientMachine {
       return
     }
     guard let room = event.room, tracks[room] != nil else { return }
-    tell(.frame(event))
+    emit(.frame(event))
     if case .left = change, event.user == user { return removed(from: room) }
     changePeople(room, change)
-    if event.type == "member" { askWhoIsThere(room) }
+    if event.type == "member" { requestPeople(room) }
   }
 
   /// Requests the people of a room. The relay sends `member` events only for rooms that are not large, so a room
   /// without a list has become small again.
-  private mutating func askWhoIsThere(_ room: RoomID) {
+  private mutating func requestPeople(_ room: RoomID) {
     guard let track = tracks[room], track.phase == .joined, !track.people.isListed, !requests.has(.people(room)) else {
       return
     }
@@ -137,11 +137,11 @@ extension ClientMachine {
   }
 
   mutating func peopleAnswered(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
-    guard case .success(let reply) = result, let told = reply["presence"]?.items, let known = tracks[room]?.people
+    guard case .success(let reply) = result, let list = reply["presence"]?.items, let known = tracks[room]?.people
     else {
       return
     }
-    let entries = told.compactMap(Presence.init)
+    let entries = list.compactMap(Presence.init)
     changePeople(
       room,
       .shown(entries: entries, memberCount: known.memberCount, onlineCount: entries.count { $0.isOnline }))
@@ -149,7 +149,7 @@ extension ClientMachine {
 
   private mutating func changePeople(_ room: RoomID, _ change: People.Change) {
     let people = self.change(room) { $0.phase == .joined ? $0.peopleChanged(change) : nil }
-    if let people = people ?? nil { tell(.peopleChanged(room, people)) }
+    if let people = people ?? nil { emit(.peopleChanged(room, people)) }
   }
 
   mutating func removed(from room: RoomID) {
@@ -158,7 +158,7 @@ extension ClientMachine {
 
   private mutating func left(_ room: RoomID, code: String) {
     forget(room)
-    tell(.left(room, code: code))
+    emit(.left(room, code: code))
   }
 
   private mutating func forget(_ room: RoomID) {

@@ -87,7 +87,7 @@ package struct ClientMachine {
 
   mutating func act(_ action: Action) { actions.append(action) }
 
-  mutating func tell(_ event: Event) { act(.tell(event)) }
+  mutating func emit(_ event: Event) { act(.emit(event)) }
 
   mutating func write(_ type: String, _ members: [String: JSON], id: Int64? = nil) {
     act(.write(frame(type, members, id: id)))
@@ -200,7 +200,7 @@ extension ClientMachine {
     }
     expireRequests()
     guard isOpen else { return }
-    if focus.timePassed(at: now) { tellFocus() }
+    if focus.timePassed(at: now) { sendFocus() }
     if renewal?.timePassed(at: now) == true { act(.renew(attempt: attempt)) }
     roomsTimePassed()
   }
@@ -234,13 +234,13 @@ extension ClientMachine {
   private mutating func lost(code: UInt16?, reason: String) {
     if case .open(let since) = link, now - since >= Backoff.proof { backoff.succeeded() }
     connectionEnded()
-    let told = (bye?["code"]?.integer).flatMap(UInt16.init(exactly:))
+    let byeCode = (bye?["code"]?.integer).flatMap(UInt16.init(exactly:))
     // Remains set until a welcome proves that the relay accepted another token.
-    if (told ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
+    if (byeCode ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
     let isFinal = bye?["reconnect"]?.flag == false || Refusal.isFinal(code ?? 1006)
     guard !isFinal else {
       let words = self.refusal?.description ?? bye?["reason"]?.text ?? reason
-      let refusal = Refusal(code: told ?? code ?? 1006, reason: words)
+      let refusal = Refusal(code: byeCode ?? code ?? 1006, reason: words)
       link = .refused
       become(.refused(refusal))
       failAll(.closed)
@@ -271,7 +271,7 @@ extension ClientMachine {
 
   private mutating func become(_ state: ConnectionState) {
     self.state = state
-    tell(.stateChanged(state))
+    emit(.stateChanged(state))
   }
 }
 
@@ -280,7 +280,7 @@ extension ClientMachine {
 extension ClientMachine {
   mutating func textArrived(_ text: [UInt8]) {
     guard let frame = Frame(reading: text) else { return nonsenseArrived() }
-    silence?.heard(at: now)
+    silence?.received(at: now)
     switch (frame.type, link) {
     case ("bye", _): bye = frame
     case ("welcome", .greeting): welcomed(frame)
@@ -307,7 +307,7 @@ extension ClientMachine {
       patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)
     renewal = Renewal(welcome, at: now)
     become(.open)
-    tellFocus()
+    sendFocus()
     for room in order { join(room) }
   }
 
@@ -319,11 +319,11 @@ extension ClientMachine {
     case "presence", "member", "counts": peopleChanged(event)
     case "edited", "deleted": changeArrived(event)
     case "room":
-      tell(.frame(event))
+      emit(.frame(event))
       if event["removed"]?.flag == true, let room = event.room { removed(from: room) }
     case "signal", "receipt":
-      if let room = event.room, tracks[room] != nil { tell(.frame(event)) }
-    case "delivery", "response", "error": tell(.frame(event))
+      if let room = event.room, tracks[room] != nil { emit(.frame(event)) }
+    case "delivery", "response", "error": emit(.frame(event))
     default: break
     }
   }

@@ -4,7 +4,7 @@
 struct Receipt: Equatable {
   private(set) var due: Duration?
   private var newest: Int64 = 0
-  private var told: Int64 = 0
+  private var sent: Int64 = 0
 
   static let pause = Duration.milliseconds(250)
 
@@ -21,12 +21,12 @@ struct Receipt: Equatable {
   mutating func timePassed(at now: Duration, isJoined: Bool) -> Int64? {
     guard let due, due <= now else { return nil }
     self.due = nil
-    guard isJoined, newest > told else { return nil }
-    told = newest
+    guard isJoined, newest > sent else { return nil }
+    sent = newest
     return newest
   }
 
   private mutating func arm(at now: Duration) {
-    if due == nil, newest > told { due = now + Self.pause }
+    if due == nil, newest > sent { due = now + Self.pause }
   }
 }

@@ -54,7 +54,7 @@ struct RoomTrack: Equatable {
     let now = Position(epoch: epoch, seq: seq)
     let isRecovered = position == nil ? nil : reply["recovered"]?.flag ?? false
     var events: [Event] = [.joined(room, now, isRecovered: isRecovered)]
-    let told = (reply["messages"]?.items ?? []).compactMap { Message($0, in: room) }
+    let list = (reply["messages"]?.items ?? []).compactMap { Message($0, in: room) }
     if let before = position, isRecovered != true {
       events.append(.reset(room, now, before.epoch == epoch ? .gap : .epoch))
       isAfterGap = true
@@ -66,7 +66,7 @@ struct RoomTrack: Equatable {
       let seen = position?.epoch == epoch && (position?.seq ?? 0) <= seq ? position?.seq ?? 0 : 0
       position = Position(epoch: epoch, seq: seen)
     }
-    for message in told where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
+    for message in list where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
     if isRecovered == true { events += changes(in: reply) }
     // The app is complete up to here, also if the reply has no messages.
     position = now
@@ -136,7 +136,7 @@ struct RoomTrack: Equatable {
   // MARK: Marks and people
 
   /// Stores the read mark. Returns true if it has advanced.
-  mutating func readTold(_ seq: Int64) -> Bool {
+  mutating func markRead(_ seq: Int64) -> Bool {
     guard seq > read else { return false }
     read = seq
     return true

@@ -16,7 +16,7 @@ struct Silence: Equatable {
     due = now + heartbeat
   }
 
-  mutating func heard(at now: Duration) {
+  mutating func received(at now: Duration) {
     wasPinged = false
     due = now + heartbeat
   }

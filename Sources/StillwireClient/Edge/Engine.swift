@@ -15,7 +15,7 @@ package actor Engine {
   private let identity: (@Sendable (Bool) async throws -> Identity)?
   private nonisolated let time: any Timekeeper
   /// Called for each event, on the loop and in order. It must not block.
-  private let tell: @Sendable (Event) -> Void
+  private let emit: @Sendable (Event) -> Void
   private(set) var machine: ClientMachine
   private var channel: (any Channel)?
   private var opening: Task<Void, Never>?
@@ -26,13 +26,13 @@ package actor Engine {
 
   init(
     connector: WebSocketConnector, settings: ClientMachine.Settings, time: any Timekeeper,
-    identity: (@Sendable (Bool) async throws -> Identity)?, tell: @escaping @Sendable (Event) -> Void
+    identity: (@Sendable (Bool) async throws -> Identity)?, emit: @escaping @Sendable (Event) -> Void
   ) {
     loop = Transport.loop
     self.connector = connector
     self.identity = identity
     self.time = time
-    self.tell = tell
+    self.emit = emit
     machine = ClientMachine(settings)
   }
 
@@ -103,7 +103,7 @@ package actor Engine {
       renewing?.cancel()
       channel?.close(promise: nil)
       channel = nil
-    case .tell(let event): tell(event)
+    case .emit(let event): emit(event)
     case .finish(let ticket, let result): waiting.removeValue(forKey: ticket)?(result.mapError(\.self))
     }
   }
@@ -128,7 +128,7 @@ package actor Engine {
       let identity = try await identity?(isExpired)
       let channel = try await connector.connect(on: loop) { event in
         // The channel is registered on the actor's own loop.
-        self.assumeIsolated { $0.heard(event, attempt) }
+        self.assumeIsolated { $0.received(event, attempt) }
       }
       guard machine.attempt == attempt, machine.isConnecting, !Task.isCancelled else {
         return channel.close(promise: nil)
@@ -148,7 +148,7 @@ package actor Engine {
     take { $0.renewed(newer, of: attempt) }
   }
 
-  private func heard(_ event: SocketEvent, _ attempt: Int) {
+  private func received(_ event: SocketEvent, _ attempt: Int) {
     guard machine.attempt == attempt else { return }
     take { machine in
       switch event {

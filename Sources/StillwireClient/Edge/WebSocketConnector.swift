@@ -27,14 +27,14 @@ struct WebSocketConnector: Sendable {
   /// Opens a socket, and returns it after the upgrade. Passes its events to the closure, on `loop`. Cancellation of the
   /// task closes the socket.
   func connect(
-    on loop: any EventLoop, tell: @escaping @Sendable (SocketEvent) -> Void
+    on loop: any EventLoop, emit: @escaping @Sendable (SocketEvent) -> Void
   ) async throws -> any Channel {
     let attempt = Attempt()
     return try await withTaskCancellationHandler {
       let upgraded = try await Transport.connect(to: address, trusting: trust, on: loop, patience: Self.patience) {
         channel in
         try attempt.began(channel)
-        return try upgrade(channel, tell)
+        return try upgrade(channel, emit)
       }
       return try await upgraded.get()
     } onCancel: {
@@ -44,7 +44,7 @@ struct WebSocketConnector: Sendable {
 
   /// Runs on the loop.
   private func upgrade(
-    _ channel: any Channel, _ tell: @escaping @Sendable (SocketEvent) -> Void
+    _ channel: any Channel, _ emit: @escaping @Sendable (SocketEvent) -> Void
   ) throws -> EventLoopFuture<any Channel> {
     let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: largestMessage) { channel, head in
       channel.eventLoop.makeCompletedFuture {
@@ -53,7 +53,7 @@ struct WebSocketConnector: Sendable {
           NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.mostFragments,
             maxAccumulatedFrameSize: largestMessage),
-          WebSocketHandler(tell: tell))
+          WebSocketHandler(emit: emit))
         return channel
       }
     }

@@ -8,16 +8,16 @@ final class WebSocketHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
 
-  private let tell: (SocketEvent) -> Void
+  private let emit: (SocketEvent) -> Void
   private var context: ChannelHandlerContext?
   private var isClosing = false
   private var closure: (code: UInt16?, reason: String) = (nil, "")
-  private var wasToldOfEnd = false
+  private var hasEnded = false
 
   /// Timeout of the close handshake. The client closes the socket then.
   static let closePatience = TimeAmount.seconds(1)
 
-  init(tell: @escaping (SocketEvent) -> Void) { self.tell = tell }
+  init(emit: @escaping (SocketEvent) -> Void) { self.emit = emit }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -39,13 +39,13 @@ final class WebSocketHandler: ChannelInboundHandler {
     // A server must not mask (RFC 6455, section 5.1). `unmaskedData` has the right bytes in both cases.
     switch frame.opcode {
     case .text:
-      if !isClosing { tell(.textArrived(Array(buffer: frame.unmaskedData))) }
+      if !isClosing { emit(.textArrived(Array(buffer: frame.unmaskedData))) }
     case .ping:
       if !isClosing { write(.pong, frame.unmaskedData, context) }
     case .pong: break
     case .connectionClose: closeArrived(frame.unmaskedData, context)
     default:
-      if !isClosing { tell(.bytesArrived) }
+      if !isClosing { emit(.bytesArrived) }
     }
   }
 
@@ -80,10 +80,10 @@ final class WebSocketHandler: ChannelInboundHandler {
   }
 
   private func ended() {
-    guard !wasToldOfEnd else { return }
-    wasToldOfEnd = true
+    guard !hasEnded else { return }
+    hasEnded = true
     isClosing = true
-    tell(.closed(code: closure.code, reason: closure.reason))
+    emit(.closed(code: closure.code, reason: closure.reason))
   }
 
   private func write(_ opcode: WebSocketOpcode, _ buffer: ByteBuffer, _ context: ChannelHandlerContext) {

@@ -50,17 +50,17 @@ public struct CommunicationPayload: Equatable, Sendable {
   /// Reads a payload: an object with `communication` beside `aps`. Returns `nil` if the sender or the conversation is
   /// missing.
   public init?(_ payload: JSON) {
-    guard let told = payload["communication"], let sender = PayloadPerson(told["sender"]),
-      let conversation = PayloadConversation(told["conversation"])
+    guard let json = payload["communication"], let sender = PayloadPerson(json["sender"]),
+      let conversation = PayloadConversation(json["conversation"])
     else { return nil }
     let alert = payload["aps"]?["alert"]
     let reference = payload["message"]
     let room: RoomID? = reference?.name("room")
     self.init(
-      kind: told["kind"]?.text.flatMap(Kind.init(rawValue:)) ?? .message, sender: sender, conversation: conversation,
-      mentionsMe: told["mentionsMe"]?.flag ?? false, repliesToMe: told["replyToMe"]?.flag ?? false,
-      isNotifyAnyway: told["notifyAnyway"]?.flag ?? false, notification: told["notification"].filled,
-      receipt: told["receipt"].filled,
+      kind: json["kind"]?.text.flatMap(Kind.init(rawValue:)) ?? .message, sender: sender, conversation: conversation,
+      mentionsMe: json["mentionsMe"]?.flag ?? false, repliesToMe: json["replyToMe"]?.flag ?? false,
+      isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
+      receipt: json["receipt"].filled,
       message: room.flatMap { room in reference?["seq"]?.integer.map { MessageReference(room: room, seq: $0) } },
       epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text)
   }

@@ -18,10 +18,10 @@ extension People.Change {
       guard let entry = Presence(event.members) else { return nil }
       self = .changed(entry)
     case "member":
-      guard let user = event.user, let told = event["event"]?.text else { return nil }
+      guard let user = event.user, let kind = event["event"]?.text else { return nil }
       let count = event.members.count("memberCount")
       self =
-        told == "joined"
+        kind == "joined"
         ? .joined(user, name: event["name"]?.text, memberCount: count) : .left(user, memberCount: count)
     case "counts":
       guard event["memberCount"]?.integer != nil, event["onlineCount"]?.integer != nil else { return nil }

@@ -55,7 +55,7 @@ final class Listeners: Sendable {
   }
 
   /// Delivers an event to all readers. Callers must not run concurrently, so that each mailbox keeps the order.
-  func tell(_ event: Event) {
+  func emit(_ event: Event) {
     // `put` resumes a reader, so it must not be called with the lock held.
     let events = state.withLock { state in
       if case .stateChanged(let connection) = event { state.connection = connection }

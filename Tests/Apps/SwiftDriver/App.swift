@@ -16,7 +16,7 @@ final class App: Sendable {
     self.output = output
     let tokens = options["tokens"]?.list.map(Turns.init)
     var configuration = Stillwire.Configuration(address) { isExpired in
-      output.tell("token", ["isExpired": .bool(isExpired)])
+      output.emit("token", ["isExpired": .bool(isExpired)])
       guard let token = tokens?.last()?.text else { throw CancellationError() }
       return .token(token)
     }
@@ -29,10 +29,10 @@ final class App: Sendable {
     client = Stillwire(
       configuration, hello: options["hello"]?.object ?? [:], hasIdentity: tokens != nil,
       time: time ?? ClockTimekeeper(ContinuousClock())
-    ) { $0.tell(to: output) }
+    ) { $0.emit(to: output) }
   }
 
-  func hear(_ command: JSON) async {
+  func feed(_ command: JSON) async {
     let engine = client.engine
     let room = command["room"]?.text.flatMap(RoomID.init(rawValue:)) ?? "none"
     switch command["do"]?.text {
@@ -55,7 +55,7 @@ final class App: Sendable {
       await engine.ask({ $0.requested(type, fields, $1) }, done: answer(command, "replied"))
     case "read":
       let seq = Int64(command["seq"]?.double ?? 0)
-      await engine.take { $0.readTold(room, seq) }
+      await engine.take { $0.markRead(room, seq) }
     case "activity":
       guard let activity = command["state"]?.text.flatMap(Activity.init(rawValue:)) else { fatalError("\(command)") }
       await engine.take { $0.activityChanged(activity) }
@@ -69,11 +69,11 @@ final class App: Sendable {
     case "advance":
       let by = Duration.rounded(seconds: command["by"]?.double ?? 0)
       await time?.advance(by: by, client)
-      output.tell("advanced")
+      output.emit("advanced")
     case "sync":
       await engine.take { _ in }
-      output.tell("synced")
-    case "memory": output.tell("memory", ["bytes": .number(String(bytesInUse()))])
+      output.emit("synced")
+    case "memory": output.emit("memory", ["bytes": .number(String(bytesInUse()))])
     default: fatalError("no such command: \(command)")
     }
   }
@@ -92,7 +92,7 @@ final class App: Sendable {
           guard let message = await iterator.next() else { return }
           var members: [String: JSON] = ["tag": tag, "seq": .number(String(message.seq))]
           if message.isAfterGap { members["isAfterGap"] = true }
-          output.tell("taken", members)
+          output.emit("taken", members)
         }
       }
     }
@@ -104,11 +104,11 @@ final class App: Sendable {
       switch result {
       case .success(let reply):
         members["reply"] = reply
-        output.tell(kind, members)
+        output.emit(kind, members)
       case .failure(let error as StillwireError):
         members["code"] = .string(error.code.name)
         members["retryAfter"] = error.retryAfter.map { .number(String($0.seconds)) }
-        output.tell("failed", members)
+        output.emit("failed", members)
       case .failure(let error): fatalError("\(error)")
       }
     }

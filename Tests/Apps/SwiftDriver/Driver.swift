@@ -19,7 +19,7 @@ struct Driver {
     let app = App(address, options, output)
     for try await line in FileHandle.standardInput.lines {
       guard let command = JSON(reading: line.utf8, deepest: 256) else { fatalError("not JSON: \(line)") }
-      await app.hear(command)
+      await app.feed(command)
     }
     exit(0)
   }
@@ -27,7 +27,7 @@ struct Driver {
 
 /// Writes lines to standard output without a buffer.
 final class Output: Sendable {
-  func tell(_ kind: String, _ members: [String: JSON] = [:]) {
+  func emit(_ kind: String, _ members: [String: JSON] = [:]) {
     var members = members
     members["app"] = .string(kind)
     FileHandle.standardOutput.write(Data(JSON.object(members).bytes + [UInt8(ascii: "\n")]))

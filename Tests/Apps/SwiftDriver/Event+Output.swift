@@ -4,21 +4,21 @@ import RelayJSON
 import StillwireClient
 
 extension Event {
-  func tell(to output: Output) {
+  func emit(to output: Output) {
     switch self {
-    case .stateChanged(let state): output.tell("state", state.members)
+    case .stateChanged(let state): output.emit("state", state.members)
     case .joined(let room, let position, let isRecovered):
       var members = position.members(of: room)
       members["recovered"] = isRecovered.map(JSON.bool)
-      output.tell("joined", members)
+      output.emit("joined", members)
     case .reset(let room, let position, let reason):
       var members = position.members(of: room)
       members["reason"] = .string(reason.rawValue)
-      output.tell("reset", members)
-    case .left(let room, let code): output.tell("left", ["room": .string(room.rawValue), "code": .string(code)])
-    case .message(let message): output.tell("message", message.members)
+      output.emit("reset", members)
+    case .left(let room, let code): output.emit("left", ["room": .string(room.rawValue), "code": .string(code)])
+    case .message(let message): output.emit("message", message.members)
     case .peopleChanged(let room, let people):
-      output.tell(
+      output.emit(
         "presence",
         [
           "room": .string(room.rawValue), "members": people.members,
@@ -26,7 +26,7 @@ extension Event {
         ])
     case .frame(let frame):
       guard case .object(let members) = frame.members else { return }
-      output.tell(frame.type, members)
+      output.emit(frame.type, members)
     case .missed: break
     }
   }
