@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One connection to a relay, without rooms and reconnects. Depends on error.js.
 import { StillwireError, closed } from './error.js'
 
 const subprotocol = 'stillwire.v1.json'
@@ -7,15 +8,14 @@ const attemptLimit = 15_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports at most 2³¹ ms. */
 const longestTimer = 2_073_600_000
 
-/** Close codes of this client. The relay treats them as a lost connection. */
+/** Close codes of this client. The relay treats 3001 and 3002 as a lost connection. */
 export const suspended = 3001
 const malformed = 3002
 const silent = 4004
 
 /**
  * One connection, from its token to its end: the handshake, `hello`, requests with their replies, and the detection of
- * a silent relay. Depends only on error.js. It calls these methods of `listener` synchronously, in the order of the
- * frames:
+ * a silent relay. It calls these methods of `listener` synchronously, in the order of the frames:
  *
  * - `welcomed(frame)` for `welcome`
  * - `received(frame)` for a frame that answers no request

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the reason of a failed handshake. No dependencies.
 
 /** Timeout of the answer over HTTP, in milliseconds. */
 const limit = 5_000

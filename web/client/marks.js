@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The received and read marks of one room. No dependencies.
 
 /** Interval in milliseconds: the client sends one receipt for all messages of a room in it. */
 const interval = 250

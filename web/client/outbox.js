@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The messages of one room that wait to be sent. Depends on error.js.
 import { StillwireError, closed } from './error.js'
 
 /** Time in milliseconds in which a send may be repeated. The relay remembers its key for five minutes. */

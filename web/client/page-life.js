@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The activity of a page: input, visibility, freezing and network. No dependencies.
 
 /** Milliseconds without input after which the person is idle. */
 const idleAfter = 120_000

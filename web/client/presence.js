@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The presence of a room, as pure functions without dependencies.
 
 const noMembers = Object.freeze(Object.create(null))
 

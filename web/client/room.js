@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rooms of a client. Depends on the modules for order, outbox, marks, messages and presence.
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { Marks } from './marks.js'
 import { Messages } from './messages.js'

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The entry point of the JavaScript client. It has no dependencies outside this folder.
 import { Connection, suspended } from './connection.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'

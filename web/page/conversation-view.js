@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws the open app of a person.
 import { isSilenced } from '../client/stillwire.js'
 import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plays the steps of story.js.
 import { element, icon, setText } from './dom.js'
 import { startOver } from './place.js'
 import { steps } from './story.js'

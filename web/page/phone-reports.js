@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reports a phone's Focus to the relay.
 import { nextReportNumber } from '../client/report-number.js'
 import { allowedLabels, isFocusedFor, ownLabel } from './focus.js'
 

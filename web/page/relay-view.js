@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws the relay's decisions. push-watch.js requests them, and trace.js has their state.
 import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'
 import { arrange, element, perPicture, setText } from './dom.js'

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The state of the relay's view, as pure functions.
 import { farther } from './conversation.js'
 
 const limit = 20
@@ -8,8 +9,7 @@ const final = new Set(['sent', 'cancelled', 'expired', 'dead', 'merged'])
 
 /**
  * The traces of the newest 20 messages, newest first: {`seq`, `from`, `text`, `time`, `ends`}. `ends` has the relay's
- * data for each recipient, by user: {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}. Functions here are
- * pure.
+ * data for each recipient, by user: {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}.
  */
 export const noTraces = Object.freeze([])
 
