@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reading and writing of WebSocket frames. */
 #include "frames.h"
 #include "test.h"
 
@@ -8,7 +9,7 @@
 static const size_t lengths[] = {0, 1, 125, 126, 127, 255, 256, 65535, 65536, 65537, 200000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* A frame as a server sends it: no mask. Returns its size. */
+/* Writes a frame of a server, which has no mask. Returns its size. */
 static size_t write_frame(char *bytes, uint8_t opcode, size_t length) {
   char header[LOAD_LONGEST_HEADER];
   const size_t size = load__frame_header(opcode, length, header) - 4;
@@ -18,7 +19,7 @@ static size_t write_frame(char *bytes, uint8_t opcode, size_t length) {
   return size + length;
 }
 
-TEST(every_size, "frames: each size of header is read, and nothing before the frame is whole") {
+TEST(every_size, "frames: each size of header is read, and an incomplete frame is not") {
   for (int i = 0; i < LENGTHS; i++) {
     char *bytes = malloc(lengths[i] + 32);
     const size_t size = write_frame(bytes, LOAD_TEXT, lengths[i]);
@@ -29,17 +30,17 @@ TEST(every_size, "frames: each size of header is read, and nothing before the fr
     EXPECT_INTEGER(frame.opcode, LOAD_TEXT);
     EXPECT_INTEGER(frame.length, lengths[i]);
     EXPECT(frame.payload == bytes + size - lengths[i]);
-    /* What follows is not part of it. */
+    /* Bytes behind the frame are not part of it. */
     EXPECT_INTEGER(load__frame_read(bytes, size + 7, &frame), size);
     free(bytes);
   }
 }
 
-TEST(exact_memory, "frames: no byte behind what was received is read") {
+TEST(exact_memory, "frames: no byte behind the received bytes is read") {
   char whole[512];
   const size_t size = write_frame(whole, LOAD_TEXT, 300);
   for (size_t part = 0; part <= size; part++) {
-    char *bytes = malloc(part + 1); /* the sanitizer watches the end */
+    char *bytes = malloc(part + 1); /* exact, so that the sanitizer sees a read past the end */
     char *end = bytes + 1;
     memcpy(end, whole, part);
     load_frame_t frame;
@@ -48,7 +49,7 @@ TEST(exact_memory, "frames: no byte behind what was received is read") {
   }
 }
 
-TEST(broken, "frames: what a server does not send is refused") {
+TEST(broken, "frames: frames that a server does not send are refused") {
   load_frame_t frame;
   EXPECT_INTEGER(load__frame_read("\x81\x80mask", 6, &frame), -1);              /* masked */
   EXPECT_INTEGER(load__frame_read("\x01\x01x", 3, &frame), -1);                 /* a fragment */
@@ -58,7 +59,7 @@ TEST(broken, "frames: what a server does not send is refused") {
   EXPECT_INTEGER(load__frame_read("\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff", 10, &frame), -1);
 }
 
-TEST(masked, "frames: what is written is masked with the key in its header") {
+TEST(masked, "frames: written frames are masked with the key in their header") {
   for (int i = 0; i < LENGTHS; i++) {
     char header[LOAD_LONGEST_HEADER];
     const size_t size = load__frame_header(LOAD_TEXT, lengths[i], header);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Histograms: the error of values, and quantiles. */
 #include "load_histogram.h"
 #include "test.h"
 
@@ -11,7 +12,7 @@ static void forget(void) {
   memset(&histogram, 0, sizeof histogram);
 }
 
-/* Not below the true value, and at most 1/128 above it. */
+/* True if the value is not below the actual one, and at most 1/128 above it. */
 static bool is_near(uint64_t found, uint64_t actual) {
   return found >= actual && found - actual <= actual / 128;
 }
@@ -35,7 +36,7 @@ TEST(small_values, "histogram: values below 256 are exact") {
   }
 }
 
-TEST(one_value, "histogram: a value of any size is known to 1/128") {
+TEST(one_value, "histogram: the error of a value is at most 1/128") {
   for (int shift = 0; shift < 40; shift++) {
     for (int step = -2; step <= 2; step++) {
       const uint64_t value =
@@ -43,14 +44,15 @@ TEST(one_value, "histogram: a value of any size is known to 1/128") {
       if (value > LOAD_HISTOGRAM_LARGEST) continue;
       forget();
       load_histogram_add(&histogram, value);
-      load_histogram_add(&histogram, LOAD_HISTOGRAM_LARGEST); /* else the largest value would tell */
+      load_histogram_add(&histogram,
+                         LOAD_HISTOGRAM_LARGEST); /* because a result is never above the largest value */
       if (!EXPECT(is_near(load_histogram_quantile(&histogram, 0.5), value)))
         EXPECT_INTEGER(load_histogram_quantile(&histogram, 0.5), value);
     }
   }
 }
 
-TEST(largest_value, "histogram: too large values count as the largest") {
+TEST(largest_value, "histogram: values above the largest count as the largest") {
   forget();
   load_histogram_add(&histogram, UINT64_MAX);
   EXPECT_INTEGER(load_histogram_quantile(&histogram, 1), LOAD_HISTOGRAM_LARGEST);
@@ -64,7 +66,7 @@ TEST(quantiles, "histogram: quantiles of many values are those of the sorted val
   forget();
   for (int i = 0; i < COUNT; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    values[i] = (state >> 33) >> (state >> 60); /* of many sizes */
+    values[i] = (state >> 33) >> (state >> 60); /* of different magnitudes */
     load_histogram_add(&histogram, values[i]);
   }
   qsort(values, COUNT, sizeof *values, ascending);

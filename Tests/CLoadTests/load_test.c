@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A load before relays that do what none must: scripts, played to whoever connects. */
+/* A load with relays that have faults: a thread plays a script to each connection. */
 #include "frames.h"
 #include "load.h"
 #include "test.h"
@@ -25,9 +25,9 @@ typedef struct {
   int listener;
   uint16_t port;
   const char *answer;        /* to the handshake */
-  const char *const *frames; /* then; NULL ends, and the connection */
-  const char *const *again;  /* the same after the session was cut; NULL: it is not */
-  int piece;                 /* bytes at a time */
+  const char *const *frames; /* after the handshake; the connection ends after the last one */
+  const char *const *again;  /* frames for a second connection, after the first is cut; NULL: there is none */
+  int piece;                 /* bytes of each write */
   pthread_t thread;
 } script_t;
 
@@ -64,13 +64,13 @@ static void serve(const script_t *script, const char *const *frames, bool ends) 
 
 static void *perform(void *argument) {
   const script_t *script = argument;
-  close(accept(script->listener, NULL, NULL)); /* the first connect only looks */
+  close(accept(script->listener, NULL, NULL)); /* load_create() connects once */
   serve(script, script->frames, !script->again);
   if (script->again) serve(script, script->again, true);
   return NULL;
 }
 
-/* Runs one session of room r against the script, to the end of its connection. */
+/* Runs one session of the room r with the script, until its connection ends. */
 static load_counts_t counts_of(script_t script, char *problem, size_t problem_size) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
@@ -105,7 +105,7 @@ static load_counts_t counts_of(script_t script, char *problem, size_t problem_si
 
 #define MESSAGE(seq) "{\"type\":\"message\",\"room\":\"r\",\"seq\":" #seq ",\"from\":\"a\",\"body\":1}"
 
-TEST(faults, "load: messages left out, shown twice and changed are counted") {
+TEST(faults, "load: missing, duplicate and altered messages are counted") {
   static const char *const frames[] = {WELCOME,     JOINED,      MESSAGE(11), MESSAGE(12), MESSAGE(12),
                                        MESSAGE(15), MESSAGE(14), MESSAGE(16), NULL};
   for (int piece = 1; piece <= 4096; piece *= 16) {
@@ -114,13 +114,13 @@ TEST(faults, "load: messages left out, shown twice and changed are counted") {
     EXPECT_INTEGER(counts.delivered, 4);
     EXPECT_INTEGER(counts.gaps, 2);
     EXPECT_INTEGER(counts.duplicates, 2);
-    EXPECT_INTEGER(counts.altered, 6); /* no body is one that this load sent */
+    EXPECT_INTEGER(counts.altered, 6); /* the load has sent none of these bodies */
     EXPECT_INTEGER(counts.closed, 1);
     EXPECT_INTEGER(counts.frames, 8);
   }
 }
 
-TEST(recovery, "load: what was missed is to be there, each once") {
+TEST(recovery, "load: a repeated join must return each missed message once") {
   static const char *const frames[] = {WELCOME, JOINED, NULL};
   static const char *const again[] = {
       WELCOME,
@@ -153,7 +153,7 @@ TEST(other_spelling, "load: fields are found in any order") {
   EXPECT_INTEGER(counts.counts, 1);
 }
 
-TEST(refusals, "load: refusals are counted and told") {
+TEST(refusals, "load: refusals are counted and reported") {
   char problem[128];
   load_counts_t counts =
       counts_of((script_t){.answer = "HTTP/1.1 503 Service Unavailable\r\n\r\n"}, problem, sizeof problem);
@@ -171,7 +171,7 @@ TEST(refusals, "load: refusals are counted and told") {
   EXPECT_TEXT(problem, "error: unauthorized: no token");
 }
 
-TEST(nobody_there, "load: no relay is an error that says so") {
+TEST(nobody_there, "load: without a relay the error names the address") {
   char why[128];
   EXPECT(!load_create("127.0.0.1", 1, why, sizeof why));
   EXPECT_CONTAINS(why, "127.0.0.1 port 1: Connection refused");

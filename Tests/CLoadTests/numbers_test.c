@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The sliding window of numbers: gaps, missing numbers and duplicates. */
 #include "numbers.h"
 #include "test.h"
 
@@ -16,25 +17,25 @@ static seen_t seen(const uint64_t *numbers, int count) {
 
 #define SEEN(...) seen((const uint64_t[]){__VA_ARGS__}, sizeof(uint64_t[]){__VA_ARGS__} / sizeof(uint64_t))
 
-TEST(in_order, "numbers: each once") {
+TEST(in_order, "numbers: numbers in order are neither missing nor duplicate") {
   const seen_t result = SEEN(11, 12, 13);
   EXPECT_INTEGER(result.gaps + load__numbers_missing(&result.numbers), 0);
   EXPECT_INTEGER(result.duplicates, 0);
 }
 
-TEST(overtaken, "numbers: one that was overtaken is not missing") {
+TEST(overtaken, "numbers: a number that arrives late is not missing") {
   const seen_t result = SEEN(13, 11, 14, 12);
   EXPECT_INTEGER(result.gaps + load__numbers_missing(&result.numbers), 0);
   EXPECT_INTEGER(result.duplicates, 0);
 }
 
-TEST(twice, "numbers: one that came before is a duplicate") {
+TEST(twice, "numbers: a repeated number is a duplicate") {
   EXPECT_INTEGER(SEEN(11, 11).duplicates, 1);
   EXPECT_INTEGER(SEEN(11, 12, 13, 11, 10).duplicates, 2);
   EXPECT_INTEGER(SEEN(200, 11).duplicates, 1); /* too old to come */
 }
 
-TEST(left_out, "numbers: one that never came is missing, and a gap once it cannot come") {
+TEST(left_out, "numbers: an absent number is missing, and a gap when it can no longer arrive") {
   seen_t result = SEEN(11, 13);
   EXPECT_INTEGER(load__numbers_missing(&result.numbers), 1);
   EXPECT_INTEGER(result.gaps, 0);
@@ -45,7 +46,7 @@ TEST(left_out, "numbers: one that never came is missing, and a gap once it canno
   EXPECT_INTEGER(load__numbers_missing(&result.numbers), 0);
 }
 
-TEST(far_ahead, "numbers: of a leap all are counted") {
+TEST(far_ahead, "numbers: all numbers of a large gap are counted") {
   static const uint64_t leaps[] = {11, 12, 73, 74, 75, 138, 139, 1000};
   for (int i = 0; i < 8; i++) {
     const seen_t result = seen(&leaps[i], 1);

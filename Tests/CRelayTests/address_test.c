@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Addresses, networks, and who is behind a proxy. */
+/* Addresses, networks, clients behind proxies, and the header Host. */
 #include "address.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool has(const char *network, const char *text) {
   return relay__network_has(&parsed, &inside);
 }
 
-TEST(networks, "address: a network has what its first bits say") {
+TEST(networks, "address: a network contains the addresses with its first bits") {
   EXPECT(has("10.0.0.0/8", "10.255.1.2"));
   EXPECT(!has("10.0.0.0/8", "11.0.0.0"));
   EXPECT(has("192.168.4.0/22", "192.168.7.255"));
@@ -36,7 +36,7 @@ TEST(networks, "address: a network has what its first bits say") {
   EXPECT(has("::1", "::1"));
 }
 
-TEST(bad_networks, "address: what is no network is refused") {
+TEST(bad_networks, "address: text that is not a network is rejected") {
   const char *const bad[] = {"",       "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8x",
                              "10.0.0", "::/129",      "::/1000",   "localhost",   "10.0.0.0/ 8",
                              "[::1]",  "::1/064000",  "1.2.3.4.5", "/8"};
@@ -50,7 +50,7 @@ static bool same(const char *one, const char *other) {
   return !memcmp(&a, &b, sizeof a);
 }
 
-TEST(clients, "address: an IPv6 /64 is one client, each IPv4 address one of its own") {
+TEST(clients, "address: an IPv6 /64 is one client, and each IPv4 address is one client") {
   EXPECT(same("2001:db8:1:2:3::", "2001:db8:1:2:ffff::1"));
   EXPECT(!same("2001:db8:1:2::1", "2001:db8:1:3::1"));
   EXPECT(!same("10.0.0.1", "10.0.0.2"));
@@ -59,13 +59,13 @@ TEST(clients, "address: an IPv6 /64 is one client, each IPv4 address one of its 
   EXPECT(same("[2001:db8::1]:80", "2001:db8::1"));
 }
 
-/* Behind proxies in 10.0.0.0/8 and at fd00::1; NULL: nobody is known. */
+/* Expects this client behind proxies in 10.0.0.0/8 and at fd00::1; NULL: the client is unknown. */
 static void is_forwarded(const char *header, const char *expected) {
   relay__network_t trusted[2];
   relay__address_t found = {{0}};
   relay__network_parse("10.0.0.0/8", 10, &trusted[0]);
   relay__network_parse("fd00::1", 7, &trusted[1]);
-  /* From the heap, so that a read beyond the header is found. */
+  /* On the heap, so that the sanitizer sees a read beyond the header. */
   char *copy = strdup(header);
   const bool is_known = relay__address_forwarded(copy, trusted, 2, &found);
   free(copy);
@@ -77,11 +77,11 @@ static void is_forwarded(const char *header, const char *expected) {
   EXPECT(is_known && !memcmp(&found, &wanted, sizeof found));
 }
 
-TEST(forwarded, "address: who is behind proxies is the last who is none of them") {
+TEST(forwarded, "address: the client behind proxies is the last address that is not a trusted proxy") {
   is_forwarded("203.0.113.7", "203.0.113.7");
   is_forwarded("203.0.113.7, 10.0.0.2", "203.0.113.7");
   is_forwarded("203.0.113.7,10.0.0.2\t, fd00::1", "203.0.113.7");
-  is_forwarded("198.51.100.1, 203.0.113.7", "203.0.113.7"); /* the first is what the client invented */
+  is_forwarded("198.51.100.1, 203.0.113.7", "203.0.113.7"); /* the client has forged the first */
   is_forwarded("10.0.0.9, 203.0.113.7, 10.0.0.2", "203.0.113.7");
   is_forwarded("10.0.0.9, 10.0.0.2", "10.0.0.9");
   is_forwarded("[2001:db8::1]:4711", "2001:db8::1");
@@ -127,7 +127,7 @@ TEST(hosts, "address: a Host is a name or an address with an optional port") {
   }
 }
 
-TEST(bad_hosts, "address: every other text is no Host") {
+TEST(bad_hosts, "address: any other text is rejected as a Host") {
   static const char *const bad[] = {
       "",
       ":80",

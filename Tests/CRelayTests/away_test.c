@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The away queue: which messages of which members are due to be decided, and when, by a clock that the tests
- * move. */
+/* The away queue: the messages that are due to be decided for a member, and their times, with a simulated
+ * clock. */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -15,7 +15,7 @@ static host_t *start(void) {
   return host;
 }
 
-/* The connection breaks, and the hub has noticed it. */
+/* Cuts the connection, and waits until the hub has noticed it. */
 static void lose(host_t *host, peer_t *peer) {
   const size_t left = host_counts(host).sessions - 1;
   peer_cut(peer);
@@ -33,13 +33,14 @@ static const char *say(peer_t *peer) {
   return peer_hear_of(peer, "\"id\":\"say\"");
 }
 
-/* Bob is a member and has left the room, after a close. */
+/* Bob becomes a member, and closes his session. */
 static void away_bob(host_t *host) {
   peer_leave(enter(host, "bob", ""));
   EXPECT(host_noted(host, "away bob"));
 }
 
-TEST(decided_at_once, "away: who left cleanly and has a device is decided with the message, and never due") {
+TEST(decided_at_once,
+     "away: a member with a device who left cleanly is decided with the message, and never due") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", "");
   away_bob(host);
@@ -52,7 +53,7 @@ TEST(decided_at_once, "away: who left cleanly and has a device is decided with t
   host_end(host);
 }
 
-/* Shows a message of ann's that was decided for nobody. */
+/* Publishes a message of Ann without a decision for any member. */
 static void publish_undecided(relay_hub_t *hub, bool is_due_now) {
   relay_message_t message = {
       .from = "ann", .body = {"1", 1}, .seq = 1, .time = relay_hub_now(hub), .is_due_now = is_due_now};
@@ -71,7 +72,7 @@ static void leave_undecided(relay_hub_t *hub, void *unused) {
   EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, &needs_wait), 1); /* a call */
 }
 
-TEST(left_undecided, "away: a message waits behind an earlier one of the room that is not decided yet") {
+TEST(left_undecided, "away: a message waits while an earlier message of the room is undecided") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", "");
   away_bob(host);
@@ -94,12 +95,12 @@ static void do_nothing(relay_hub_t *hub, void *unused) {
   (void)unused;
 }
 
-TEST(is_due_now, "away: a message that asks at once is due before the wait for a receipt") {
+TEST(is_due_now, "away: a message with is_due_now is due before the wait for a receipt") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   host_do(host, ask_now, NULL);
   EXPECT(host_noted(host, "due pushed.a bob 1"));
-  host_do(host, do_nothing, NULL); /* runs behind the decision to wait */
+  host_do(host, do_nothing, NULL); /* runs after the decision to wait */
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   peer_leave(ann);
   peer_leave(bob);
@@ -110,7 +111,7 @@ static void without_devices(relay_hub_t *hub, void *name) {
   EXPECT(relay_user_set_has_devices(hub, relay_user_named(hub, name), false));
 }
 
-TEST(no_device, "away: who has no device is not pushed to") {
+TEST(no_device, "away: a member without a device gets no push") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", "");
   away_bob(host);
@@ -123,7 +124,7 @@ TEST(no_device, "away: who has no device is not pushed to") {
   host_end(host);
 }
 
-TEST(no_receipt, "away: what who is there does not acknowledge is due after 5 s, and not before") {
+TEST(no_receipt, "away: a message that a connected member does not acknowledge is due after 5 s") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   peer_t *eve = enter(host, "eve", ",\"acks\":true");
@@ -149,7 +150,7 @@ TEST(own_due_time, "away: a message is due at its own time while an earlier one 
   say(ann);
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
   EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
-  host_pass(host, 2000); /* from here on bob receives nothing more */
+  host_pass(host, 2000); /* from now on Bob acknowledges nothing */
   say(ann);
   host_pass(host, RECEIPT_WAIT - 1);
   EXPECT_INTEGER(host_notes(host, "push"), 0);
@@ -169,7 +170,7 @@ TEST(own_due_time, "away: a message is due at its own time while an earlier one 
   host_end(host);
 }
 
-TEST(decided_once, "away: what was decided before an earlier message is not handed over again") {
+TEST(decided_once, "away: a message that was decided before an earlier one is not handed over again") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", "");
   peer_t *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
@@ -192,7 +193,7 @@ TEST(decided_once, "away: what was decided before an earlier message is not hand
   host_end(host);
 }
 
-TEST(clean_leave, "away: what was not received is due at once when the member leaves cleanly") {
+TEST(clean_leave, "away: unreceived messages are due at once when the member leaves cleanly") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
@@ -210,7 +211,7 @@ TEST(clean_leave, "away: what was not received is due at once when the member le
   host_end(host);
 }
 
-TEST(stay, "away: leaving with stay is a clean end here") {
+TEST(stay, "away: a leave with stay is a clean end in the room") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
@@ -222,7 +223,7 @@ TEST(stay, "away: leaving with stay is a clean end here") {
   host_end(host);
 }
 
-TEST(lost, "away: when the connection is lost it waits for the grace") {
+TEST(lost, "away: after a lost connection a message waits for the grace") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
@@ -235,7 +236,7 @@ TEST(lost, "away: when the connection is lost it waits for the grace") {
   host_end(host);
 }
 
-TEST(said_in_the_grace, "away: what is said within the grace waits for its end") {
+TEST(said_in_the_grace, "away: a message that is sent in the grace waits for its end") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   lose(host, bob);
@@ -252,7 +253,7 @@ TEST(said_in_the_grace, "away: what is said within the grace waits for its end")
   host_end(host);
 }
 
-TEST(back_in_the_grace, "away: who comes back within the grace and receives is not pushed to") {
+TEST(back_in_the_grace, "away: a member who reconnects in the grace and receives the message gets no push") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
@@ -272,7 +273,7 @@ TEST(back_in_the_grace, "away: who comes back within the grace and receives is n
   host_end(host);
 }
 
-TEST(received_part, "away: what was received is not asked about, the rest is") {
+TEST(received_part, "away: received messages need no decision, the others do") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   for (int i = 0; i < 4; i++) say(ann);
@@ -290,7 +291,7 @@ TEST(received_part, "away: what was received is not asked about, the rest is") {
   host_end(host);
 }
 
-TEST(pong, "away: without acknowledgements the pong to a ping behind the message receives it") {
+TEST(pong, "away: without acknowledgements, the pong to a ping behind a message confirms the message") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
   say(ann);
@@ -307,7 +308,7 @@ TEST(pong, "away: without acknowledgements the pong to a ping behind the message
   host_end(host);
 }
 
-TEST(no_pong, "away: a ping that is not answered receives nothing") {
+TEST(no_pong, "away: an unanswered ping confirms no message") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
   bob->answers_pings = false;
@@ -319,7 +320,7 @@ TEST(no_pong, "away: a ping that is not answered receives nothing") {
   host_end(host);
 }
 
-TEST(cursor_in_between, "away: the cursor is told while a later message still waits") {
+TEST(cursor_in_between, "away: the cursor moves while a later message still waits") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;
   host_set_clock(host, noon);
@@ -338,7 +339,7 @@ TEST(cursor_in_between, "away: the cursor is told while a later message still wa
   host_end(host);
 }
 
-TEST(cursor_left, "away: the cursor waits for nobody who has left for good") {
+TEST(cursor_left, "away: the cursor does not wait for a member who has left the room") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;
   host_set_clock(host, noon);
@@ -356,7 +357,7 @@ TEST(cursor_left, "away: the cursor waits for nobody who has left for good") {
   host_end(host);
 }
 
-TEST(cursor_read, "away: the cursor is told over what was read while a later message still waits") {
+TEST(cursor_read, "away: the cursor passes read messages while a later message still waits") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;
   host_set_clock(host, noon);
@@ -373,7 +374,7 @@ TEST(cursor_read, "away: the cursor is told over what was read while a later mes
   host_end(host);
 }
 
-TEST(gap, "away: what was received behind a gap counts once the gap was read") {
+TEST(gap, "away: messages received behind a gap count when the gap is read") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", "");
   away_bob(host);
@@ -394,7 +395,7 @@ TEST(gap, "away: what was received behind a gap counts once the gap was read") {
   host_end(host);
 }
 
-TEST(idle, "away: what an idle session received counts when it becomes active") {
+TEST(idle, "away: messages that an idle session has received count when it becomes active") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
   say(ann);
@@ -411,7 +412,7 @@ TEST(idle, "away: what an idle session received counts when it becomes active") 
   host_end(host);
 }
 
-TEST(background, "away: a session that is put away is away at once, without a grace") {
+TEST(background, "away: a session that goes to the background is away at once, without a grace") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
@@ -424,14 +425,14 @@ TEST(background, "away: a session that is put away is away at once, without a gr
   host_end(host);
 }
 
-/* Bob's desktop is lost while his phone is in the background. */
+/* Cuts the connection of Bob's desktop while his phone is in the background. */
 static peer_t *lose_desktop(host_t *host) {
   peer_t *phone = enter(host, "bob", ",\"acks\":true,\"activity\":\"background\"");
   lose(host, enter(host, "bob", ",\"acks\":true"));
   return phone;
 }
 
-TEST(grace_beside_background, "away: a session in the background does not end the grace of a lost one") {
+TEST(grace_beside_background, "away: a session in the background does not end the grace of a lost session") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *phone = lose_desktop(host);
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
@@ -445,7 +446,7 @@ TEST(grace_beside_background, "away: a session in the background does not end th
   host_end(host);
 }
 
-TEST(background_ends, "away: the end of a session in the background neither ends the grace nor begins one") {
+TEST(background_ends, "away: the end of a session in the background neither ends nor begins a grace") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *phone = lose_desktop(host);
   host_pass(host, GRACE / 2);
@@ -464,7 +465,7 @@ static void set_wall_clock(relay_hub_t *hub, void *hours) {
   relay_hub_set_wall_clock(hub, relay_hub_now(hub) + *(const int64_t *)hours * 3600000);
 }
 
-TEST(clock_set, "away: a wall clock that is set forward or back changes no wait") {
+TEST(clock_set, "away: a change of the wall clock changes no wait") {
   for (int64_t hours = -1; hours <= 1; hours += 2) {
     host_t *host = start();
     peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
@@ -488,7 +489,7 @@ TEST(clock_set, "away: a wall clock that is set forward or back changes no wait"
   }
 }
 
-TEST(member_removed, "away: who is no member any more is not asked about, and holds nothing up") {
+TEST(member_removed, "away: a removed member needs no decision, and the cursor does not wait for it") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
@@ -502,7 +503,7 @@ TEST(member_removed, "away: who is no member any more is not asked about, and ho
   host_end(host);
 }
 
-TEST(two_sessions, "away: while another session of the member is there it is not away") {
+TEST(two_sessions, "away: a member with another open session in the room is not away") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   peer_t *phone = enter(host, "bob", ",\"acks\":true");

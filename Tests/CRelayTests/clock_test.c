@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Time that goes by when it is told. */
+/* The simulated clock, alarms, and a wall clock that is set. */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static int64_t next_due(host_t *host) {
   return due;
 }
 
-TEST(told_time, "clock: a hub that is told the time sends pings and closes by it") {
+TEST(told_time, "clock: a hub with a simulated clock sends pings and closes sessions by it") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   EXPECT_INTEGER(next_due(host), INT64_MAX);
@@ -33,7 +33,7 @@ TEST(told_time, "clock: a hub that is told the time sends pings and closes by it
   host_end(host);
 }
 
-TEST(jump, "clock: a jump is a pause, in which nobody was silent") {
+TEST(jump, "clock: a jump counts as a pause, in which no client was silent") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -52,13 +52,13 @@ static void set_alarm_of_ann(relay_hub_t *hub, void *time) {
   EXPECT(relay_user_set_alarm(hub, relay_user_named(hub, "ann"), *(const int64_t *)time));
 }
 
-/* And waits until what is due then has happened. */
+/* Sets the clock, and waits until all timers that are due have run. */
 static void pass(host_t *host, peer_t *peer, int64_t now) {
   host_set_clock(host, now);
   EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
 }
 
-TEST(alarms, "clock: an alarm comes once, at its time and not before, unless it was put off") {
+TEST(alarms, "clock: an alarm is due once, at its time, unless it was postponed") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -82,7 +82,7 @@ TEST(alarms, "clock: an alarm comes once, at its time and not before, unless it 
   EXPECT_INTEGER(host_notes(host, "alarm"), 2);
   pass(host, peer, NOON + 7000);
   EXPECT_INTEGER(host_notes(host, "alarm"), 3);
-  time = 1; /* long past: at once */
+  time = 1; /* in the past, so it is due at once */
   host_do(host, set_alarm, &time);
   pass(host, peer, NOON + 7001);
   EXPECT_INTEGER(host_notes(host, "alarm"), 4);
@@ -94,7 +94,7 @@ static void set_wall_clock(relay_hub_t *hub, void *now) {
   relay_hub_set_wall_clock(hub, *(const int64_t *)now);
 }
 
-TEST(alarms_of_a_set_clock, "clock: alarms go by a wall clock that is set, forward and back") {
+TEST(alarms_of_a_set_clock, "clock: alarms follow a wall clock that is set forward or back") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -102,13 +102,13 @@ TEST(alarms_of_a_set_clock, "clock: alarms go by a wall clock that is set, forwa
   host_do(host, set_alarm, &time);
   host_do(host, set_alarm_of_ann, &time);
   EXPECT_INTEGER(host_notes(host, "alarm"), 0);
-  host_do(host, set_wall_clock, &now); /* forward, over both */
+  host_do(host, set_wall_clock, &now); /* forward, to the time of both alarms */
   host_pass(host, 0);
   EXPECT_INTEGER(host_notes(host, "alarm ann"), 1);
   EXPECT_INTEGER(host_notes(host, "alarm"), 2);
   host_do(host, set_alarm, &later);
   now = NOON;
-  host_do(host, set_wall_clock, &now); /* back: it is later by that */
+  host_do(host, set_wall_clock, &now); /* back, so the alarm is due later */
   host_pass(host, NOON - 1);
   EXPECT_INTEGER(host_notes(host, "alarm"), 2);
   host_pass(host, 1);
@@ -119,7 +119,7 @@ TEST(alarms_of_a_set_clock, "clock: alarms go by a wall clock that is set, forwa
   host_end(host);
 }
 
-TEST(no_jump, "clock: a clock that goes on is never taken for one that was set") {
+TEST(no_jump, "clock: the hub does not mistake the passing of time for a clock that was set") {
   host_t *host = host_start(NULL);
   for (int i = 0; i < 1000; i++) host_counts(host);
   EXPECT_INTEGER(host_notes(host, "clock"), 0);

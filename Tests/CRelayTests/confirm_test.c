@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether what was pushed has arrived. */
+/* relay_session_confirm(): the confirmation that pushed frames have arrived. */
 #include <stdio.h>
 
 #include "host.h"
@@ -28,7 +28,7 @@ static question_t asked(host_t *host, relay_id_t session) {
   return question;
 }
 
-TEST(confirmed, "confirm: a pong to the ping behind it says that it has arrived") {
+TEST(confirmed, "confirm: the pong to a ping behind a frame confirms that the frame has arrived") {
   host_t *host = host_start(NULL);
   peer_t *other = peer_open(host_port(host), "ann", ""), *peer = peer_open(host_port(host), "ann", "");
   const relay_id_t session = host_session(peer->text);
@@ -49,7 +49,7 @@ TEST(confirmed, "confirm: a pong to the ping behind it says that it has arrived"
   host_end(host);
 }
 
-TEST(asked_again, "confirm: what is asked while a ping is out has one of its own") {
+TEST(asked_again, "confirm: a request during an open ping gets its own ping") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   const relay_id_t session = host_session(peer->text);
@@ -76,11 +76,11 @@ static void ask_alone(relay_hub_t *hub, void *argument) {
   question->number = relay_session_confirm(hub, question->session);
 }
 
-TEST(asked_later, "confirm: there need not be anything to write besides the ping") {
+TEST(asked_later, "confirm: the hub sends the ping even if no other frame waits") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   question_t question = {.session = host_session(peer->text)};
-  EXPECT(peer_hear_within(peer, 20) == NULL); /* all has been written */
+  EXPECT(peer_hear_within(peer, 20) == NULL); /* all frames are written */
   host_do(host, ask_alone, &question);
   EXPECT_INTEGER(question.number, 1);
   EXPECT(peer_hear_within(peer, 50) == NULL);
@@ -89,14 +89,14 @@ TEST(asked_later, "confirm: there need not be anything to write besides the ping
   host_end(host);
 }
 
-TEST(not_confirmed, "confirm: of who answers no ping, or is gone, nothing is said") {
+TEST(not_confirmed, "confirm: no confirmation follows if the client answers no ping or is gone") {
   relay_config_t config = host_config();
   config.limits.pong_timeout = 100;
   host_t *host = host_start(&config);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   const relay_id_t session = host_session(peer->text);
   peer->answers_pings = false;
-  EXPECT(peer_hear_within(peer, 20) == NULL); /* it was heard before the ping, not with it */
+  EXPECT(peer_hear_within(peer, 20) == NULL); /* so that its last sign of life is before the ping */
   EXPECT_INTEGER(asked(host, session).number, 1);
   EXPECT_CONTAINS(peer_hear_of(peer, "bye"), "\"code\":4004");
   EXPECT_INTEGER(asked(host, session).number, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How many may connect, in all and from one address. */
+/* Limits of connections: of the hub and of one address. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static int upgrade_from(host_t *host, peer_t **peer, const char *forwarded) {
   return peer_upgrade(*peer, "/v1/connect", header);
 }
 
-TEST(in_all, "connections: one past the limit gets 503, and who is there stays") {
+TEST(in_all, "connections: a connection above the limit gets 503, and the others stay open") {
   host_t *host = start(2, 0, NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *idle = peer_dial(host_port(host));
   reaches(host, 2);
@@ -49,7 +49,7 @@ TEST(in_all, "connections: one past the limit gets 503, and who is there stays")
   host_end(host);
 }
 
-TEST(per_address, "connections: an address has its share, whatever it says of itself") {
+TEST(per_address, "connections: the limit of an address ignores the header of an untrusted client") {
   host_t *host = start(0, 2, "10.0.0.0/8");
   peer_t *peers[2], *late;
   EXPECT_INTEGER(upgrade_from(host, &peers[0], "203.0.113.1"), 101);
@@ -67,13 +67,13 @@ TEST(per_address, "connections: an address has its share, whatever it says of it
   host_end(host);
 }
 
-TEST(behind_proxy, "connections: behind a trusted proxy each client has its share") {
+TEST(behind_proxy, "connections: behind a trusted proxy the limit counts for each client") {
   host_t *host = start(0, 2, "127.0.0.0/8 ::1");
   peer_t *a[2], *b, *spoofed, *plain;
   EXPECT_INTEGER(upgrade_from(host, &a[0], "203.0.113.1"), 101);
   EXPECT_INTEGER(upgrade_from(host, &a[1], "203.0.113.1"), 101);
   EXPECT_INTEGER(upgrade_from(host, &b, "203.0.113.2"), 101);
-  /* The client wrote the first, its proxy the second. */
+  /* The client has forged the first address, and the proxy has added the second. */
   EXPECT_INTEGER(upgrade_from(host, &spoofed, "198.51.100.9, 203.0.113.1"), 429);
   peer_cut(spoofed);
   plain = peer_dial(host_port(host));
@@ -83,7 +83,7 @@ TEST(behind_proxy, "connections: behind a trusted proxy each client has its shar
   peer_cut(plain);
   peer_cut(a[0]);
   reaches(host, 2);
-  for (int i = 0; i < 3; i++) { /* an answered request counts no longer */
+  for (int i = 0; i < 3; i++) { /* an answered request no longer counts */
     plain = peer_dial(host_port(host));
     peer_print(plain, "GET /echo HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n");
     EXPECT_INTEGER(peer_response(plain, false), 200);
@@ -95,7 +95,7 @@ TEST(behind_proxy, "connections: behind a trusted proxy each client has its shar
   host_end(host);
 }
 
-TEST(networks_of_config, "connections: what is no network is told") {
+TEST(networks_of_config, "connections: invalid networks are rejected") {
   EXPECT(relay_network_is_valid("10.0.0.0/8"));
   EXPECT(relay_network_is_valid("fd00::/8"));
   EXPECT(!relay_network_is_valid("10.0.0.0/8 ::1"));

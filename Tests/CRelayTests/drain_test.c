@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The end of all sessions at once. */
+/* Graceful shutdown: the close of all sessions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool has_no_sessions(relay_hub_t *hub, void *unused) {
   return !relay_hub_counts(hub).sessions;
 }
 
-TEST(spread, "drain: all are asked to come back, within a second and not at the same time") {
+TEST(spread, "drain: all clients get a retryAfter within a second, at different times") {
   host_t *host = host_start(NULL);
   peer_t *peers[CROWD];
   for (int i = 0; i < CROWD; i++) {
@@ -53,7 +53,7 @@ TEST(spread, "drain: all are asked to come back, within a second and not at the 
   host_end(host);
 }
 
-TEST(newcomers, "drain: a session is refused with 503 and a time to come back, HTTP is answered") {
+TEST(newcomers, "drain: a handshake gets 503 with Retry-After, and HTTP requests are answered") {
   host_t *host = host_start(NULL);
   host_do(host, drain, NULL);
   peer_t *peer = peer_dial(host_port(host));
@@ -70,7 +70,7 @@ TEST(newcomers, "drain: a session is refused with 503 and a time to come back, H
   host_end(host);
 }
 
-TEST(unfinished, "drain: a request that is open is answered before its session is closed") {
+TEST(unfinished, "drain: an open request is answered before its session is closed") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames as they come over the wire: in pieces, too large, of the wrong kind. */
+/* WebSocket frames of clients: in fragments, too large, of a wrong type. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void is_closed(peer_t *peer, int code) {
 
 static const char ping[] = "{\"type\":\"ping\",\"id\":\"in pieces\"}";
 
-TEST(fragments, "frame: a message in fragments is one message, with a ping between them") {
+TEST(fragments, "frame: fragments with pings between them are one message") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   for (size_t piece = 1; piece < sizeof ping; piece += 5) {
@@ -36,7 +36,8 @@ TEST(fragments, "frame: a message in fragments is one message, with a ping betwe
   host_end(host);
 }
 
-TEST(empty_fragments, "frame: empty fragments at the beginning, in the middle and at the end") {
+TEST(empty_fragments,
+     "frame: a message may have empty fragments at its begin, in its middle and at its end") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, false, PEER_TEXT, "", 0);
@@ -49,7 +50,7 @@ TEST(empty_fragments, "frame: empty fragments at the beginning, in the middle an
   host_end(host);
 }
 
-TEST(bytes_alone, "frame: one byte a write, from the handshake on") {
+TEST(bytes_alone, "frame: a client may write each byte separately, from the handshake on") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   static const char handshake[] = "GET /v1/connect HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
@@ -64,7 +65,7 @@ TEST(bytes_alone, "frame: one byte a write, from the handshake on") {
   host_end(host);
 }
 
-/* A ping of exactly so many bytes. */
+/* Returns a ping of exactly `size` bytes. */
 static char *padded_ping(size_t size) {
   char *frame = malloc(size + 1);
   memset(frame, 'x', size);
@@ -75,7 +76,7 @@ static char *padded_ping(size_t size) {
   return frame;
 }
 
-TEST(sizes, "frame: every size up to the limit is understood") {
+TEST(sizes, "frame: the hub reads each size of message up to the limit") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   static const size_t sizes[] = {125,  126,  127,  511,  512,   513,   1024,
@@ -90,7 +91,7 @@ TEST(sizes, "frame: every size up to the limit is understood") {
   host_end(host);
 }
 
-TEST(over_the_limit, "frame: over the limit it closes with 4505, whole or in fragments") {
+TEST(over_the_limit, "frame: a message over the limit closes with 4505, whole or in fragments") {
   host_t *host = host_start(NULL);
   char *frame = padded_ping(65537);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -101,7 +102,7 @@ TEST(over_the_limit, "frame: over the limit it closes with 4505, whole or in fra
   peer_frame(peer, false, PEER_TEXT, frame, 40000);
   peer_frame(peer, true, PEER_CONTINUATION, frame + 40000, 25537);
   is_closed(peer, 4505);
-  /* The end of the message never comes. */
+  /* A message without an end. */
   peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, false, PEER_TEXT, "", 0);
   for (int i = 0; i < 66; i++) peer_frame(peer, false, PEER_CONTINUATION, frame, 1000);
@@ -110,7 +111,7 @@ TEST(over_the_limit, "frame: over the limit it closes with 4505, whole or in fra
   host_end(host);
 }
 
-TEST(binary, "frame: binary closes with 4500") {
+TEST(binary, "frame: a binary message closes with 4500") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, true, PEER_BINARY, ping, sizeof ping - 1);
@@ -119,7 +120,7 @@ TEST(binary, "frame: binary closes with 4500") {
   host_end(host);
 }
 
-TEST(broken, "frame: what is not a JSON object in UTF-8 closes with 4500") {
+TEST(broken, "frame: text that is not a JSON object in UTF-8 closes with 4500") {
   host_t *host = host_start(NULL);
   static const char *const frames[] = {"",
                                        " ",
@@ -143,11 +144,11 @@ TEST(broken, "frame: what is not a JSON object in UTF-8 closes with 4500") {
   host_end(host);
 }
 
-TEST(broken_framing, "frame: what breaks RFC 6455 ends the connection") {
+TEST(broken_framing, "frame: a frame that violates RFC 6455 ends the connection") {
   host_t *host = host_start(NULL);
   static const char *const frames[] = {
-      "\x83\x80\0\0\0\0",     /* an opcode that is not used */
-      "\x80\x81\0\0\0\0x",    /* a continuation of nothing */
+      "\x83\x80\0\0\0\0",     /* an unused opcode */
+      "\x80\x81\0\0\0\0x",    /* a continuation without a begin */
       "\xc1\x81\0\0\0\0x",    /* a reserved bit */
       "\x09\x80\0\0\0\0",     /* a ping in fragments */
       "\x89\xfe\0\x7e\0\0\0", /* a long ping */
@@ -163,7 +164,7 @@ TEST(broken_framing, "frame: what breaks RFC 6455 ends the connection") {
   host_end(host);
 }
 
-TEST(after_the_close, "frame: what comes behind a refused frame is not looked at") {
+TEST(after_the_close, "frame: frames behind a refused frame are ignored") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", ""), *other = peer_open(host_port(host), "bob", "");
   peer_join(other, "live.a");

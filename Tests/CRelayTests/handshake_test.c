@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is let in at the handshake. */
+/* Admission of WebSocket handshakes: path, subprotocol, Origin, Host, early frames. */
 #include <string.h>
 
 #include "host.h"
@@ -29,7 +29,7 @@ static void is_granted(const char *headers, const char *answer) {
   peer_leave(peer);
 }
 
-TEST(paths, "handshake: sessions connect at one path, by GET") {
+TEST(paths, "handshake: sessions connect with GET at one path") {
   host_t *host = host_start(NULL);
   current = host;
   is_granted("", NULL);
@@ -39,7 +39,7 @@ TEST(paths, "handshake: sessions connect at one path, by GET") {
   host_end(host);
 }
 
-TEST(subprotocols, "handshake: a known subprotocol, or none") {
+TEST(subprotocols, "handshake: a client offers the known subprotocol, or none") {
   host_t *host = host_start(NULL);
   current = host;
   is_granted("Sec-WebSocket-Protocol: stillwire.v1.json\r\n", "stillwire.v1.json");
@@ -61,7 +61,7 @@ TEST(own_origin, "handshake: without a list only the server's own Origin is allo
   host_end(host);
 }
 
-TEST(listed_origins, "handshake: a listed Origin is allowed, whole and only") {
+TEST(listed_origins, "handshake: only listed Origins are allowed, compared as a whole") {
   relay_config_t config = host_config();
   config.origins = "https://a.example https://b.example:8443";
   host_t *host = host_start(&config);
@@ -83,7 +83,7 @@ static void asks_as(const char *name, int status) {
   peer_cut(peer);
 }
 
-TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered") {
+TEST(loopback_hosts, "handshake: in open mode the relay answers only a loopback Host") {
   relay_config_t config = host_config();
   config.host_rule = RELAY_HOSTS_LOOPBACK;
   host_t *host = host_start(&config);
@@ -102,7 +102,8 @@ TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered")
   host_end(host);
 }
 
-TEST(address_hosts, "handshake: a Host that is an address, localhost or listed is answered, no other name") {
+TEST(address_hosts,
+     "handshake: the relay answers an address, localhost and listed names as Host, and no other name") {
   relay_config_t config = host_config();
   config.host_rule = RELAY_HOSTS_ADDRESSES;
   config.hosts = "relay.test other.example";
@@ -120,7 +121,8 @@ TEST(address_hosts, "handshake: a Host that is an address, localhost or listed i
   host_end(host);
 }
 
-TEST(listed_loopback_hosts, "handshake: a listed Host is answered beside loopback, an address is not") {
+TEST(listed_loopback_hosts,
+     "handshake: with loopback hosts the relay answers a listed Host, but no other address") {
   relay_config_t config = host_config();
   config.host_rule = RELAY_HOSTS_LOOPBACK;
   config.hosts = "relay.test";
@@ -132,7 +134,7 @@ TEST(listed_loopback_hosts, "handshake: a listed Host is answered beside loopbac
   host_end(host);
 }
 
-TEST(smuggled_host, "handshake: a line end in the target gives a session no other Host") {
+TEST(smuggled_host, "handshake: a line end in the target does not change the Host") {
   relay_config_t config = host_config();
   config.host_rule = RELAY_HOSTS_LOOPBACK;
   host_t *host = host_start(&config);
@@ -159,7 +161,7 @@ TEST(smuggled_host, "handshake: a line end in the target gives a session no othe
   host_end(host);
 }
 
-TEST(authorization, "handshake: the Authorization header is kept for the hello") {
+TEST(authorization, "handshake: the hub keeps the Authorization header for the hello") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", "Authorization: Bearer a.b.c\r\n"), 101);
@@ -174,7 +176,7 @@ static void close_listener(relay_hub_t *hub, void *unused) {
   relay_hub_close_listener(hub);
 }
 
-TEST(closed_listener, "handshake: after the listener is closed nobody is let in, and who is there stays") {
+TEST(closed_listener, "handshake: a closed listener admits no new session, and open sessions stay") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", ""), *waiting = peer_dial(host_port(host));
   peer_print(waiting, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -191,7 +193,7 @@ TEST(closed_listener, "handshake: after the listener is closed nobody is let in,
   host_end(host);
 }
 
-TEST(half_a_handshake, "handshake: who leaves in the middle leaves nothing behind") {
+TEST(half_a_handshake, "handshake: a client that leaves during the handshake leaves nothing in memory") {
   host_t *host = host_start(NULL);
   peer_t *silent = peer_dial(host_port(host)), *half = peer_dial(host_port(host));
   peer_print(half, "GET /v1/connect HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgra");
@@ -203,8 +205,9 @@ TEST(half_a_handshake, "handshake: who leaves in the middle leaves nothing behin
   host_end(host);
 }
 
-/* RFC 6455, section 4.1, lets a client send when it has the answer. Some do not wait. */
-TEST(early_frames, "handshake: frames that come with the handshake, or with a part of it, are read") {
+/* RFC 6455, section 4.1, lets a client send frames after the answer to its handshake. Some clients do not
+ * wait. */
+TEST(early_frames, "handshake: frames that arrive with the handshake, or with a part of it, are read") {
   static const char handshake[] =
       "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
       "GET /v1/connect HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

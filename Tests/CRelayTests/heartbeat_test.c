@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Signs of life. */
+/* The heartbeat: pings, pongs, and the close of silent sessions. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -17,20 +17,20 @@ static host_t *start(void) {
   return host_start(&config);
 }
 
-/* By a clock that the test moves. */
+/* Starts a host with a simulated clock. */
 static host_t *start_still(void) {
   host_t *host = start();
   host_set_clock(host, NOON);
   return host;
 }
 
-/* True once the peer has seen so many pings. */
+/* Waits until the peer has received `count` pings. Returns false after 5 s. */
 static bool is_pinged(peer_t *peer, int count) {
   for (int i = 0; i < 500 && peer->pings < count; i++) EXPECT(peer_hear_within(peer, 10) == NULL);
   return peer->pings == count;
 }
 
-TEST(pongs, "heartbeat: who answers pings stays") {
+TEST(pongs, "heartbeat: a session that answers pings stays open") {
   host_t *host = start_still();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   for (int i = 1; i <= 3 * PATIENCE / HEARTBEAT; i++) {
@@ -43,13 +43,13 @@ TEST(pongs, "heartbeat: who answers pings stays") {
   host_end(host);
 }
 
-TEST(long_patience, "heartbeat: a pong's time above it delays no further ping") {
+TEST(long_patience, "heartbeat: a pong timeout longer than the heartbeat delays no ping") {
   host_t *host = start_still();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
   host_pass(host, HEARTBEAT);
   EXPECT(is_pinged(peer, 1));
-  /* A client that sends something else than the pong is pinged again as well. */
+  /* A client that sends another frame than the pong also gets the next ping. */
   EXPECT(peer_hears_nothing_of(peer, "bye"));
   host_pass(host, HEARTBEAT);
   EXPECT(is_pinged(peer, 2));
@@ -62,7 +62,7 @@ TEST(long_patience, "heartbeat: a pong's time above it delays no further ping") 
   host_end(host);
 }
 
-TEST(no_pong, "heartbeat: who does not answer a ping is closed with 4004") {
+TEST(no_pong, "heartbeat: the hub closes a session that does not answer a ping with 4004") {
   host_t *host = start();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
@@ -75,7 +75,7 @@ TEST(no_pong, "heartbeat: who does not answer a ping is closed with 4004") {
   host_end(host);
 }
 
-TEST(wrong_pong, "heartbeat: a pong to another ping is a sign of life all the same") {
+TEST(wrong_pong, "heartbeat: a pong to another ping is a sign of life") {
   host_t *host = start_still();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
@@ -90,7 +90,7 @@ TEST(wrong_pong, "heartbeat: a pong to another ping is a sign of life all the sa
   host_end(host);
 }
 
-TEST(text_is_life, "heartbeat: any text frame is a sign of life, and needs no ping") {
+TEST(text_is_life, "heartbeat: a session that sends text frames gets no ping") {
   host_t *host = start_still();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
@@ -103,7 +103,7 @@ TEST(text_is_life, "heartbeat: any text frame is a sign of life, and needs no pi
   host_end(host);
 }
 
-TEST(client_pings, "heartbeat: a client's ping is answered") {
+TEST(client_pings, "heartbeat: the hub answers a client's ping") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, true, PEER_PING, "abc", 3);
@@ -119,13 +119,13 @@ static bool has_no_seats(relay_hub_t *hub, void *unused) {
   return !relay_hub_counts(hub).seats;
 }
 
-TEST(paused_ghost, "heartbeat: who asks and takes no replies is closed as well") {
+TEST(paused_ghost, "heartbeat: the hub closes a session that sends requests but reads no replies") {
   host_t *host = start();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_join(peer, "live.a");
   char request[61] = "";
   memset(request, 'x', 60);
-  /* Until the hub reads no more: what it answers fills the sockets and its queue. */
+  /* Sends until the hub reads no more, because its replies fill the sockets and its queue. */
   const struct timeval patience = {.tv_usec = 50000};
   setsockopt(peer->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   while (peer_say(peer, "{\"type\":\"%s\",\"id\":\"%s\"}", request, request)) continue;

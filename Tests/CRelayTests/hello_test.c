@@ -26,7 +26,7 @@ static void is_closed(peer_t *peer, int code) {
   peer_cut(peer);
 }
 
-TEST(welcome, "hello: it is welcomed, with and without an id") {
+TEST(welcome, "hello: the hub answers hello with welcome, with and without an id") {
   host_t *host = host_start(NULL);
   peer_t *peer = dial(host);
   peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
@@ -39,7 +39,7 @@ TEST(welcome, "hello: it is welcomed, with and without an id") {
   host_end(host);
 }
 
-TEST(not_hello, "hello: another first request closes with 4500") {
+TEST(not_hello, "hello: the hub closes a session with another first request with 4500") {
   host_t *host = host_start(NULL);
   static const char *const firsts[] = {"{\"type\":\"ping\"}",
                                        "{\"type\":\"Hello\"}",
@@ -59,7 +59,7 @@ TEST(not_hello, "hello: another first request closes with 4500") {
   host_end(host);
 }
 
-/* Sends a hello of at least `size` bytes with so many more values, and expects the close or, with 0, a
+/* Sends a hello of at least `size` bytes with `values` more values. Expects a close with `code`; 0: a
  * welcome. */
 static void says_hello_of(const host_t *host, size_t size, int values, int code) {
   char *text = malloc(size + 8192), *at = text;
@@ -79,12 +79,12 @@ static void says_hello_of(const host_t *host, size_t size, int values, int code)
   peer_leave(peer);
 }
 
-TEST(hello_bounds, "hello: its bytes and its values are bounded, and what follows it is not") {
+TEST(hello_bounds, "hello: the bytes and values of hello are bounded, those of later frames are not") {
   host_t *host = host_start(NULL);
   says_hello_of(host, 16384, 0, 0);
   says_hello_of(host, 16385, 0, 4505);
   says_hello_of(host, 65536, 30000, 4505);
-  says_hello_of(host, 0, 251, 0); /* with the object, the array, its first value and the two names */
+  says_hello_of(host, 0, 251, 0); /* plus the object, the array, its first value and two strings: 256 */
   says_hello_of(host, 0, 252, 4505);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   char *frame = malloc(60001);
@@ -97,7 +97,7 @@ TEST(hello_bounds, "hello: its bytes and its values are bounded, and what follow
   host_end(host);
 }
 
-TEST(no_hello, "hello: without one in time the session closes with 4502") {
+TEST(no_hello, "hello: the hub closes a session without a hello in time with 4502") {
   relay_config_t config = host_config();
   config.limits.hello_timeout = 100;
   host_t *host = host_start(&config);
@@ -111,7 +111,7 @@ TEST(no_hello, "hello: without one in time the session closes with 4502") {
   host_end(host);
 }
 
-TEST(refused, "hello: a refused one is told why and closed, and what came behind it is dropped") {
+TEST(refused, "hello: a refused session gets the reason and is closed, and its further frames are dropped") {
   host_t *host = host_start(NULL);
   peer_t *peer = dial(host);
   peer_say(peer, "{\"type\":\"hello\",\"id\":1,\"user\":\"nobody\"}");
@@ -125,7 +125,7 @@ TEST(refused, "hello: a refused one is told why and closed, and what came behind
   host_end(host);
 }
 
-TEST(twice, "hello: a second one is a conflict and changes nothing") {
+TEST(twice, "hello: a second hello is a conflict, and changes nothing") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_say(peer, "{\"type\":\"hello\",\"id\":2,\"user\":\"bob\"}");
@@ -135,7 +135,7 @@ TEST(twice, "hello: a second one is a conflict and changes nothing") {
   host_end(host);
 }
 
-TEST(pipelined, "hello: frames right behind it are fine, and answered in their order") {
+TEST(pipelined, "hello: frames may follow at once, and are answered in their order") {
   host_t *host = host_start(NULL);
   peer_t *peer = dial(host);
   peer_say(peer, "{\"type\":\"hello\",\"id\":0,\"user\":\"ann\"}");
@@ -150,7 +150,7 @@ TEST(pipelined, "hello: frames right behind it are fine, and answered in their o
   host_end(host);
 }
 
-TEST(sessions_per_user, "hello: one session past the limit of a user is refused") {
+TEST(sessions_per_user, "hello: a session above the limit of a user is refused") {
   relay_config_t config = host_config();
   config.limits.sessions_per_user = 2;
   host_t *host = host_start(&config);
@@ -174,14 +174,14 @@ static void count_rests(relay_hub_t *hub, void *count) {
   *(long *)count = usage.ru_nvcsw;
 }
 
-/* How often the hub's thread went to sleep. */
+/* Returns the number of times that the hub's thread has slept. */
 static long rests(host_t *host) {
   long count;
   host_do(host, count_rests, &count);
   return count;
 }
 
-TEST(unanswered, "hello: while it is not answered nothing times out, and the client may go") {
+TEST(unanswered, "hello: no timeout ends a session while its hello is unanswered, and the client may leave") {
   relay_config_t config = host_config();
   config.limits.hello_timeout = config.limits.heartbeat = config.limits.pong_timeout = 50;
   host_t *host = host_start(&config);

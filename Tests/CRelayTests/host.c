@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A hub on its own thread, for tests. See host.h. */
 #include "host.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static void *run(void *context) {
 
 host_t *host_start(const relay_config_t *config) {
   host_t *host = calloc(1, sizeof *host);
-  pthread_mutexattr_t recursive; /* work on the hub's thread may note */
+  pthread_mutexattr_t recursive; /* work on the hub's thread may call host_note() */
   pthread_mutexattr_init(&recursive);
   pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&host->lock, &recursive);
@@ -132,8 +133,7 @@ static void look(relay_hub_t *hub, void *unused) {
 
 void host_pass(host_t *host, int64_t milliseconds) {
   host_do(host, pass, &milliseconds);
-  /* Timers run in the next iteration, or the one after it; the second may hand over what the first has set.
-   */
+  /* Timers run in the next iteration or in the one after it, and may set timers that are due at once. */
   for (int i = 0; i < 4; i++) host_do(host, look, NULL);
 }
 
@@ -190,7 +190,7 @@ bool host_reaches(host_t *host, bool (*holds)(relay_hub_t *hub, void *argument),
   for (;;) {
     host_do(host, ask, &question);
     if (question.answer || time(NULL) > deadline) return question.answer;
-    usleep(1000); /* between two looks */
+    usleep(1000); /* before the next attempt */
   }
 }
 
@@ -217,7 +217,7 @@ static bool is_deserted(relay_hub_t *hub, void *unused) {
   return !counts.sessions && !counts.seats && !counts.exchanges;
 }
 
-/* Ends every membership, and with it every wait. */
+/* Ends all memberships, and with them all waits. */
 static void dismiss(relay_hub_t *hub, relay_id_t room) {
   size_t size;
   char *entries = relay_room_entries(hub, room, 0, &size);
@@ -232,14 +232,14 @@ static void dismiss(relay_hub_t *hub, relay_id_t room) {
   free(entries);
 }
 
-/* The newest messages of stored rooms are kept in frames until the room is forgotten. */
+/* Releases the stored rooms, which keep the frames of their newest messages. */
 static void forget_rooms(relay_hub_t *hub, void *unused) {
   (void)unused;
   for (relay_id_t i = 0; i < 256; i++) {
-    const relay_id_t room = 1ull << 32 | i; /* stored rooms are made once in a test, and few */
+    const relay_id_t room = 1ull << 32 | i; /* a test creates few rooms, so their ids are known */
     if (!relay_room_name(hub, room)) continue;
     dismiss(hub, room);
-    /* The first may have marks to tell first. */
+    /* The first call may only queue the events of changed marks. */
     if (!relay_room_release(hub, room)) relay_room_release(hub, room);
   }
 }
@@ -258,7 +258,7 @@ void host_cut(host_t *host) {
   EXPECT_INTEGER(counts.watches, 0);
   EXPECT_INTEGER(counts.exchanges, 0);
   relay_http_respond(host->hub, host->exchange, 200, "",
-                     (relay_bytes_t){0}); /* a late answer finds nothing */
+                     (relay_bytes_t){0}); /* a late answer has no effect */
   relay_hub_destroy(host->hub);
   pthread_mutex_destroy(&host->lock);
   pthread_cond_destroy(&host->changed);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host.h -- a hub on a thread of its own, with the smallest policy that exercises all of it.
+/* host.h -- a hub on its own thread, with a small policy (policy.c) that uses all functions of the hub.
  *
- * Rooms whose names begin with `live.` keep nothing, with `stored.` are stored, with `told.` are
- * stored and tell receipts, with `pushed.` are stored and push; a message to a stored room is shown at once.
- * Every hello is opened, but that of the users `nobody` (refused with 4501) and `unanswered`. What the policy
- * sees is noted, one line each:
+ * The begin of a room's name selects its kind: `live.` stores nothing, `stored.` stores messages, `told.`
+ * also sends receipts, `pushed.` also pushes. A message to a stored room is published at once. The policy
+ * accepts each hello, but refuses the user `nobody` with 4501, and does not answer the user `unanswered`. It
+ * notes one line for each event:
  *
- *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   its decision
+ *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   the decision to push
  *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    stream closed    held TYPE
  *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS    log LEVEL LINE
  */
@@ -23,47 +23,49 @@ typedef struct host {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  char *notes; /* lines; under the lock */
+  char *notes; /* lines; protected by the lock */
   size_t notes_size;
-  void (*work)(relay_hub_t *hub, void *argument); /* under the lock */
+  void (*work)(relay_hub_t *hub, void *argument); /* protected by the lock */
   void *argument;
-  relay_id_t held[512]; /* the hub's thread: sessions with a request that waits */
+  relay_id_t held[512]; /* on the hub's thread: sessions with an open request of type `hold` */
   size_t held_count;
-  relay_id_t exchange; /* the hub's thread: of the last `/stream` or `/held` */
+  relay_id_t exchange; /* on the hub's thread: the last request of `/stream` or `/held` */
 } host_t;
 
-/* Any free port, wide limits, no rates, a grace of 200 ms. */
+/* Returns a configuration with any free port, high limits, no rates and a grace of 200 ms. */
 relay_config_t host_config(void);
-/* NULL: host_config(). */
+/* Starts a host; NULL: with host_config(). */
 host_t *host_start(const relay_config_t *config);
-/* Waits until all sessions and exchanges are gone, forgets the rooms, and expects nothing to be left. */
+/* Waits until all sessions and exchanges have ended, removes the rooms, and expects that no object
+ * is left. */
 void host_end(host_t *host);
-/* Stops at once, whoever is there. */
+/* Stops at once, also with open sessions. */
 void host_cut(host_t *host);
 uint16_t host_port(const host_t *host);
 
 /* Calls `work` on the hub's thread and waits for it. */
 void host_do(host_t *host, void (*work)(relay_hub_t *hub, void *argument), void *argument);
 relay_counts_t host_counts(host_t *host);
-/* Time goes by only in this call from now on; the first comes before there are sessions. */
+/* Sets the simulated clock. After the first call, time passes only with these calls. Make the first call
+ * before there are sessions. */
 void host_set_clock(host_t *host, int64_t now);
-/* Moves the clock of host_set_clock() on, and returns when all that is due then has happened. */
+/* Moves the simulated clock forward. Returns when all timers that are due have run. */
 void host_pass(host_t *host, int64_t milliseconds);
-/* True once so many sessions are left; false if that takes 10 s. */
+/* Waits until `count` sessions are left. Returns false after 10 s. */
 bool host_has_sessions(host_t *host, size_t count);
-/* Whether the line is noted within 5 s. */
+/* True if the line is noted within 5 s. */
 bool host_noted(host_t *host, const char *line);
-/* How many of the lines so far begin with this. */
+/* Returns the number of noted lines with this begin. */
 int host_notes(host_t *host, const char *beginning);
-/* Whether `holds` becomes true on the hub's thread within 10 s. */
+/* True if `holds` returns true on the hub's thread within 10 s. */
 bool host_reaches(host_t *host, bool (*holds)(relay_hub_t *hub, void *argument), void *argument);
-/* Answers the requests of type `hold` that wait. */
+/* Answers the open requests of type `hold`. */
 void host_finish_held(host_t *host);
-/* The id in a `welcome`. */
+/* Returns the session's id in a `welcome`. */
 relay_id_t host_session(const char *welcome);
 
 /* policy.c */
-/* Bytes of the answer to `/large`: more than the buffers of a socket take. */
+/* The size of the answer to `/large`, in bytes: more than the buffers of a socket. */
 enum { POLICY_LARGE = 32 << 20 };
 void policy_happened(void *context, const relay_event_t *events, size_t count);
 void host_note(host_t *host, const char *format, ...) __attribute__((format(printf, 2, 3)));

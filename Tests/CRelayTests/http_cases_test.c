@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests as bytes on a socket, and the answers that RFC 9110, RFC 9112 and RFC 6455, section 4.2, ask for.
+/* Requests as bytes on a socket, and the answers that RFC 9110, RFC 9112 and RFC 6455, section 4.2, require.
  *
- * `answers` has the status of each answer, in order; `h` before it: of HEAD. The connection stays open behind
- * the last one, unless it ends with `!`. Where an RFC leaves a choice, the reason says which one the relay
- * takes. */
+ * `answers` has the status of each answer, in order. An `h` marks an answer to HEAD. The connection stays
+ * open after the last answer, unless `answers` ends with `!`. If an RFC leaves a choice, `reason` names the
+ * choice of the relay. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +151,9 @@ static const row_t fields[] = {
      "400!"},
     {"a delete in a value is refused", GET HOST "X: a\x7f\r\n\r\n", "400!"},
     {"a tab in a value is fine", GET HOST "X: a\tb\r\n\r\n", "200"},
-    {"a name that is the beginning of another", GET HOST "X-Auth: a\r\n\r\n", "200"},
-    {"and another such", GET HOST "User: a\r\nContent: a\r\nSec: a\r\nAccept-: a\r\n\r\n", "200"},
+    {"a name that is the begin of another name", GET HOST "X-Auth: a\r\n\r\n", "200"},
+    {"more names that are the begin of other names",
+     GET HOST "User: a\r\nContent: a\r\nSec: a\r\nAccept-: a\r\n\r\n", "200"},
     {"Authorization is single", GET HOST "Authorization: Bearer a\r\nAuthorization: Bearer a\r\n\r\n",
      "400!"},
     {"Content-Type is single", POST "Content-Type: a/b\r\nContent-Type: a/b\r\nContent-Length: 0\r\n\r\n",
@@ -228,12 +229,12 @@ static const row_t bodies[] = {
     {"100-continue without a body is ignored (9110, 10.1.1)", GET HOST "Expect: 100-continue\r\n\r\n", "200"},
     {"100-continue of HTTP/1.0 is ignored",
      "POST /echo HTTP/1.0\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nx", "200!"},
-    {"a body that is refused is not asked for",
-     POST "Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n", "413!"},
+    {"no 100 (Continue) for a refused body", POST "Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n",
+     "413!"},
     {"other expectations fail (9110, 15.5.18)", GET HOST "Expect: gifts\r\n\r\n", "417!"},
 };
 
-/* RFC 9112, section 11.2: requests that two readers could divide in two ways. */
+/* RFC 9112, section 11.2: requests that a proxy could split in another way than the relay (smuggling). */
 static const row_t smuggling[] = {
     {"CL.TE", POST "Content-Length: 6\r\n" CHUNKED END "0\r\n\r\nGET", "400!"},
     {"TE.CL", POST CHUNKED "Content-Length: 4\r\n\r\n12\r\nGET /what HTTP/1.1\r\n\r\n0\r\n\r\n", "400!"},
@@ -382,7 +383,7 @@ static bool plays(const host_t *host, const row_t *row, size_t step) {
   return is_as_expected;
 }
 
-/* Each row comes at once, and a byte a write. */
+/* Sends each row with one write, and then with one write for each byte. */
 static void play_rows(const row_t *rows, size_t count) {
   host_t *host = host_start(NULL);
   for (size_t i = 0; i < count; i++)
@@ -407,7 +408,7 @@ TEST(play_bodies, "http cases: bodies") {
   PLAY(bodies);
 }
 
-TEST(play_smuggling, "http cases: requests that could be divided in two ways") {
+TEST(play_smuggling, "http cases: request smuggling") {
   PLAY(smuggling);
 }
 
@@ -419,7 +420,7 @@ TEST(play_handshakes, "http cases: handshakes") {
   PLAY(handshakes);
 }
 
-TEST(cut_everywhere, "http cases: requests cut at each byte have the same answers") {
+TEST(cut_everywhere, "http cases: requests that are split at any byte get the same answers") {
   static const row_t rows[] = {
       {"a pipeline",
        POST CHUNKED END "3;a\r\nabc\r\n0\r\nX: y\r\n\r\n" POST "Content-Length: 3\r\n\r\nabc" NEXT,
@@ -441,8 +442,8 @@ TEST(cut_everywhere, "http cases: requests cut at each byte have the same answer
   host_end(host);
 }
 
-/* A NUL cannot be part of a row. */
-TEST(nul, "http cases: a NUL is refused wherever it is") {
+/* A row is a C string, so it cannot contain a NUL. */
+TEST(nul, "http cases: a NUL is refused at each position") {
   static const struct {
     const char *before, *behind;
   } rows[] = {{"", GET HOST END},

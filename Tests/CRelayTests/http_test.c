@@ -16,7 +16,7 @@ static void responds(peer_t *peer, int status, const char *text) {
   if (text) EXPECT_TEXT(peer->text, text);
 }
 
-TEST(fields, "http: an event has the method, the path, the query and the headers as they came") {
+TEST(fields, "http: an event has the method, path, query and headers as the client sent them") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET /what HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -38,7 +38,7 @@ TEST(fields, "http: an event has the method, the path, the query and the headers
   host_end(host);
 }
 
-TEST(bodies, "http: bodies of every size come whole, on one connection") {
+TEST(bodies, "http: bodies of each size arrive completely, on one connection") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   static const int sizes[] = {0, 1, 511, 512, 513, 1024, 4095, 4096, 4097, 20000, 65535, 65536};
@@ -57,7 +57,7 @@ TEST(bodies, "http: bodies of every size come whole, on one connection") {
   host_end(host);
 }
 
-TEST(pieces, "http: a request one byte a write is one request") {
+TEST(pieces, "http: a client may write each byte of a request separately") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   static const char request[] = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello there";
@@ -85,7 +85,7 @@ TEST(keep_alive, "http: a connection serves one request after another") {
   host_end(host);
 }
 
-TEST(pipelining, "http: requests that come together are answered in their order, on one connection") {
+TEST(pipelining, "http: pipelined requests are answered in their order, on one connection") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET /what?1 HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -104,7 +104,7 @@ TEST(pipelining, "http: requests that come together are answered in their order,
   host_end(host);
 }
 
-TEST(pipeline_of_many, "http: a pipeline of many requests, one of them refused, ends with the refusal") {
+TEST(pipeline_of_many, "http: a pipeline of many requests ends with the first refusal") {
   enum { REQUESTS = 500 };
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
@@ -158,7 +158,7 @@ TEST(head, "http: HEAD is answered like GET, without the body") {
   host_end(host);
 }
 
-TEST(refusals, "http: what cannot be understood is refused with a problem, and the connection ends") {
+TEST(refusals, "http: a malformed request gets a problem document, and the connection ends") {
   relay_config_t config = host_config();
   config.limits.frame = 1000;
   host_t *host = host_start(&config);
@@ -193,7 +193,7 @@ TEST(refusals, "http: what cannot be understood is refused with a problem, and t
   host_end(host);
 }
 
-TEST(heads, "http: a head that can be read in two ways is refused with 400, and the connection ends") {
+TEST(heads, "http: an ambiguous head is refused with 400, and the connection ends") {
   host_t *host = host_start(NULL);
   static const char *const refused[] = {
       "GET /what%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
@@ -244,7 +244,7 @@ static void asks_with(const host_t *host, const char *before, int fill, const ch
   free(long_text);
 }
 
-TEST(long_parts, "http: each part of a head that costs time by its length is bounded") {
+TEST(long_parts, "http: each part of a head that takes time to parse has a bound") {
   host_t *host = host_start(NULL);
   asks_with(host, "/", 2047, " HTTP/1.1\r\nHost: a", 404);
   asks_with(host, "/", 2048, " HTTP/1.1\r\nHost: a", 414);
@@ -260,7 +260,7 @@ TEST(long_parts, "http: each part of a head that costs time by its length is bou
   host_end(host);
 }
 
-TEST(lists, "http: headers that are lists may be repeated, and HTTP/1.0 needs no Host") {
+TEST(lists, "http: list headers may be repeated, and HTTP/1.0 needs no Host") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer,
@@ -278,7 +278,8 @@ TEST(lists, "http: headers that are lists may be repeated, and HTTP/1.0 needs no
   host_end(host);
 }
 
-TEST(too_large, "http: who sends a body over the limit hears why before the end") {
+TEST(too_large,
+     "http: a client that sends a body over the limit gets the reason before the connection ends") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n");
@@ -296,7 +297,7 @@ static void answer(relay_hub_t *hub, void *context) {
   relay_http_respond(hub, host->exchange, 500, "", (relay_bytes_t){"again", 5});
 }
 
-TEST(no_length, "http: a request without Content-Length has no body, and the connection goes on") {
+TEST(no_length, "http: a request without Content-Length has no body, and the connection stays open") {
   host_t *host = host_start(NULL);
   static const char *const methods[] = {"POST", "PUT", "PATCH", "DELETE", "GET"};
   peer_t *peer = peer_dial(host_port(host));
@@ -304,7 +305,7 @@ TEST(no_length, "http: a request without Content-Length has no body, and the con
     peer_print(peer, "%s /echo HTTP/1.1\r\nHost: a\r\n\r\n", methods[i]);
     responds(peer, 200, "");
   }
-  peer_print(peer, "PUT /echo HTTP/1.1\r\nHost: a\r\n\r\nbody\r\n\r\n"); /* nothing announces a body */
+  peer_print(peer, "PUT /echo HTTP/1.1\r\nHost: a\r\n\r\nbody\r\n\r\n"); /* no header announces a body */
   responds(peer, 200, "");
   EXPECT_INTEGER(peer_response(peer, false), 501);
   EXPECT(peer_sees_end(peer));
@@ -312,7 +313,7 @@ TEST(no_length, "http: a request without Content-Length has no body, and the con
   host_end(host);
 }
 
-TEST(later, "http: an answer may come later, and only the first counts") {
+TEST(later, "http: an answer may be sent later, and only the first one counts") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -326,7 +327,7 @@ TEST(later, "http: an answer may come later, and only the first counts") {
   host_end(host);
 }
 
-TEST(half_closed, "http: who has sent all and closed its side gets the answer") {
+TEST(half_closed, "http: a client that closes its side after the request gets the answer") {
   host_t *host = host_start(NULL);
   for (int i = 0; i < 3; i++) {
     peer_t *peer = peer_dial(host_port(host));
@@ -342,7 +343,7 @@ TEST(half_closed, "http: who has sent all and closed its side gets the answer") 
   host_end(host);
 }
 
-TEST(kept_for_others, "http: a session that is not read on changes nothing for other connections") {
+TEST(kept_for_others, "http: a paused session does not affect other connections") {
   host_t *host = host_start(NULL);
   peer_t *paused = peer_open(host_port(host), "ann", ""), *peer = peer_dial(host_port(host));
   for (int i = 0; i < 300; i++) peer_say(paused, "{\"type\":\"hold\"}");
@@ -351,12 +352,13 @@ TEST(kept_for_others, "http: a session that is not read on changes nothing for o
     peer_print(peer, "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n");
     responds(peer, 200, "");
   }
-  host_cut(host); /* the paused session would not notice that its client leaves */
+  host_cut(host); /* the paused session would not notice the end of its client */
   peer_cut(peer);
   peer_cut(paused);
 }
 
-TEST(left_early, "http: who leaves before the answer, or within the body, leaves nothing behind") {
+TEST(left_early,
+     "http: a client that leaves before the answer, or within the body, leaves nothing in memory") {
   host_t *host = host_start(NULL);
   peer_t *waiting = peer_dial(host_port(host)), *half = peer_dial(host_port(host));
   peer_print(waiting, "GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -380,7 +382,7 @@ TEST(then_a_session, "http: a connection that carried requests may become a sess
   host_end(host);
 }
 
-TEST(not_http, "http: what is not HTTP is turned away") {
+TEST(not_http, "http: bytes that are not HTTP are refused") {
   host_t *host = host_start(NULL);
   static const struct {
     const char *bytes;
@@ -400,7 +402,7 @@ TEST(not_http, "http: what is not HTTP is turned away") {
   host_end(host);
 }
 
-TEST(other_upgrades, "http: an upgrade to another protocol is ignored, and there are no tunnels") {
+TEST(other_upgrades, "http: an upgrade to another protocol is ignored, and CONNECT is refused") {
   host_t *host = host_start(NULL);
   static const struct {
     const char *request;
@@ -423,7 +425,7 @@ TEST(other_upgrades, "http: an upgrade to another protocol is ignored, and there
   host_end(host);
 }
 
-/* How much of half a second the hub's thread worked. */
+/* Returns the part of half a second in which the hub's thread used the processor. */
 static double load(const host_t *host) {
   clockid_t clock;
   struct timespec before, after;
@@ -437,7 +439,7 @@ static double load(const host_t *host) {
 static const char held_get[] = "GET /held HTTP/1.1\r\nHost: a\r\n\r\n";
 static const char held_post[] = "POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";
 
-TEST(no_spin, "http: who sends more, or closes a side, while it waits for an answer costs nothing") {
+TEST(no_spin, "http: a client that sends more or closes its side while it waits uses no processor time") {
   host_t *host = host_start(NULL);
   for (int way = 0; way < 3; way++) {
     peer_t *peer = peer_dial(host_port(host));
@@ -456,7 +458,7 @@ TEST(no_spin, "http: who sends more, or closes a side, while it waits for an ans
   host_end(host);
 }
 
-TEST(pipelined_bodies, "http: requests with bodies that come together do not hold up the others") {
+TEST(pipelined_bodies, "http: pipelined requests with bodies do not delay other clients") {
   host_t *host = host_start(NULL);
   peer_t *other = peer_open(host_port(host), "ann", "");
   for (int way = 0; way < 4; way++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* json_suite.h -- texts that a reader of JSON must take (names with y_), must refuse (n_), or may (i_). */
+/* json_suite.h -- texts that a JSON parser must accept (names with y_), must reject (n_), or may
+ * accept (i_). */
 #ifndef JSON_SUITE_H
 #define JSON_SUITE_H
 
@@ -9,7 +10,7 @@ typedef struct json_case {
   const char *name;
   const char *bytes;
   size_t size;
-  size_t times; /* how often `bytes` is repeated */
+  size_t times; /* repetitions of `bytes` */
 } json_case_t;
 
 extern const json_case_t json_suite[];

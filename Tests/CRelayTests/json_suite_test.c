@@ -9,12 +9,12 @@
 #include "relay_json.h"
 #include "test.h"
 
-/* Numbers have any length here; text that is no UTF-8 is no JSON. */
+/* True for JSON. Numbers of any length are accepted; text that is not UTF-8 is rejected. */
 static bool is_taken(const json_case_t *one) {
   return one->name[0] == 'y' || !strncmp(one->name, "i_number_", strlen("i_number_"));
 }
 
-/* Halves of surrogate pairs: JSON by the grammar, and a fault with a status of its own. */
+/* True for a text with half of a surrogate pair: JSON by the grammar, but an error with its own status. */
 static bool has_half(const json_case_t *one) {
   static const char *const names[] = {
       "i_object_key_lone_2nd_surrogate",          "i_string_1st_surrogate_but_2nd_missing",
@@ -28,14 +28,14 @@ static bool has_half(const json_case_t *one) {
   return false;
 }
 
-/* What RFC 8259 leaves open and the protocol does not. */
+/* True for a text with a duplicate key: RFC 8259 permits it, and the protocol does not. */
 static bool has_key_twice(const json_case_t *one) {
   return !strncmp(one->name, "y_object_duplicated_key", strlen("y_object_duplicated_key"));
 }
 
 typedef struct frame {
   char *bytes;
-  size_t size, begin, end; /* of the case in it */
+  size_t size, begin, end; /* begin and end of the case in the frame */
 } frame_t;
 
 static frame_t frame_of(const char *before, const json_case_t *one, const char *behind) {
@@ -43,7 +43,7 @@ static frame_t frame_of(const char *before, const json_case_t *one, const char *
   frame_t frame = {.begin = strlen(before)};
   frame.end = frame.begin + size;
   frame.size = frame.end + strlen(behind);
-  frame.bytes = malloc(frame.size + !frame.size); /* exact, so that a read past the end is seen */
+  frame.bytes = malloc(frame.size + !frame.size); /* exact, so that the sanitizer sees a read past the end */
   memcpy(frame.bytes, before, frame.begin);
   for (size_t i = 0; i < one->times; i++)
     memcpy(frame.bytes + frame.begin + i * one->size, one->bytes, one->size);
@@ -55,7 +55,8 @@ static bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The parser's answer; `body` tells whether that member is the case, without the space around it. */
+/* Parses a frame with the case. Sets `body` to true if the member `body` is the case without the space around
+ * it. */
 static relay_json_status_t parse(const char *before, const json_case_t *one, const char *behind, bool *body) {
   frame_t frame = frame_of(before, one, behind);
   relay_json_parser_t *parser = relay_json_parser_create();
@@ -70,7 +71,7 @@ static relay_json_status_t parse(const char *before, const json_case_t *one, con
   return status;
 }
 
-TEST(suite_in_members, "json suite: what is JSON is taken as a member, and nothing else") {
+TEST(suite_in_members, "json suite: the parser accepts JSON as a member, and rejects other text") {
   bool body;
   for (size_t i = 0; i < json_suite_count; i++) {
     const json_case_t *one = &json_suite[i];
@@ -83,7 +84,7 @@ TEST(suite_in_members, "json suite: what is JSON is taken as a member, and nothi
   }
 }
 
-TEST(suite_in_bodies, "json suite: what is JSON is taken in body, byte for byte, and nothing else") {
+TEST(suite_in_bodies, "json suite: the parser accepts JSON in body, byte for byte, and rejects other text") {
   bool body, part;
   for (size_t i = 0; i < json_suite_count; i++) {
     const json_case_t *one = &json_suite[i];
@@ -97,7 +98,8 @@ TEST(suite_in_bodies, "json suite: what is JSON is taken in body, byte for byte,
   }
 }
 
-TEST(suite_as_frames, "json suite: what is no JSON is no frame, and what is one must be an object") {
+TEST(suite_as_frames,
+     "json suite: the parser accepts an object as a frame, and rejects other values and other text") {
   bool body;
   for (size_t i = 0; i < json_suite_count; i++) {
     const json_case_t *one = &json_suite[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is JSON and what is not: tables, each tried as a member, inside `body`, and in an array. */
+/* Tables of valid and invalid JSON values. Each is parsed as a member, inside `body` and in an array. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static const char *const not_values[] = {
     "[[]",
     "[]]",
     "{}}",
-    /* what some take for JSON */
+    /* text that some parsers accept as JSON */
     "/* */1",
     "1//",
     "[1]#",
@@ -214,26 +214,28 @@ static relay_json_status_t parse(const char *format, const char *value) {
 static const char *const places[] = {"{\"a\":%s}",       "{\"body\":%s}",   "{ \"body\" :\n%s ,\"b\":0}",
                                      "{\"a\":[0,%s,0]}", "{\"body\":[%s]}", "{\"body\":{\"x\":%s}}"};
 
-TEST(values_are_accepted, "json: what RFC 8259 allows is accepted, in and out of body") {
+TEST(values_are_accepted,
+     "json: the parser accepts values that RFC 8259 allows, inside and outside of body") {
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     for (size_t j = 0; j < sizeof places / sizeof *places; j++)
       if (!EXPECT_INTEGER(parse(places[j], values[i]), RELAY_JSON_OK))
         printf("  value %s in %s\n", values[i], places[j]);
 }
 
-TEST(others_are_refused, "json: what RFC 8259 refuses is refused, in and out of body") {
+TEST(others_are_refused,
+     "json: the parser rejects values that RFC 8259 forbids, inside and outside of body") {
   for (size_t i = 0; i < sizeof not_values / sizeof *not_values; i++)
     for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
-      if (!*not_values[i] && places[j][strlen(places[j]) - 2] == ']') continue; /* an empty array is fine */
+      if (!*not_values[i] && places[j][strlen(places[j]) - 2] == ']') continue; /* a valid empty array */
       if (!strcmp(not_values[i], "1,000") || !strcmp(not_values[i], "1 2") || !*not_values[i]) {
-        if (strchr(places[j], '[')) continue; /* two items are fine */
+        if (strchr(places[j], '[')) continue; /* two valid items */
       }
       if (!EXPECT_INTEGER(parse(places[j], not_values[i]), RELAY_JSON_SYNTAX))
         printf("  value %s in %s\n", not_values[i], places[j]);
     }
 }
 
-TEST(keys_are_checked, "json: strings as keys follow the rules of strings") {
+TEST(keys_are_checked, "json: the parser checks keys as it checks strings") {
   for (size_t i = 0; i < sizeof not_values / sizeof *not_values; i++) {
     if (not_values[i][0] != '"') continue;
     if (!EXPECT_INTEGER(parse("{%s:1}", not_values[i]), RELAY_JSON_SYNTAX))
@@ -243,7 +245,7 @@ TEST(keys_are_checked, "json: strings as keys follow the rules of strings") {
   }
 }
 
-TEST(only_objects, "json: the outermost value must be one object") {
+TEST(only_objects, "json: the outermost value must be a single object") {
   static const char *const not_objects[] = {"0",  "null", "true", "false", "\"a\"",
                                             "[]", "[{}]", " 1 ",  "[1,2]"};
   for (size_t i = 0; i < sizeof not_objects / sizeof *not_objects; i++)
@@ -264,7 +266,7 @@ static void refuses_with_nul(const char *bytes, size_t size) {
   relay_json_parser_destroy(parser);
 }
 
-TEST(nul_bytes, "json: a NUL byte is refused wherever it stands") {
+TEST(nul_bytes, "json: the parser rejects a NUL byte at each position") {
 #define REFUSES(bytes) refuses_with_nul(bytes, sizeof bytes - 1)
   REFUSES("\0{}");
   REFUSES("{}\0");
@@ -282,7 +284,7 @@ TEST(nul_bytes, "json: a NUL byte is refused wherever it stands") {
   REFUSES("{}\0{}");
 }
 
-/* The number is 4 MiB long: a parser that reads it again from each of its digits needs hours. */
+/* Parses a number of 4 MiB. A parser that reads it again from each of its digits would need hours. */
 static void reads_once(const char *begin, const char *end) {
   enum { DIGITS = 1 << 22 };
   const size_t first = strlen(begin), last = strlen(end), size = first + DIGITS + last;
@@ -298,7 +300,7 @@ static void reads_once(const char *begin, const char *end) {
   free(text);
 }
 
-TEST(cost_of_digits, "json: digits that are no number are read once") {
+TEST(cost_of_digits, "json: the parser reads digits that form no number only once") {
   reads_once("{\"a\":1e999,\"b\":", ".}");
   reads_once("{\"a\":1e999,\"b\":", "e}");
   reads_once("{\"a\":1e999,\"b\":-", ".e1}");

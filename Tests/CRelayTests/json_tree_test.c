@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a parse returns: slices, decoded text, keys, bounds, copies. */
+/* The result of a parse: slices, decoded text, keys, bounds and copies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ TEST(slices, "json: members are slices of the source, byte for byte") {
   expect_text(&json, "c", "\xc3\xa9/");
 }
 
-TEST(beyond_doubles, "json: numbers beyond a double are numbers, spelled as they came") {
+TEST(beyond_doubles, "json: numbers beyond a double are numbers, and keep their spelling") {
   EXPECT_INTEGER(
       parse("{\"a\":-12.5e4000, \"s\":\"1e4000 \\\" 1e4000\",\"body\":[1e4000 ,{\"x\":2}],\"b\":7.10e5}",
             128),
@@ -62,7 +62,7 @@ TEST(beyond_doubles, "json: numbers beyond a double are numbers, spelled as they
   expect_text(&json, "b", "7.10e5");
 }
 
-TEST(bodies, "json: a body of each kind is raw and keeps its spelling") {
+TEST(bodies, "json: a body of each kind is raw, and keeps its spelling") {
   static const char *const bodies[] = {"0",
                                        "-1.50E+01",
                                        "\"\\ud834\\udd1e \\/\"",
@@ -93,7 +93,7 @@ TEST(inner_body, "json: only the outermost member `body` is raw") {
   EXPECT_INTEGER(json.nodes[1].kind, RELAY_JSON_RAW);
 }
 
-TEST(escaped_keys, "json: keys are compared as decoded") {
+TEST(escaped_keys, "json: the parser compares decoded keys") {
   EXPECT_INTEGER(parse("{\"ty\\u0070e\":\"a\\nb\",\"\\u00e9\":1}", 128), RELAY_JSON_OK);
   expect_text(&json, "type", "a\nb");
   expect_source(&json, "\xc3\xa9", "1");
@@ -101,7 +101,7 @@ TEST(escaped_keys, "json: keys are compared as decoded") {
   EXPECT_INTEGER(parse("{\"type\":1,\"t\\u0079pe\":2}", 128), RELAY_JSON_TWICE);
 }
 
-TEST(keys_twice, "json: a key given twice is refused at each level, but not in body") {
+TEST(keys_twice, "json: the parser rejects duplicate keys at each level, but not in body") {
   static const char *const twice[] = {
       "{\"a\":1,\"a\":1}",         "{\"a\":1,\"b\":2,\"a\":3}",
       "{\"x\":{\"a\":1,\"a\":2}}", "{\"x\":[0,{\"a\":{},\"a\":[]}]}",
@@ -116,7 +116,7 @@ TEST(keys_twice, "json: a key given twice is refused at each level, but not in b
     if (!EXPECT_INTEGER(parse(once[i], 128), RELAY_JSON_OK)) printf("  %s\n", once[i]);
 }
 
-TEST(read_around_twice, "json: the members around a key given twice can be read") {
+TEST(read_around_twice, "json: the members around a duplicate key can be read") {
   EXPECT_INTEGER(parse("{\"id\":\"x\",\"type\":\"send\",\"a\":{\"b\":[{\"c\":1,\"c\":2}]},\"z\":1}", 128),
                  RELAY_JSON_TWICE);
   EXPECT_INTEGER(offset, strlen("{\"id\":\"x\",\"type\":\"send\",\"a\":{\"b\":[{\"c\":1,\"c\""));
@@ -125,7 +125,7 @@ TEST(read_around_twice, "json: the members around a key given twice can be read"
   expect_text(&json, "z", "1");
 }
 
-/* {"a":[[...]]} with so many levels in all. */
+/* Returns {"KEY":[[...]]} with this number of levels. */
 static char *nested(int levels, const char *key) {
   char *text = malloc((size_t)levels * 2 + 32);
   int at = sprintf(text, "{\"%s\":", key);
@@ -135,7 +135,7 @@ static char *nested(int levels, const char *key) {
   return text;
 }
 
-TEST(depth, "json: the depth is bounded, in and out of body alike") {
+TEST(depth, "json: the depth is bounded, inside and outside of body") {
   static const char *const keys[] = {"a", "body"};
   for (int i = 0; i < 2; i++)
     for (int deepest = 2; deepest <= 128; deepest += 42) {
@@ -154,7 +154,7 @@ TEST(depth, "json: the depth is bounded, in and out of body alike") {
   EXPECT_INTEGER(parse("{\"a\":[],\"b\":[],\"c\":{\"d\":1}}", 2), RELAY_JSON_OK);
 }
 
-/* An object with so many keys, within a prefix and a suffix. */
+/* Parses an object with this number of keys, between a prefix and a suffix. */
 static relay_json_status_t parse_keys(const char *prefix, int keys, const char *suffix) {
   char *text = malloc(64 + (size_t)keys * 16);
   int at = sprintf(text, "%s", prefix);
@@ -170,7 +170,7 @@ static relay_json_status_t parse_keys(const char *prefix, int keys, const char *
   return status;
 }
 
-TEST(many_keys, "json: 1,024 keys in one object and no more") {
+TEST(many_keys, "json: an object may have at most 1,024 keys") {
   EXPECT_INTEGER(parse_keys("{", 1024, "}"), RELAY_JSON_OK);
   EXPECT_INTEGER(parse_keys("{", 1025, "}"), RELAY_JSON_TOO_MANY);
   EXPECT_INTEGER(parse_keys("{\"a\":[{", 1024, "}]}"), RELAY_JSON_OK);
@@ -178,7 +178,7 @@ TEST(many_keys, "json: 1,024 keys in one object and no more") {
   EXPECT_INTEGER(parse_keys("{\"body\":{", 5000, "}}"), RELAY_JSON_OK);
 }
 
-TEST(big, "json: big inputs, long numbers and long strings keep every byte") {
+TEST(big, "json: large inputs, long numbers and long strings keep each byte") {
   const size_t size = 4 << 20;
   char *text = malloc(size + 64), *value = malloc(size + 1);
   memset(value, '7', size);
@@ -195,7 +195,7 @@ TEST(big, "json: big inputs, long numbers and long strings keep every byte") {
   free(value);
 }
 
-TEST(copies, "json: a copy stands alone") {
+TEST(copies, "json: a copy is independent of the source and the parser") {
   char *source = strdup("{\"type\":\"send\",\"list\":[\"\\u00e9\",{\"k\":1.50}],\"body\":[ 1 ]}");
   EXPECT_INTEGER(parse(source, 128), RELAY_JSON_OK);
   relay_json_t *copy = relay_json_copy(&json);

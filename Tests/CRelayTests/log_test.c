@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines for the operator: their text, and the bounds of those that clients cause. */
+/* Log lines for the operator: their text, and the rates of lines that clients can cause. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void is_refused(host_t *host, const char *headers, int status) {
 
 #define SETTING " (--origins, STILLWIRE_ORIGINS)"
 
-TEST(origin, "log: a refused Origin is named together with the setting that allows it") {
+TEST(origin, "log: the line about a refused Origin names the Origin and the setting that allows it") {
   host_t *host = host_start(NULL);
   is_refused(host, "Origin: http://evil.example\r\n", 403);
   EXPECT(host_noted(
@@ -36,7 +36,7 @@ TEST(origin, "log: a refused Origin is named together with the setting that allo
   host_end(host);
 }
 
-TEST(refusal_rate, "log: of many refusals 5 in 10 s are logged, and the number of the others") {
+TEST(refusal_rate, "log: the hub logs 5 refusals in 10 s, and then the number of the others") {
   host_t *host = host_start(NULL);
   host_set_clock(host, 1000);
   for (int i = 0; i < 12; i++) is_refused(host, "Origin: null\r\n", 403);
@@ -51,7 +51,7 @@ TEST(refusal_rate, "log: of many refusals 5 in 10 s are logged, and the number o
   host_end(host);
 }
 
-/* Expects a line about the session of a `welcome`; the name is its id in base 36. */
+/* Expects a line about the session `id`. The line has the id in base 36. */
 static void is_noted(host_t *host, relay_id_t id, const char *what) {
   char name[16] = "", line[128];
   for (; id; id /= 36) {
@@ -63,7 +63,7 @@ static void is_noted(host_t *host, relay_id_t id, const char *what) {
   if (!EXPECT(host_noted(host, line))) EXPECT_TEXT(host->notes, line);
 }
 
-TEST(sessions, "log: the begin and the end of a session are lines of debug") {
+TEST(sessions, "log: the hub logs the begin and the end of a session at the level debug") {
   relay_config_t config = host_config();
   config.logs_debug = true;
   host_t *host = host_start(&config);
@@ -89,13 +89,13 @@ TEST(sessions, "log: the begin and the end of a session are lines of debug") {
   host_end(host);
 }
 
-TEST(quiet_sessions, "log: without debug no session is a line") {
+TEST(quiet_sessions, "log: without the level debug the hub logs no sessions") {
   host_t *host = host_start(NULL);
   peer_leave(peer_open(host_port(host), "ann", ""));
   host_end(host);
 }
 
-TEST(refused_requests, "log: refused requests of a session are logged, with a bound of their own") {
+TEST(refused_requests, "log: the hub logs refused requests of sessions, with their own rate") {
   relay_config_t config = host_config();
   config.limits.request_rate = 0.001;
   config.limits.request_burst = 1;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Members of a room: page by page, the end of all sessions of a user, and events that are written in batches.
- */
+/* Members of a room: pages of members, the close of all sessions of a user, and batches of events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ enum { MEMBERS = 50 };
 typedef struct page {
   const char *after;
   size_t limit;
-  char users[2048]; /* each followed by a space */
+  char users[2048]; /* names, each followed by a space */
   bool has_more;
 } page_t;
 
@@ -35,7 +34,7 @@ static void read_page(relay_hub_t *hub, void *argument) {
   free(entries);
 }
 
-/* In an order that is not that of their names: 7 and 50 have no common divisor. */
+/* Adds the members in another order than that of their names: 7 and 50 have no common divisor. */
 static void fill(relay_hub_t *hub, void *argument) {
   (void)argument;
   const relay_id_t room = relay_room_create(hub, "stored.a", "e", 0, 0, RELAY_ROOM_STORED);
@@ -46,7 +45,7 @@ static void fill(relay_hub_t *hub, void *argument) {
   }
 }
 
-TEST(pages, "members: pages in the order of names hold each member once") {
+TEST(pages, "members: the pages contain each member once, in the order of names") {
   host_t *host = host_start(NULL);
   host_do(host, fill, NULL);
   static const size_t limits[] = {1, 7, 25, 49, 50, 51, 100};
@@ -78,7 +77,7 @@ static void close_ann(relay_hub_t *hub, void *count) {
   *(size_t *)count = relay_user_close_sessions(hub, relay_user_named(hub, "ann"), 4506, "enough");
 }
 
-TEST(closed_sessions, "members: all sessions of one user are closed, and nobody else's") {
+TEST(closed_sessions, "members: the hub closes all sessions of one user, and none of another user") {
   host_t *host = host_start(NULL);
   peer_t *ann[5], *bob = peer_open(host_port(host), "bob", "");
   for (int i = 0; i < 5; i++) ann[i] = peer_open(host_port(host), "ann", "");
@@ -119,7 +118,7 @@ static peer_t *join_as(host_t *host, const char *user) {
   return peer;
 }
 
-TEST(batches, "members: a room with many sessions gets joins in batches, and in their order") {
+TEST(batches, "members: a room with many sessions gets joins in batches, in their order") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   peer_t *peers[SEATS];
@@ -134,7 +133,7 @@ TEST(batches, "members: a room with many sessions gets joins in batches, and in 
     snprintf(name, sizeof name, "u%02d", i);
     hears_join(watcher, name);
   }
-  /* After a pause the first one comes at once, and the next ones together. */
+  /* After a pause the first event is written at once, and the next ones together. */
   peer_t *ann = join_as(host, "ann");
   hears_join(watcher, "ann");
   peer_t *bob = join_as(host, "bob"), *carol = join_as(host, "carol");
@@ -142,12 +141,12 @@ TEST(batches, "members: a room with many sessions gets joins in batches, and in 
   host_pass(host, BATCH);
   hears_join(watcher, "bob");
   hears_join(watcher, "carol");
-  /* A reply takes along what waits. */
+  /* A reply is written together with waiting events. */
   peer_t *eve = join_as(host, "eve");
   peer_say(watcher, "{\"type\":\"ping\",\"id\":1}");
   hears_join(watcher, "eve");
   EXPECT_CONTAINS(peer_hear(watcher), "\"pong\"");
-  /* So does a message. */
+  /* A message is written together with waiting events. */
   peer_t *fred = join_as(host, "fred");
   peer_say(fred, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":1}");
   hears_join(watcher, "fred");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names are found again, and who chooses them cannot choose where they lie. */
+/* Tables of names: the hash, lookups, and buckets that clients cannot predict. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum { MANY = 1000, LENGTH = 12 };
 
 TEST(hash_vectors, "names: the hash is SipHash-1-3") {
-  /* Of the bytes 0, 1, 2 ..., as CPython has it, whose key is 0 with PYTHONHASHSEED=0. */
+  /* Hashes of the bytes 0, 1, 2 ... by CPython, which has the key 0 with PYTHONHASHSEED=0. */
   const uint64_t zero[2] = {0};
   static const struct {
     size_t size;
@@ -23,12 +23,12 @@ TEST(hash_vectors, "names: the hash is SipHash-1-3") {
   for (uint8_t i = 0; i < sizeof bytes; i++) bytes[i] = i;
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     EXPECT_INTEGER(relay__hash(zero, bytes, vectors[i].size), vectors[i].hash);
-  /* Of nothing, with another key, as Rust has it. */
+  /* The hash of no bytes, with another key, by Rust. */
   const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
   EXPECT_INTEGER(relay__hash(key, bytes, 0), 0xabac0158050fc4dc);
 }
 
-TEST(names_found, "names: many are found until they are removed") {
+TEST(names_found, "names: names are found until they are removed") {
   relay__names_t names = {0};
   relay__named_t *items[MANY];
   char name[LENGTH];
@@ -48,7 +48,7 @@ TEST(names_found, "names: many are found until they are removed") {
   relay__names_free(&names);
 }
 
-TEST(names_spread, "names: two tables have the same names in other places") {
+TEST(names_spread, "names: two tables have different hashes of the same names") {
   relay__names_t one = {0}, other = {0};
   relay__named_t *items[2][LENGTH];
   int same = 0;

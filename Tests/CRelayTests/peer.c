@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A WebSocket and HTTP client for tests. See peer.h. */
 #include "peer.h"
 
 #include <arpa/inet.h>
@@ -137,7 +138,7 @@ bool peer_say(peer_t *peer, const char *format, ...) {
   return is_written;
 }
 
-/* One frame into `text`; its opcode, or -1. */
+/* Reads one frame into `text`. Returns its opcode, or -1. */
 static int read_frame(peer_t *peer, int64_t deadline) {
   for (;;) {
     const uint8_t *in = (const uint8_t *)peer->in;

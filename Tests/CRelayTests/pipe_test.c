@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A descriptor that is closed twice. */
+/* The workaround for a descriptor that libwebsockets closes twice. */
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "edge/edge.h"
 #include "test.h"
 
-TEST(nobody, "pipe: closed twice, when nobody has opened anything in between") {
+TEST(nobody, "pipe: a second close is harmless if no descriptor was opened in between") {
   const int pipe = eventfd(0, EFD_CLOEXEC);
   EXPECT_INTEGER(close(pipe), 0);
   const int kept = relay__pipe_keep(pipe);
@@ -17,7 +17,7 @@ TEST(nobody, "pipe: closed twice, when nobody has opened anything in between") {
   EXPECT_INTEGER(fcntl(pipe, F_GETFD), -1);
 }
 
-TEST(somebody, "pipe: whoever was given its number in between has it still after the second close") {
+TEST(somebody, "pipe: a descriptor that got the number in between is still open after the second close") {
   const int pipe = eventfd(0, EFD_CLOEXEC);
   EXPECT_INTEGER(close(pipe), 0);
   int ends[2];
@@ -35,7 +35,7 @@ TEST(somebody, "pipe: whoever was given its number in between has it still after
   close(ends[1]);
 }
 
-TEST(found, "pipe: the one of a hub is found, and there is none on a loop without") {
+TEST(found, "pipe: the pipe of a loop is found, and a loop without a pipe has none") {
   uv_loop_t loop;
   uv_loop_init(&loop);
   EXPECT_INTEGER(relay__pipe_find(&loop), -1);

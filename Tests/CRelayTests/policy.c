@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The policy of a host: what the hub hands over is answered here, on the hub's thread. */
+/* The policy of a host: answers the events of the hub, on the hub's thread. host.h describes it. */
 #include "host.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { RECEIPT_WAIT = 5000, IDLE_WAIT = 30000, LONGEST_WAIT = 45000 };
 
-/* A string member of a request; empty when there is none. */
+/* Copies a string member of a request; an empty text if there is none. */
 static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t room) {
   const relay_json_node_t *node = relay_json_member(json, key);
   const size_t size = node && node->kind == RELAY_JSON_STRING ? node->length : 0;
@@ -16,7 +16,7 @@ static const char *text_of(const relay_json_t *json, const char *key, char *at, 
   return at;
 }
 
-/* What is written into answers as it is. */
+/* True if the text can be copied into JSON without escapes. */
 static bool is_name(const char *text) {
   return *text &&
          !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@!|+=~")];
@@ -63,7 +63,7 @@ static void hello(host_t *host, const relay_event_t *event) {
     return;
   }
   const relay_id_t id = relay_user_create(host->hub, user, bytes(",\"name\":\"A person\""), 0);
-  relay_user_retain(host->hub, id); /* the session may be gone */
+  relay_user_retain(host->hub, id); /* because the session may be gone */
   relay_user_set_has_devices(host->hub, id, true);
   const relay_bytes_t authorization = relay_session_authorization(host->hub, event->session);
   snprintf(members, sizeof members, ",\"user\":\"%s\",\"session\":%llu,\"authorization\":\"%.*s\"", user,
@@ -149,7 +149,7 @@ static void answer(host_t *host, const relay_event_t *event) {
   }
 }
 
-/* Accepted, stored and shown in one. */
+/* Accepts and publishes a message at once, as if it were stored. */
 static void send_(host_t *host, const relay_event_t *event) {
   relay_hub_t *hub = host->hub;
   const relay_json_node_t *body = relay_json_member(event->json, "body");
@@ -172,7 +172,8 @@ static void send_(host_t *host, const relay_event_t *event) {
   finish(host, event, "ok", members);
 }
 
-/* The end of a wait by rules 7 to 9 of the delivery decision, as far as the hub's facts go. */
+/* Returns the end of the wait according to rules 7 to 9 of the delivery decision. It uses only the hub's
+ * facts. */
 static int64_t end_of_wait(const host_t *host, const relay_undecided_t *message,
                            const relay_member_facts_t *facts) {
   bool attends = false, lacks = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Presence from outside. */
+/* Presence, as clients see it. */
 #include <string.h>
 
 #include "host.h"
@@ -8,7 +8,7 @@
 
 enum { NOON = 43200000, GRACE = 200, COALESCE = 250 };
 
-/* By a clock that the test moves. */
+/* Starts a host with a simulated clock. */
 static host_t *start(int64_t grace) {
   relay_config_t config = host_config();
   config.limits.presence_grace = grace;
@@ -17,20 +17,20 @@ static host_t *start(int64_t grace) {
   return host;
 }
 
-/* Reads all that was written to the peer so far. */
+/* Reads all frames that the hub has written to the peer. */
 static void catch_up(peer_t *peer) {
   peer_say(peer, "{\"type\":\"ping\",\"id\":\"so far\"}");
   peer_hear_of(peer, "\"id\":\"so far\"");
 }
 
-/* The connection breaks, and the hub has noticed it. */
+/* Cuts the connection, and waits until the hub has noticed it. */
 static void lose(host_t *host, peer_t *peer) {
   const size_t left = host_counts(host).sessions - 1;
   peer_cut(peer);
   EXPECT(host_has_sessions(host, left));
 }
 
-/* A member of `live.a` who has heard all there is to hear of the others. */
+/* Returns a member of `stored.a` who gets the presence of the others. */
 static peer_t *watch(host_t *host) {
   peer_t *watcher = peer_open(host_port(host), "watcher", "");
   peer_join(watcher, "stored.a");
@@ -44,7 +44,7 @@ static peer_t *arrive(host_t *host, peer_t *watcher) {
   return ann;
 }
 
-TEST(clean_close, "presence: a close with 1000 counts at once") {
+TEST(clean_close, "presence: after a close with 1000 the user is offline at once") {
   relay_config_t config = host_config();
   config.limits.presence_grace = 60000;
   host_t *host = host_start(&config);
@@ -64,12 +64,12 @@ static void flush(relay_hub_t *hub, void *unused) {
   relay_hub_flush(hub);
 }
 
-TEST(flush_last_seen, "presence: a flush says when users were last seen who are still online") {
+TEST(flush_last_seen, "presence: a flush reports the last time of users who are still online") {
   relay_config_t config = host_config();
   config.limits.presence_grace = 60000;
   host_t *host = host_start(&config);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
-  peer_cut(ann); /* within the grace */
+  peer_cut(ann); /* still online, in the grace */
   host_do(host, flush, NULL);
   EXPECT(host_noted(host, "away ann"));
   EXPECT(host_noted(host, "away watcher"));
@@ -77,7 +77,7 @@ TEST(flush_last_seen, "presence: a flush says when users were last seen who are 
   host_end(host);
 }
 
-TEST(grace, "presence: a lost connection and a close with 1001 count after the grace") {
+TEST(grace, "presence: after a lost connection or a close with 1001 the user is offline after the grace") {
   host_t *host = start(500);
   peer_t *watcher = watch(host);
   for (int way = 0; way < 3; way++) {
@@ -100,7 +100,7 @@ TEST(grace, "presence: a lost connection and a close with 1001 count after the g
   host_end(host);
 }
 
-TEST(coming_back, "presence: coming back within the grace is no event at all") {
+TEST(coming_back, "presence: a reconnect in the grace causes no event") {
   host_t *host = start(GRACE);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   host_pass(host, COALESCE);
@@ -117,7 +117,7 @@ TEST(coming_back, "presence: coming back within the grace is no event at all") {
   host_end(host);
 }
 
-TEST(grace_is_used_up, "presence: who came back within the grace and closes is away at once") {
+TEST(grace_is_used_up, "presence: a user who reconnects in the grace and closes is offline at once") {
   host_t *host = start(60000);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   lose(host, ann);
@@ -130,7 +130,7 @@ TEST(grace_is_used_up, "presence: who came back within the grace and closes is a
 }
 
 TEST(coalescing,
-     "presence: the first change goes out at once, further ones are joined, none when it is back") {
+     "presence: the first change is sent at once, further ones are merged, and a reverted one is not sent") {
   host_t *host = start(GRACE);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   host_pass(host, COALESCE);
@@ -155,7 +155,7 @@ TEST(coalescing,
   host_end(host);
 }
 
-TEST(own_back, "presence: what is back is told to the own other sessions, who may know what was in between") {
+TEST(own_back, "presence: the user's other sessions get an event for a reverted change") {
   host_t *host = start(GRACE);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   peer_t *tablet = peer_open(host_port(host), "ann", ",\"activity\":\"background\"");
@@ -178,7 +178,7 @@ TEST(own_back, "presence: what is back is told to the own other sessions, who ma
 }
 
 TEST(back_elsewhere,
-     "presence: what is back is told to whom a room told of it in which they are not any more") {
+     "presence: a session that saw a change in a room that it has left gets an event when it is reverted") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;
   host_set_clock(host, noon);
@@ -200,7 +200,7 @@ TEST(back_elsewhere,
   host_end(host);
 }
 
-TEST(merged, "presence: the liveliest of a user's sessions counts") {
+TEST(merged, "presence: the most active session of a user decides the activity") {
   host_t *host = host_start(NULL);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   peer_t *phone = peer_open(host_port(host), "ann", ",\"activity\":\"background\"");
@@ -214,7 +214,7 @@ TEST(merged, "presence: the liveliest of a user's sessions counts") {
   host_end(host);
 }
 
-TEST(once, "presence: one event a session, however many rooms are shared, and the own other sessions") {
+TEST(once, "presence: each session gets one event for several shared rooms, also the user's other sessions") {
   host_t *host = start(GRACE);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *tablet = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", "");
@@ -239,13 +239,13 @@ TEST(once, "presence: one event a session, however many rooms are shared, and th
   host_end(host);
 }
 
-TEST(snapshot, "presence: a joiner hears nothing that the snapshot told") {
+TEST(snapshot, "presence: a new member gets no event for a state in the reply to its join") {
   host_t *host = start(GRACE);
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_join(ann, "stored.a");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\",\"id\":1}");
   peer_hear_of(ann, "\"id\":1");
-  /* Bob's arrival and Ann's last change wait to be announced. */
+  /* Bob's arrival and Ann's last change are not announced yet. */
   peer_t *bob = peer_open(host_port(host), "bob", "");
   EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"activity\":\"idle\"");
   host_pass(host, COALESCE);
@@ -255,7 +255,7 @@ TEST(snapshot, "presence: a joiner hears nothing that the snapshot told") {
   host_end(host);
 }
 
-TEST(counts, "presence: in a large room there are counts instead, and the lists come back below half") {
+TEST(counts, "presence: a large room sends counts, and lists members again below half of the bound") {
   relay_config_t config = host_config();
   config.limits.member_list = 4;
   host_t *host = host_start(&config);
@@ -276,7 +276,7 @@ TEST(counts, "presence: in a large room there are counts instead, and the lists 
     peer_say(others[i], "{\"type\":\"leave\",\"id\":2,\"room\":\"stored.a\"}");
     EXPECT_CONTAINS(peer_hear_of(others[i], "\"event\":\"left\""), name_of[i]);
   }
-  /* Six less three are three; the lists come back below two. */
+  /* Three of six members are left. The room lists its members again below two. */
   EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":3,\"onlineCount\":2");
   EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
   peer_say(others[4], "{\"type\":\"leave\",\"room\":\"stored.a\"}");
@@ -290,7 +290,7 @@ static void set_focus(relay_hub_t *hub, void *argument) {
   relay_user_set_focus(hub, relay_user_named(hub, "ann"), *(int *)argument, 5000 * *(int *)argument, 0);
 }
 
-TEST(seam, "presence: who joins between a change and its end hears of the end") {
+TEST(seam, "presence: a member who joins between a change and its reversal gets an event for the reversal") {
   host_t *host = start(GRACE);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   int focus = 0;
@@ -298,7 +298,7 @@ TEST(seam, "presence: who joins between a change and its end hears of the end") 
   host_pass(host, COALESCE);
   EXPECT_CONTAINS(peer_hear_of(watcher, "\"user\":\"ann\""), "\"isFocused\":false");
   focus = 1;
-  host_do(host, set_focus, &focus); /* waits, as the last was just now */
+  host_do(host, set_focus, &focus); /* not announced yet, because the last announcement was just now */
   peer_t *late = peer_open(host_port(host), "late", "");
   EXPECT_CONTAINS(peer_join(late, "stored.a"), "\"isFocused\":true,\"focusSince\":5000");
   focus = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Queues: what waits to be read from a client, and what waits to be written to it. */
+/* Queues of a session: frames that wait for an open request, and frames that wait to be written. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "core/core.h" /* for what waits, that nothing else shows */
+#include "core/core.h" /* for the queues, which relay.h does not show */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -29,7 +29,8 @@ static void is_too_slow(peer_t *peer) {
   peer_leave(peer);
 }
 
-TEST(slow_reader, "queue: who does not read what the others say is closed with 4003, and memory is bounded") {
+TEST(slow_reader,
+     "queue: the hub closes a client that does not read events with 4003, and memory is bounded") {
   host_t *host = start();
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_t *eve = peer_open(host_port(host), "eve", "");
@@ -41,7 +42,7 @@ TEST(slow_reader, "queue: who does not read what the others say is closed with 4
   body[BODY] = 0;
   size_t most = 0;
   int sent = 0;
-  /* The sockets take some megabytes first. */
+  /* The buffers of the sockets first accept some megabytes. */
   for (relay_counts_t counts = {.seats = 3}; counts.seats == 3 && sent < 4000; sent++) {
     peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"id\":1,\"body\":\"%s\"}", body);
     peer_hear_of(ann, "\"id\":1");
@@ -68,7 +69,7 @@ static void push(relay_hub_t *hub, void *session) {
   relay_session_push(hub, *(relay_id_t *)session, (relay_bytes_t){json, sizeof json});
 }
 
-TEST(pushed_events, "queue: text that answers no request counts for the outgoing queue") {
+TEST(pushed_events, "queue: pushed events count for the outgoing queue") {
   host_t *host = start();
   peer_t *bob = peer_open(host_port(host), "bob", "");
   relay_id_t session = host_session(bob->text);
@@ -81,7 +82,7 @@ TEST(pushed_events, "queue: text that answers no request counts for the outgoing
   host_end(host);
 }
 
-TEST(never_reads, "queue: who never reads the bye is cut") {
+TEST(never_reads, "queue: the hub cuts a client that does not read its bye") {
   host_t *host = start();
   peer_t *bob = peer_open(host_port(host), "bob", "");
   relay_id_t session = host_session(bob->text);
@@ -99,7 +100,7 @@ static void *ask(void *peer) {
   return NULL;
 }
 
-TEST(replies, "queue: replies that are read late never close, and come in order") {
+TEST(replies, "queue: replies that the client reads late do not close the session, and stay in order") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   pthread_t asker;
@@ -114,7 +115,7 @@ TEST(replies, "queue: replies that are read late never close, and come in order"
   host_end(host);
 }
 
-/* So many pings with spaces behind them, as they are written. */
+/* Returns the bytes of `count` frames with pings, each padded with spaces to `payload` bytes. */
 static char *pings(int count, size_t payload, size_t *size) {
   const size_t frame = payload + 8;
   char *frames = malloc((size_t)count * frame);
@@ -128,7 +129,7 @@ static char *pings(int count, size_t payload, size_t *size) {
   return frames;
 }
 
-/* Writes until nothing more is taken for a while. */
+/* Writes until the socket accepts nothing for 200 ms. */
 static size_t write_some(peer_t *peer, const char *at, size_t size) {
   size_t sent = 0;
   while (sent < size) {
@@ -155,7 +156,7 @@ static bool is_paused(relay_hub_t *hub, void *context) {
   return ((waiting_t *)context)->is_paused;
 }
 
-/* Writes pings behind an unfinished request, and returns what waits when reading has paused. */
+/* Writes pings behind an open request. Returns the waiting frames when reading has paused. */
 static waiting_t fill(int count, size_t payload) {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -183,17 +184,17 @@ static waiting_t fill(int count, size_t payload) {
 }
 
 TEST(unfinished,
-     "queue: behind an unfinished request 63 wait, then reading pauses, and all are answered in order") {
+     "queue: reading pauses when 63 frames wait behind an open request, and all get answers in order") {
   const waiting_t waiting = fill(400, 126);
-  EXPECT(waiting.frames >= 63 && waiting.frames < 63 + 16); /* what was read already comes as well */
+  EXPECT(waiting.frames >= 63 && waiting.frames < 63 + 16); /* frames that were already read wait as well */
 }
 
-TEST(unfinished_bytes, "queue: behind an unfinished request 256 KiB wait, then reading pauses") {
+TEST(unfinished_bytes, "queue: reading pauses when 256 KiB wait behind an open request") {
   const waiting_t waiting = fill(200, 60000);
   EXPECT(waiting.bytes > 256 * 1024 && waiting.bytes < 256 * 1024 + 2 * 65536);
 }
 
-TEST(held_and_gone, "queue: who leaves with requests unfinished and waiting leaves nothing behind") {
+TEST(held_and_gone, "queue: a client that leaves with open and waiting requests leaves nothing in memory") {
   host_t *host = host_start(NULL);
   for (int way = 0; way < 2; way++) {
     peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -208,7 +209,7 @@ TEST(held_and_gone, "queue: who leaves with requests unfinished and waiting leav
   host_end(host);
 }
 
-TEST(stored_sends, "queue: 200 sends at once to a stored room are stored and shown in their order") {
+TEST(stored_sends, "queue: 200 sends at once to a stored room are stored and delivered in their order") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "stored.a");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rates that several sessions share. */
+/* Rates of users and rooms, which several sessions share. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "peer.h"
 #include "test.h"
 
-/* So slow that no token comes back while a test runs. */
+/* Returns rates so low that no token is added during a test. */
 static relay_config_t slow(void) {
   relay_config_t config = host_config();
   config.limits.send_rate = 0.001;
@@ -16,7 +16,7 @@ static relay_config_t slow(void) {
   return config;
 }
 
-/* The types that have the rates of sends and of Focus reports, and two others. */
+/* Sets types with the rate of sends, types with that of Focus reports, and two others. */
 static void set_requests(relay_config_t *config) {
   static const relay_request_type_t types[] = {{"join", RELAY_RATE_REQUEST}, {"history", RELAY_RATE_REQUEST},
                                                {"edit", RELAY_RATE_SEND},    {"delete", RELAY_RATE_SEND},
@@ -31,7 +31,7 @@ static void send_to(peer_t *peer, const char *room) {
 
 static const char sent[] = "\"type\":\"ok\"", limited[] = "rate_limited";
 
-TEST(user_rate, "rate: the sessions of a user have twice the sends of one") {
+TEST(user_rate, "rate: all sessions of a user together have twice the sends of one session") {
   const relay_config_t config = slow();
   host_t *host = host_start(&config);
   peer_t *peers[3];
@@ -46,20 +46,20 @@ TEST(user_rate, "rate: the sessions of a user have twice the sends of one") {
   send_to(peers[0], "live.0");
   EXPECT_CONTAINS(peer_hear(peers[0]), sent);
   send_to(peers[0], "live.0");
-  EXPECT_CONTAINS(peer_hear(peers[0]), limited); /* its own */
+  EXPECT_CONTAINS(peer_hear(peers[0]), limited); /* by the rate of the session */
   for (int i = 0; i < 2; i++) {
     send_to(peers[1], "live.1");
     EXPECT_CONTAINS(peer_hear(peers[1]), sent);
   }
   send_to(peers[2], "live.2");
   const char *error = peer_hear(peers[2]);
-  EXPECT_CONTAINS(error, limited); /* the user's */
+  EXPECT_CONTAINS(error, limited); /* by the rate of the user */
   EXPECT_CONTAINS(error, "\"retryAfter\":");
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
   host_end(host);
 }
 
-TEST(room_rate, "rate: a room takes four times the sends of a session, from all together") {
+TEST(room_rate, "rate: a room accepts four times the sends of a session, from all users together") {
   const relay_config_t config = slow();
   host_t *host = host_start(&config);
   peer_t *peers[5];
@@ -77,14 +77,13 @@ TEST(room_rate, "rate: a room takes four times the sends of a session, from all 
     }
   send_to(peers[4], "live.a");
   EXPECT_CONTAINS(peer_hear_of(peers[4], "\"id\":1"), limited);
-  send_to(peers[4], "live.b"); /* the other room is another matter */
+  send_to(peers[4], "live.b"); /* the other room has its own rate */
   EXPECT_CONTAINS(peer_hear_of(peers[4], "\"id\":1"), sent);
   for (int i = 0; i < 5; i++) peer_leave(peers[i]);
   host_end(host);
 }
 
-TEST(focus_rate,
-     "rate: reports of focus and of filters have a rate of their own, for all sessions of a user") {
+TEST(focus_rate, "rate: reports of focus and filters have their own rate, for all sessions of a user") {
   relay_config_t config = host_config();
   config.limits.focus_rate = 0.001;
   config.limits.focus_burst = 3;
@@ -109,7 +108,7 @@ static void drain(relay_hub_t *hub, void *argument) {
   for (int i = 0; i < 9; i++) delays[5 + i] = relay_room_take_token(hub, room, RELAY_RATE_SEND);
 }
 
-TEST(outside_rate, "rate: what is asked without a session counts together with the sessions") {
+TEST(outside_rate, "rate: requests without a session count together with those of sessions") {
   const relay_config_t config = slow();
   host_t *host = host_start(&config);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -128,7 +127,7 @@ TEST(outside_rate, "rate: what is asked without a session counts together with t
   host_end(host);
 }
 
-/* A room of `count` away members with a device, and of the sender. */
+/* Creates a room with `count` away members with a device, and the sender. */
 static relay_id_t away_room(relay_hub_t *hub, const char *name, int count) {
   const relay_id_t room = relay_room_create(hub, name, "epoch", 0, 0, RELAY_ROOM_STORED | RELAY_ROOM_PUSHES);
   const relay_id_t sender = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
@@ -152,12 +151,12 @@ static void send_widely(relay_hub_t *hub, void *unused) {
   EXPECT(relay_room_take_send(hub, many, 0) > 0);
   for (int i = 0; i < 40; i++) EXPECT_INTEGER(relay_room_take_send(hub, few, 0), 0);
   EXPECT(relay_room_take_send(hub, few, 0) > 0);
-  /* The sender has 20 tokens and pays the 3 that are beyond the first. */
+  /* The sender has 20 tokens, and pays the 3 tokens after the first one. */
   const relay_id_t other = away_room(hub, "pushed.other", 300);
   for (int i = 0; i < 6; i++) EXPECT_INTEGER(relay_room_take_send(hub, other, ann), 0);
   EXPECT(relay_room_take_send(hub, other, ann) > 0);
   EXPECT_INTEGER(relay_room_take_send(hub, other, 0),
-                 0); /* it was the sender's rate, and the room paid nothing */
+                 0); /* the sender's rate has refused, and the room has paid nothing */
   for (int i = 0; i < 2; i++) EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
   EXPECT(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1) > 0);
 }
@@ -193,7 +192,7 @@ static void retry_dearly(relay_hub_t *hub, void *unused) {
     EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
     EXPECT_INTEGER(relay_room_take_send(hub, room, ann), 0);
   }
-  /* 2 of 10 tokens are left, and each try takes the first of them. */
+  /* 2 of 10 tokens are left, and each request takes one of them. */
   int64_t delay = 0;
   for (int i = 0; i < 5; i++) {
     EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
@@ -202,8 +201,7 @@ static void retry_dearly(relay_hub_t *hub, void *unused) {
   }
 }
 
-TEST(refused_dear_message,
-     "rate: a refused message costs nothing, so a client that tries again gets through") {
+TEST(refused_dear_message, "rate: a refused message takes no tokens, so a retry succeeds") {
   relay_config_t config = slow();
   config.limits.send_rate = 0.5; /* a user has twice as much */
   config.limits.send_burst = 5;
@@ -293,7 +291,7 @@ static bool is_forgotten(relay_hub_t *hub, void *argument) {
   return relay_user_named(hub, "ann") == 0;
 }
 
-TEST(visits, "rate: who asks without a session is remembered until the rate is whole again") {
+TEST(visits, "rate: a user without a session stays in memory until its buckets are full") {
   relay_config_t config = host_config();
   config.limits.request_rate = 4;
   config.limits.request_burst = 2;
@@ -307,7 +305,7 @@ TEST(visits, "rate: who asks without a session is remembered until the rate is w
   host_end(host);
 }
 
-TEST(refill, "rate: after the time that was told a request is within the rate again") {
+TEST(refill, "rate: a request succeeds after the time in retryAfter") {
   relay_config_t config = host_config();
   config.limits.send_rate = 200;
   config.limits.send_burst = 1;
@@ -323,7 +321,7 @@ TEST(refill, "rate: after the time that was told a request is within the rate ag
     if (strstr(text, sent)) taken++;
     if (strstr(text, limited)) {
       refusals++;
-      usleep(1000); /* who goes on regardless is closed */
+      usleep(1000); /* a client that does not wait is closed */
     }
   }
   EXPECT(refusals > 0);

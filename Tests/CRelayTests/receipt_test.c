@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Receipts from outside. */
+/* Receipts, as clients see them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static void fill(peer_t *peer, const char *room, int count) {
   }
 }
 
-TEST(told, "receipt: others hear what was received and read, and the own sessions what was read") {
+TEST(told,
+     "receipt: others get receipts of received and read messages, and the reader's sessions of read ones") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
          *other = peer_open(host_port(host), "bob", "");
@@ -33,7 +34,7 @@ TEST(told, "receipt: others hear what was received and read, and the own session
   say_mark(bob, "read", "told.a", 3);
   EXPECT_CONTAINS(peer_hear_of(ann, "receipt"), "\"user\":\"bob\",\"seq\":3,\"kind\":\"read\"");
   EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"seq\":3,\"kind\":\"read\"");
-  say_mark(bob, "read", "told.a", 2); /* back is no news */
+  say_mark(bob, "read", "told.a", 2); /* a lower mark causes no receipt */
   say_mark(bob, "received", "told.a", 3);
   EXPECT(peer_hears_nothing_of(bob, "receipt"));
   EXPECT(peer_hears_nothing_of(ann, "receipt"));
@@ -44,7 +45,7 @@ TEST(told, "receipt: others hear what was received and read, and the own session
   host_end(host);
 }
 
-TEST(joined, "receipt: several in one iteration are one of each kind, with the newest seq") {
+TEST(joined, "receipt: receipts of one iteration become one of each kind, with the newest seq") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "told.a");
@@ -52,7 +53,7 @@ TEST(joined, "receipt: several in one iteration are one of each kind, with the n
   fill(ann, "told.a", 6);
   char frames[1024];
   size_t size = 0;
-  for (int seq = 1; seq <= 6; seq++) { /* one write: they are read at once */
+  for (int seq = 1; seq <= 6; seq++) { /* one write, so that the hub reads them in one iteration */
     char text[100];
     const int length = snprintf(text, sizeof text, "{\"type\":\"%s\",\"room\":\"told.a\",\"seq\":%d}",
                                 seq > 4 ? "received" : "read", seq);
@@ -80,7 +81,7 @@ TEST(joined, "receipt: several in one iteration are one of each kind, with the n
   host_end(host);
 }
 
-TEST(quiet_rooms, "receipt: rooms that do not ask for them tell only the reader's other sessions") {
+TEST(quiet_rooms, "receipt: in a room without receipts only the reader's other sessions get them") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
          *other = peer_open(host_port(host), "bob", "");
@@ -97,7 +98,7 @@ TEST(quiet_rooms, "receipt: rooms that do not ask for them tell only the reader'
   host_end(host);
 }
 
-TEST(large_rooms, "receipt: large rooms tell only the reader's other sessions") {
+TEST(large_rooms, "receipt: in a large room only the reader's other sessions get them") {
   relay_config_t config = host_config();
   config.limits.member_list = 2;
   host_t *host = host_start(&config);
@@ -116,7 +117,7 @@ TEST(large_rooms, "receipt: large rooms tell only the reader's other sessions") 
   host_end(host);
 }
 
-TEST(gone, "receipt: who leaves in the same iteration tells nothing and breaks nothing") {
+TEST(gone, "receipt: a member who leaves in the same iteration causes no receipt and no fault") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "told.a");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests and what comes back. */
+/* Requests of sessions, and their replies. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "peer.h"
 #include "test.h"
 
-TEST(ids, "request: an id is echoed as it was sent") {
+TEST(ids, "request: a reply repeats the id as the client wrote it") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   static const char *const ids[] = {"1",
@@ -30,7 +30,7 @@ TEST(ids, "request: an id is echoed as it was sent") {
   host_end(host);
 }
 
-TEST(bad_ids, "request: anything else as an id is a bad request, answered without it") {
+TEST(bad_ids, "request: an invalid id is a bad request, and the answer has no id") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   static const char *const ids[] = {"9007199254740992",
@@ -52,7 +52,7 @@ TEST(bad_ids, "request: anything else as an id is a bad request, answered withou
   host_end(host);
 }
 
-TEST(wrong_fields, "request: a wrong field is answered with its id, and the session lives") {
+TEST(wrong_fields, "request: an error for a wrong field has the id, and the session stays open") {
   relay_config_t config = host_config();
   host_t *host = host_start(&config);
   peer_t *peer = peer_open(host_port(host), "ann", "");
@@ -96,7 +96,7 @@ TEST(wrong_fields, "request: a wrong field is answered with its id, and the sess
   host_end(host);
 }
 
-TEST(known_types, "request: with a list of types only these are handed over") {
+TEST(known_types, "request: the hub hands over only the configured types") {
   relay_config_t config = host_config();
   static const relay_request_type_t known[] = {{"join", RELAY_RATE_REQUEST}, {"leave", RELAY_RATE_REQUEST}};
   config.requests = known;
@@ -116,7 +116,7 @@ TEST(known_types, "request: with a list of types only these are handed over") {
   host_end(host);
 }
 
-TEST(without_id, "request: without an id only errors are answered, and a ping") {
+TEST(without_id, "request: a request without an id gets only an error or a pong") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_join(peer, "live.a");
@@ -132,7 +132,7 @@ TEST(without_id, "request: without an id only errors are answered, and a ping") 
   host_end(host);
 }
 
-TEST(too_deep, "request: a frame that is too deep is a bad request, and the session lives") {
+TEST(too_deep, "request: a frame with too much nesting is a bad request, and the session stays open") {
   relay_config_t config = host_config();
   config.limits.nesting = 8;
   host_t *host = host_start(&config);
@@ -151,7 +151,7 @@ static void hears(peer_t *peer, const char *part, int times) {
   for (int i = 0; i < times; i++) EXPECT_CONTAINS(peer_hear(peer), part);
 }
 
-TEST(halves, "request: half of a surrogate pair is a bad request, and the session lives") {
+TEST(halves, "request: half of a surrogate pair is a bad request, and the session stays open") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", ""), *other = peer_open(host_port(host), "bob", "");
   peer_join(peer, "live.a");
@@ -180,7 +180,7 @@ TEST(halves, "request: half of a surrogate pair is a bad request, and the sessio
   host_end(host);
 }
 
-TEST(request_rate, "rate: past the burst requests are refused for a while, broken ones as well") {
+TEST(request_rate, "rate: requests above the burst are refused for a while, malformed ones too") {
   relay_config_t config = host_config();
   config.limits.request_rate = 0.5;
   config.limits.request_burst = 6;
@@ -200,7 +200,8 @@ TEST(request_rate, "rate: past the burst requests are refused for a while, broke
   host_end(host);
 }
 
-TEST(send_rate, "rate: sends and signals have their own, and acknowledgements now and then are free") {
+TEST(send_rate,
+     "rate: sends and signals have their own rate, and one acknowledgement in 250 ms needs no token") {
   relay_config_t config = host_config();
   config.limits.send_rate = 0.1;
   config.limits.send_burst = 3;
@@ -224,7 +225,7 @@ TEST(send_rate, "rate: sends and signals have their own, and acknowledgements no
   host_end(host);
 }
 
-TEST(flood, "rate: a thousand refusals within ten seconds close with 4006") {
+TEST(flood, "rate: the hub closes a session with 4006 after 1,000 refusals in 10 s") {
   relay_config_t config = host_config();
   config.limits.request_rate = 0.1;
   config.limits.request_burst = 1;

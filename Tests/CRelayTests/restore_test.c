@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the hub keeps of a stored room: its tail, and what is decided again after a start. */
+/* A stored room in memory: its tail, and the decisions that are repeated after a start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void restore(relay_hub_t *hub, void *unused) {
   EXPECT(relay_room_tail(hub, room, 5, &size, &count) == NULL);
 }
 
-TEST(restored, "restore: what was undecided is decided again, but what one received or said oneself") {
+TEST(restored, "restore: undecided messages are decided again, except a member's received and own messages") {
   host_t *host = host_start(NULL);
   host_do(host, restore, NULL);
   EXPECT(host_noted(host, "due pushed.a ann 5 6"));
@@ -93,13 +93,13 @@ static void try_marks(relay_hub_t *hub, void *unused) {
   relay_user_release(hub, ann);
 }
 
-TEST(marks, "restore: who sends has read what came before, unless the message keeps their marks") {
+TEST(marks, "restore: a message raises the read mark of its sender, unless it keeps the marks") {
   host_t *host = host_start(NULL);
   host_do(host, try_marks, NULL);
   host_end(host);
 }
 
-TEST(tail, "restore: the tail is the messages after a seq, when all of them are there") {
+TEST(tail, "restore: the tail has the messages after a seq, if all of them are in memory") {
   host_t *host = host_start(NULL);
   host_do(host, try_tail, NULL);
   host_end(host);
@@ -125,7 +125,7 @@ static void try_long_tail(relay_hub_t *hub, void *unused) {
   }
 }
 
-TEST(long_tail, "restore: the tail is bounded in messages") {
+TEST(long_tail, "restore: the number of messages in the tail is bounded") {
   host_t *host = host_start(NULL);
   host_do(host, try_long_tail, NULL);
   EXPECT(host_noted(host, "cursor stored.a 1000"));
@@ -148,7 +148,7 @@ static void try_wide_tail(relay_hub_t *hub, void *unused) {
   free(body);
 }
 
-TEST(wide_tail, "restore: the tail is bounded in bytes") {
+TEST(wide_tail, "restore: the bytes of the tail are bounded") {
   host_t *host = host_start(NULL);
   host_do(host, try_wide_tail, NULL);
   host_end(host);
@@ -216,7 +216,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
   EXPECT(!memcmp(at, entry, sizeof at));
 }
 
-TEST(stale_ids, "restore: ids of nothing are harmless everywhere") {
+TEST(stale_ids, "restore: functions with stale ids do nothing") {
   host_t *host = host_start(NULL);
   host_do(host, try_stale, NULL);
   host_end(host);

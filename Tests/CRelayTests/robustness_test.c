@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Chance, with the same seed each time: whatever comes is answered or closed. */
+/* Random frames and bytes, with the same seed in each run. The hub must answer or close. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,15 +55,15 @@ static size_t mutate(char *at, size_t size) {
     case 2:
       size = place + 1;
       break;
-    case 3: /* a part twice */
+    case 3: /* repeats a part */
       memmove(at + place + length, at + place, size - place);
       size += length;
       break;
-    case 4: /* a part less */
+    case 4: /* removes a part */
       memmove(at + place, at + place + length, size - place - length);
       size -= length;
       break;
-    default: { /* two bytes change places */
+    default: { /* swaps two bytes */
       const size_t other = chance((uint32_t)size);
       const char byte = at[place];
       at[place] = at[other];
@@ -81,7 +81,7 @@ static size_t make(char *at, uint32_t one_in) {
   return chance(one_in) ? size : mutate(at, size);
 }
 
-TEST(parses, "chance: a parser that reads broken frames returns slices of them, or says no") {
+TEST(parses, "chance: the parser returns slices of a broken frame, or an error") {
   state = 88172645463325252u;
   relay_json_parser_t *parser = relay_json_parser_create();
   int read = 0;
@@ -123,7 +123,7 @@ static peer_t *enter(host_t *host) {
   return peer;
 }
 
-/* Whether it answers a ping, or has closed. */
+/* True if the session answers a ping, or is closed. */
 static bool lives_or_is_closed(peer_t *peer) {
   static uint32_t number;
   char id[32];
@@ -132,7 +132,7 @@ static bool lives_or_is_closed(peer_t *peer) {
   return peer_hear_of(peer, id) || peer->close_code || peer->has_ended;
 }
 
-TEST(requests, "chance: whatever sessions ask, each is answered or closed") {
+TEST(requests, "chance: the hub answers or closes each session, whatever it sends") {
   state = 2463534242u;
   relay_config_t config = host_config();
   config.limits.presence_grace = 5;
@@ -167,7 +167,7 @@ TEST(requests, "chance: whatever sessions ask, each is answered or closed") {
   host_end(host);
 }
 
-TEST(bytes, "chance: whatever bytes come, the connection ends when the client's side does") {
+TEST(bytes, "chance: a connection ends when the client closes its side, whatever bytes it has sent") {
   state = 362436069u;
   host_t *host = host_start(NULL);
   static const char *const openings[] = {

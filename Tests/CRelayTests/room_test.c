@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rooms from outside: who hears what, and in which bytes. */
+/* Rooms, as clients see them: members, and the bytes of messages and events. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "peer.h"
 #include "test.h"
 
-TEST(bodies, "room: a body reaches the others byte for byte, live and stored") {
+TEST(bodies, "room: the others get a body byte for byte, in live and stored rooms") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   static const char *const rooms[] = {"live.a", "stored.a", "pushed.a"};
@@ -44,7 +44,7 @@ TEST(bodies, "room: a body reaches the others byte for byte, live and stored") {
   host_end(host);
 }
 
-TEST(large_body, "room: a large body reaches the others whole") {
+TEST(large_body, "room: the others get a large body completely") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "live.a");
@@ -59,7 +59,7 @@ TEST(large_body, "room: a large body reaches the others whole") {
   host_end(host);
 }
 
-TEST(fan_out, "room: a message goes to every session in the room but the one that sent it") {
+TEST(fan_out, "room: each session in the room but the sender gets a message") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *ann_too = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", ""), *eve = peer_open(host_port(host), "eve", "");
@@ -88,7 +88,7 @@ TEST(fan_out, "room: a message goes to every session in the room but the one tha
   host_end(host);
 }
 
-TEST(rights, "room: who may not send is told so, and who may not see presence sees none of others") {
+TEST(rights, "room: a session without the right to send gets an error, one without presence sees no others") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_say(ann, "{\"type\":\"join\",\"room\":\"live.a\",\"mute\":true}");
@@ -106,7 +106,7 @@ TEST(rights, "room: who may not send is told so, and who may not see presence se
   host_end(host);
 }
 
-TEST(members, "room: a new member is announced to the others, with their presence, and so is who leaves") {
+TEST(members, "room: the others get events for a new member, with presence, and for a member who leaves") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "live.a");
@@ -133,7 +133,7 @@ TEST(members, "room: a new member is announced to the others, with their presenc
 }
 
 TEST(leave_everywhere,
-     "room: leaving takes all the user's sessions out, and each is told, whatever it may see") {
+     "room: a leave removes all sessions of the user from the room, and each gets an event") {
   relay_config_t config = host_config();
   for (int is_large = 0; is_large < 2; is_large++) {
     config.limits.member_list = is_large ? 1 : 256;
@@ -156,7 +156,7 @@ TEST(leave_everywhere,
   }
 }
 
-TEST(stay, "room: leaving with stay ends this session's hearing, not the membership") {
+TEST(stay, "room: a leave with stay removes only this session, and the membership stays") {
   host_t *host = host_start(NULL);
   peer_t *one = peer_open(host_port(host), "ann", ""), *two = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", "");
@@ -176,7 +176,8 @@ TEST(stay, "room: leaving with stay ends this session's hearing, not the members
   host_end(host);
 }
 
-TEST(rooms_per_session, "room: one past the rooms of a session is refused, and leaving makes place") {
+TEST(rooms_per_session,
+     "room: a join above the limit of a session is refused, until the session leaves a room") {
   relay_config_t config = host_config();
   config.limits.rooms_per_session = 3;
   host_t *host = host_start(&config);
@@ -197,7 +198,8 @@ static bool has_no_rooms(relay_hub_t *hub, void *unused) {
   return !relay_hub_counts(hub).rooms;
 }
 
-TEST(deserted, "room: a live room is forgotten with its last member, by leaving, closing or vanishing") {
+TEST(deserted,
+     "room: a live room is freed with its last member: after a leave, a close or a lost connection") {
   host_t *host = host_start(NULL);
   for (int way = 0; way < 3; way++) {
     peer_t *ann = peer_open(host_port(host), "ann", "");
@@ -224,8 +226,7 @@ static void add_member(relay_hub_t *hub, void *unused) {
   relay_room_add_member(hub, room, user);
 }
 
-TEST(member_without_session,
-     "room: who never joins the live room that it is a member of is out after the grace") {
+TEST(member_without_session, "room: a member of a live room who never joins is removed after the grace") {
   host_t *host = host_start(NULL);
   host_set_clock(host, 43200000);
   host_do(host, add_member, NULL);
@@ -248,7 +249,7 @@ static void try_three_members(relay_hub_t *hub, void *statuses) {
   }
 }
 
-TEST(most_members, "room: a live room takes as many members as it was told, and those who are there again") {
+TEST(most_members, "room: a live room accepts members up to its limit, and present members again") {
   host_t *host = host_start(NULL);
   relay_status_t statuses[4];
   host_do(host, try_three_members, statuses);
@@ -270,7 +271,7 @@ static void list_members(relay_hub_t *hub, void *list) {
   relay_room_configure(hub, relay_room_named(hub, told->room), 0, told->most, 0);
 }
 
-TEST(own_member_list, "room: each room is large by its own bound, which may change while it is there") {
+TEST(own_member_list, "room: each room has its own bound for large rooms, which may change") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "live.a");
@@ -290,7 +291,7 @@ static void allow_one_room(relay_hub_t *hub, void *host) {
   relay_hub_set_limits(hub, &limits);
 }
 
-TEST(limits_at_run_time, "hub: other limits count at once, also for who is connected") {
+TEST(limits_at_run_time, "hub: changed limits are valid at once, also for open sessions") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", "");
   EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"ok\"");
@@ -301,7 +302,7 @@ TEST(limits_at_run_time, "hub: other limits count at once, also for who is conne
 }
 
 typedef struct tails {
-  size_t counts[4]; /* after each seq; SIZE_MAX: the hub has not all of them */
+  size_t counts[4]; /* messages after each seq; SIZE_MAX: the hub does not have all of them */
 } tails_t;
 
 static void measure_tails(relay_hub_t *hub, void *tails) {
@@ -318,7 +319,7 @@ static void trim_before_three(relay_hub_t *hub, void *unused) {
   relay_room_trim(hub, relay_room_named(hub, "stored.a"), 3);
 }
 
-TEST(trimmed_tail, "room: messages that are trimmed are in the tail no longer, and newer ones are") {
+TEST(trimmed_tail, "room: the tail has no trimmed messages, but still the newer ones") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_join(ann, "stored.a");

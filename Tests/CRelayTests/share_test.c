@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Bounds on requests under way and on answers that nobody reads. */
+/* Bounds on HTTP requests in progress and on unread answers. */
 #include <string.h>
 #include <unistd.h>
 
@@ -33,11 +33,11 @@ static void answer_last(relay_hub_t *hub, void *context) {
   relay_http_respond(hub, ((host_t *)context)->exchange, 200, "", (relay_bytes_t){0});
 }
 
-TEST(requests, "share: one past the requests of an address is refused, and users have their own") {
+TEST(requests, "share: a request above the limit of an address is refused, and each user has another limit") {
   relay_config_t config = host_config();
   config.limits.requests_per_user = 2;
   host_t *host = host_start(&config);
-  peer_t *held[32]; /* an address may stand for 16 users */
+  peer_t *held[32]; /* an address may have the requests of 16 users */
   size_t count;
   for (size_t i = 0; i < 32; i++) {
     held[i] = asks(host, "/held", "");
@@ -45,7 +45,7 @@ TEST(requests, "share: one past the requests of an address is refused, and users
     EXPECT(host_reaches(host, has_exchanges, &count));
   }
   is_answered(host, "/nothing", "", 429);
-  peer_t *session = peer_dial(host_port(host)); /* a handshake is no request under way */
+  peer_t *session = peer_dial(host_port(host)); /* a handshake does not count */
   EXPECT_INTEGER(peer_upgrade(session, "/v1/connect", ""), 101);
   peer_leave(session);
   host_do(host, answer_last, host);
@@ -53,7 +53,7 @@ TEST(requests, "share: one past the requests of an address is refused, and users
   count = 31;
   EXPECT(host_reaches(host, has_exchanges, &count));
   is_answered(host, "/nothing", "", 204);
-  peer_t *ann[2]; /* a request that is known to be a user's is the address's no longer */
+  peer_t *ann[2]; /* a request of a known user no longer counts for the address */
   for (size_t i = 0; i < 2; i++) {
     ann[i] = asks(host, "/held", "X-Stillwire-User: ann\r\n");
     count = 32 + i;
@@ -65,12 +65,12 @@ TEST(requests, "share: one past the requests of an address is refused, and users
   peer_cut(third);
   is_answered(host, "/nothing", "X-Stillwire-User: bob\r\n", 204);
   is_answered(host, "/nothing", "", 204);
-  host_cut(host); /* the requests that are held would keep it */
+  host_cut(host); /* host_end() would wait for the held requests */
   for (size_t i = 0; i < 2; i++) peer_cut(ann[i]);
   for (size_t i = 0; i < 32; i++) peer_cut(held[i]);
 }
 
-TEST(unsent, "share: answers that nobody reads are bounded, for each user and in all") {
+TEST(unsent, "share: unread answers are bounded, for each user and for all together") {
   relay_config_t config = host_config();
   config.limits.unsent_per_user = POLICY_LARGE + (1 << 20);
   config.limits.unsent = 2 * POLICY_LARGE + (1 << 20);
@@ -97,7 +97,7 @@ TEST(unsent, "share: answers that nobody reads are bounded, for each user and in
   host_end(host);
 }
 
-TEST(alone, "share: a single answer may be larger than the bounds") {
+TEST(alone, "share: a single answer may exceed the bounds") {
   relay_config_t config = host_config();
   config.limits.unsent_per_user = config.limits.unsent = 1;
   host_t *host = host_start(&config);
@@ -116,14 +116,14 @@ static peer_t *posts(const host_t *host, const char *headers, size_t size) {
   return peer;
 }
 
-TEST(bodies, "share: the bytes of a body count when they have come") {
+TEST(bodies, "share: the bytes of a body count when they are received") {
   relay_config_t config = host_config();
   config.limits.unsent_per_user = 6250; /* 100,000 of an address */
   host_t *host = host_start(&config);
   peer_t *heads[4], *begun = posts(host, "", 59000);
   size_t bytes = 59000, count = 5;
   EXPECT(host_reaches(host, holds, &bytes));
-  for (size_t i = 0; i < 4; i++) heads[i] = posts(host, "", 0); /* heads alone take nothing from others */
+  for (size_t i = 0; i < 4; i++) heads[i] = posts(host, "", 0); /* requests without body bytes do not count */
   EXPECT(host_reaches(host, has_exchanges, &count));
   peer_t *late = posts(host, "", 59000);
   EXPECT_INTEGER(peer_response(late, false), 429);
@@ -138,7 +138,7 @@ TEST(bodies, "share: the bytes of a body count when they have come") {
   host_end(host);
 }
 
-TEST(strangers, "share: requests of unknown callers hold a quarter of what all may hold") {
+TEST(strangers, "share: requests of unknown callers may hold a quarter of the bound for all") {
   relay_config_t config = host_config();
   config.limits.unsent = 200000;
   host_t *host = host_start(&config);
@@ -158,7 +158,7 @@ TEST(strangers, "share: requests of unknown callers hold a quarter of what all m
   host_end(host);
 }
 
-TEST(changes, "share: an answer to a change is sent even when a bound is reached") {
+TEST(changes, "share: the hub sends an answer to a change even if a bound is reached") {
   relay_config_t config = host_config();
   config.limits.unsent_per_user = POLICY_LARGE + 10000;
   host_t *host = host_start(&config);
@@ -181,7 +181,7 @@ static void fill_stream(relay_hub_t *hub, void *context) {
   EXPECT(!relay_http_stream_write(hub, host->exchange, (relay_bytes_t){line, sizeof line}));
 }
 
-TEST(streams, "share: a stream is cut if its unread bytes exceed a bound") {
+TEST(streams, "share: the hub cuts a stream if its unread bytes exceed a bound") {
   relay_config_t config = host_config();
   config.limits.unsent = POLICY_LARGE;
   host_t *host = host_start(&config);
@@ -196,7 +196,7 @@ TEST(streams, "share: a stream is cut if its unread bytes exceed a bound") {
   host_end(host);
 }
 
-TEST(pipelining, "share: requests behind one whose answer is not read close nobody else's connection") {
+TEST(pipelining, "share: requests behind an unread answer do not close connections of others") {
   host_t *host = host_start(NULL);
   peer_t *peers[12], *other = peer_dial(host_port(host));
   for (size_t i = 0; i < 12; i++) {

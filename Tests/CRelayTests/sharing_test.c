@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What pages of other origins may read. */
+/* Answers that pages of other origins may read (CORS). */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -17,7 +17,7 @@ static int ask(peer_t *peer, const char *start_line, const char *header) {
   return peer_response(peer, false);
 }
 
-TEST(shared, "http: a page of a listed origin may read every answer, refusals included") {
+TEST(shared, "http: a page of a listed origin may read each answer, also refusals") {
   host_t *host = start("https://other.example https://chat.example");
   peer_t *peer = peer_dial(host_port(host));
   static const char origin[] = "Origin: https://chat.example\r\n";
@@ -41,7 +41,7 @@ TEST(shared, "http: a page of a listed origin may read every answer, refusals in
   host_end(host);
 }
 
-TEST(shared_stream, "http: and streams") {
+TEST(shared_stream, "http: a page of a listed origin may read streams") {
   host_t *host = start("https://chat.example");
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET /stream HTTP/1.1\r\nHost: a\r\nOrigin: https://chat.example\r\n\r\n");
@@ -50,7 +50,7 @@ TEST(shared_stream, "http: and streams") {
   host_end(host);
 }
 
-TEST(own_origin, "http: without a list only the server's own pages ask, who need no leave") {
+TEST(own_origin, "http: without a list only the server's own origin is allowed, and needs no CORS headers") {
   host_t *host = start("");
   peer_t *peer = peer_dial(host_port(host));
   EXPECT_INTEGER(ask(peer, "GET /what", "Origin: http://a\r\n"), 200);
@@ -70,7 +70,7 @@ static void explains_itself(peer_t *peer, const char *origin) {
   peer_cut(peer);
 }
 
-TEST(reason, "http: any page may read that the path of sessions refuses its Origin, and nothing else") {
+TEST(reason, "http: any page may read that the path of sessions refuses its Origin, and no other answer") {
   host_t *host = start("");
   explains_itself(peer_dial(host_port(host)), "Origin: https://evil.example\r\n");
   static const char *const others[] = {"GET /what", "GET /v1/connect/", "GET /v1/connec", "POST /v1/connect"};
@@ -86,7 +86,7 @@ TEST(reason, "http: any page may read that the path of sessions refuses its Orig
   host_end(host);
 }
 
-TEST(hidden_reason, "http: a page may not read that the relay does not answer to its Host") {
+TEST(hidden_reason, "http: a page may not read that the relay refuses its Host") {
   relay_config_t config = host_config();
   config.host_rule = RELAY_HOSTS_LOOPBACK;
   host_t *host = host_start(&config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counters: each moves by what was done, and what is there now is none once all have left. */
+/* Counters of messages, closes and answers. All current numbers are 0 after all clients have left. */
 #include <string.h>
 
 #include "host.h"
@@ -34,7 +34,7 @@ static uint64_t observations(const relay_histogram_t *histogram) {
   return sum;
 }
 
-TEST(messages, "stats: a message counts once, and each session that it is queued for") {
+TEST(messages, "stats: a message counts once as a message, and once as a delivery for each session") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_t *eve = peer_open(host_port(host), "eve", "");
@@ -81,7 +81,7 @@ static bool all_left(relay_hub_t *hub, void *argument) {
   return !counts.sessions && !counts.users && !counts.seats && !relay_hub_outbox_bytes(hub) && !counts.frames;
 }
 
-TEST(closes_of_sessions, "stats: a session ends once, under one code") {
+TEST(closes_of_sessions, "stats: the end of a session counts once, with one close code") {
   host_t *host = host_start(NULL);
   peer_t *clean = peer_open(host_port(host), "ann", ""), *cut = peer_open(host_port(host), "bob", "");
   peer_t *refused = peer_open(host_port(host), "eve", ""), *odd = peer_open(host_port(host), "odd", "");
@@ -98,7 +98,7 @@ TEST(closes_of_sessions, "stats: a session ends once, under one code") {
   EXPECT_INTEGER(closes(&stats, 1000), 1);
   EXPECT_INTEGER(closes(&stats, 1006), 1);
   EXPECT_INTEGER(closes(&stats, 4500), 1);
-  EXPECT_INTEGER(closes(&stats, 4000), 0); /* the client's 4000 is none of ours */
+  EXPECT_INTEGER(closes(&stats, 4000), 0); /* the client has sent 4000, and not the hub */
   EXPECT_INTEGER(closes(&stats, 0), 1);
   EXPECT_INTEGER(stats.went_online, 4);
   EXPECT_INTEGER(stats.went_offline, 4);
@@ -106,7 +106,7 @@ TEST(closes_of_sessions, "stats: a session ends once, under one code") {
   host_end(host);
 }
 
-TEST(responses, "stats: an answer counts by its status") {
+TEST(responses, "stats: an HTTP answer counts by its status") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n");

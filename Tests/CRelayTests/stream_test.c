@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Responses without an end. */
+/* HTTP answers without an end (streams). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "edge/edge.h" /* for the size of a buffer that nothing else shows */
+#include "edge/edge.h" /* for the size of a buffer, which relay.h does not show */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -39,7 +39,7 @@ static peer_t *open_stream(host_t *host) {
   return peer;
 }
 
-TEST(stream, "stream: what is written arrives, and its end is told when the client leaves") {
+TEST(stream, "stream: written bytes arrive, and an event follows when the client leaves") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
   EXPECT(streams(host, "data: second\n\n", 14));
@@ -52,7 +52,7 @@ TEST(stream, "stream: what is written arrives, and its end is told when the clie
   host_end(host);
 }
 
-TEST(slow_stream, "stream: who does not read it is cut") {
+TEST(slow_stream, "stream: the hub cuts a client that does not read") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
   char *chunk = calloc(1, CHUNK);
@@ -67,7 +67,7 @@ TEST(slow_stream, "stream: who does not read it is cut") {
   host_end(host);
 }
 
-TEST(extra_bytes, "stream: a client that sends on is not listened to, and its end is told") {
+TEST(extra_bytes, "stream: further bytes of the client are ignored, and its end is an event") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
   peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -82,7 +82,7 @@ static void end_stream(relay_hub_t *hub, void *context) {
   relay_http_stream_end(hub, ((host_t *)context)->exchange);
 }
 
-TEST(ended, "stream: it can be ended from here") {
+TEST(ended, "stream: the relay can end a stream") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
   host_do(host, end_stream, host);
@@ -104,7 +104,7 @@ static void look(relay_hub_t *hub, void *context) {
   look->capacity = exchange ? exchange->out.capacity : SIZE_MAX;
 }
 
-/* A network that takes little at a time. */
+/* Makes the socket's buffer small, as with a slow network. */
 static void narrow(relay_hub_t *hub, void *context) {
   const relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, ((host_t *)context)->exchange);
   const int little = 32768;
@@ -116,7 +116,7 @@ static bool pull(peer_t *peer) {
   return recv(peer->socket, bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes;
 }
 
-TEST(late_stream, "stream: of what is out nothing is kept, also when there is always more") {
+TEST(late_stream, "stream: the hub keeps no sent bytes, even if more bytes always wait") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
   host_do(host, narrow, host);
@@ -133,7 +133,7 @@ TEST(late_stream, "stream: of what is out nothing is kept, also when there is al
   host_end(host);
 }
 
-TEST(stream_followed, "stream: a request with something behind it is refused, and nothing spins") {
+TEST(stream_followed, "stream: a request with bytes behind it is refused, and the loop stays idle") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n[");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runner: all tests, or those whose names contain the first argument. */
+/* Runs all tests, or those with the first argument in their name. */
 #include "test.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* All tests take 50 s on a quiet machine, and several times as long beside a build. */
+/* All tests take 50 s on an idle machine, and several times as long during a build. */
 enum { MOST_TESTS = 512, DESCRIPTORS = 4096, SLOWEST_RUN = 900 };
 
 static struct {
@@ -67,7 +67,7 @@ int main(int argument_count, char **arguments) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   signal(SIGPIPE, SIG_IGN);
   alarm(SLOWEST_RUN);
-  /* A hub sizes its tables by this limit, and there is one hub per test. */
+  /* A hub sizes its tables by this limit, and each test has its own hub. */
   setrlimit(RLIMIT_NOFILE, &(struct rlimit){DESCRIPTORS, DESCRIPTORS});
   int passed = 0, failed = 0;
   for (int i = 0; i < count; i++) {

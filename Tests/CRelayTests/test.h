@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* test.h -- named tests that register themselves, and expectations that say what they saw.
+/* test.h -- a small test framework: tests that register themselves, and expectations that print actual
+ * values.
  *
- * A failed expectation prints its place and values and fails the test, which goes on; what cannot go
- * on returns. Expectations belong to the thread that runs the tests.
+ * A failed expectation prints its position and its values, and fails the test, which continues. A test that
+ * cannot continue returns. Call expectations only on the thread that runs the tests.
  */
 #ifndef TEST_H
 #define TEST_H
@@ -21,7 +22,7 @@ void test_register(const char *name, test_body_t body);
   }                                                                                                          \
   static void identifier(void)
 
-/* Each returns whether it held. */
+/* Each returns true if the expectation is met. */
 bool test_true(const char *file, int line, const char *what, bool is_true);
 bool test_integer(const char *file, int line, const char *what, int64_t actual, int64_t expected);
 bool test_text(const char *file, int line, const char *what, const char *actual, const char *expected);

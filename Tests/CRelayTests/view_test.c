@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What one user sees of another who shares less than all. */
+/* Sharing and blocks: the parts of a user's state that another user sees. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct order {
   const char *user, *other;
   relay_audience_t focus, online;
   bool is_blocked;
-  relay_id_t session; /* that watches the user */
+  relay_id_t session; /* the session that watches the user */
 } order_t;
 
 static void share(relay_hub_t *hub, void *argument) {
@@ -67,7 +67,7 @@ static peer_t *dial_as(host_t *host, const char *user, relay_id_t *session) {
 
 static const char of_bob[] = "\"presence\",\"user\":\"bob\"";
 
-TEST(hides_focus, "view: a focus that is shared with nobody is not shown, nor that it changes") {
+TEST(hides_focus, "view: a focus that is not shared is hidden, and so are its changes") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "stored.a");
@@ -78,7 +78,7 @@ TEST(hides_focus, "view: a focus that is shared with nobody is not shown, nor th
   host_do(host, share, &order);
   EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":true,\"activity\":\"active\",\"isFocused\":null");
   host_do(host, unfocus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":false"), of_bob); /* one's own sessions see it */
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":false"), of_bob); /* the user's own sessions see it */
   host_do(host, focus, "bob");
   EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":true"), of_bob);
   EXPECT(peer_hears_nothing_of(ann, of_bob));
@@ -92,7 +92,7 @@ TEST(hides_focus, "view: a focus that is shared with nobody is not shown, nor th
 }
 
 TEST(hides_back,
-     "view: who joins while a focus is on that is not shared does not hear that it is off again") {
+     "view: a member who joins while an unshared focus is on gets no event when it is off again") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;
   host_set_clock(host, noon);
@@ -114,7 +114,7 @@ TEST(hides_back,
   host_end(host);
 }
 
-TEST(hides_online, "view: who shares with nobody that they are online looks gone, and is not counted") {
+TEST(hides_online, "view: a user who does not share the online state looks offline, and is not counted") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_join(ann, "stored.a");
@@ -130,7 +130,7 @@ TEST(hides_online, "view: who shares with nobody that they are online looks gone
   EXPECT(peer_hears_nothing_of(ann, of_bob));
   EXPECT_CONTAINS(peer_join(ann, "stored.a"), "\"onlineCount\":1");
   EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"onlineCount\":2");
-  host_do(host, focus, "bob"); /* that is shared */
+  host_do(host, focus, "bob"); /* the focus is shared */
   EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":false,\"isFocused\":true");
   peer_leave(bob);
   EXPECT(peer_hears_nothing_of(ann, of_bob));
@@ -138,7 +138,7 @@ TEST(hides_online, "view: who shares with nobody that they are online looks gone
   host_end(host);
 }
 
-TEST(counts, "view: a large room counts only who may be seen") {
+TEST(counts, "view: a large room counts only users who share their online state") {
   relay_config_t config = host_config();
   config.limits.member_list = 2;
   host_t *host = host_start(&config);
@@ -157,7 +157,7 @@ TEST(counts, "view: a large room counts only who may be seen") {
   host_end(host);
 }
 
-TEST(watchers, "view: who watches sees what is shared with watchers") {
+TEST(watchers, "view: a watcher sees the parts that the user shares with watchers") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = dial_as(host, "watcher", &session);
@@ -173,7 +173,7 @@ TEST(watchers, "view: who watches sees what is shared with watchers") {
   EXPECT(peer_hears_nothing_of(bob, "error"));
   EXPECT(peer_hears_nothing_of(watcher, of_bob));
   peer_join(bob, "stored.a");
-  peer_say(watcher, "{\"type\":\"join\",\"room\":\"stored.a\"}"); /* who shares a room sees more */
+  peer_say(watcher, "{\"type\":\"join\",\"room\":\"stored.a\"}"); /* a member of the same room sees more */
   EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"online\":true");
   peer_leave(bob);
   peer_leave(watcher);
@@ -181,7 +181,7 @@ TEST(watchers, "view: who watches sees what is shared with watchers") {
 }
 
 TEST(blocked,
-     "view: whom one blocks sees nobody there, in rooms and when watching, and is told no receipts") {
+     "view: a blocked user sees the blocker as unknown, in rooms and when watching, and gets no receipts") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *ann = dial_as(host, "ann", &session), *bob = peer_open(host_port(host), "bob", ""),
@@ -208,13 +208,13 @@ TEST(blocked,
   order.is_blocked = false;
   host_do(host, block, &order);
   EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");
-  EXPECT(peer_hears_nothing_of(ann, of_bob)); /* once, although it watches as well */
+  EXPECT(peer_hears_nothing_of(ann, of_bob)); /* one event, although the session also watches */
   peer_leave(ann);
   peer_leave(carol);
   host_end(host);
 }
 
-TEST(delivery, "view: whom a message would reach is told as its sender may see them") {
+TEST(delivery, "view: the delivery counts members as the sender may see them") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
          *carol = peer_open(host_port(host), "carol", ""), *dave = peer_open(host_port(host), "dave", "");

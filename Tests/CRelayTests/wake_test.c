@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The life of a hub, and the one call that other threads make. */
+/* Creation and end of a hub, and relay_hub_wake(), which other threads call. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ static relay_hub_t *create(bell_t *bell) {
   return relay_hub_create(&config, &callbacks);
 }
 
-TEST(wakes, "wake: from any thread, and none is lost") {
+TEST(wakes, "wake: any thread may wake the hub, and no wake is lost") {
   bell_t bell = {0};
   bell.hub = create(&bell);
   EXPECT_INTEGER(relay_hub_listen(bell.hub), 0);
@@ -77,7 +77,7 @@ static void *ring_on(void *context) {
   return NULL;
 }
 
-TEST(late_wakes, "wake: also while the run ends and when it is over") {
+TEST(late_wakes, "wake: threads may wake the hub while its run ends and afterwards") {
   for (int i = 0; i < 20; i++) {
     bell_t bell = {0};
     const relay_config_t config = host_config();
@@ -93,7 +93,7 @@ TEST(late_wakes, "wake: also while the run ends and when it is over") {
   }
 }
 
-TEST(never_run, "life: a hub that never ran is destroyed, listening or not") {
+TEST(never_run, "life: a hub that never ran can be destroyed, with or without a listener") {
   bell_t bell = {0};
   relay_hub_destroy(create(&bell));
   relay_hub_t *hub = create(&bell);
@@ -102,7 +102,7 @@ TEST(never_run, "life: a hub that never ran is destroyed, listening or not") {
   relay_hub_destroy(hub);
 }
 
-TEST(ports, "life: a port that is taken or an address that is not there is an error") {
+TEST(ports, "life: a port in use or a foreign address is an error") {
   bell_t bell = {0};
   relay_hub_t *first = create(&bell);
   EXPECT_INTEGER(relay_hub_listen(first), 0);
@@ -125,7 +125,7 @@ static void close_all(relay_hub_t *hub, void *unused) {
   relay_hub_drain(hub, 4000, "shutdown");
 }
 
-TEST(shutdown_, "life: every session is told to come back, in whatever state it is") {
+TEST(shutdown_, "life: a shutdown asks each session to reconnect, in every state") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
   peer_t *no_hello = peer_dial(host_port(host)), *unanswered = peer_dial(host_port(host));
@@ -150,7 +150,7 @@ TEST(shutdown_, "life: every session is told to come back, in whatever state it 
   host_end(host);
 }
 
-TEST(stopped, "life: a stop cuts sessions, requests and streams that are there") {
+TEST(stopped, "life: a stop cuts open sessions, requests and streams") {
   host_t *host = host_start(NULL);
   peer_t *peers[6];
   peers[0] = peer_open(host_port(host), "ann", "");
@@ -176,9 +176,9 @@ TEST(stopped, "life: a stop cuts sessions, requests and streams that are there")
 }
 
 #ifdef DEBUG
-TEST(wrong_thread, "life: a debug build ends if another thread calls a hub that runs") {
+TEST(wrong_thread, "life: a debug build aborts if another thread calls a running hub") {
   host_t *host = host_start(NULL);
-  host_counts(host); /* it runs now */
+  host_counts(host); /* returns when the hub runs */
   const pid_t child = fork();
   if (!child) {
     close(STDERR_FILENO);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watching people with whom no room is shared. */
+/* Watches of users without a shared room. */
 #include <string.h>
 
 #include "host.h"
@@ -42,7 +42,7 @@ static void unfocus(relay_hub_t *hub, void *argument) {
   relay_user_set_focus(hub, relay_user_named(hub, argument), 0, 0, 0);
 }
 
-/* A client that watches bob; its session goes to `session`. */
+/* Returns a client that watches Bob, and writes its session to `session`. */
 static peer_t *watcher_of_bob(host_t *host, relay_id_t *session, bool is_related) {
   peer_t *watcher = peer_dial(host_port(host));
   peer_upgrade(watcher, "/v1/connect", "");
@@ -54,7 +54,7 @@ static peer_t *watcher_of_bob(host_t *host, relay_id_t *session, bool is_related
   return watcher;
 }
 
-TEST(hears, "watch: who watches hears of coming and going, once") {
+TEST(hears, "watch: a watcher gets one event when the user becomes online or offline") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *watcher = watcher_of_bob(host, &session, false), *bob = peer_open(host_port(host), "bob", "");
@@ -69,8 +69,7 @@ TEST(hears, "watch: who watches hears of coming and going, once") {
   host_end(host);
 }
 
-TEST(focus_is_hidden,
-     "watch: the focus of one with whom no room is shared is not shown, nor that it changed") {
+TEST(focus_is_hidden, "watch: without a shared room a watcher sees neither the focus nor its changes") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
@@ -85,11 +84,11 @@ TEST(focus_is_hidden,
   host_end(host);
 }
 
-TEST(focus_follows, "watch: the focus shows while a room is shared, and no longer") {
+TEST(focus_follows, "watch: a watcher sees the focus only while a room is shared") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
-  peer_t *second = peer_open(host_port(host), "watcher", ""); /* the room is not heard by the first session */
+  peer_t *second = peer_open(host_port(host), "watcher", ""); /* the first session does not join the room */
   peer_join(bob, "stored.a");
   host_do(host, focus, "bob");
   EXPECT(peer_hears_nothing_of(watcher, "presence"));
@@ -109,7 +108,7 @@ TEST(focus_follows, "watch: the focus shows while a room is shared, and no longe
   host_end(host);
 }
 
-TEST(judged, "watch: where the caller judges, a shared room alone shows no focus") {
+TEST(judged, "watch: with is_judged a shared room alone does not show the focus") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
@@ -128,7 +127,7 @@ TEST(judged, "watch: where the caller judges, a shared room alone shows no focus
   host_end(host);
 }
 
-TEST(ends, "watch: it ends when it is told to, and with its session") {
+TEST(ends, "watch: a watch ends with unwatch, and with its session") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *watcher = watcher_of_bob(host, &session, true);
@@ -142,7 +141,7 @@ TEST(ends, "watch: it ends when it is told to, and with its session") {
   EXPECT_INTEGER(host_counts(host).watches, 1);
   peer_leave(watcher);
   peer_leave(bob);
-  host_end(host); /* nothing is left */
+  host_end(host); /* expects that no watch is left */
 }
 
 typedef struct list {
@@ -155,7 +154,7 @@ static void list_all(relay_hub_t *hub, void *argument) {
   list->count = relay_watches(hub, list->found, list->room);
 }
 
-TEST(lists, "watch: those of all sessions are listed, as far as there is room") {
+TEST(lists, "watch: the watches of all sessions are listed, up to the given maximum") {
   host_t *host = host_start(NULL);
   list_t list = {.room = 4};
   host_do(host, list_all, &list);
@@ -180,7 +179,7 @@ TEST(lists, "watch: those of all sessions are listed, as far as there is room") 
   host_end(host);
 }
 
-TEST(watched_limit, "watch: at the limit, and one past it") {
+TEST(watched_limit, "watch: a session may watch as many users as the limit, and not one more") {
   relay_config_t config = host_config();
   config.limits.watched = 2;
   host_t *host = host_start(&config);
@@ -192,7 +191,7 @@ TEST(watched_limit, "watch: at the limit, and one past it") {
   order.user = "dave";
   host_do(host, watch, &order);
   EXPECT_INTEGER(order.status, RELAY_TOO_MANY);
-  order.user = "bob"; /* again is no other */
+  order.user = "bob"; /* it watches Bob already */
   host_do(host, watch, &order);
   EXPECT_INTEGER(order.status, RELAY_OK);
   peer_leave(watcher);
