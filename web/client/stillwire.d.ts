@@ -164,34 +164,54 @@ export interface RoomEvents {
   room: Frame
 }
 
+/** A room of a client. All promises reject with a `StillwireError`. */
 export interface Room extends Target<RoomEvents> {
   readonly name: string
+  /** True if the room is joined on the current connection. */
   readonly isJoined: boolean
   readonly presence: Presence
+  /** Joins the room, and joins it again after each reconnect. Resolves after the first join. */
   join(): Promise<void>
+  /** Leaves the room. With `stay` the user remains a member and receives pushes. */
   leave(how?: { stay?: boolean }): Promise<Frame | undefined>
+  /** Sends a message, and resolves when the relay has stored it. The message waits without a connection. */
   send(body: unknown, options?: SendOptions): Promise<SendReply>
+  /** Marks all messages up to `seq` as read. */
   read(seq: number): void
+  /** Sends a signal to the sessions in the room. The relay does not store it. */
   signal(name: string, body?: unknown): void
   edit(seq: number, body: unknown): Promise<Frame>
   delete(seq: number): Promise<Frame>
+  /** Notify Anyway: pushes a message to members whose Focus silenced it (default: all of them). */
   notify(seq: number, users?: readonly string[]): Promise<Frame>
+  /** Requests a page of older or newer messages. */
   history(page?: { before?: number; after?: number; limit?: number }): Promise<HistoryReply>
+  /** Iterates over the messages from now on. Beyond `limit` buffered messages (1024) the oldest are lost. */
   messages(bound?: { limit?: number }): AsyncIterableIterator<Message>
 }
 
 export interface Stillwire extends Target<ClientEvents> {}
 export class Stillwire {
+  /** `url` is that of the relay's WebSocket: `wss://relay.example.org/v1/connect`. */
   constructor(url: string | URL, options?: Options)
   readonly state: State
+  /** The cause, if the state is `refused`. */
   readonly reason: string
+  /** The user of the session. Is empty before the first welcome. */
   readonly user: string
+  /** Connects, and reconnects until `close`. While the client waits, it connects immediately. */
   connect(): void
+  /** Closes the client, and rejects waiting sends. */
   close(code?: number, reason?: string): void
+  /** Sends a request, and resolves with its reply. */
   request(type: string, fields?: Fields): Promise<Frame>
+  /** Sends a request that needs no reply. Does nothing without a connection. */
   tell(type: string, fields?: Fields): void
+  /** The room of this name. `history` is the number of newest messages that the first join requests. */
   room(name: string, first?: { history?: number }): Room
+  /** Sets the activity of the person. With null the page determines it again. */
   setActivity(state: Activity | null): void
+  /** Reports this device's Focus. null means unknown. */
   setFocus(
     isFocused: boolean | null,
     fields?: { device?: string; source?: string; authorization?: string }
