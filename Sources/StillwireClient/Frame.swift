@@ -8,11 +8,11 @@ public struct Frame: Equatable, Sendable {
   public let members: JSON
 
   /// Maximum nesting of arrays and objects: twice the default of the relay's `limits.nesting`.
-  static let deepest = 256
+  static let maxNesting = 256
 
   /// Parses a frame. Returns `nil` if the text is not a JSON object.
   init?(reading text: [UInt8]) {
-    guard let members = JSON(reading: text, deepest: Self.deepest), case .object = members else { return nil }
+    guard let members = JSON(reading: text, deepest: Self.maxNesting), case .object = members else { return nil }
     self.init(members)
   }
 

@@ -21,7 +21,7 @@ extension JSON {
 
   /// Encodes a value of the app. Throws the errors of the encoder, or `bad_request` if the value is nested too deeply.
   public init(encoding value: some Encodable, by encoder: JSONEncoder = JSONEncoder()) throws {
-    guard let json = JSON(reading: try encoder.encode(value), deepest: Frame.deepest) else {
+    guard let json = JSON(reading: try encoder.encode(value), deepest: Frame.maxNesting) else {
       throw StillwireError(.badRequest, "the value is nested too deeply")
     }
     self = json
@@ -61,11 +61,11 @@ extension JSON {
   /// Parses a duration in decimal seconds, the format of the protocol. Returns `nil` if the value is not a duration.
   func duration(_ key: String) -> Duration? {
     guard let seconds = self[key]?.decimal, seconds >= 0 else { return nil }
-    return .rounded(seconds: min(seconds, Self.longestDuration))
+    return .rounded(seconds: min(seconds, Self.maxDuration))
   }
 
   /// Maximum duration that this client accepts from a server: 30 days, in seconds.
-  private static let longestDuration = 30.0 * 86_400
+  private static let maxDuration = 30.0 * 86_400
 }
 
 extension Duration {

@@ -8,7 +8,7 @@ import struct
 
 #: Maximum number of bytes that are copied at a time. It is small, so that frames are cut at any byte.
 PIECE = 700
-LONGEST_STALL = 0.05
+MAX_STALL = 0.05
 
 
 class Proxy:
@@ -43,7 +43,7 @@ class Proxy:
         """Stops the flow of bytes for a moment."""
         self._is_flowing.clear()
         try:
-            await asyncio.sleep(self._random.random() * LONGEST_STALL)
+            await asyncio.sleep(self._random.random() * MAX_STALL)
         finally:
             self._is_flowing.set()
 

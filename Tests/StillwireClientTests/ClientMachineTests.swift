@@ -89,7 +89,7 @@ import Testing
 
   @Test mutating func `the number of pending requests is limited`() {
     open()
-    for ticket in 1...Ticket(Requests.most) { #expect(take { $0.requested("ping", [:], ticket) }.count == 1) }
+    for ticket in 1...Ticket(Requests.capacity) { #expect(take { $0.requested("ping", [:], ticket) }.count == 1) }
     let over = take { $0.requested("ping", [:], 5_000) }
     #expect(over == [.finish(5_000, .failure(.outboxFull))])
   }

@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `the capacity counts all rooms, and empty lanes are removed`() {
-    var outbox = Outbox(most: 2)
+    var outbox = Outbox(capacity: 2)
     outbox.withLane("tea") { $0.add(draft(1)) }
     #expect(!outbox.isFull)
     outbox.withLane("jam") { $0.add(draft(2)) }

@@ -51,7 +51,7 @@ import Testing
 
   @Test mutating func `the number of held messages is limited`() {
     join(reply(0))
-    for seq in 2...Int64(RoomTrack.mostHeld + 1) {
+    for seq in 2...Int64(RoomTrack.maxHeld + 1) {
       #expect(track.arrived(message(seq), me: "ann", isSending: true).needsJoin == false)
     }
     #expect(track.arrived(message(5_000), me: "ann", isSending: true).needsJoin == true)

@@ -6,7 +6,7 @@ const subprotocol = 'stillwire.v1.json'
 /** Timeout of an attempt in milliseconds, from the request for the token to the welcome. */
 const attemptLimit = 15_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports at most 2³¹ ms. */
-const longestTimer = 2_073_600_000
+const maxTimer = 2_073_600_000
 
 /** Close codes of this client. The relay treats 3001 and 3002 as a lost connection. */
 export const suspended = 3001
@@ -162,12 +162,12 @@ export class Connection {
     if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
     const delay = Math.max(life - 30_000, life / 2, 1000)
     this.#renewal = this.#clock.setTimeout(async () => {
-      if (delay > longestTimer) return this.#renew(expires, last, ahead)
+      if (delay > maxTimer) return this.#renew(expires, last, ahead)
       try {
         const token = await this.#token({ isExpired: true })
         if (token) this.ask('refresh', { token }, (_, reply) => this.#renew(reply?.expires, expires, ahead))
       } catch {}
-    }, Math.min(delay, longestTimer))
+    }, Math.min(delay, maxTimer))
   }
 
   // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence.

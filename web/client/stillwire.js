@@ -246,7 +246,7 @@ export class Stillwire extends EventTarget {
     this.#finish(new StillwireError({ code: 'refused', message: reason }))
   }
 
-  // Reports why the handshake failed, once for each reason. It asks the relay after the failures 1, 2, 4, 8 and so on.
+  // Reports why the handshake failed, once for each reason. It requests the reason after the failures 1, 2, 4 and 8 …
   async #explain() {
     const { url, fetch } = this.#options
     const failures = ++this.#failures

@@ -21,7 +21,7 @@ export const emptyPhone = Object.freeze({
   gone: Object.freeze([]),
 })
 
-const mostGone = 100
+const maxGone = 100
 
 /**
  * Returns the phone after one more push. A push replaces an earlier one with the same collapse id. A push without text
@@ -62,7 +62,7 @@ export function phoneAfterReading(phone, readUpTo) {
 export function phoneAfterOpening(phone) {
   const gone = phone.notifications.filter(({ message }) => !message).map(({ push }) => push)
   const notifications = phone.notifications.filter(({ message }) => message)
-  return { ...phone, notifications, gone: [...phone.gone, ...gone].slice(-mostGone) }
+  return { ...phone, notifications, gone: [...phone.gone, ...gone].slice(-maxGone) }
 }
 
 /** Returns the phone after the person has answered a notification or a call. */
@@ -71,7 +71,7 @@ export function phoneWithout(phone, { id, push }) {
   const call = phone.call?.id === id ? null : phone.call
   // The app handles the answer, and lowers its badge.
   const badge = Math.max(0, phone.badge - 1)
-  return { ...phone, notifications, call, badge, gone: [...phone.gone, push].slice(-mostGone) }
+  return { ...phone, notifications, call, badge, gone: [...phone.gone, push].slice(-maxGone) }
 }
 
 /** Returns the phone with or without a scheduled summary. Without one, the waiting notifications are delivered. */

@@ -4,7 +4,7 @@ import { farther } from './conversation.js'
 
 const limit = 20
 /** Maximum time until a decision, in milliseconds. The relay waits at most 45 s. */
-const longestWait = 60_000
+const maxWait = 60_000
 const final = new Set(['sent', 'cancelled', 'expired', 'dead', 'merged'])
 
 /**
@@ -37,7 +37,7 @@ export function tracesAfter(traces, input) {
 /** Returns true if the delivery to one person is final. `age` is the age of the message in milliseconds. */
 export function isSettled({ push, decisions }, age) {
   if (push) return final.has(push.state)
-  return age > longestWait || decisions.at(-1)?.outcome.kind === 'none'
+  return age > maxWait || decisions.at(-1)?.outcome.kind === 'none'
 }
 
 function withEnd(traces, { seq, user }, change) {

@@ -8,11 +8,11 @@ struct Backoff: Equatable {
   private(set) var attempt = 0
 
   static let first = Duration.milliseconds(500)
-  static let longest = Duration.seconds(20)
+  static let maxDelay = Duration.seconds(20)
   /// A connection that ends sooner than this after its welcome counts as a failure.
   static let proof = Duration.seconds(20)
 
-  var ceiling: Duration { min(Self.longest, Self.first * (1 << min(attempt, 10))) }
+  var ceiling: Duration { min(Self.maxDelay, Self.first * (1 << min(attempt, 10))) }
 
   /// Counts one more failure, and returns the delay before the next attempt.
   /// - Parameters:

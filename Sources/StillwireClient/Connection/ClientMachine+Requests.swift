@@ -7,10 +7,10 @@ extension ClientMachine {
   /// Sends a request of the app. Without a connection it fails immediately, because requests are not queued.
   package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
     guard isOpen else { return finish(ticket, .failure(.closed)) }
-    guard requests.pending.count < Requests.most else { return finish(ticket, .failure(.outboxFull)) }
+    guard requests.pending.count < Requests.capacity else { return finish(ticket, .failure(.outboxFull)) }
     let id = requests.begin(.app(ticket), due: now + settings.timeout)
     let bytes = frame(type, members, id: id)
-    guard bytes.count <= largestFrame else {
+    guard bytes.count <= maxFrame else {
       requests.forget(ticket)
       return finish(ticket, .failure(tooLarge(bytes.count)))
     }
@@ -26,7 +26,7 @@ extension ClientMachine {
   }
 
   func tooLarge(_ size: Int) -> StillwireError {
-    StillwireError(.tooLarge, "the frame would have \(size) bytes, \(largestFrame) are allowed")
+    StillwireError(.tooLarge, "the frame would have \(size) bytes, \(maxFrame) are allowed")
   }
 
   /// Handles the reply to a request.

@@ -28,7 +28,7 @@ extension ClientMachine {
       case .send(let draft):
         let id = requests.begin(.send(room), due: now + settings.timeout)
         let bytes = frame("send", draft.fields, id: id)
-        guard bytes.count > largestFrame else { return act(.write(bytes)) }
+        guard bytes.count > maxFrame else { return act(.write(bytes)) }
         _ = requests.answered(id)
         _ = outbox.withLane(room) { $0.answered() }
         finish(draft.ticket, .failure(tooLarge(bytes.count)))

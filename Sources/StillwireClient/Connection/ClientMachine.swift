@@ -51,7 +51,7 @@ package struct ClientMachine {
   /// The user of the session, from the welcome.
   private(set) var user: UserID?
   /// Maximum size of a frame in bytes, from the welcome.
-  private(set) var largestFrame = Limits().frame
+  private(set) var maxFrame = Limits().frame
   var activity = Activity.active
   var requests = Requests()
   var outbox: Outbox
@@ -66,7 +66,7 @@ package struct ClientMachine {
 
   init(_ settings: Settings) {
     self.settings = settings
-    outbox = Outbox(most: settings.outbox)
+    outbox = Outbox(capacity: settings.outbox)
   }
 
   var isOpen: Bool {
@@ -301,7 +301,7 @@ extension ClientMachine {
     isExpired = false
     user = welcome.user
     let limits = welcome["limits"]
-    largestFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
+    maxFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
     silence = Silence(
       heartbeat: welcome.members.duration("heartbeat") ?? .seconds(Limits().heartbeat),
       patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)

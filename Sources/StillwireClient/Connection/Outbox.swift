@@ -86,11 +86,11 @@ struct Lane: Equatable {
 /// The waiting messages of all rooms, with one capacity for all together.
 struct Outbox: Equatable {
   private(set) var lanes: [RoomID: Lane] = [:]
-  let most: Int
+  let capacity: Int
 
-  init(most: Int) { self.most = most }
+  init(capacity: Int) { self.capacity = capacity }
 
-  var isFull: Bool { lanes.values.reduce(0) { $0 + $1.drafts.count } >= most }
+  var isFull: Bool { lanes.values.reduce(0) { $0 + $1.drafts.count } >= capacity }
 
   /// Changes the lane of a room. Keeps only lanes that have messages.
   mutating func withLane<Value>(_ room: RoomID, _ change: (inout Lane) -> Value) -> Value {

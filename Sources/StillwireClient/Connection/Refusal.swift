@@ -11,7 +11,7 @@ public struct Refusal: Equatable, Sendable, CustomStringConvertible {
 
   public init(code: UInt16, reason: String = "") {
     self.code = code
-    self.reason = reason.isEmpty ? "closed with \(code)" : String(reason.prefix(Self.longestReason))
+    self.reason = reason.isEmpty ? "closed with \(code)" : String(reason.prefix(Self.maxReason))
   }
 
   /// The code as a value of the protocol. Is `nil` if the protocol does not define it.
@@ -19,7 +19,7 @@ public struct Refusal: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "\(reason) (\(code))" }
 
   /// The maximum length of a reason in a close frame (RFC 6455, section 5.5).
-  private static let longestReason = 123
+  private static let maxReason = 123
 
   /// Returns true for 4500 to 4999, after which the client does not reconnect. It reconnects after all other codes.
   static func isFinal(_ code: UInt16) -> Bool { (4500...4999).contains(code) }

@@ -13,9 +13,9 @@ struct Renewal: Equatable {
   /// The client requests the newer token this long before expiry, or after half the remaining time if that is later.
   static let lead = Duration.seconds(30)
   /// The minimum delay of a request, whatever expiry the relay states.
-  static let shortest = Duration.seconds(1)
+  static let minDelay = Duration.seconds(1)
   /// The maximum delay of one timer, because some timers support no more. A longer wait takes several timers.
-  static let longest = Duration.seconds(24 * 86_400)
+  static let maxDelay = Duration.seconds(24 * 86_400)
 
   /// Returns `nil` if the session does not expire with a token.
   init?(_ welcome: Frame, at now: Duration) {
@@ -33,14 +33,14 @@ struct Renewal: Equatable {
     let end = Duration.milliseconds(time - start)
     guard end > now else { return }
     let delay = max(end - now - Self.lead, (end - now) / 2)
-    wanted = now + max(delay, Self.shortest)
-    due = min(wanted, now + Self.longest)
+    wanted = now + max(delay, Self.minDelay)
+    due = min(wanted, now + Self.maxDelay)
   }
 
   /// Returns true if the client must request a newer token now.
   mutating func timePassed(at now: Duration) -> Bool {
     guard let due, due <= now else { return false }
-    self.due = wanted > now ? min(wanted, now + Self.longest) : nil
+    self.due = wanted > now ? min(wanted, now + Self.maxDelay) : nil
     return self.due == nil
   }
 }

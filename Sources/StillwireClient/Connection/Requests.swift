@@ -22,7 +22,7 @@ struct Requests: Equatable {
   }
 
   /// Maximum number of pending requests. The relay processes at most 64 of a session at once.
-  static let most = 1_000
+  static let capacity = 1_000
 
   /// The requests, oldest first.
   private(set) var pending: [Pending] = []

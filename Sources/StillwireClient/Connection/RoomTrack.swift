@@ -30,7 +30,7 @@ struct RoomTrack: Equatable {
   private var isAfterGap = false
 
   /// Maximum number of held messages. Only one send is pending, so few messages can arrive before its reply.
-  static let mostHeld = 300
+  static let maxHeld = 300
 
   init(room: RoomID, history: Int) {
     self.room = room
@@ -116,7 +116,7 @@ struct RoomTrack: Equatable {
     while let seq = position?.seq, let message = held.removeValue(forKey: seq + 1) {
       arrival.shown.append(seen(message, me: me))
     }
-    arrival.needsJoin = !held.isEmpty && (!isSending || held.count > Self.mostHeld)
+    arrival.needsJoin = !held.isEmpty && (!isSending || held.count > Self.maxHeld)
     return arrival
   }
 

@@ -19,7 +19,7 @@ struct WebSocketConnector: Sendable {
 
   static let subprotocol = "stillwire.v1.json"
   /// Maximum number of fragments of a message. A relay sends no fragments, but a proxy may.
-  static let mostFragments = 1_024
+  static let maxFragments = 1_024
 
   /// Timeout of the TCP and TLS handshake. `ClientMachine` has the same timeout, but cannot cancel all steps.
   static let patience = TimeAmount.seconds(15)
@@ -51,7 +51,7 @@ struct WebSocketConnector: Sendable {
         guard head.headers["sec-websocket-protocol"] == [Self.subprotocol] else { throw ConnectError.notUpgraded }
         try channel.pipeline.syncOperations.addHandlers(
           NIOWebSocketFrameAggregator(
-            minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.mostFragments,
+            minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.maxFragments,
             maxAccumulatedFrameSize: largestMessage),
           WebSocketHandler(emit: emit))
         return channel

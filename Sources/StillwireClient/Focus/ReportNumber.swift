@@ -26,8 +26,8 @@ public struct ReportNumber: Sendable {
     // The lock ends when the descriptor is closed, also by a crash.
     guard flock(descriptor, LOCK_EX) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     let text = try handle.read(upToCount: 32).map { String(decoding: $0, as: UTF8.self) }
-    let last = text.flatMap(Int64.init).flatMap { (0..<Self.largest).contains($0) ? $0 : nil } ?? 0
-    let number = min(max(last + 1, time), Self.largest)
+    let last = text.flatMap(Int64.init).flatMap { (0..<Self.maxNumber).contains($0) ? $0 : nil } ?? 0
+    let number = min(max(last + 1, time), Self.maxNumber)
     try handle.truncate(atOffset: 0)
     try handle.write(contentsOf: Data(String(number).utf8))
     try handle.close()
@@ -38,11 +38,11 @@ public struct ReportNumber: Sendable {
   ///
   /// The system locks the file before the first unlock. A report with the time as its number is better than no report:
   /// the numbers in the file also follow the clock, so that the relay still keeps the newest report.
-  func nextOrTime() -> Int64 { (try? next()) ?? min(time, Self.largest) }
+  func nextOrTime() -> Int64 { (try? next()) ?? min(time, Self.maxNumber) }
 
   /// Milliseconds since 1970.
   private var time: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
 
   /// The maximum number that the relay accepts.
-  private static let largest: Int64 = 1 << 53 - 1
+  private static let maxNumber: Int64 = 1 << 53 - 1
 }

@@ -17,13 +17,13 @@ struct HTTPAnswer: Equatable, Sendable {
 /// Sends HTTP requests with `URLSession`, which needs no further dependency in an extension.
 enum HTTPExchange {
   /// Maximum size of an answer in bytes. The category registry is the largest answer.
-  static let largestAnswer = 1 << 20
+  static let maxAnswer = 1 << 20
 
   /// Sends a request, and returns its answer. Throws ``StillwireError``, or `CancellationError` if the task is
   /// cancelled. A cancelled request may have taken effect.
   /// - Parameter patience: Timeout of the complete answer.
   static func answer(to request: URLRequest, patience: Duration) async throws -> HTTPAnswer {
-    let call = HTTPCall(largest: largestAnswer, patience: patience.seconds)
+    let call = HTTPCall(maxSize: maxAnswer, patience: patience.seconds)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { call.start(request, $0) }
     } onCancel: {
@@ -43,12 +43,12 @@ private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
     var isCancelled = false
   }
 
-  private let largest: Int
+  private let maxSize: Int
   private let patience: TimeInterval
   private let state = Mutex(State())
 
-  init(largest: Int, patience: TimeInterval) {
-    self.largest = largest
+  init(maxSize: Int, patience: TimeInterval) {
+    self.maxSize = maxSize
     self.patience = patience
   }
 
@@ -91,7 +91,7 @@ private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let isTooLarge = state.withLock {
-      guard $0.body.count + data.count <= largest else { return true }
+      guard $0.body.count + data.count <= maxSize else { return true }
       $0.body += data
       return false
     }

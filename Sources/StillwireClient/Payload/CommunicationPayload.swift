@@ -92,7 +92,7 @@ extension PayloadConversation {
     guard let id = conversation?["id"].filled else { return nil }
     let isGroup = conversation?["group"]?.flag ?? false
     let count = conversation?["recipientCount"]?.integer.flatMap {
-      (1...Self.mostRecipients).contains($0) ? Int($0) : nil
+      (1...Self.maxRecipients).contains($0) ? Int($0) : nil
     }
     self.init(
       id: id, name: conversation?["name"].filled, isGroup: isGroup, recipientCount: isGroup ? count : nil,
@@ -100,7 +100,7 @@ extension PayloadConversation {
   }
 
   /// The maximum of `limits.membersPerRoom`.
-  private static let mostRecipients: Int64 = 1_000_000
+  private static let maxRecipients: Int64 = 1_000_000
 }
 
 extension JSON? {

@@ -7,7 +7,7 @@ import StillwireClient
     let tea = relay.room("tea")
     let (messages, people) = (tea.messages(), tea.people())
     try await withThrowingTaskGroup(of: Void.self) { tasks in
-      tasks.addTask { await relay.run() }  // connects, and comes back by itself
+      tasks.addTask { await relay.run() }  // connects, and reconnects by itself
       tasks.addTask {
         for await message in messages { print("\(message.from?.rawValue ?? "nobody"): \(message.text ?? "")") }
       }
