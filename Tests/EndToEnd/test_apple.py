@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes to Apple's service, whose part an HTTP/2 server made of h2 plays."""
+"""Pushes to Apple's service. An HTTP/2 server, made with the h2 library, replaces the service."""
 
 import base64
 import json
@@ -66,7 +66,7 @@ def apple(connect, names, start, service, authority, key, tmp_path):
 
 
 def reached(circle, stem="bob", token="ab" * 32, **fields):
-    """Somebody who is away and has an iPhone."""
+    """Returns a member who is away and has an iPhone."""
     person = circle.away(stem)
     person.register(platform="apns", token=token, app=APP, **fields)
     return person
@@ -86,7 +86,7 @@ def part(text):
 
 
 def pushed(circle, request, state=None):
-    """What the relay says of a push; nothing while it is in another state."""
+    """Returns the relay's description of a push, or None while the push is in another state."""
     job = call(circle.relay, "GET", f"/v1/pushes/{request.headers['apns-id']}").json
     return job if state in (None, job["state"]) else None
 
@@ -99,7 +99,7 @@ def paused(circle):
     return call(circle.relay, "GET", "/ready").json.get("paused", [])
 
 
-def test_a_push_arrives_as_apple_wants_it(apple, service, key):
+def test_a_push_has_the_form_that_apple_requires(apple, service, key):
     circle = apple()
     bob = reached(circle)
     circle.send("hi")
@@ -124,7 +124,7 @@ def test_a_push_arrives_as_apple_wants_it(apple, service, key):
     assert [attempt["status"] for attempt in job["attempts"]] == [200] and job["device"] == "phone" and job["user"] == bob.user
 
 
-def test_one_token_and_one_connection_serve_many(apple, service):
+def test_many_pushes_share_one_token_and_one_connection(apple, service):
     circle = apple()
     people = [reached(circle, f"friend{n}", f"{n:02x}" * 32) for n in range(20)]
     circle.send("hi")
@@ -134,7 +134,7 @@ def test_one_token_and_one_connection_serve_many(apple, service):
     assert len(service.connections) <= 2
 
 
-def test_one_stream_until_the_first_answer(apple, service):
+def test_a_new_connection_uses_one_stream_until_the_first_answer(apple, service):
     circle = apple()
     held = []
     service.handle = held.append
@@ -173,7 +173,7 @@ def test_a_service_that_allows_one_stream_gets_one_at_a_time(apple, service):
 
 
 @pytest.mark.parametrize("last", [0, 1])
-def test_what_a_goaway_leaves_out_is_sent_again_with_its_id(apple, service, last):
+def test_pushes_above_the_last_stream_of_a_goaway_are_sent_again_with_their_id(apple, service, last):
     circle = apple()
     reached(circle)
     circle.send("proof")
@@ -206,7 +206,7 @@ def test_what_a_goaway_leaves_out_is_sent_again_with_its_id(apple, service, last
     ],
     ids=["reset", "refused stream", "cut", "Shutdown", "IdleTimeout", "500", "429"],
 )
-def test_what_fails_for_now_is_sent_again_with_its_id(apple, service, fault):
+def test_a_push_with_a_temporary_error_is_sent_again_with_its_id(apple, service, fault):
     circle = apple()
     reached(circle)
 
@@ -221,7 +221,7 @@ def test_what_fails_for_now_is_sent_again_with_its_id(apple, service, fault):
     assert eventually(lambda: pushed(circle, first, "sent"))
 
 
-def test_a_service_that_hangs_is_left_and_keeps_no_other_waiting(apple, service):
+def test_a_service_that_hangs_gets_a_new_connection_and_delays_no_other_push(apple, service):
     circle = apple()
     reached(circle)
     carol = circle.away("carol")
@@ -269,12 +269,12 @@ def test_an_unregistered_device_is_forgotten_unless_it_registered_since(apple, s
     (request,) = arrived(service, 1)
     job = eventually(lambda: pushed(circle, request, "dead"))
     assert told(job) == [(410, "Unregistered")] and job["note"] == "Unregistered"
-    # The relay forgets the device after the end of the job is stored.
+    # The relay removes the device after it has stored the end of the job.
     eventually(lambda: (bob.ask("GET", "devices/phone").status == 404) == is_forgotten)
 
 
 @pytest.mark.parametrize("reason", ["DeviceTokenNotForTopic", "BadMessageId", "PayloadEmpty", "A word of next year"])
-def test_what_will_never_go_well_is_not_sent_again(apple, service, reason):
+def test_a_push_with_a_permanent_error_is_not_sent_again(apple, service, reason):
     circle = apple()
     bob = reached(circle)
     service.handle = lambda request: request.refuse(400, reason)
@@ -298,7 +298,7 @@ def test_a_payload_that_is_too_large_is_shortened_once(apple, service):
 
 
 @pytest.mark.parametrize("status, reason", [(403, "InvalidProviderToken"), (400, "TopicDisallowed")])
-def test_a_refused_credential_waits_and_costs_no_attempt(apple, service, status, reason):
+def test_a_rejected_credential_pauses_the_pushes_of_the_app(apple, service, status, reason):
     circle = apple()
     reached(circle)
     carol = circle.away("carol")
@@ -318,7 +318,7 @@ def test_a_refused_credential_waits_and_costs_no_attempt(apple, service, status,
     assert "ab" * 32 not in log and request.headers["authorization"].split(" ")[1] not in log
 
 
-def test_a_device_that_gets_too_much_waits_and_others_do_not(apple, service):
+def test_too_many_pushes_to_a_device_delay_only_that_device(apple, service):
     circle = apple()
     reached(circle)
     reached(circle, "carol", "cd" * 32)
@@ -350,7 +350,7 @@ def test_a_clock_that_is_an_hour_off_is_logged_once(apple, service):
     assert circle.relay.log.read_text().count("clock differs") == 1
 
 
-def test_a_certificate_of_nobody_known_is_refused(connect, names, start, service, key, tmp_path):
+def test_a_certificate_of_an_unknown_authority_is_rejected(connect, names, start, service, key, tmp_path):
     (tmp_path / "other").mkdir()
     others, _, _ = write_authority(tmp_path / "other")
     file = configuration(tmp_path, service, others)
@@ -443,7 +443,7 @@ GOOD = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
         ([{"app": APP, "credentials": GOOD}], "did you mean credential?"),
     ],
 )
-def test_what_is_wrong_with_an_app_is_named_at_the_start(key, tmp_path, apps, words):
+def test_the_start_reports_an_error_in_an_app(key, tmp_path, apps, words):
     write_key(tmp_path / "open.p8", mode=0o644)
     write_key(tmp_path / "other.p8", ec.SECP384R1())
     file = tmp_path / "stillwire.json"
@@ -461,15 +461,15 @@ def test_what_is_wrong_with_an_app_is_named_at_the_start(key, tmp_path, apps, wo
         ({"caFile": "none.pem"}, "apple.caFile"),
     ],
 )
-def test_what_is_wrong_with_the_way_to_apple_is_named(tmp_path, apple, words):
+def test_the_start_reports_an_error_in_the_settings_of_apples_service(tmp_path, apple, words):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"apple": apple}))
     ended = run("serve", "--config", file, "--check")
     assert ended.returncode == 1 and words in ended.stderr
 
 
-def test_a_mended_key_is_used_after_a_reload(apple, service, tmp_path):
-    """A pause ends when its app is configured anew."""
+def test_a_corrected_key_is_used_after_a_reload(apple, service, tmp_path):
+    """A pause ends when a reload changes the configuration of its app."""
     circle = apple()
     reached(circle)
     service.handle = lambda request: request.refuse(403, "InvalidProviderToken")
@@ -480,15 +480,15 @@ def test_a_mended_key_is_used_after_a_reload(apple, service, tmp_path):
     service.handle = lambda request: request.answer()
     circle.relay.signal(signal.SIGHUP)
     eventually(lambda: not paused(circle))
-    # Bob's pushes wait for the one that was refused.
+    # Bob's pushes wait for the rejected push.
     reached(circle, "carol", "cd" * 32)
     circle.send("again")
     request = eventually(lambda: next((one for one in service.requests if body(one) == "again"), None))
     assert request.headers["authorization"] != service.requests[0].headers["authorization"]
 
 
-def test_a_server_that_nobody_here_wrote(connect, names, start, authority, key, tmp_path):
-    """nghttp2's, which serves files: 200 for a device that is there, 404 for another."""
+def test_the_relay_pushes_to_the_server_of_nghttp2(connect, names, start, authority, key, tmp_path):
+    """The server of nghttp2 serves files: it answers 200 for a device with a file, and 404 for another device."""
     there, gone = "ab" * 32, "cd" * 32
     devices = tmp_path / "served" / "3" / "device"
     devices.mkdir(parents=True)

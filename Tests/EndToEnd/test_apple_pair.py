@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay's way to Apple and the simulator of Apple's service, which were made apart from each other."""
+"""Pushes from the relay to the simulator of Apple's service. The two programs share no code for this."""
 
 import json
 
@@ -15,7 +15,7 @@ from waiting import eventually
 
 @pytest.fixture
 def simulator(tmp_path):
-    """It knows the key that the relay signs with."""
+    """The simulator, with the public key of the relay's signing key."""
     key = write_key(tmp_path / "provider.p8")
     (tmp_path / "public.pem").write_bytes(
         key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stillwire-simulator`: what Apple's push service checks, and how it goes wrong on command.
+"""`stillwire-simulator`: its checks, which are those of Apple's push service, and the faults that a test can request.
 
 The expectations are from Apple's pages "Sending notification requests to APNs", "Establishing a token-based connection
 to APNs" and "Handling notification responses from APNs".
@@ -47,7 +47,7 @@ def process(tmp_path_factory):
 
 @pytest.fixture
 def apple(process):
-    """The simulator of the file, as if it had just been started."""
+    """The simulator of the test file, in the state after a start."""
     process.control("POST", "/reset")
     key = {"id": KEY_ID, "team": TEAM, "publicKey": process.signer.public_pem}
     process.settings(**USUAL, keys=[key])
@@ -75,7 +75,7 @@ def token(process):
 
 @pytest.fixture
 def push(connect, token):
-    """Sends one notification on a connection of its own; returns the answer."""
+    """Sends one notification on a new connection, and returns the answer."""
 
     def push(path=PATH, body=ALERT, method="POST", **changes):
         changes.setdefault("authorization", f"bearer {token}")
@@ -89,10 +89,10 @@ def assert_refused(answer, status, reason):
     assert uuid.UUID(answer.headers["apns-id"])
 
 
-# What is taken
+# Accepted notifications
 
 
-def test_a_notification_is_taken(push, apple):
+def test_a_notification_is_accepted(push, apple):
     answer = push(apns_id="8f14e45f-ceea-467f-a9d5-0123456789ab")
     assert (answer.status, answer.body) == (200, b"")
     assert answer.headers["apns-id"] == "8f14e45f-ceea-467f-a9d5-0123456789ab"
@@ -107,7 +107,7 @@ def test_a_notification_is_taken(push, apple):
     assert "authorization" not in [name for name, _ in arrival["headers"]]
 
 
-def test_an_id_is_made_where_there_is_none(push):
+def test_a_push_without_an_id_gets_one(push):
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", push().headers["apns-id"])
 
 
@@ -142,7 +142,7 @@ def test_h2load_is_served(apple, token, tmp_path):
     body.write_text(json.dumps(ALERT))
     named = [f"--header={name}: {value}" for name, value in headers(token).items()]
     said = subprocess.run(
-        # More at once it opens before it has read how many it may.
+        # With more streams, h2load exceeds the limit before it has read the server's settings.
         ["h2load", "-n300", "-c1", "-m1", f"--data={body}", "--header=:method: POST", *named,
          f"https://localhost:{apple.port}{PATH}"],
         capture_output=True, text=True, timeout=DEADLINE,
@@ -153,7 +153,7 @@ def test_h2load_is_served(apple, token, tmp_path):
     assert counts["verifications"] == 1
 
 
-# Where it goes
+# The method and the path
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_destination(push, method, path, status, reason):
     assert_refused(push(path, method=method), status, reason)
 
 
-# Who it is from
+# Provider tokens
 
 
 @pytest.mark.parametrize("authorization", [None, "bearer ", "basic YTpi"])
@@ -214,7 +214,7 @@ def test_invalid_provider_token(push, process, made):
 
 
 def test_the_sample_token_of_apples_page(push, process):
-    """No `alg`, `iat` as a string of milliseconds, a DER signature: as it is printed there."""
+    """Apple's page has a token without `alg`, with `iat` as a string of milliseconds, and with a DER signature."""
     sample = process.signer.token(
         header={"kid": KEY_ID}, claims={"iss": TEAM, "iat": str(seconds() * 1000)}, is_der=True
     )
@@ -245,7 +245,7 @@ def test_too_many_provider_token_updates(connect, apple):
     assert_refused(connection.request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
     assert connection.request(PATH, headers(first), ALERT).status == 200
     assert connection.request(PATH, headers(later), ALERT).status == 200
-    # Another connection may show another token, unless that is asked to count.
+    # Another connection may use another token, unless the simulator counts updates across connections.
     assert connect().request(PATH, headers(soon), ALERT).status == 200
     apple.settings(countsUpdatesAcrossConnections=True)
     assert connect().request(PATH, headers(first), ALERT).status == 200
@@ -350,7 +350,7 @@ def test_a_payload_for_a_call_is_larger(push):
     assert_refused(push(body=payload_of(5121), **call), 413, "PayloadTooLarge")
 
 
-def test_a_body_without_end_is_refused_before_it(connect, token):
+def test_a_body_without_an_end_is_rejected_early(connect, token):
     connection = connect()
     assert connection.request(PATH, headers(token), ALERT).status == 200
     stream = connection.send(PATH, headers(token), b"a" * 70_000, is_last=False)
@@ -454,7 +454,7 @@ def test_a_collapse_id_replaces_the_shown_push(push, apple):
 # Connections
 
 
-def test_one_stream_until_a_token_was_shown(connect, apple, token):
+def test_a_connection_allows_one_stream_until_a_token_was_accepted(connect, apple, token):
     apple.settings(latency=0.2)
     connection = connect()
     assert connection.streams == 1
@@ -471,12 +471,12 @@ def test_a_second_stream_before_that_is_refused(connect, apple, token):
     apple.settings(latency=0.2)
     connection = connect()
     first = connection.send(PATH, headers(token), ALERT)
-    # A client that knows no limit.
+    # Makes the client ignore the limit of streams.
     connection.h2.remote_settings[3] = 100
     connection.h2.remote_settings.acknowledge()
     second = connection.send(PATH, headers(token), ALERT)
     connection.wait(lambda: connection.answers[first].is_complete)
-    # REFUSED_STREAM, or the end of a connection that does what it agreed not to.
+    # The simulator sends REFUSED_STREAM, or ends a connection that exceeds the acknowledged limit.
     assert connection.answers[second].reset == 7 or connection.goaway is not None
 
 
@@ -520,7 +520,7 @@ def test_a_script_selects_devices_and_a_count(connect, apple, token):
     assert apple.control("GET", "/counts")["refusals"] == {"Busy": 2}
 
 
-def test_a_share_is_struck(connect, apple, token):
+def test_a_fault_can_affect_a_share_of_the_pushes(connect, apple, token):
     apple.faults({"action": "answer", "reason": "ServiceUnavailable", "share": 0.5})
     connection = connect()
     struck = [connection.request(PATH, headers(token), ALERT).status for _ in range(100)].count(503)
@@ -610,7 +610,7 @@ def test_headers_of_any_size_do_no_harm(connect, token):
     assert connect().request(PATH, headers(token), ALERT).status == 200
 
 
-def test_what_is_no_http2_is_closed(apple, connect, token):
+def test_a_connection_that_is_not_http2_is_closed(apple, connect, token):
     with httpx.Client(verify=apple.trust) as client, pytest.raises(httpx.HTTPError):
         client.post(f"https://localhost:{apple.port}{PATH}", headers=headers(token), json=ALERT)
     assert connect().request(PATH, headers(token), ALERT).status == 200
@@ -629,7 +629,7 @@ def test_noise_does_no_harm(apple, connect, token):
 
 
 def frame(noise):
-    """A frame with a length that is right; the rest of it is anything."""
+    """Returns a frame with a valid length and random other bytes."""
     body = noise.randbytes(noise.randrange(0, 100))
     stream = noise.choice([0, 1, 2, 3, 2**31 - 1])
     return len(body).to_bytes(3, "big") + bytes([noise.randrange(0, 11), noise.randrange(0, 256)]) + stream.to_bytes(
@@ -637,7 +637,7 @@ def frame(noise):
     ) + body
 
 
-def test_requests_that_are_taken_back_end_their_connection(connect, apple, token):
+def test_many_reset_requests_end_their_connection(connect, apple, token):
     apple.settings(latency=5)
     connection = connect()
     for _ in range(1000):
@@ -655,7 +655,7 @@ def test_requests_that_are_taken_back_end_their_connection(connect, apple, token
 # The control API
 
 
-def test_arrivals_go_on_after_a_number(push, apple):
+def test_arrivals_are_listed_after_a_number(push, apple):
     for _ in range(3):
         push()
     numbers = [one["number"] for one in apple.arrivals()]
@@ -683,7 +683,7 @@ def test_arrivals_go_on_after_a_number(push, apple):
         ("GET", "/arrivals?after=x", None, 422),
     ],
 )
-def test_what_the_control_api_refuses(apple, method, path, body, status):
+def test_the_control_api_rejects_wrong_requests(apple, method, path, body, status):
     before = apple.control("GET", "/settings")
     with pytest.raises(urllib.error.HTTPError) as refused:
         apple.control(method, path, body)
@@ -692,7 +692,7 @@ def test_what_the_control_api_refuses(apple, method, path, body, status):
     assert apple.control("GET", "/settings") == before
 
 
-def test_a_control_body_is_bounded(apple):
+def test_the_size_of_a_control_body_is_limited(apple):
     answer = httpx.patch(f"http://127.0.0.1:{apple.control_port}/settings", content=b"[" * (1 << 20 | 1))
     assert answer.status_code == 413
     answer = httpx.patch(f"http://127.0.0.1:{apple.control_port}/settings", content=b"[" * (1 << 20))
@@ -709,7 +709,7 @@ def test_a_control_body_is_bounded(apple):
         ["--accept-any-key", "--latency", "2-1"], ["--accept-any-key", "--certificate", "x"],
     ],
 )
-def test_what_the_command_refuses(options):
+def test_the_command_rejects_wrong_options(options):
     ended = run_tool("simulator", *options)
     assert ended.returncode == 64
     assert ended.stdout == ""
@@ -723,7 +723,7 @@ def test_what_the_command_refuses(options):
         ["--accept-any-key", "--host", "256.0.0.1"],
     ],
 )
-def test_what_it_cannot_start_with(options):
+def test_the_command_reports_errors_at_the_start(options):
     ended = run_tool("simulator", "--port", 0, *options)
     assert ended.returncode == 1
     assert ended.stderr.startswith("Error: ")
@@ -731,7 +731,7 @@ def test_what_it_cannot_start_with(options):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a simulator of the test's own."""
+    """Starts a separate simulator for one test."""
     started = []
 
     def start(*options):
@@ -743,7 +743,7 @@ def start(tmp_path):
         simulator.kill()
 
 
-def test_a_certificate_of_ones_own(start, tmp_path):
+def test_the_simulator_uses_a_given_certificate(start, tmp_path):
     certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
     make_certificate(certificate, key)
     simulator = start("--certificate", certificate, "--key", key)
@@ -781,7 +781,7 @@ def test_a_connection_without_requests_is_closed(start):
         assert json.loads(connection.goaway.additional_data) == {"reason": "IdleTimeout"}
 
 
-def test_so_many_connections_and_no_more(start):
+def test_the_number_of_connections_is_limited(start):
     simulator = start("--connections-most", 2, "--threads", 2)
     first, second = (Connection(simulator.port, simulator.certificate) for _ in range(2))
     with pytest.raises(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes to Apple's service that show no message: calls, badges and what wakes an app."""
+"""Pushes to Apple's service that show no message: calls, badges and silent pushes."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_without_the_entitlement_a_call_is_an_alert(apple, service):
     assert (request.token, request.headers["apns-push-type"]) == ("ab" * 32, "alert")
 
 
-def test_of_a_dead_token_for_calls_nothing_else_is_forgotten(circle, service):
+def test_an_invalid_token_for_calls_does_not_remove_the_device(circle, service):
     reached(circle, voipToken=CALLS)
 
     def handle(request):
@@ -68,13 +68,13 @@ def test_a_silent_push_wakes_the_app(circle, service):
     payload = json.loads(request.body)
     assert payload["aps"] == {"content-available": 1}
     assert (payload["message"]["seq"], payload["sync"]) == (sent["seq"], True)
-    # The next has to wait, and nothing else for it.
+    # The next silent push must wait, but other pushes need not wait for it.
     circle.send({"state": 2}, push={"silent": True})
     circle.send("hi")
     assert arrived(service, 2)[1].headers["apns-push-type"] == "alert"
 
 
-def test_what_is_read_elsewhere_comes_as_a_badge(circle, service):
+def test_a_read_on_another_device_is_pushed_as_a_badge(circle, service):
     bob = reached(circle)
     for text in ("one", "two"):
         circle.send(text)

@@ -17,9 +17,9 @@ from waiting import eventually
 from wire import Wire
 
 GRACE = 2.0
-#: Seconds in which a live session acknowledges a message (rule 7 of the decision).
+#: The seconds in which a live session must acknowledge a message (rule 7 of the decision).
 ANSWER = 5.0
-#: Seconds from a message's time in which a user may return to an idle session (rule 8).
+#: The seconds after a message in which a user may return to an idle session (rule 8).
 IDLE = 30.0
 RELAY_OPTIONS = ("--presence-grace", GRACE)
 
@@ -198,7 +198,7 @@ def test_a_session_in_the_background_is_not_waited_for(start, connect, phone):
     bob.request("activity", state="background")
     sent = alice.send("room", "put away")
     for session, rung in zip((bob, carol), phones):
-        # The times are those of the relay's clock.
+        # Both times come from the relay's clock.
         assert rung.ring("put away")["time"] - sent["time"] < ANSWER * 1000
         session.expect("message", body="put away")
     bob.request("activity", state="active")
@@ -220,7 +220,7 @@ def test_an_idle_desktop_does_not_keep_the_phone_from_ringing(alice, room, membe
     reading.request("read", room=room, seq=sent["seq"])
     ponging.expect("message")
     for phone in (left_phone, ponging_phone):
-        # By the relay's clock, from the message's time.
+        # Both times come from the relay's clock.
         assert phone.ring("anybody there?", within=IDLE + DEADLINE)["time"] - sent["time"] >= IDLE * 1000
     afterwards()
     assert (touched_phone.texts(), reading_phone.texts()) == ([], [])
@@ -366,7 +366,7 @@ def test_a_push_that_waits_for_the_grace_survives_a_restart(start, connect, phon
 
 
 def test_a_restart_sends_no_push_twice(start, connect, phone):
-    """One member was pushed to before the end, another was still within the grace."""
+    """The relay has pushed to one member before its end. Another member was still within the grace."""
     relay = start("--presence-grace", 5)
     alice, gone, cut = (connect(relay, user) for user in ("alice", "gone", "cut"))
     for session in (alice, gone, cut):

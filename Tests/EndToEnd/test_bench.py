@@ -20,7 +20,7 @@ def bench(relay, load, *options):
 
 
 def measured(relay, load, *options):
-    """The report of a load that went well."""
+    """Returns the report of a successful load."""
     ended = bench(relay, load, "--json", *options)
     assert ended.returncode == 0, ended
     report = json.loads(ended.stdout)
@@ -64,7 +64,7 @@ def test_rooms(relay):
 
 
 def test_the_relay_is_found_among_many_listeners(relay):
-    """Whose process it is stands in a table of all sockets."""
+    """The program finds the relay's process in the system's table of all sockets."""
     with contextlib.ExitStack() as open_sockets:
         for _ in range(60):
             open_sockets.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -99,7 +99,7 @@ def test_presence(relay):
     report = measured(
         relay, "presence", "--sessions", 30, "--within", 0.5, "--flapping", 5, "--rate", 50, "--seconds", 0.5
     )
-    # Who is there already sees each who joins.
+    # Each member receives an event for every later join.
     assert report["joinEvents"]["member"] == 30 * 29 / 2
     assert report["flaps"]["flaps"] > 5
     assert report["flapEvents"]["presence"] > 0
@@ -110,13 +110,13 @@ def test_reconnect(relay):
     report = measured(
         relay, "reconnect", "--sessions", 40, "--rooms", 4, "--rate", 100, "--away", 0.5
     )
-    # 50 messages at least, each missed by the ten sessions of a room.
+    # At least 50 messages, each of which the ten sessions of a room missed.
     assert report["recovery"]["messages"] >= 500
     assert report["opening"]["largest"] > 0
     assert report["latency"]["p50"] > 0
 
 
-def test_what_cannot_be_recovered_is_a_fault(relay):
+def test_messages_that_are_not_recovered_are_faults(relay):
     ended = bench(
         relay, "reconnect", "--json", "--sessions", 4, "--rooms", 1, "--rate", 20, "--away", 1, "--prefix", "live.b"
     )
@@ -216,7 +216,8 @@ def test_ten_thousand_join_one_room_without_an_event_for_each(relay):
     assert ended.returncode == 0, ended
     report = json.loads(ended.stdout)
     told = report["joinEvents"]
-    # Up to the limit `memberList` each hears of each; from then on there is a count a second.
+    # Up to the limit `memberList`, each member receives an event for each join. Above it, the relay sends one count
+    # each second.
     assert told["member"] <= 256 * 255 / 2
     assert told["presence"] <= 256 * 256
     assert told["perSession"] < 200

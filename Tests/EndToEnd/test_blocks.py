@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom somebody has blocked sees them like an unknown user, rings nobody, and is not told."""
+"""Blocks: a blocked user sees the blocker as an unknown user, causes no pushes, and receives no notice of the block."""
 
 import json
 
@@ -15,7 +15,7 @@ RELAY_OPTIONS = ("--presence-grace", "0")
 
 @pytest.fixture
 def pair(circle):
-    """Alice's circle, with Bob in the room who has a Focus on."""
+    """Alice's circle, and Bob in the room with a Focus on."""
     bob = circle.live("bob", name="Bob")
     bob.focus(True)
     circle.alice.expect("presence", user=bob.user, isFocused=True)
@@ -28,11 +28,11 @@ def entry(session, user):
 
 
 def unknown(user):
-    """The entry of somebody who was never there."""
+    """Returns the presence entry of an unknown user."""
     return {"user": user, "online": False, "isFocused": None}
 
 
-def test_who_is_blocked_sees_nobody(pair):
+def test_a_blocked_user_does_not_see_the_blocker(pair):
     circle, bob = pair
     alice = circle.alice
     assert entry(alice, bob.user)["online"] is True
@@ -47,7 +47,7 @@ def test_who_is_blocked_sees_nobody(pair):
     assert entries[bob.user] == unknown(bob.user)
 
 
-def test_who_blocks_goes_on_seeing(pair):
+def test_a_blocker_still_sees_the_blocked_user(pair):
     circle, bob = pair
     bob.block(circle.alice)
     assert entry(bob.session, circle.alice.user)["online"] is True
@@ -87,7 +87,7 @@ def test_the_messages_of_both_arrive(pair):
 
 
 @pytest.mark.parametrize("push", [{}, {"kind": "call"}, {"level": "critical"}], ids=str)
-def test_who_is_blocked_rings_nobody(circle, push):
+def test_a_message_of_a_blocked_user_is_not_pushed_to_the_blocker(circle, push):
     bob, carol = circle.away("bob"), circle.live("carol")
     bob.block(circle.alice)
     circle.send("unheard", push=push, mentions=[bob.user])
@@ -97,7 +97,7 @@ def test_who_is_blocked_rings_nobody(circle, push):
     assert bob.phone.texts() == ["heard"]
 
 
-def test_who_blocks_rings_the_other_still(circle):
+def test_a_message_of_the_blocker_is_pushed_to_the_blocked_user(circle):
     bob = circle.away("bob")
     circle.alice.request("block", users=[bob.user])
     circle.send("hi")
@@ -119,7 +119,7 @@ def test_a_block_ends(pair):
     bob.phone.ring("hi")
 
 
-def test_what_is_done_twice_is_done_once(pair):
+def test_a_repeated_block_or_unblock_has_no_effect(pair):
     circle, bob = pair
     for _ in range(2):
         bob.session.request("block", users=[circle.alice.user, circle.alice.user])
@@ -129,8 +129,8 @@ def test_what_is_done_twice_is_done_once(pair):
     assert entry(circle.alice, bob.user)["online"] is True
 
 
-def test_the_blocked_and_the_unknown_look_the_same(circle):
-    """To whoever asks, over both ways, and in what is refused."""
+def test_a_blocker_looks_like_an_unknown_user(circle):
+    """Replies, events and errors do not differ between the two."""
     bob = circle.stranger("bob", name="Bob")
     bob.block(circle.alice)
     bob.session.close(1000)
@@ -172,11 +172,11 @@ def test_a_blocked_user_receives_no_receipts(gather, tmp_path):
         person.session.request("read", room=circle.room, seq=seq)
     circle.alice.expect("receipt", user=carol.user, kind="read")
     assert circle.alice.heard("receipt", user=bob.user) == []
-    # Nor does it show in what others are told.
+    # Other members still receive the receipts of the blocker.
     carol.session.expect("receipt", user=bob.user, kind="read")
 
 
-def test_over_http_it_is_the_same(pair):
+def test_http_blocks_and_unblocks_users(pair):
     circle, bob = pair
     path = f"/v1/users/{bob.user}/blocks/{circle.alice.user}"
     for _ in range(2):
@@ -192,7 +192,7 @@ def test_over_http_it_is_the_same(pair):
     assert (answer.status, answer.problem["at"]) == (422, "/path/other")
 
 
-# Bounds
+# Limits
 
 
 @pytest.mark.parametrize("type", ["block", "unblock"])
@@ -201,10 +201,10 @@ def test_wrong_users_are_refused(circle, type, users):
     assert circle.alice.refusal(type, users=users)["code"] == "bad_request"
 
 
-def test_nobody_blocks_themselves(circle):
+def test_users_cannot_block_themselves(circle):
     bob = circle.stranger("bob")
     assert bob.session.refusal("block", users=[circle.alice.user, bob.user])["code"] == "bad_request"
-    # Refused whole.
+    # The relay rejected the whole request.
     assert entry(circle.alice, bob.user)["online"] is True
     bob.session.request("unblock", users=[bob.user])
 
@@ -237,7 +237,7 @@ def test_a_thousand_blocks_outlive_the_relay(gather, end):
     assert bob.phone.texts() == ["heard"]
 
 
-def test_anothers_blocks_are_not_to_be_had(start, secret):
+def test_a_user_has_no_access_to_the_blocks_of_another(start, secret):
     relay = start(secret=secret)
     token = relay.token("bob")
     assert call(relay, "PUT", "/v1/users/me/blocks/alice", b"", token=token).status == 200
@@ -247,7 +247,7 @@ def test_anothers_blocks_are_not_to_be_had(start, secret):
             assert (answer.status, answer.problem["code"]) == (403, "forbidden")
 
 
-def test_blocks_are_bounded_and_make_no_rows_of_unknown_users(start, connect):
+def test_blocks_are_limited_and_make_no_rows_of_unknown_users(start, connect):
     relay = start("--limits-request-rate", 0)
     alice = connect(relay, "alice")
 

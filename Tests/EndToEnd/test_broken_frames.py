@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that are no requests at all: the session is closed with the code that says why."""
+"""Frames that are not requests: the relay closes the session with a code that states the reason."""
 
 import struct
 
@@ -9,7 +9,7 @@ from api import call
 from rfc6455 import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame
 from wire import Wire
 
-#: What is no JSON object. `{` … `}` around the rest of a `ping` where only a member is wrong.
+#: Texts that are not JSON objects. Some are a `ping` in which only one member is wrong.
 NOT_JSON = [
     "",
     " ",
@@ -66,7 +66,7 @@ NOT_JSON = [
     '\x0c{"type":"ping"}',
 ]
 
-#: Values that JSON does not know; each as the `body` of a `send`.
+#: Values that are not JSON. Each is the `body` of a `send`.
 NOT_VALUES = [
     "01",
     "-01",
@@ -123,13 +123,13 @@ NOT_UTF8 = {
 
 @pytest.fixture
 def wire(relay, names):
-    """A greeted connection."""
+    """A connection after `welcome`."""
     with Wire(relay) as wire:
         yield wire.open(names("hostile")[0])
 
 
 def assert_closed(wire, code):
-    """The server says `bye`, closes with the same code, and means it."""
+    """Checks that the relay sends `bye` and closes with the same code."""
     ending = wire.ending()
     assert ending.bye is not None, ending
     assert (ending.bye["code"], ending.code) == (code, code), ending
@@ -139,20 +139,20 @@ def assert_closed(wire, code):
 
 
 @pytest.mark.parametrize("text", NOT_JSON, ids=ascii)
-def test_what_is_no_json_object_closes(wire, text):
+def test_a_frame_that_is_not_a_json_object_closes_the_session(wire, text):
     wire.send_text(text)
     assert_closed(wire, 4500)
 
 
 @pytest.mark.parametrize("value", NOT_VALUES, ids=ascii)
-def test_a_body_that_is_no_json_closes(wire, value):
+def test_a_body_that_is_not_json_closes_the_session(wire, value):
     wire.send_text(f'{{"type":"send","id":1,"room":"room","body":{value}}}')
     assert_closed(wire, 4500)
 
 
 @pytest.mark.parametrize("bad", NOT_UTF8.values(), ids=NOT_UTF8.keys())
 @pytest.mark.parametrize("place", ["body", "key", "type", "unknown"])
-def test_text_that_is_no_utf8_closes(wire, bad, place):
+def test_text_that_is_not_utf8_closes_the_session(wire, bad, place):
     wire.send_text(b'{"id":1,"%s":"x%sx"}' % (place.encode(), bad))
     assert_closed(wire, 4500)
 
@@ -185,13 +185,13 @@ def test_half_of_a_surrogate_pair_is_an_error_and_the_session_goes_on(relay, con
 
 
 @pytest.mark.parametrize("payload", [b"", b'{"type":"ping"}', b"\0" * 1000])
-def test_a_binary_frame_closes(wire, payload):
+def test_a_binary_frame_closes_the_session(wire, payload):
     wire.send_bytes(frame(BINARY, payload))
     assert_closed(wire, 4500)
 
 
 def ping_of(size):
-    """A `ping` of exactly this many bytes."""
+    """Returns a `ping` of exactly this number of bytes."""
     text = b'{"type":"ping","id":1,"pad":"%s"}'
     return text % (b"x" * (size - len(text) + 2))
 
@@ -202,12 +202,12 @@ def test_a_frame_of_the_largest_size_is_served(wire):
 
 
 @pytest.mark.parametrize("size", [65_537, 70_000, 1_000_000])
-def test_a_frame_over_the_size_closes(wire, size):
+def test_a_frame_above_the_limit_closes_the_session(wire, size):
     wire.send_text(ping_of(size))
     assert_closed(wire, 4505)
 
 
-def test_fragments_over_the_size_close(wire):
+def test_fragments_above_the_limit_close_the_session(wire):
     whole = ping_of(80_000)
     wire.send_bytes(frame(TEXT, whole[:40_000], is_final=False))
     wire.send_bytes(frame(CONTINUATION, whole[40_000:]))
@@ -258,7 +258,8 @@ def test_broken_framing_closes_without_bye(wire, bytes_):
     assert (ending.code, ending.frames) == (1002, [])
 
 
-#: libwebsockets 4.1.6 cuts the connection here, where RFC 6455 asks for 1002. The protocol reference says so.
+#: libwebsockets 4.1.6 ends the connection without a close, where RFC 6455 requires 1002. The protocol reference
+#: documents this.
 CUT = {
     "ping of 126 bytes": frame(PING, b"x" * 126),
     "close of 126 bytes": frame(CLOSE, struct.pack("!H", 1000) + b"x" * 124),
@@ -273,7 +274,7 @@ def test_framing_that_the_library_cuts_ends_the_connection_without_a_close(wire,
     assert (ending.code, ending.frames) == (None, [])
 
 
-#: It accepts these, which RFC 6455 forbids. The protocol reference says so.
+#: libwebsockets 4.1.6 accepts these frames, which RFC 6455 forbids. The protocol reference documents this.
 TOLERATED = {
     "not masked": b"\x81\x16" + b'{"type":"ping","id":1}',
     "length of 16 bits for 22 bytes": b"\x81\xfe\x00\x16\0\0\0\0" + b'{"type":"ping","id":1}',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bursts into rooms of many away members: each push is decided once and in order, and others are served meanwhile."""
+"""Bursts of messages to many members who are away: the relay decides each push once and in order, and serves others."""
 
 import shutil
 from collections import defaultdict
@@ -14,9 +14,9 @@ from phone import Phone
 from relay import Relay, running
 from waiting import eventually
 
-#: Away members of the room `crowd`.
+#: The number of members of the room `crowd`. All are away.
 MEMBERS = 300
-#: Away members of the room `hundreds`. A message to it takes 3 tokens of its sender.
+#: The number of members of the room `hundreds`. All are away. A message to this room costs its sender 3 tokens.
 HUNDREDS = 200
 MESSAGES = 25
 
@@ -31,7 +31,7 @@ def job_count(relay):
 
 
 def seqs_by_user(relay):
-    """The messages of each user's push jobs, in the order in which the jobs were stored."""
+    """Returns the seqs of each user's push jobs, in the order in which the jobs were stored."""
     found = defaultdict(list)
     for user, seq in rows(relay, "SELECT user, seq FROM jobs ORDER BY number"):
         found[user].append(seq)
@@ -40,7 +40,7 @@ def seqs_by_user(relay):
 
 @pytest.fixture(scope="module")
 def crowds(tmp_path_factory):
-    """The data of a relay with the two rooms, whose members have a device each. It takes seconds to make."""
+    """The data of a relay with the two rooms. Each member has a device. Creating the data takes seconds."""
     with running(tmp_path_factory.mktemp("crowds"), "--limits-request-rate", 0) as relay:
         for number in range(MEMBERS):
             user = f"member{number}"
@@ -92,13 +92,13 @@ def test_a_burst_pushes_every_message_to_every_member_in_order(connect, relay):
 
 
 def test_other_rooms_are_served_while_a_burst_is_decided(connect, relay):
-    """The push of another room's message is stored among those of a burst, although the burst came first."""
+    """The push for another room is stored among the pushes of a burst, although the burst was sent first."""
     put(relay, "/v1/users/friend/devices/phone", {"platform": "simulator", "token": "friend-phone"})
     put(relay, "/v1/rooms/elsewhere/members/friend")
     sender, writer = connect(relay, "sender"), connect(relay, "writer")
     sender.join("crowd")
     writer.join("elsewhere")
-    # All is sent before the relay can store, and thus decide, any of it.
+    # All messages are sent before the relay can store a message and decide its pushes.
     with stuck_store(relay):
         ids = [sender.begin("send", room="crowd", body=number) for number in range(MESSAGES)]
         other = writer.begin("send", room="elsewhere", body="hi")
@@ -113,14 +113,14 @@ def test_other_rooms_are_served_while_a_burst_is_decided(connect, relay):
 @pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
 def test_a_restart_decides_the_members_that_a_burst_left_undecided(connect, relay, end):
     burst(connect, relay)
-    # A fast relay may have decided all of them.
+    # A fast relay may already have decided all members.
     end(relay)
     relay.start()
     expect_all_in_order(relay)
 
 
-def test_a_call_to_many_members_waits_for_nobody(connect, relay):
-    """Also members with a session: the others of the room are decided in slices, and a call does not wait for receipts."""
+def test_a_call_to_many_members_is_pushed_without_waits(connect, relay):
+    """A call does not wait for receipts, even of members with a session. The relay decides the others in slices."""
     there = connect(relay, "member7", acks=True)
     there.join("crowd")
     sender = connect(relay, "caller")
@@ -137,7 +137,7 @@ def test_a_message_to_many_members_costs_more_than_one(connect, start_crowded):
     alice = connect(relay, "alice")
     for room in ("hundreds", "small"):
         alice.join(room)
-    # 20 tokens of the user, of which each message takes 3: 6 messages, then one without pushes.
+    # The user has 20 tokens, and each message costs 3: 6 messages, and then one without pushes.
     for number in range(6):
         alice.send("hundreds", number)
     with pytest.raises(Refused) as refused:

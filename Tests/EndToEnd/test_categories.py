@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry of notification categories: who reads it, who sets it, and what is checked against it."""
+"""The registry of notification categories: reading it, changing it, and the checks against it."""
 
 import pytest
 
@@ -33,12 +33,12 @@ def put(relay, *categories, version=None, **headers):
     return call(relay, "PUT", "/v1/categories", body, headers=headers)
 
 
-def test_nobody_has_set_any(start):
+def test_the_registry_is_empty_at_first(start):
     answer = get(start())
     assert (answer.status, answer.json) == (200, {"version": 0, "categories": []})
 
 
-def test_they_are_handed_out_as_they_were_set_and_survive_a_kill(start):
+def test_categories_are_returned_unchanged_and_survive_a_kill(start):
     relay = start()
     set_ = put(relay, INVITATION, {"id": "empty"})
     told = {"version": 1, "categories": [INVITATION, {"id": "empty", "actions": [], "options": []}]}
@@ -59,14 +59,14 @@ def test_a_tag_names_the_version_that_was_read(relay):
         again = get(relay, If_None_Match=known)
         assert (again.status, again.body, again.headers["ETag"]) == (304, b"", tag), known
     assert get(relay, If_None_Match='"other"').status == 200
-    # The same again changes nothing.
+    # The same registry again changes nothing.
     assert put(relay, INVITATION).headers["ETag"] == tag
     changed = put(relay, {"id": "empty"})
     assert changed.headers["ETag"] != tag
     assert get(relay, If_None_Match=tag).json == changed.json
 
 
-def test_what_somebody_else_has_changed_is_not_replaced(relay):
+def test_a_change_with_an_old_tag_is_rejected(relay):
     tag = put(relay, INVITATION).headers["ETag"]
     assert put(relay, {"id": "one"}, If_Match=tag).status == 200
     late = put(relay, {"id": "two"}, If_Match=tag)
@@ -76,7 +76,7 @@ def test_what_somebody_else_has_changed_is_not_replaced(relay):
     assert put(relay, {"id": "two"}, If_Match="*").status == 200
 
 
-def test_a_document_that_was_read_replaces_its_own_version_alone(relay):
+def test_a_change_of_an_old_version_is_rejected(relay):
     version = put(relay, INVITATION).json["version"]
     assert put(relay, {"id": "one"}, version=version).json["version"] == version + 1
     late = put(relay, {"id": "two"}, version=version)
@@ -100,14 +100,14 @@ def test_a_document_that_was_read_replaces_its_own_version_alone(relay):
         ({"categories": [], "version": -1}, "/version"),
     ],
 )
-def test_what_is_wrong_is_refused_and_changes_nothing(relay, body, at):
+def test_a_wrong_registry_is_rejected_and_changes_nothing(relay, body, at):
     put(relay, INVITATION)
     answer = call(relay, "PUT", "/v1/categories", body)
     assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
     assert get(relay).json["categories"] == [INVITATION]
 
 
-def test_everybody_reads_them_and_backends_set_them(start, secret, tmp_path):
+def test_all_users_read_categories_and_only_backends_set_them(start, secret, tmp_path):
     keys = tmp_path / "keys"
     made = run("api-key", "backend", "--file", keys)
     assert made.returncode == 0, made.stderr
@@ -121,7 +121,7 @@ def test_everybody_reads_them_and_backends_set_them(start, secret, tmp_path):
     assert call(relay, "GET", "/v1/categories", token=token).json["categories"] == [INVITATION]
 
 
-def test_a_category_that_nobody_has_set_is_refused_at_the_door(relay, circle):
+def test_a_message_with_an_unknown_category_is_rejected(relay, circle):
     put(relay, INVITATION)
     for category in ("unknown", "Invitation", "accept"):
         error = circle.alice.refusal("send", room=circle.room, body="hi", push={"category": category})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes of one room that wait become one push."""
+"""Waiting pushes of one room become one push."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from phone import Phone
 from test_apple import apple, arrived, authority, key, pushed, reached, service  # noqa: F401  (fixtures, too)
 from waiting import eventually
 
-#: Pushes of one sender's messages to one recipient in a minute.
+#: The maximum number of pushes from one sender to one recipient in a minute.
 PACE = 20
 
 
@@ -23,7 +23,7 @@ def circle(apple):
 
 
 def refuse_until(service, allowed):
-    """Answers that the service is unavailable, until the event is set."""
+    """Makes the service answer that it is unavailable until the event is set."""
 
     def handle(request):
         if allowed.is_set():
@@ -35,7 +35,7 @@ def refuse_until(service, allowed):
 
 
 def held_up(circle, service):
-    """A person whose first push was refused, that request, and the event that makes the service accept pushes."""
+    """Returns a person whose first push was rejected, its request, and the event that ends the rejections."""
     allowed = threading.Event()
     refuse_until(service, allowed)
     bob = reached(circle)
@@ -53,7 +53,7 @@ def payload(request):
     return json.loads(request.body)
 
 
-def test_pushes_behind_a_refused_push_join_it(circle, service):
+def test_pushes_after_a_rejected_push_become_one_push_with_it(circle, service):
     bob, refused, allowed = held_up(circle, service)
     for text in ("two", "three"):
         circle.send(text)
@@ -82,7 +82,7 @@ def test_a_message_that_is_read_or_deleted_leaves_the_push(circle, service):
     eventually(lambda: all(job["state"] in ends for job in jobs(circle, user=bob.user)))
     states = {job["seq"]: job["state"] for job in jobs(circle, user=bob.user)}
     assert (states[1], states[3], states[4]) == ("cancelled", "sent", "cancelled")
-    # One push or two, because the read comes before the next attempt or after it.
+    # One push or two pushes: the relay stores the read before or after the next attempt.
     told = [payload(request) for request in service.requests if pushed(circle, request, "sent")]
     assert sum(push["digest"][0]["count"] if "digest" in push else 1 for push in told[-2:]) in (2, 3)
     assert told[-1]["aps"]["alert"]["body"].endswith("three")
@@ -113,7 +113,7 @@ def test_pushes_beyond_the_pace_wait_for_the_end_of_the_minute(circle):
     """`PushPaceTests` proves the pace, and `CoalescingTests` the digest at the end of the minute."""
     bob = circle.away("bob")
     screen: Phone = bob.register()
-    # A minute may end in between.
+    # The minute may end during the loop.
     count = 2 * PACE + 5
     for number in range(count):
         circle.send(f"message {number}")

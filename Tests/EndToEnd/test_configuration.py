@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration file: what it sets, what wins over it, and how it is refused."""
+"""The configuration file: its effect, the precedence of other sources, and its errors."""
 
 import json
 
@@ -10,7 +10,7 @@ from relay import run
 
 @pytest.fixture
 def check(tmp_path):
-    """Checks a configuration, given as a value or as text; returns the ended process."""
+    """Checks a configuration, which is a value or a text, and returns the ended process."""
 
     def check(told, *options, **settings):
         file = tmp_path / "stillwire.json"
@@ -22,7 +22,7 @@ def check(tmp_path):
 
 @pytest.fixture
 def refusal(check):
-    """The one line with which a configuration is refused."""
+    """Returns the error message for a wrong configuration. It must be one line."""
 
     def refusal(told):
         ended = check(told)
@@ -39,7 +39,7 @@ def test_a_file_sets_the_same_as_options(start, connect, tmp_path):
     assert (welcome["limits"]["sendRate"], welcome["heartbeat"]) == (7, 2.5)
 
 
-def test_the_command_line_wins_then_the_environment_then_the_file(check):
+def test_the_command_line_precedes_the_environment_and_the_file(check):
     told = {"limits": {"sendRate": 1, "history": 1, "watched": 1}}
     ended = check(told, "--limits-send-rate", 3, STILLWIRE_LIMITS_SEND_RATE="2", STILLWIRE_LIMITS_HISTORY="2")
     assert ended.returncode == 0, ended.stderr
@@ -56,7 +56,7 @@ def test_the_environment_names_the_file(tmp_path):
     assert ended.returncode == 0 and "limits.watched = 5" in ended.stdout
 
 
-def test_the_check_names_the_entries_of_lists(check, tmp_path):
+def test_the_check_prints_the_entries_of_lists(check, tmp_path):
     (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
     (tmp_path / "secret").chmod(0o600)
     key = {"kid": "a", "algorithm": "HS256", "file": "secret"}
@@ -114,12 +114,12 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
         (" " * (1 << 20) + "{}", "stillwire.json", "1048576"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(refusal, told, place, words):
+def test_an_error_is_reported_with_its_position(refusal, told, place, words):
     line = refusal(told)
     assert place in line and words in line, line
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     ended = run("serve", "--config", tmp_path / "none.json", "--data", tmp_path / "data")
     assert ended.returncode == 1 and "none.json" in ended.stderr
     assert not (tmp_path / "data").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may connect, for how long without saying anything, and what a flood does to the others."""
+"""Limits of connections, timeouts of silent clients, and the effect of a flood on other clients."""
 
 import base64
 import json
@@ -19,13 +19,13 @@ from relay import DEADLINE, Relay, run
 from waiting import eventually
 from wire import Wire
 
-#: Seconds within which a request has to be there.
+#: The timeout for a complete request, in seconds.
 PATIENCE = 10.0
 
 HOST = b"Host: 127.0.0.1\r\n"
 KEY = base64.b64encode(os.urandom(16))
 
-#: What is sent at once, and what follows a byte at a time.
+#: The bytes that a client sends immediately, and the bytes that it sends one by one.
 DRIPS = {
     "nothing": (b"", b""),
     "the request line": (b"", b"GET /" + b"a" * 500),
@@ -48,7 +48,7 @@ def dial(relay: Relay) -> socket.socket:
 
 
 def has_ended(connection: socket.socket, heard: bytearray) -> bool:
-    """Reads what is there; whether the other side has ended."""
+    """Reads all available bytes. Returns True if the other side has ended the connection."""
     try:
         while select.select([connection], [], [], 0)[0]:
             got = connection.recv(65536)
@@ -60,8 +60,8 @@ def has_ended(connection: socket.socket, heard: bytearray) -> bool:
     return False
 
 
-def test_who_drips_is_cut_after_the_time_for_all_of_it(start):
-    """In one test, because each takes the whole time."""
+def test_a_client_that_sends_too_slowly_is_cut_after_the_timeout(start):
+    """One test has all cases, because each of them takes the full timeout."""
     relay = start()
     with ExitStack() as ends:
         began = time.monotonic()
@@ -88,7 +88,7 @@ def test_who_drips_is_cut_after_the_time_for_all_of_it(start):
         assert metrics(relay)["stillwire_exchanges"] == 1
 
 
-def test_a_flood_of_silent_connections_keeps_nobody_out(start, connect):
+def test_a_flood_of_silent_connections_does_not_keep_others_out(start, connect):
     relay = start()
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -103,7 +103,7 @@ def test_a_flood_of_silent_connections_keeps_nobody_out(start, connect):
         assert bob.expect("message")["body"] == "through"
         during = metrics(relay)
         assert during["stillwire_connections"] >= 1500
-        # 32 KiB each is more than any of them costs.
+        # A connection needs less than 32 KiB.
         assert during["process_resident_memory_bytes"] - before["process_resident_memory_bytes"] < 1500 * 32 << 10
         eventually(lambda: metrics(relay)["stillwire_connections"] <= 3, within=PATIENCE + DEADLINE)
 
@@ -131,8 +131,8 @@ def test_with_few_descriptors_the_last_client_is_refused_and_the_others_stay(sta
     assert relay.stop() == 0
 
 
-def test_without_any_descriptor_it_rests_and_goes_on(start, connect):
-    """The limit is lowered under a relay that believes in more."""
+def test_the_relay_recovers_from_a_lack_of_descriptors(start, connect):
+    """The test lowers the process's limit of descriptors below the relay's limit of connections."""
     relay = start("--connections-most", "200", under=("prlimit", "--nofile=1000"))
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -141,7 +141,7 @@ def test_without_any_descriptor_it_rests_and_goes_on(start, connect):
         for _ in range(40):
             ends.enter_context(dial(relay))
         eventually(lambda: "no file descriptor is left" in relay.log.read_text())
-        # Said once, not at every try.
+        # The relay logs it once, and not at every attempt.
         assert relay.log.read_text().count("no file descriptor is left") == 1
         assert ann.send("tea", "still here")["seq"] == 1
     resource.prlimit(relay.pid, resource.RLIMIT_NOFILE, (1000, 1000))
@@ -157,7 +157,7 @@ def attempt(relay: Relay) -> Session | None:
         return None
 
 
-def test_an_address_has_its_share_whatever_its_headers(start):
+def test_the_limit_of_an_address_does_not_depend_on_headers(start):
     relay = start("--connections-per-address", "3")
     with ExitStack() as ends:
         for number in range(3):
@@ -197,7 +197,7 @@ def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
         ("--connections-per-address", "1.5", "connections.perAddress must be"),
     ],
 )
-def test_a_wrong_bound_is_refused_at_start(tmp_path, option, value, told):
+def test_a_wrong_limit_is_an_error_at_start(tmp_path, option, value, told):
     ended = run("serve", "--port", 0, "--data", tmp_path / "data", option, value)
     assert ended.returncode == 1 and told in ended.stderr
 
@@ -208,14 +208,14 @@ def configured(start, tmp_path, connections):
     return start("--config", path)
 
 
-def test_requests_under_way_from_an_address_are_bounded(start, tmp_path):
+def test_requests_in_progress_from_an_address_are_limited(start, tmp_path):
     relay = configured(start, tmp_path, {"requestsPerUser": 1})
     head = b"PUT /v1/users/bob/focus HTTP/1.1\r\n" + HOST + b"Content-Length: 20\r\n\r\n"
     with ExitStack() as ends:
         sockets = [ends.enter_context(socket.create_connection(("127.0.0.1", relay.port))) for _ in range(20)]
         for one in sockets:
             one.sendall(head)
-        # An address may have as many as 16 users: 4 are refused, and the others wait for their bodies.
+        # An address may have as many requests as 16 users: 4 are rejected, and the others wait for their bodies.
         refused = eventually(lambda: len(found := select.select(sockets, [], [], 0)[0]) == 4 and found)
         assert all(one.recv(100).startswith(b"HTTP/1.1 429 ") for one in refused)
         answer = call(relay, "GET", "/live")
@@ -225,7 +225,7 @@ def test_requests_under_way_from_an_address_are_bounded(start, tmp_path):
 
 @pytest.mark.parametrize("key", ["requestsPerUser", "unsentPerUser", "unsent"])
 @pytest.mark.parametrize("value", [-1, 1.5])
-def test_a_wrong_bound_on_requests_is_an_error_at_start(tmp_path, key, value):
+def test_a_wrong_limit_of_requests_is_an_error_at_start(tmp_path, key, value):
     path = tmp_path / "stillwire.json"
     path.write_text(json.dumps({"connections": {key: value}}))
     ended = run("serve", "--port", 0, "--data", tmp_path / "data", "--config", path)

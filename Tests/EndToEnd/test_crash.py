@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` in the middle of everything: no promise is broken, nobody was shown what is gone."""
+"""`kill -9` under load: no acknowledged message is lost, and no client has received a message that was not stored."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from waiting import eventually
 CRASHES = int(os.environ.get("STILLWIRE_CRASHES", "3"))
 ROOMS = [f"room{number}" for number in range(5)]
 SENDERS_OF_A_ROOM = 10
-#: Below what a room keeps, and small enough that a machine under load is through in seconds.
+#: Fewer than a room keeps, and few enough that a machine under load needs only seconds.
 MESSAGES_OF_A_SENDER = 60
 
 JOBS = """
@@ -28,12 +28,12 @@ GROUP BY 1, 2, 3, 4
 
 
 def push_jobs(relay):
-    """How many push jobs each (room, seq, user, device) has, in whatever state."""
+    """Returns the number of push jobs in any state, by (room, seq, user, device)."""
     return {tuple(key): count for *key, count in rows(relay, JOBS)}
 
 
 def go_away(relay, room, user, devices, leave):
-    """Makes a member of the room who has these devices and is no longer there."""
+    """Makes a member of the room who has these devices and no session."""
     session = Session(relay, user)
     session.join(room)
     for device in devices:
@@ -42,7 +42,7 @@ def go_away(relay, room, user, devices, leave):
 
 
 def missing(relay, rooms, away):
-    """The jobs that the members away still lack, for the messages of others."""
+    """Returns the missing push jobs of the members who are away, for the messages of others."""
     jobs = push_jobs(relay)
     wanted = {
         (room, message["seq"], user, device)
@@ -62,7 +62,7 @@ def test_a_kill_breaks_no_promise(start, round):
     relay = start("--limits-send-rate", 0, "--presence-grace", 1)
 
     def away(room):
-        """Who is away from a room: one said goodbye, one was cut off, whose grace the kill interrupts."""
+        """The members of a room who are away: one has closed, and one was cut off and is in the grace at the kill."""
         return {f"gone-{room}": ["phone", "tablet"], f"cut-{room}": ["phone"]}
 
     for room in ROOMS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reasons for a push or for none: before a message is sent, and of a push that was made.
+"""The reasons for a push or for none, in a dry run and in the explanation of a push.
 
 `RelayDeliveryTests` proves each rule. The cases here show one decision of each kind.
 """
@@ -17,7 +17,7 @@ RELAY_OPTIONS = ("--presence-grace", GRACE)
 
 
 def ask(circle, person, **fields):
-    """The answers of a dry run about a message from Alice, by device."""
+    """Asks for a dry run of a message from Alice, and returns the decisions by device."""
     body = {"room": circle.room, "from": circle.alice.user, "user": person.user} | fields
     answer = call(circle.relay, "POST", "/v1/decisions", body)
     assert answer.status == 200, answer
@@ -26,7 +26,7 @@ def ask(circle, person, **fields):
 
 
 def decided(circle, person, device="phone", **fields):
-    """The outcome for a device and the rules and codes of its reasons."""
+    """Returns the outcome for a device, with the rules and codes of its reasons."""
     decision = ask(circle, person, **fields)[device]["decision"]
     assert all(reason["words"] for reason in decision["reasons"])
     return decision["outcome"], [(reason["rule"], reason["code"]) for reason in decision["reasons"]]
@@ -172,7 +172,7 @@ def test_decisions_and_pushes_are_for_backends(start, secret):
 
 
 def ids(notification):
-    """The ids of a push. A digest has no intent and has them in `push`."""
+    """Returns the ids of a push. A digest is not a communication, so its ids are in `push`."""
     return notification["payload"].get("communication") or notification["payload"]["push"]
 
 

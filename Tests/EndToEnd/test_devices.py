@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device says of itself when it is registered: each field by what it changes, and its bounds."""
+"""The registration of a device: the effect of each field, and its limits."""
 
 import json
 
@@ -18,7 +18,7 @@ def bob(circle):
 
 
 def rings(circle, bob, **fields):
-    """Whether a message is pushed to Bob's phone now."""
+    """Sends a message, and returns True if it is pushed to Bob's phone."""
     seq = circle.send("ring", **fields)["seq"]
     circle.pass_due()
     return seq in [one["payload"]["message"]["seq"] for one in bob.phone.notifications()]
@@ -86,14 +86,14 @@ def test_a_token_for_calls_without_the_entitlement_causes_a_warning(gather, tmp_
     assert push["explanation"]["facts"]["device"]["lacksVoIPEntitlement"] is True
     circle.send("Listen", push={"kind": "call", "sound": "own.caf"})
     assert bob.phone.ring("Listen")["payload"]["aps"]["sound"] == "own.caf"
-    # Over the socket the same.
+    # A session gets the same warning.
     session = circle.back(bob)
     told = session.request("device", device="phone", **fields)
     assert told["warnings"] == [warning]
     assert "warnings" not in session.request("device", device="phone", **fields | {"app": "org.calls"})
 
 
-def test_the_relays_own_texts_come_in_the_language_of_the_device(gather, tmp_path):
+def test_the_relays_own_texts_are_in_the_language_of_the_device(gather, tmp_path):
     file = tmp_path / "config.json"
     texts = [
         {"language": "de", "missedCall": "Verpasster Anruf", "messages": "%@ Nachrichten", "newMessage": "Neu"},
@@ -124,7 +124,7 @@ def test_the_relays_own_texts_come_in_the_language_of_the_device(gather, tmp_pat
     assert "communication" not in digest and digest["push"]["notification"]
 
 
-def test_what_is_read_elsewhere_sets_the_badge_of_a_simulated_phone(circle, bob):
+def test_a_read_on_another_device_sets_the_badge_of_a_simulated_phone(circle, bob):
     with bob.phone.events() as events:
         circle.send("hi")
         name, push = next(events)
@@ -157,7 +157,7 @@ def test_a_registration_replaces_all_fields(circle, bob):
     assert rings(circle, bob)
 
 
-def test_over_the_socket_it_is_the_same(circle, bob):
+def test_a_session_registers_a_device_like_http(circle, bob):
     session = circle.back(bob)
     fields = bob.phone.registration | {"criteria": "home", "settings": {"alerts": False}, "timeZone": "UTC"}
     session.request("device", device="phone", **fields)
@@ -187,7 +187,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:50] for wrong, _ in WRONG])
-def test_what_is_wrong_is_refused_and_changes_nothing(circle, bob, wrong, at):
+def test_a_wrong_registration_is_rejected_and_changes_nothing(circle, bob, wrong, at):
     kept = bob.ask("GET", "devices/phone").json
     body = bob.phone.registration | {"settings": {"alerts": False}} | wrong
     if at is not None:
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(circle, bob, wrong, at):
     assert rings(circle, bob)
 
 
-def test_what_is_just_right_is_taken(bob):
+def test_a_registration_at_its_limits_is_accepted(bob):
     fields = {"criteria": "ü" * 64, "locale": "x" * 64, "timeZone": "America/Argentina/Buenos_Aires", "app": "x" * 255}
     bob.register(voipToken="v", **fields)
     assert bob.ask("GET", "devices/phone").json.items() >= fields.items()

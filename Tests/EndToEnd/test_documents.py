@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents of the relay: served as they are, valid, and every example in them is true."""
+"""The documents of the relay: they are served unchanged, they are valid, and every example in them is true."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from waiting import eventually
 
 RELAY_OPTIONS = ("--limits-focus-rate", 0, "--limits-send-rate", 0, "--limits-request-rate", 0)
 
-#: What is deleted is gone, so that comes last.
+#: All operations. Deletions are last, because they remove the objects of other examples.
 OPERATIONS = sorted(
     [
         (method, template)
@@ -31,9 +31,9 @@ WITH_BODY = [
     if "requestBody" in documents.document(OPENAPI)["paths"][template][method]
 ]
 MESSAGES = list(documents.document(ASYNCAPI)["components"]["messages"])
-#: `join` comes before what needs it, `leave` after it.
+#: All requests except `hello`. `join` is first, and `leave` is last, because the others need the joined room.
 REQUESTS = sorted(set(documents.requests()) - {"hello"}, key=lambda type: (type != "join", type == "leave", type))
-#: Each is wrong for most fields.
+#: Values of which each is wrong for most fields.
 VALUES = (None, True, -1, 1.5, "", "a b", "x" * 5000, [], ["a b"], {}, {"a": 1})
 
 
@@ -76,7 +76,7 @@ def test_every_reference_leads_somewhere(name):
 
 
 @pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
-def test_nothing_is_described_that_is_not_used(name):
+def test_every_described_component_is_used(name):
     used = {item["$ref"] for item in references(documents.document(name))}
     for kind, items in documents.document(name)["components"].items():
         for key in items if kind != "securitySchemes" else ():
@@ -85,14 +85,14 @@ def test_nothing_is_described_that_is_not_used(name):
 
 
 @pytest.mark.parametrize("key", MESSAGES)
-def test_every_example_of_a_message_is_one(key):
+def test_every_example_of_a_message_is_valid(key):
     message = documents.document(ASYNCAPI)["components"]["messages"][key]
     assert message["examples"]
     for example in message["examples"]:
         assert documents.problem(ASYNCAPI, message["payload"], example["payload"]) is None, example
 
 
-def test_every_example_of_an_answer_is_one():
+def test_every_example_of_an_answer_is_valid():
     for method, template in OPERATIONS:
         for status, response in documents.document(OPENAPI)["paths"][template][method]["responses"].items():
             for content in documents.resolve(OPENAPI, response).get("content", {}).values():
@@ -101,7 +101,7 @@ def test_every_example_of_an_answer_is_one():
                     assert wrong is None, (method, template, status, wrong)
 
 
-#: The answer has the payload as it is after mending.
+#: The operation whose answer has the corrected payload instead of the request's.
 MENDED = ("post", "/v1/pushes/lint")
 
 
@@ -111,7 +111,7 @@ def examples(content):
 
 @pytest.mark.parametrize("method, template", OPERATIONS)
 def test_every_example_of_an_answer_agrees_with_a_request(method, template):
-    """Its values are those of the path and of the request of the same name, or of one of the requests."""
+    """The values match the path, and the request example with the same name or any request example."""
     item = documents.document(OPENAPI)["paths"][template]
     path = documents.path_values(item)
     requests = examples(item[method].get("requestBody", {}).get("content", {})) or [("", {})]
@@ -133,7 +133,7 @@ def test_a_disagreement_is_found():
 
 @pytest.fixture
 def room(connect):
-    """The room of the examples, with the messages and the members whom they name."""
+    """The room of the examples, with their messages and members."""
     ann = connect("ann", name="Ann")
     ann.join("tea")
     connect("bob").join("tea")
@@ -166,7 +166,7 @@ def test_every_example_of_a_request_is_answered_as_described(relay, connect, roo
 
 
 def path_of(template, item, **known):
-    """The path with the examples of its parameters, where none is known that there is."""
+    """Returns the path. Parameters that are not in `known` have the values of the examples."""
     parameters = [documents.resolve(OPENAPI, parameter) for parameter in item.get("parameters", [])]
     values = {parameter["name"]: parameter["example"] for parameter in parameters} | known
     return re.sub(r"{(\w+)}", lambda name: values[name[1]], template)
@@ -177,14 +177,14 @@ cooks = itertools.count()
 
 @pytest.fixture
 def push(relay, connect, phone):
-    """Makes a push in the room, and tells its `communication`."""
+    """Makes a push in the room, and returns its `communication`."""
 
     def push(sender):
         carol = connect("carol")
         carol.join("tea")
         ringing = phone(relay, carol)
         carol.close()
-        # Who comes and goes in a moment makes no event.
+        # A request is needed, because a short session may cause no event.
         eventually(lambda: not sender.request("presence", users=["carol"])["presence"][0]["online"])
         written = {"button": "Send", "placeholder": "Text"}
         actions = [
@@ -193,7 +193,7 @@ def push(relay, connect, phone):
         ]
         registry = {"categories": [{"id": "invitation", "actions": actions}]}
         assert call(relay, "PUT", "/v1/categories", registry).status == 200
-        # Each by another sender, whom the pace of pushes does not put off.
+        # Each message has another sender, so that the pace of pushes delays none.
         message = {"from": f"cook-{next(cooks)}", "body": {"text": "Tea is ready"}, "push": {"category": "invitation"}}
         assert call(relay, "POST", "/v1/rooms/tea/messages", message).status == 201
         return ringing.ring("Tea is ready")["payload"]["communication"]
@@ -217,7 +217,7 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
         if body and "receipt" in body:
             body = body | {"receipt": told["receipt"]}
         answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")
-        # What was sent is no dead letter.
+        # A sent push is not a dead letter, so its retry is a conflict.
         assert answer.status == 409 if template.endswith("/retry") else 200 <= answer.status < 300, answer
         if answer.status < 300 and answer.body.startswith(b"{") and (method, template) != MENDED:
             asked = documents.path_values(item, **known) | (body if isinstance(body, dict) else {})
@@ -225,7 +225,7 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
 
 
 def variants(name, schema, good):
-    """Objects with one field that may be wrong, at any depth, and the name of the outermost one."""
+    """Yields objects with one field that may be wrong, at any depth, and the name of their outermost field."""
     for key, described in documents.resolve(name, schema).get("properties", {}).items():
         for value in VALUES:
             yield key, good | {key: value}
@@ -237,14 +237,14 @@ def variants(name, schema, good):
 
 @pytest.mark.parametrize("method, template", WITH_BODY)
 def test_every_body_that_is_described_is_checked(relay, room, method, template):
-    """What the schema of a body refuses, the relay refuses."""
+    """The relay rejects every body that does not match the schema."""
     item = documents.document(OPENAPI)["paths"][template]
     content = item[method]["requestBody"]["content"]["application/json"]
     schema, good = content["schema"], next(iter(content["examples"].values()))["value"]
     for key, body in variants(OPENAPI, schema, good):
         if documents.problem(OPENAPI, schema, body, is_strict=False) is not None:
             answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
-            # A receipt authenticates by its body, which is bounded before it is parsed.
+            # The size of a receipt's body is checked first, because the body authenticates the caller.
             if template.endswith("/received") and len(json.dumps(body)) > 1_024:
                 assert answer.status == 413, (body, answer)
                 continue
@@ -253,7 +253,7 @@ def test_every_body_that_is_described_is_checked(relay, room, method, template):
 
 @pytest.mark.parametrize("type", sorted(set(REQUESTS) - {"refresh"}))
 def test_every_request_that_is_described_is_checked(connect, room, type):
-    """What the schema of a request refuses, the relay refuses, and the session goes on."""
+    """The relay rejects every request that does not match the schema, and the session stays open."""
     message = documents.requests()[type][0]
     for key, frame in variants(ASYNCAPI, message["payload"], message["examples"][0]["payload"]):
         if key not in ("type", "id") and documents.problem(ASYNCAPI, message["payload"], frame, is_strict=False):

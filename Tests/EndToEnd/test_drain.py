@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a relay: who is told what, in which order, and that nothing keeps it for long."""
+"""Graceful shutdown: the notices to clients, their order, and the limited duration."""
 
 import asyncio
 import http.client
@@ -17,18 +17,18 @@ from rfc6455 import Connection
 from waiting import eventually
 from wire import Wire
 
-#: Longest until a relay has ended, whoever is connected.
+#: The maximum duration of a shutdown with any clients, in seconds.
 LONGEST = 30.0
 
 
-def test_probes_notice_before_sessions_do(start, connect):
+def test_readiness_fails_before_sessions_are_closed(start, connect):
     relay = start("--drain-delay", "2")
     ann = connect(relay, "ann")
     ann.join("tea")
     relay.signal()
     eventually(lambda: call(relay, "GET", "/ready").status == 503)
     assert call(relay, "GET", "/live").status == 200
-    # Who comes before a load balancer has noticed is served like the others.
+    # A client that connects before the load balancer has noticed is served like the others.
     bob = connect(relay, "bob")
     bob.join("tea")
     ann.send("tea", "still here")
@@ -41,7 +41,7 @@ def test_probes_notice_before_sessions_do(start, connect):
     assert relay.ended() == 0
 
 
-def test_a_request_under_way_is_answered(start, connect):
+def test_a_request_in_progress_is_answered(start, connect):
     relay = start()
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -52,7 +52,7 @@ def test_a_request_under_way_is_answered(start, connect):
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         slow.sendall(head.encode() + body[:5])
-        # The answer to this comes after the head of the other was read.
+        # The relay has read the head of the slow request before it answers this one.
         assert call(relay, "GET", "/live").status == 200
         relay.signal()
         assert ann.closed() == 4000
@@ -66,7 +66,7 @@ def test_a_request_under_way_is_answered(start, connect):
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["late"]
 
 
-def test_a_second_signal_ends_it_at_once(start, connect):
+def test_a_second_signal_ends_the_relay_immediately(start, connect):
     relay = start("--drain-delay", "600")
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -136,7 +136,7 @@ def test_slow_and_silent_readers_delay_the_end_by_a_few_seconds(start, connect):
             f"GET /v1/simulator/devices/phone/events HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode()
         )
         assert stream.recv(100)
-        # More than the sockets take.
+        # Sends more than the buffers of the sockets hold.
         blocked(relay, ann)
         began = time.monotonic()
         relay.signal()
@@ -148,7 +148,7 @@ def test_slow_and_silent_readers_delay_the_end_by_a_few_seconds(start, connect):
 
 
 def begin(session: Session, relay: Relay, body: str) -> int:
-    """Sends to `tea` and waits until that was read, not until it is answered."""
+    """Sends a message to `tea`, and waits until the relay has read it. Does not wait for the reply."""
     read = metrics(relay)["stillwire_frames_received_total"]
     id = session.begin("send", room="tea", body=body)
     eventually(lambda: metrics(relay)["stillwire_frames_received_total"] > read)
@@ -172,7 +172,7 @@ def test_a_message_on_its_way_to_a_slow_store_is_acknowledged_before_the_end(sta
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["late"]
 
 
-def test_a_store_that_does_not_come_back_keeps_it_for_a_while_only(start, connect):
+def test_a_store_that_hangs_delays_the_end_for_a_limited_time(start, connect):
     relay = start()
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -187,7 +187,7 @@ def test_a_store_that_does_not_come_back_keeps_it_for_a_while_only(start, connec
 
 
 def blocked(relay: Relay, sender: Session) -> None:
-    """Sends to `live.a` until something waits for a reader."""
+    """Sends messages to `live.a` until the relay's outgoing queue is not empty."""
     def waits() -> bool:
         for _ in range(20):
             sender.send("live.a", "x" * 30_000)

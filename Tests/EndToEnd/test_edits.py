@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that are changed or taken back after they were sent."""
+"""Messages that are edited or deleted after they were sent."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_an_edited_body_is_kept_byte_for_byte(circle, body):
     assert f'"body":{body}' in circle.alice.request("history", room=circle.room).text
 
 
-def test_a_member_who_was_away_receives_the_present_text(circle):
+def test_a_member_who_was_away_receives_the_current_text(circle):
     bob = circle.live("bob")
     joined = bob.session.join(circle.room)
     bob.session.close(1000)
@@ -73,8 +73,8 @@ def test_a_member_who_was_away_receives_the_present_text(circle):
     assert again["messages"][1] == {"seq": sent[1], "deleted": True}
 
 
-def test_an_edit_is_no_news_to_a_phone(circle):
-    """Neither unread anew nor a push of its own."""
+def test_an_edit_changes_the_push_and_not_the_badge(circle):
+    """An edit is not unread, and has no separate notification."""
     bob = circle.away("bob")
     seq = circle.send("wrong")["seq"]
     bob.phone.ring("wrong")
@@ -86,7 +86,7 @@ def test_an_edit_is_no_news_to_a_phone(circle):
     assert bob.phone.texts() == ["right", "next"]
 
 
-def test_a_phone_shows_the_present_text_of_a_message(circle):
+def test_a_phone_shows_the_current_text_of_a_message(circle):
     bob = circle.away("bob")
     push = {"level": "timeSensitive", "sound": "default", "title": "T"}
     seq = circle.send("wrong", push=push)["seq"]
@@ -102,7 +102,7 @@ def test_a_phone_shows_the_present_text_of_a_message(circle):
     assert after["payload"]["communication"][told] == before["payload"]["communication"][told]
 
 
-def test_a_phone_shows_that_a_message_was_taken_back(circle):
+def test_a_phone_shows_that_a_message_was_deleted(circle):
     bob = circle.away("bob")
     seq = circle.send("secret")["seq"]
     bob.phone.ring("secret")
@@ -114,7 +114,7 @@ def test_a_phone_shows_that_a_message_was_taken_back(circle):
     assert "secret" not in json.dumps(shown)
 
 
-def test_what_was_read_is_not_changed_on_a_phone(circle):
+def test_an_edit_of_a_read_message_does_not_change_the_phone(circle):
     bob = circle.away("bob")
     seq = circle.send("wrong")["seq"]
     shown = bob.phone.ring("wrong")
@@ -128,7 +128,7 @@ def test_what_was_read_is_not_changed_on_a_phone(circle):
     assert [one["headers"]["apns-id"] for one in bob.phone.notifications()] == [shown["headers"]["apns-id"]]
 
 
-def test_a_call_that_nobody_takes_is_missed(circle):
+def test_a_call_without_an_answer_is_missed(circle):
     bob = circle.away("bob")
     circle.send("Hello?", push={"kind": "call", "expires": 1})
     ringing = bob.phone.ring("Hello?")
@@ -139,7 +139,7 @@ def test_a_call_that_nobody_takes_is_missed(circle):
     assert missed["payload"]["aps"]["interruption-level"] == "passive"
 
 
-def test_edits_follow_each_other(circle):
+def test_edits_keep_their_order(circle):
     bob = circle.live("bob")
     seq = circle.send(0)["seq"]
     for number in range(1, 20):
@@ -164,7 +164,7 @@ def test_a_deletion_reaches_all_others_and_keeps_the_seq(circle):
     assert (kept[1]["seq"], kept[1]["replyTo"]) == (second, first)
 
 
-def test_what_is_deleted_is_nowhere_any_more(start, connect):
+def test_a_deleted_message_is_not_on_disk(start, connect):
     relay = start()
     alice = connect(relay, "alice")
     alice.join("room")
@@ -175,7 +175,7 @@ def test_what_is_deleted_is_nowhere_any_more(start, connect):
         assert b"a very secret word" not in file.read_bytes(), file
 
 
-def test_what_is_deleted_counts_for_no_badge(circle):
+def test_a_deleted_message_does_not_count_in_the_badge(circle):
     bob = circle.silenced("bob")
     sent = [circle.send(text)["seq"] for text in ("one", "two", "three")]
     delete(circle, sent[0])
@@ -185,7 +185,7 @@ def test_what_is_deleted_counts_for_no_badge(circle):
     assert notification["payload"]["aps"]["badge"] == 1
 
 
-def test_what_is_deleted_while_it_waits_is_not_pushed(gather):
+def test_a_message_that_is_deleted_while_its_push_waits_is_not_pushed(gather):
     circle = gather("--presence-grace", 3)
     bob, carol = circle.live("bob"), circle.live("carol", acks=True)
     bob.session.drop()
@@ -197,7 +197,7 @@ def test_what_is_deleted_while_it_waits_is_not_pushed(gather):
     assert bob.phone.texts() == carol.phone.texts() == ["kept"]
 
 
-def test_to_delete_twice_is_to_delete_once(circle):
+def test_a_second_deletion_has_no_effect(circle):
     bob = circle.live("bob")
     seq = circle.send("hi")["seq"]
     for _ in range(2):
@@ -206,7 +206,7 @@ def test_to_delete_twice_is_to_delete_once(circle):
     assert bob.session.heard("deleted") == []
 
 
-def test_what_is_deleted_is_not_edited(circle):
+def test_a_deleted_message_cannot_be_edited(circle):
     bob = circle.live("bob")
     seq = circle.send("hi")["seq"]
     delete(circle, seq)
@@ -215,18 +215,18 @@ def test_what_is_deleted_is_not_edited(circle):
     assert bob.session.heard("edited") == []
 
 
-def test_the_key_of_a_deleted_message_is_still_seen(circle):
+def test_the_key_of_a_deleted_message_is_still_a_duplicate(circle):
     sent = circle.send("hi", key="k")
     delete(circle, sent["seq"])
     again = circle.send("hi", key="k")
     assert (again["duplicate"], again["seq"]) == (True, sent["seq"])
 
 
-# Who may
+# Rights
 
 
 @pytest.mark.parametrize("type", ["edit", "delete"])
-def test_only_the_sender_may(circle, type):
+def test_only_the_sender_edits_or_deletes(circle, type):
     bob = circle.live("bob")
     seq = circle.send("hi")["seq"]
     assert bob.session.refusal(type, room=circle.room, seq=seq, body="mine")["code"] == "forbidden"
@@ -235,7 +235,7 @@ def test_only_the_sender_may(circle, type):
 
 @pytest.fixture
 def rights(start, connect, secret):
-    """Enters a room of a relay with tokens as somebody who may do this there."""
+    """Joins a room of a relay with tokens, as a user with these rights."""
     relay = start(secret=secret)
 
     def enter(user, *can):
@@ -258,7 +258,7 @@ def test_a_moderator_deletes_and_does_not_edit(rights):
     alice.expect("deleted", seq=seq)
 
 
-def test_without_the_right_send_one_does_not_edit(rights):
+def test_a_user_without_the_right_send_does_not_edit(rights):
     alice, _ = rights("alice")
     seq = alice.send("room", "hi")["seq"]
     muted, _ = rights("alice", "join", "history", "presence")
@@ -266,7 +266,7 @@ def test_without_the_right_send_one_does_not_edit(rights):
     muted.request("delete", room="room", seq=seq)
 
 
-def test_over_http_it_is_the_same(rights):
+def test_http_edits_and_deletes_messages(rights):
     alice, token = rights("alice")
     bob, bobs = rights("bob")
     _, moderators = rights("mod", "join", "moderate")
@@ -279,7 +279,7 @@ def test_over_http_it_is_the_same(rights):
     answer = ask("PUT", sent[0], {"body": "uno"})
     assert (answer.status, answer.json) == (200, {"room": "room", "seq": sent[0]})
     assert bob.expect("edited", seq=sent[0])["body"] == "uno"
-    # Over HTTP there is no session that would know already.
+    # After an edit over HTTP, the sender's own session gets the event, too.
     alice.expect("edited", seq=sent[0])
     for method, body in ("PUT", {"body": "mine"}), ("DELETE", None):
         answer = ask(method, sent[0], body, by=bobs)
@@ -301,7 +301,7 @@ def test_over_http_it_is_the_same(rights):
 
 
 @pytest.mark.parametrize("type", ["edit", "delete"])
-def test_what_is_wrong_is_refused(circle, names, type):
+def test_a_wrong_edit_or_deletion_is_rejected(circle, names, type):
     seq = circle.send("hi")["seq"]
     for wrong in (None, 0, -1, 1.5, "1", 2**53):
         assert circle.alice.refusal(type, room=circle.room, seq=wrong, body=1)["code"] == "bad_request"
@@ -317,7 +317,7 @@ def test_what_is_wrong_is_refused(circle, names, type):
 
 
 @pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
-def test_both_outlive_the_relay(gather, end):
+def test_edits_and_deletions_outlive_the_relay(gather, end):
     circle = gather()
     sent = [circle.send(text)["seq"] for text in ("one", "two")]
     edit(circle, sent[0], "uno")
@@ -376,7 +376,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:60] for wrong, _ in WRONG])
-def test_what_is_wrong_of_a_message_is_refused(circle, wrong, at):
+def test_wrong_mentions_and_answers_are_rejected(circle, wrong, at):
     circle.send("one")
     assert circle.alice.refusal("send", room=circle.room, body=2, **wrong)["code"] == "bad_request"
     path = f"/v1/rooms/{circle.room}/messages"
@@ -386,7 +386,7 @@ def test_what_is_wrong_of_a_message_is_refused(circle, wrong, at):
     assert len(messages(circle)) == 1
 
 
-def test_what_is_just_right_of_a_message_is_taken(circle):
+def test_mentions_and_answers_at_their_limits_are_accepted(circle):
     bob = circle.away("bob")
     users = [f"{number:0128}" for number in range(255)] + [bob.user]
     push = {"criteria": "ü" * 64, "expires": 28 * 86_400, "level": "passive"}

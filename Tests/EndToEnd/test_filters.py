@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Focus filters: their reports, their effect on a push, and their bounds.
+"""Focus filters: their reports, their effect on a push, and their limits.
 
 `FilterLedgerTests` proves the order and the end of reports, and `SilenceTests` the labels that pass a filter.
 """
@@ -10,21 +10,21 @@ from api import call
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
-#: The longest label, which is longest in bytes.
+#: The longest label: its size in bytes is the limit.
 LONGEST = "ü" * 64
 
 
 @pytest.fixture
 def bob(circle):
-    """A member who is away. Pushes that the filter refuses are held."""
+    """A member who is away. The relay holds pushes that the filter rejects."""
     return circle.away("bob", onFocus="hold")
 
 
 def passes(circle, bob, criteria="work"):
-    """True if a message to which the sender gives these criteria is pushed to Bob."""
+    """Returns True if a message with these criteria is pushed to Bob."""
     text = f"text {len(bob.phone.notifications())}"
     push = {} if criteria is None else {"criteria": criteria}
-    # The reply to a backend names the filter, the reply to the sender does not.
+    # A backend gets the filter in the reply. The sender does not.
     asked = {"room": circle.room, "from": circle.alice.user, "user": bob.user, "push": push}
     devices = call(circle.relay, "POST", "/v1/decisions", asked).json["devices"]
     is_refused = any(reason["code"] == "filtered" for device in devices for reason in device["decision"]["reasons"])
@@ -81,7 +81,7 @@ def test_the_device_of_hello_is_the_default(circle, bob):
 
 
 def test_a_report_without_a_device_is_of_the_device_default(circle, bob):
-    """HTTP and the socket use the same device."""
+    """HTTP and sessions use the same device."""
     session = circle.back(bob)
     session.request("filter", active=True, allow=["home"], number=7)
     answer = bob.ask("PUT", "filter", {"active": False, "number": 7})
@@ -100,7 +100,7 @@ def test_focus_and_filter_have_numbers_of_their_own(bob):
     assert bob.filter("home", number=1, device="tablet")["applied"] is True
 
 
-def test_registering_a_device_anew_forgets_its_number(circle, bob):
+def test_a_new_registration_resets_the_number_of_a_device(circle, bob):
     bob.filter("home", number=100)
     bob.register("tablet")
     assert bob.filter("work", number=1)["applied"] is False
@@ -116,7 +116,7 @@ def test_a_forgotten_device_has_no_filter(circle, bob):
     assert passes(circle, bob)
 
 
-# Bounds
+# Limits
 
 
 def test_the_longest_list_of_the_longest_labels(circle, bob):
@@ -133,17 +133,17 @@ WRONG = {
     "far too many": ({"allow": ["x"] * 10_000}, "/allow"),
     "too long": ({"allow": ["x" * 129]}, "/allow"),
     "too long in bytes": ({"allow": [LONGEST + "x"]}, "/allow"),
-    "no list": ({"allow": "home"}, "/allow"),
-    "no texts": ({"allow": ["home", 7]}, "/allow"),
-    "not said whether": ({"active": None}, "/active"),
-    "not yes or no": ({"active": "yes"}, "/active"),
-    "of what": ({"device": "a phone"}, "/device"),
-    "when": ({"at": "now"}, "/at"),
-    "before all time": ({"at": -1}, "/at"),
-    "after all time": ({"at": 2**53}, "/at"),
-    "which": ({"number": 1.5}, "/number"),
-    "below all numbers": ({"number": -1}, "/number"),
-    "above all numbers": ({"number": 2**53}, "/number"),
+    "allow a text": ({"allow": "home"}, "/allow"),
+    "allow with a number": ({"allow": ["home", 7]}, "/allow"),
+    "active null": ({"active": None}, "/active"),
+    "active a text": ({"active": "yes"}, "/active"),
+    "device with a space": ({"device": "a phone"}, "/device"),
+    "at a text": ({"at": "now"}, "/at"),
+    "at negative": ({"at": -1}, "/at"),
+    "at too large": ({"at": 2**53}, "/at"),
+    "number a fraction": ({"number": 1.5}, "/number"),
+    "number negative": ({"number": -1}, "/number"),
+    "number too large": ({"number": 2**53}, "/number"),
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Focus: reports by HTTP and by socket, and the users who see it.
+"""Focus: reports over HTTP and in a session, and the users who see it.
 
 `FocusLedgerTests` and `FocusDecayTests` prove the order of reports, the state of several devices, and every end.
 """
@@ -12,7 +12,7 @@ from people import HOUR, now
 
 @pytest.fixture
 def pair(connect, names):
-    """Alice, who is to see Bob's Focus, and Bob."""
+    """Alice, who may see Bob's Focus, and Bob."""
     alice_name, bob_name, room = names("alice", "bob", "room")
     alice, bob = connect(alice_name), connect(bob_name)
     alice.join(room)
@@ -24,7 +24,7 @@ def pair(connect, names):
 
 @pytest.fixture
 def report(relay):
-    """Makes the call of an intent handler on a user's phone. Returns the fields of the answer."""
+    """Sends the request that an intent handler on a user's phone sends. Returns the fields of the answer."""
 
     def report(user, is_focused, **fields):
         fields = {"isFocused": is_focused, "device": "phone", "source": "intent"} | fields
@@ -36,7 +36,7 @@ def report(relay):
 
 
 def shown(session, user):
-    """The Focus of `user` in a new answer to `session`."""
+    """Returns the Focus of `user` as `session` sees it now."""
     (entry,) = session.request("presence", users=[user])["presence"]
     return entry["isFocused"]
 
@@ -78,7 +78,7 @@ def test_me_is_the_user_of_the_request(pair, relay):
     alice.expect("presence", user=bob.user, isFocused=True)
 
 
-def test_a_user_in_no_room_sees_the_own_focus(connect, names, relay):
+def test_a_user_in_no_room_sees_their_own_focus(connect, names, relay):
     (user,) = names("alone")
     alone = connect(user)
     since = alone.request("focus", isFocused=True)["focusSince"]
@@ -93,7 +93,7 @@ def test_a_focus_is_reported_over_the_socket(pair):
     assert (reply["type"], reply["applied"], reply["isFocused"]) == ("ok", True, True)
     assert "focusSince" in reply
     alice.expect("presence", user=bob.user, isFocused=True)
-    # The report was of the device `default`.
+    # The report was for the device `default`.
     assert bob.request("focus", isFocused=None, device="default")["applied"] is True
     alice.expect("presence", user=bob.user, isFocused=None)
 
@@ -132,7 +132,7 @@ def test_a_focus_that_is_not_renewed_ends_with_its_number(pair, report):
     assert report(bob.user, True, number=1)["applied"] is True
 
 
-def test_registering_a_device_anew_forgets_its_number(pair, report, phone, relay):
+def test_a_new_registration_resets_the_number_of_a_device(pair, report, phone, relay):
     _, bob, _ = pair
     assert report(bob.user, True, number=100)["applied"] is True
     phone(relay, bob)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is let in: the handshake and the first frame in open mode."""
+"""The handshake and the first frame of a session in open mode."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_a_refused_hello_is_error_then_bye_then_close(relay, greeting, code):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "hello"])
-def test_a_first_frame_that_is_no_json_closes(relay, text):
+def test_a_first_frame_that_is_not_json_closes_the_session(relay, text):
     with Wire(relay) as wire:
         wire.open().send_text(text)
         ending = wire.ending()

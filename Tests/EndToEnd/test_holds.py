@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes that a silence holds back: from each cause of the silence to the push or the digest after it.
+"""Held pushes: each cause of a silence, and the push or the digest after its end.
 
 `RelayDeliveryTests` proves the decisions: all causes, levels and ends of a hold.
 """
@@ -14,7 +14,7 @@ from waiting import eventually
 
 GRACE = 2
 RELAY_OPTIONS = ("--presence-grace", GRACE)
-#: The milliseconds for which a Focus that has ended still counts.
+#: The milliseconds for which a Focus still counts after its end.
 SETTLE = 3_000
 
 
@@ -211,7 +211,7 @@ def test_held_pushes_become_one_digest_for_each_device(circle):
         bob.focus(False, device=device)
     for phone in (bob.phone, tablet):
         payload = phone.nth(0)["payload"]
-        # The newest message of each room, and the count.
+        # A digest has the newest message and the number of messages for each room.
         assert sorted((part["room"], part["count"]) for part in payload["digest"]) == sorted(
             [(circle.room, 5), (other, 2)]
         )

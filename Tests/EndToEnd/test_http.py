@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP side: posting and reading, the page, and every refusal as a problem document."""
+"""The HTTP API: posting and reading messages, the page, and errors as problem documents."""
 
 import json
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from wire import Wire
 BROKEN_BODIES = [b"", b"{", b"nonsense", b'{"isFocused":true', b'{"isFocused":true,}', b'{"isFocused":tru}', b"\xff"]
 BROKEN_BODIES += [b'{"isFocused":true}{}', b'{"isFocused":true}\0', b'{"device":"\xff","isFocused":true}']
 
-#: Bodies that are JSON but wrong, by path, with the place that the answer names.
+#: Requests whose bodies are JSON but wrong, with the position in the answer.
 WRONG_BODIES = [
     ("PUT", "/v1/users/bob/focus", {"isFocused": "yes"}, "/isFocused"),
     ("PUT", "/v1/users/bob/focus", {"isFocused": 1}, "/isFocused"),
@@ -74,7 +74,7 @@ def room(alice, names):
     return room
 
 
-#: Where RFC 9110 has another phrase than Python.
+#: The reason phrases of RFC 9110 that differ from those of Python.
 PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
@@ -85,7 +85,7 @@ def assert_problem(answer, status, code):
 
 
 def assert_turned_away(wire):
-    """What is hardly HTTP is refused, or cut without an answer."""
+    """Checks that the relay rejects bytes that are not HTTP, or ends the connection without an answer."""
     try:
         assert 400 <= wire.response().status < 500
     except ConnectionError:
@@ -148,12 +148,12 @@ def test_presence_of_one_user(relay, alice, names):
     assert (entry["user"], entry["online"], entry["isFocused"]) == (unknown, False, None)
 
 
-def test_it_is_alive_and_ready(relay):
+def test_the_relay_is_live_and_ready(relay):
     for path in ("/live", "/ready"):
         assert call(relay, "GET", path).status == 200
 
 
-def test_the_page_is_there_and_nothing_beside_it(relay):
+def test_the_relay_serves_its_page_and_no_other_files(relay):
     page = call(relay, "GET", "/")
     assert (page.status, page.headers.get_content_type()) == (200, "text/html")
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
@@ -178,7 +178,7 @@ def test_a_wrong_method_gets_the_allowed_ones(relay, method, path, allowed):
 
 
 @pytest.mark.parametrize("body", BROKEN_BODIES, ids=ascii)
-def test_a_body_that_is_no_json_is_400(relay, body):
+def test_a_body_that_is_not_json_is_400(relay, body):
     answer = call(relay, "PUT", "/v1/users/bob/focus", body, user="bob")
     assert_problem(answer, 400, "bad_request")
 
@@ -196,7 +196,7 @@ def test_an_incomplete_body_is_422(relay, room, method, path, body):
 
 
 @pytest.mark.parametrize("seq, status, code", [(1, 403, "forbidden"), (9, 404, "not_found"), ("x", 422, "bad_request")])
-def test_a_message_that_is_not_to_be_edited_is_named_by_its_place(relay, alice, room, seq, status, code):
+def test_the_error_of_a_rejected_edit_has_its_position(relay, alice, room, seq, status, code):
     alice.send(room, 1)
     answer = call(relay, "PUT", f"/v1/rooms/{room}/messages/{seq}", {"from": "bob", "body": 2})
     assert (answer.status, answer.problem["code"], answer.problem["at"]) == (status, code, "/path/seq")
@@ -252,7 +252,7 @@ def test_a_body_may_come_in_chunks(relay):
         body = b'12;a=b\r\n{"isFocused":true}\r\n0\r\nX-Trailer: x\r\n\r\n'
         put_focus(relay, wire, ["Transfer-Encoding: chunked"], body)
         assert wire.response().json["isFocused"] is True
-        # The connection goes on behind the last chunk.
+        # The connection accepts another request after the last chunk.
         put_focus(relay, wire, ["Content-Length: 18"], b'{"isFocused":true}')
         assert wire.response().status == 200
 
@@ -351,7 +351,7 @@ def test_connect_without_an_upgrade_is_refused(relay):
     assert 400 <= call(relay, "GET", "/v1/connect").status < 500
 
 
-def test_whatever_a_name_is_made_of_may_stand_in_a_path(relay, connect, names):
+def test_a_path_may_contain_any_name(relay, connect, names):
     alice, room = names("alice-_.:@!|+=~", "room-_.:@!|+=~")
     connect(alice).join(room)
 
@@ -376,7 +376,7 @@ def test_a_member_is_removed_by_others_or_leaves(relay, connect, names):
 
 
 @pytest.mark.parametrize("query", ["&limit=1", "after=0&&limit=1", "limit=1&"])
-def test_an_empty_argument_hides_none_behind_it(relay, connect, names, query):
+def test_an_empty_argument_does_not_hide_later_arguments(relay, connect, names, query):
     alice, room = names("alice", "room")
     session = connect(alice)
     session.join(room)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes through a gateway of Matrix's kind, whose part a strict server plays."""
+"""Pushes through a push gateway of Matrix. A strict server replaces the gateway."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ APP = "org.example.chat"
 PATH = "/_matrix/push/v1/notify"
 SECRET = "5a3d0c8e4b7a2935d1e0f7a6b5c4d3e2"
 
-#: What the "Push Gateway API" of Matrix allows, by type; what must be there is in capitals below.
+#: The fields and types of Matrix's "Push Gateway API". Required fields are in capitals below.
 NOTIFICATION = {
     "event_id": str, "room_id": str, "room_name": str, "room_alias": str, "sender": str, "sender_display_name": str,
     "type": str, "prio": str, "content": dict, "counts": dict, "devices": list, "user_is_target": bool,
@@ -31,7 +31,7 @@ DEVICE = {"app_id": str, "pushkey": str, "pushkey_ts": int, "data": dict, "tweak
 
 
 def parsed(request):
-    """The notification of a request, as a gateway reads it that takes nothing else."""
+    """Returns the notification of a request. Fails for anything that the API does not allow."""
     assert request.path == PATH and request.headers["content-type"] == "application/json"
     told = json.loads(request.body)
     assert told.keys() == {"notification"}
@@ -90,7 +90,7 @@ def job(circle, request, state):
     return found if found["state"] == state else None
 
 
-def test_a_gateway_of_matrix_understands(matrix, service):
+def test_a_push_has_the_form_of_matrixs_gateway_api(matrix, service):
     circle = matrix()
     reached(circle)
     circle.send("hi")
@@ -135,7 +135,7 @@ def test_a_rejected_pushkey_is_forgotten(matrix, service):
 
 
 @pytest.mark.parametrize("status", [429, 502])
-def test_a_busy_gateway_is_tried_again_at_its_time(matrix, service, status):
+def test_a_push_to_a_busy_gateway_is_retried_after_the_time_in_the_answer(matrix, service, status):
     circle = matrix()
     reached(circle)
     times = []
@@ -152,8 +152,8 @@ def test_a_busy_gateway_is_tried_again_at_its_time(matrix, service, status):
 
 
 @pytest.mark.parametrize("status, reason", [(401, "Forbidden"), (404, "BadPath")])
-def test_a_gateway_that_takes_nothing_pauses_its_app(matrix, service, tmp_path, status, reason):
-    """A wrong secret or URL is the operator's to mend; nothing is lost."""
+def test_a_gateway_that_rejects_everything_pauses_its_app(matrix, service, tmp_path, status, reason):
+    """The operator corrects the secret or the URL, and no push is lost."""
     circle = matrix()
     reached(circle)
     service.handle = lambda request: Answer(status)
@@ -167,7 +167,7 @@ def test_a_gateway_that_takes_nothing_pauses_its_app(matrix, service, tmp_path, 
     assert metrics(circle.relay)["stillwire_http_gateway_paused_apps"] == 1
     circle.pass_due()
     assert len(service.requests) == 1 and circle.relay.log.read_text().count("a push gateway refuses") == 1
-    # Another secret may be the right one.
+    # A reload with a new secret ends the pause.
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secret").chmod(0o600)
     file = tmp_path / "stillwire.json"
@@ -179,7 +179,7 @@ def test_a_gateway_that_takes_nothing_pauses_its_app(matrix, service, tmp_path, 
 
 
 @pytest.mark.parametrize("status", [400, 410])
-def test_what_it_refuses_is_not_sent_again(matrix, service, status):
+def test_a_push_that_the_gateway_rejects_is_not_sent_again(matrix, service, status):
     circle = matrix()
     bob = reached(circle)
     service.handle = lambda request: Answer(status)
@@ -196,7 +196,7 @@ def test_a_stop_waits_for_pushes_in_progress(matrix, service):
 
     def handle(request):
         assert is_stopping.wait(DEADLINE)
-        # Sessions are gone by then.
+        # The sessions end during this time.
         time.sleep(1)
         return taken()
 
@@ -211,7 +211,7 @@ def test_a_stop_waits_for_pushes_in_progress(matrix, service):
     assert len(service.requests) == 1
 
 
-def test_who_does_not_answer_does_not_hold_up_others(matrix, service):
+def test_a_gateway_that_does_not_answer_does_not_delay_others(matrix, service):
     circle = matrix()
     reached(circle)
     service.handle = lambda request: None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every resource of the HTTP API: methods, types of bodies, other origins, rates."""
+"""Rules of all resources of the HTTP API: methods, types of bodies, other origins, rates."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ CHAT = "https://chat.example"
 
 
 def filled(template):
-    """A path of this shape; the room exists in none of these tests."""
+    """Returns a path that matches the template. Its room does not exist."""
     for part, value in (("room", "room"), ("user", "bob"), ("device", "phone"), ("token", "phone-1")):
         template = template.replace(f"{{{part}}}", value)
     return template
@@ -56,7 +56,7 @@ def test_head_is_get_without_the_body(relay, template):
     get, head = (call(relay, method, filled(template)) for method in ("GET", "HEAD"))
     assert (head.status, head.body) == (get.status, b"")
     assert head.headers.get_content_type() == get.headers.get_content_type()
-    if template != "/metrics":  # what is counted grows meanwhile
+    if template != "/metrics":  # the counters change between the requests
         assert head.headers["Content-Length"] == get.headers["Content-Length"]
 
 
@@ -79,12 +79,12 @@ def test_a_body_of_another_type_is_415(relay, names, type):
 @pytest.mark.parametrize(
     "type", ["application/json", "Application/JSON; charset=utf-8", "application/json ;x=y", "application/cloud+json"]
 )
-def test_json_by_its_other_names_is_taken(relay, type):
+def test_other_json_types_are_accepted(relay, type):
     body = b'{"isFocused":true}'
     assert call(relay, "PUT", "/v1/users/bob/focus", body, headers={"Content-Type": type}).status == 200
 
 
-def test_a_body_without_a_type_is_taken_for_json(relay):
+def test_a_body_without_a_type_is_parsed_as_json(relay):
     connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=DEADLINE)
     connection.request("PUT", "/v1/users/bob/focus", b'{"isFocused":true}')
     assert connection.getresponse().status == 200
@@ -220,11 +220,11 @@ def test_an_api_key_has_no_rate(limited):
     assert statuses(relay, backend, 20, "PUT", "/v1/users/ann/focus", {"isFocused": True}) == [200] * 20
 
 
-# Who may
+# Rights
 
 
 def needs_caller(operation):
-    """True if a token or an API key opens the operation; a receipt opens one without either."""
+    """Returns True if the operation needs a token or an API key. A receipt needs neither."""
     security = operation.get("security")
     return security is None or any("token" in one or "apiKey" in one for one in security)
 
@@ -238,14 +238,14 @@ def needs_caller(operation):
         if "/v1/" in template and needs_caller(document(OPENAPI)["paths"][template][method.lower()])
     ],
 )
-def test_nothing_is_there_without_a_token_or_key(limited, template, method):
+def test_every_operation_needs_a_token_or_key(limited, template, method):
     relay, *_ = limited
     body = b"" if method in ("PUT", "POST") else None
     assert call(relay, method, filled(template), body).status == 401
     assert call(relay, method, filled(template), body, token="sw_wrong").status == 401
 
 
-def test_another_users_is_forbidden_whether_or_not_there_is_such_a_user(start, secret, connect):
+def test_access_to_another_user_is_forbidden_even_if_the_user_is_unknown(start, secret, connect):
     relay = start("--limits-request-rate", "0", secret=secret)
     token = tokens.token(secret.read_text(), tokens.claims("ann"))
     connect(relay, token=tokens.token(secret.read_text(), tokens.claims("bob"))).join("room")
@@ -267,7 +267,7 @@ def test_another_users_is_forbidden_whether_or_not_there_is_such_a_user(start, s
     assert call(relay, "POST", "/v1/users/me/disconnect", b"", token=token).status == 403
 
 
-def test_a_room_one_is_not_in_looks_like_one_that_does_not_exist(start, secret, connect):
+def test_a_room_of_others_looks_like_a_room_that_does_not_exist(start, secret, connect):
     relay = start(secret=secret)
     ann, bob = (tokens.token(secret.read_text(), tokens.claims(user)) for user in ("ann", "bob"))
     connect(relay, token=bob).join("room")
@@ -300,7 +300,7 @@ def test_me_requires_a_user(relay):
 
 
 @pytest.mark.parametrize("user", ["", "a b", "..", "me", "u" * 129])
-def test_a_name_that_cannot_be_is_refused_in_the_header(relay, user):
+def test_an_invalid_name_in_the_header_is_rejected(relay, user):
     answer = call(relay, "GET", "/v1/users/bob/presence", headers={"X-Stillwire-User": user})
     assert (answer.status, answer.problem["at"]) == (422, "/headers/x-stillwire-user")
 
@@ -308,7 +308,7 @@ def test_a_name_that_cannot_be_is_refused_in_the_header(relay, user):
 # Limits
 
 
-def test_one_past_a_limit_is_413(start):
+def test_one_more_than_a_limit_is_413(start):
     relay = start(*(f"--limits-{name}=1" for name in ("members-per-room", "rooms-per-user", "devices-per-user")))
     device = {"platform": "simulator", "token": "t"}
     for path, body in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joining a room and leaving it: who is a member, who hears of it, and who is told."""
+"""Joining and leaving a room: memberships, the sessions that receive messages, and the events for others."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from client import Refused
 
 @pytest.fixture
 def pair(connect, names):
-    """Alice and Bob in a new room, with nothing left to hear."""
+    """Alice and Bob in a new room. Their inboxes are empty."""
     alice_name, bob_name, room = names("alice", "bob", "room")
     alice, bob = connect(alice_name, name="Alice"), connect(bob_name, name="Bob")
     alice.join(room)
@@ -39,7 +39,7 @@ def test_a_joiner_is_announced_as_member_then_as_presence(connect, names):
     assert {member["user"]: member["online"] for member in joined["members"]} == {alice_name: True, bob_name: True}
     assert (joined["memberCount"], joined["onlineCount"]) == (2, 2)
     presence = alice.expect("presence", user=bob_name)
-    # It came first, so it is there.
+    # `member` precedes `presence`, so it is already in the inbox.
     (member,) = [frame for frame in alice.inbox if frame.fits("member", {"user": bob_name})]
     assert (member["room"], member["name"], member["event"], member["memberCount"]) == (room, "Bob", "joined", 2)
     assert (presence["online"], presence["name"], presence["isFocused"]) == (True, "Bob", None)
@@ -118,7 +118,7 @@ def test_a_session_that_has_not_joined_receives_nothing_of_the_room(connect, nam
         assert other.heard(type) == []
 
 
-def test_a_room_that_all_have_left_is_as_they_left_it(connect, pair):
+def test_a_room_keeps_its_messages_after_all_members_have_left(connect, pair):
     alice, bob, room = pair
     epoch = alice.join(room)["epoch"]
     alice.send(room, "kept")
@@ -133,7 +133,7 @@ def test_a_room_that_all_have_left_is_as_they_left_it(connect, pair):
     assert bob.send(room, "on")["seq"] == 3
 
 
-def test_leaving_and_staying_a_member_ends_hearing_only(connect, pair):
+def test_a_leave_with_stay_keeps_the_membership(connect, pair):
     alice, bob, room = pair
     other = connect(bob.user)
     other.join(room)
@@ -165,12 +165,12 @@ def test_a_user_who_disconnects_stays_a_member(connect, pair):
     assert {member["user"]: member["online"] for member in joined["members"]} == {alice.user: True, bob.user: False}
 
 
-def test_a_room_that_all_have_left_begins_anew_as_one(start, connect):
+def test_an_abandoned_empty_room_begins_again_with_one_epoch(start, connect):
     relay = start()
     ann = connect(relay, "ann")
     for _ in range(20):
         joined = ann.join("tea")
-        # What who joins is told, and what is stored.
+        # The epoch in the reply to `join` is the stored epoch.
         assert ann.request("history", room="tea")["epoch"] == joined["epoch"]
         ann.request("leave", room="tea")
     again = ann.join("tea")
@@ -196,7 +196,7 @@ def test_a_membership_may_end_while_a_join_reads_the_history(start, connect):
     writer.join("tea")
     for number in range(100):
         writer.send("tea", {"text": "x" * 1500, "number": number})
-    # An edit empties the tail in memory, so that a join reads the store.
+    # An edit removes the messages from memory, so that a join reads the store.
     writer.request("edit", room="tea", seq=100, body="y")
     for _ in range(40):
         leaver.join("tea")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Idempotency keys, in rooms that keep their messages and in those that do not, over the socket and over HTTP."""
+"""Idempotency keys, in stored rooms and in live rooms, in sessions and over HTTP."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from api import call
 
 @pytest.fixture(params=["", "live."], ids=["stored", "live"])
 def trio(request, connect, names):
-    """Two sessions of one user and one of another in a room of either kind."""
+    """Two sessions of one user and one of another, in a stored room or in a live room."""
     user, other, room = names("alice", "bob", "room")
     room = request.param + room
     sessions = connect(user), connect(user), connect(other)
@@ -32,7 +32,7 @@ def test_a_key_is_the_same_on_every_session_and_whatever_the_body(trio):
     assert phone.heard("message") == []
 
 
-def test_a_key_is_one_users_in_one_room(trio, names):
+def test_a_key_belongs_to_one_user_in_one_room(trio, names):
     phone, _, bob, room = trio
     elsewhere = room.split("-")[0] + names("-else")[0]
     phone.join(elsewhere)

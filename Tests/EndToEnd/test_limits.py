@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits: what one session may ask of the relay, and what happens beyond."""
+"""The limits of a session, and the errors and close codes above them."""
 
 import time
 
@@ -11,7 +11,7 @@ from rfc6455 import PING, PONG, frame
 from wire import Wire
 
 
-def test_over_the_rate_a_send_has_a_retry_time(start, connect):
+def test_the_error_of_a_send_above_the_rate_has_a_retry_time(start, connect):
     relay = start("--limits-send-rate", 2, "--limits-send-burst", 3)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
@@ -29,7 +29,7 @@ def test_over_the_rate_a_send_has_a_retry_time(start, connect):
         assert 0 < error["retryAfter"] <= 10
     for number in range(10 - len(errors)):
         assert bob.expect("message")["body"] == number
-    # The other's allowance is untouched, and what waits long enough passes.
+    # The rate of another user is not affected, and a send after the retry time succeeds.
     assert bob.send("room", "mine")["seq"] == 11 - len(errors)
     time.sleep(errors[-1]["retryAfter"])
     alice.send("room", "later")
@@ -46,7 +46,7 @@ def test_a_refused_send_frees_its_key(start, connect):
     assert "duplicate" not in alice.send("room", "two", key="k")
 
 
-def test_who_does_not_stop_is_closed(start):
+def test_a_session_that_ignores_the_rate_is_closed(start):
     relay = start("--limits-send-rate", 1, "--limits-send-burst", 1)
     with Wire(relay) as wire:
         wire.open("alice")
@@ -83,7 +83,7 @@ def test_one_room_too_many_is_too_large(start, connect):
     alice.join("three")
 
 
-def test_one_session_too_many_is_not_let_in(start, connect):
+def test_one_session_too_many_is_closed(start, connect):
     relay = start("--limits-sessions-per-user", 2)
     first, _ = connect(relay, "alice"), connect(relay, "alice")
     with Wire(relay) as wire:
@@ -111,7 +111,7 @@ def test_one_device_too_many_is_too_large(start, connect):
     alice.request("device", **registration(3))
 
 
-def test_over_the_rate_any_request_has_a_retry_time(start, connect):
+def test_the_error_of_any_request_above_the_rate_has_a_retry_time(start, connect):
     relay = start("--limits-request-rate", 2, "--limits-request-burst", 5)
     alice = connect(relay, "alice")
     alice.join("room")
@@ -125,7 +125,7 @@ def test_over_the_rate_any_request_has_a_retry_time(start, connect):
     assert len(errors) >= 14
     assert {(error["code"], error["temporary"]) for error in errors} == {("rate_limited", True)}
     assert all(0 < error["retryAfter"] <= 10 for error in errors)
-    # Sending has an allowance of its own.
+    # Sends have a separate rate.
     assert alice.send("room", 1)["seq"] == 1
 
 
@@ -153,8 +153,8 @@ def test_the_nesting_limit_can_be_changed(start, connect):
     assert refused.value.error["code"] == "bad_request"
 
 
-def test_who_reads_too_slowly_is_closed_and_harms_nobody(start, connect):
-    # The client must not be closed for its silence before its queue is full, however slow the machine is.
+def test_a_client_that_reads_too_slowly_is_closed_without_effect_on_others(start, connect):
+    # The long heartbeat prevents a close for silence before the queue is full, even on a slow machine.
     relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", 131_072, "--limits-heartbeat", 600)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
@@ -165,7 +165,7 @@ def test_who_reads_too_slowly_is_closed_and_harms_nobody(start, connect):
         slow.send_request("join", id="join", room="room")
         slow.reply("join")
         while not metrics(relay)["stillwire_session_closes_total{4003}"]:
-            # More than the kernel's buffers and the queue together can hold.
+            # 150 messages exceed the kernel's buffers and the queue.
             assert sent < 150
             alice.send("room", "x" * 60_000)
             sent += 1
@@ -271,7 +271,7 @@ def test_marks_every_quarter_of_a_second_cost_nothing(start, connect):
     for seq in range(1, 6):
         alice.request("read" if seq % 2 else "received", room="room", seq=seq)
         time.sleep(0.26)
-    # One was left of the burst.
+    # One token of the burst is left.
     assert alice.request("ping")["type"] == "pong"
     assert alice.refusal("ping")["code"] == "rate_limited"
 

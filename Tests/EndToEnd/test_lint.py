@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a push: asked over HTTP and on the command line."""
+"""The linter of push payloads, over HTTP and on the command line."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from api import call
 from relay import DEADLINE, binary, environment
 
 GOOD = '{"aps":{"alert":"Lunch?","sound":"a"}}'
-#: By the rule that they break: what people write, and what they meant.
+#: A payload with a common mistake and the correct payload, by the rule that the mistake breaks.
 FAULTS = {
     "typographic-quote": ('{“aps”:{“alert”:“Lunch?”,"sound":"a"}}', GOOD),
     "missing-comma": ('{"aps":{"alert":"Lunch?","sound":"a"}"own":1}', '{"aps":{"alert":"Lunch?","sound":"a"},"own":1}'),
@@ -37,7 +37,7 @@ def rules(report):
 
 
 def run(*arguments, text=""):
-    """The command, with a payload on its standard input."""
+    """Runs the command with a payload on its standard input."""
     return subprocess.run(
         [binary(), "lint", *map(str, arguments)],
         input=text if isinstance(text, bytes) else text.encode(),
@@ -61,7 +61,7 @@ def test_common_mistakes_are_found_and_corrected(relay, rule):
     assert lint(relay, lenient["payload"])["findings"] == []
 
 
-def test_a_value_is_looked_at_as_it_is_spelled(relay):
+def test_a_value_is_checked_as_it_is_spelled(relay):
     body = b'{ "payload" : {"aps": {"alert":"Hi","sound":"a",\n "badge": -1.0}}, "own": 2 }'
     answer = call(relay, "POST", "/v1/pushes/lint", body, user="ann")
     (finding,) = answer.json["findings"]
@@ -69,7 +69,7 @@ def test_a_value_is_looked_at_as_it_is_spelled(relay):
     assert rules(lint(relay, None)) == rules(lint(relay, [])) == ["not-an-object"]
 
 
-def test_headers_are_looked_at_with_the_payload(relay):
+def test_headers_are_checked_with_the_payload(relay):
     assert lint(relay, GOOD, headers=HEADERS)["findings"] == []
     report = lint(relay, GOOD, headers=HEADERS | {"apns-priority": "7", "apns-collapse-id": "é" * 33})
     assert [(finding["rule"], finding["header"]) for finding in report["findings"]] == [
@@ -78,7 +78,7 @@ def test_headers_are_looked_at_with_the_payload(relay):
     ]
 
 
-def test_what_the_relay_sends_is_right(relay, circle):
+def test_the_relays_own_pushes_have_no_findings(relay, circle):
     bob = circle.away("bob")
     circle.alice.send(circle.room, {"text": "Lunch?"})
     notification = bob.phone.ring("Lunch?")
@@ -95,12 +95,12 @@ def test_what_the_relay_sends_is_right(relay, circle):
         (b'{"payload":', 400, None),
     ],
 )
-def test_a_request_that_is_none_is_refused(relay, body, status, at):
+def test_a_wrong_request_is_rejected(relay, body, status, at):
     answer = call(relay, "POST", "/v1/pushes/lint", body, user="ann")
     assert answer.status == status and answer.problem.get("at") == at
 
 
-def test_a_text_may_be_so_long_and_no_longer(start):
+def test_the_length_of_a_text_is_limited(start):
     relay = start("--limits-frame", 262_144)
     for size, status in ((65_536, 200), (65_537, 413)):
         answer = call(relay, "POST", "/v1/pushes/lint", {"payload": "{" + " " * (size - 1)}, user="ann")
@@ -108,7 +108,7 @@ def test_a_text_may_be_so_long_and_no_longer(start):
     assert answer.problem["at"] == "/payload"
 
 
-def test_users_may_ask_and_nobody_else(start, secret):
+def test_only_authenticated_callers_use_the_linter(start, secret):
     relay = start(secret=secret)
     assert call(relay, "POST", "/v1/pushes/lint", {"payload": GOOD}).status == 401
     assert call(relay, "POST", "/v1/pushes/lint", {"payload": GOOD}, token=relay.token("ann")).json == {"findings": []}
@@ -164,7 +164,7 @@ def test_the_exit_code_is_1_when_there_are_errors(arguments, text, code, rule):
     assert f"[{rule}]".encode() in done.stdout if rule else done.stdout == b""
 
 
-def test_a_file_that_cannot_be_read_is_none(tmp_path):
+def test_the_exit_code_is_2_if_the_file_cannot_be_read(tmp_path):
     for file in (tmp_path / "none.json", tmp_path):
         done = run(file)
         assert done.returncode == 2 and done.stdout == b"" and str(file).encode() in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log: enough to find a fault, and no token or body."""
+"""The log: it has enough to find a fault, and contains no token or body."""
 
 import re
 
@@ -14,7 +14,7 @@ from wire import Wire
 
 
 def lines(relay, *parts):
-    """The lines of the log that contain all parts."""
+    """Returns the lines of the log that contain all parts."""
     return [line for line in relay.log.read_text().splitlines() if all(part in line for part in parts)]
 
 

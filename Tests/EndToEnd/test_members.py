@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members, read marks and sessions over HTTP: what sessions see of it."""
+"""Members, read marks and sessions over HTTP, and the events that sessions receive."""
 
 import http.client
 
@@ -43,7 +43,7 @@ def test_an_added_user_is_a_member_that_the_others_see(relay, connect, names, ro
     assert connect(bob).join(room, after={"epoch": answer.json["epoch"], "seq": 0})["recovered"]
 
 
-def test_a_room_comes_into_being_with_its_first_member(relay, connect, names, room):
+def test_the_first_member_creates_the_room(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     assert listed(relay, room).status == 404
     assert put_member(relay, room, ann).status == 201
@@ -67,7 +67,7 @@ def test_a_session_of_a_new_member_receives_nothing_before_it_joins(relay, conne
     assert other.join(room, history=10)["messages"][0]["body"] == "hello"
 
 
-def test_who_is_taken_out_is_out_everywhere(relay, connect, names, room):
+def test_a_removed_member_is_removed_in_all_sessions(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     session, one, two = connect(ann), connect(bob), connect(bob)
     for each in (session, one, two):
@@ -80,11 +80,11 @@ def test_who_is_taken_out_is_out_everywhere(relay, connect, names, room):
     assert [entry["user"] for entry in listed(relay, room).json["members"]] == [ann]
 
 
-def test_taking_somebody_out_of_a_room_that_does_not_exist_is_not_found(relay, room):
+def test_removing_a_member_of_an_unknown_room_is_not_found(relay, room):
     assert call(relay, "DELETE", f"/v1/rooms/{room}/members/ann", user="operator").status == 404
 
 
-def test_members_come_in_pages_with_their_presence(relay, connect, names, room):
+def test_members_are_listed_in_pages_with_their_presence(relay, connect, names, room):
     people = sorted(names(*(f"user{i}" for i in range(25))))
     for person in people[1:]:
         put_member(relay, room, person)
@@ -161,7 +161,7 @@ def test_a_mark_above_the_newest_is_refused(relay, connect, names, room):
     assert (answer.status, answer.problem["at"]) == (422, "/seq")
 
 
-def test_who_is_no_member_has_no_mark(relay, connect, names, room):
+def test_a_user_who_is_not_a_member_has_no_mark(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     connect(ann).join(room)
     answer = put_read(relay, room, bob, 0)
@@ -169,8 +169,8 @@ def test_who_is_no_member_has_no_mark(relay, connect, names, room):
     assert put_read(relay, f"{room}-other", bob, 0).status == 404
 
 
-def test_what_was_read_over_http_is_not_pushed(relay, connect, names, room, phone):
-    """Bob's app is open and idle, so the push waits; then he reads it elsewhere."""
+def test_a_message_that_was_read_over_http_is_not_pushed(relay, connect, names, room, phone):
+    """Bob's app is open and idle, so the push waits. Then Bob reads the message on another device."""
     ann, bob = names("ann", "bob")
     session, reader = connect(ann), connect(bob, acks=True, activity="idle")
     mobile = phone(relay, reader)
@@ -214,7 +214,7 @@ def test_the_reason_reaches_the_session(relay, connect, names):
     assert disconnect(relay, ann, {"reason": "é" * 62}).problem["at"] == "/reason"
 
 
-def test_who_is_unknown_has_no_sessions(relay, names):
+def test_an_unknown_user_has_no_sessions(relay, names):
     assert disconnect(relay, names("nobody")[0]).json == {"sessions": 0}
 
 
@@ -226,7 +226,7 @@ UNLIMITED = [
 
 
 class Putter:
-    """Puts members into rooms on one connection, and reads the answers later."""
+    """Adds members to rooms on one connection, and reads the answers later."""
 
     def __init__(self, relay):
         self._connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=DEADLINE)
@@ -245,12 +245,12 @@ class Putter:
 
 
 def undecided(relay):
-    """The number of rooms in which some pushes are not decided yet."""
+    """Returns the number of rooms with undecided pushes."""
     return value(relay, "SELECT count(*) FROM rooms WHERE cursor < seq")
 
 
 def without_a_push(relay, user):
-    """The rooms with a message that the stored member has not read, and without a push job for the member."""
+    """Returns the rooms with a message that the stored member has not read and that has no push job for the member."""
     return rows(
         relay,
         """
@@ -268,7 +268,7 @@ def test_a_message_right_behind_a_join_is_pushed_to_the_new_member(start, connec
     ann = connect(relay, "ann")
     bob = connect(relay, "bob")
     phone(relay, bob)
-    # The relay keeps Bob in memory, so that a join of his needs no read.
+    # The relay keeps Bob in memory, so that his join does not read the store.
     bob.join("known")
     bob.close()
     rooms = [f"room-{number}" for number in range(400)]

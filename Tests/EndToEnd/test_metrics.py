@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`/metrics`: what an operator sees moves by exactly what was done."""
+"""`/metrics`: each action changes the counters by the exact amount."""
 
 import shutil
 import subprocess
@@ -73,7 +73,7 @@ def test_errors_count_once_on_every_path(relay, connect, names):
     assert change["stillwire_http_responses_total{4xx}"] == 1
 
 
-def test_recoveries_count_by_how_they_went(relay, connect, names):
+def test_recoveries_are_counted_by_result(relay, connect, names):
     ann_name, room = names("ann", "tea")
     ann = connect(ann_name)
     before = metrics(relay)
@@ -103,7 +103,7 @@ def test_a_push_is_decided_and_sent_once(relay, connect, names, phone):
     assert after["stillwire_push_job_oldest_age_seconds"] == 0
 
 
-def test_nothing_is_left_when_all_have_gone(start):
+def test_the_gauges_are_zero_after_all_clients_have_left(start):
     relay = start("--presence-grace", "0")
     sessions = [Session(relay, f"user-{number}") for number in range(8)]
     for session in sessions:
@@ -125,7 +125,7 @@ def test_nothing_is_left_when_all_have_gone(start):
 
     eventually(lambda: not any(left().values()))
     last = metrics(relay)
-    # The request that asks is there itself.
+    # The request for the metrics is one exchange.
     assert last["stillwire_exchanges"] == 1
     assert last["stillwire_sessions_accepted_total"] == 9
     assert last["stillwire_session_closes_total{1000}"] == 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes of a backend that no message of a room causes."""
+"""Pushes from a backend without a message in a room."""
 
 import pytest
 
@@ -35,18 +35,18 @@ def test_a_notification_rings_without_a_room(circle, bob):
     payload = bob.phone.ring("on its way")["payload"]
     assert payload["aps"]["alert"] == {"title": "Shop", "body": "on its way"}
     assert "message" not in payload and "thread-id" not in payload["aps"] and payload["order"] == 7
-    # A shop is nobody: iOS would show it as a person, and lose the title.
+    # A shop is not a person: iOS would show it as one, without the title.
     assert "communication" not in payload and payload["push"]["notification"] == device["push"]
     assert payload["push"]["receipt"] and payload["aps"]["mutable-content"] == 1
     assert payload["aps"]["sound"] == "default"
     push = eventually(lambda: (found := explained(circle, device["push"]))["state"] == "sent" and found)
     assert push["user"] == bob.user and "room" not in push and "seq" not in push
     assert push["explanation"]["decision"] == device["decision"]
-    # The app counts its orders by itself: messages are none of them.
+    # The relay counts messages only, so it sets no badge for a notification.
     assert "badge" not in payload["aps"]
 
 
-def test_a_notification_is_a_communication_where_its_sender_is_a_person(circle, bob):
+def test_a_notification_from_a_person_is_a_communication(circle, bob):
     title = {"title": "Tea", "body": "t"}
     cases = [
         (circle.alice.user, title, True),
@@ -61,7 +61,7 @@ def test_a_notification_is_a_communication_where_its_sender_is_a_person(circle, 
         payload = bob.phone.ring(text)["payload"]
         assert ("communication" in payload, "push" in payload) == (is_communication, not is_communication), cases[number]
         if is_communication:
-            # No room can be called so.
+            # This id is not a valid name of a room.
             assert payload["communication"]["conversation"]["id"] == f"/from/{sender}"
             assert payload["communication"]["sender"]["handle"] == sender
 
@@ -83,13 +83,13 @@ def test_a_plain_notification_arrives_and_is_answered(circle, bob):
     assert eventually(lambda: explained(circle, device["push"]).get("received"))
 
 
-def test_what_it_does_not_say_is_localized(circle, bob):
+def test_an_absent_text_is_localized(circle, bob):
     assert notify(circle, bob, {}).status == 201
     (shown,) = eventually(bob.phone.notifications)
     assert shown["payload"]["aps"]["alert"] == {"title": "shop", "loc-key": "New message"}
 
 
-def test_each_stands_by_itself_unless_it_is_to_replace(circle, bob):
+def test_a_notification_replaces_another_only_if_requested(circle, bob):
     for text in "one", "two":
         notify(circle, bob, {"body": text})
         bob.phone.ring(text)
@@ -105,7 +105,7 @@ def test_a_key_makes_a_second_attempt_harmless(circle, bob):
     assert (first.status, again.status) == (201, 200)
     assert again.json["duplicate"] and again.json["time"] == first.json["time"]
     assert again.json["devices"] == [{key: first.json["devices"][0][key] for key in ("device", "push")}]
-    # Of another sender, or to another user, it is another.
+    # The same key from another sender, or to another user, is a different notification.
     assert notify(circle, bob, key="order 7", **{"from": "bank"}).status == 201
     assert notify(circle, circle.away("carol"), key="order 7").status == 201
 
@@ -126,13 +126,13 @@ def test_a_user_without_a_device_is_not_pushed_to(circle, names):
     assert device.keys() == {"decision"}
 
 
-def test_a_block_counts(circle, bob):
+def test_a_notification_of_a_blocked_sender_is_not_pushed(circle, bob):
     call(circle.relay, "PUT", f"/v1/users/{bob.user}/blocks/shop")
     (device,) = notify(circle, bob).json["devices"]
     assert device["decision"]["outcome"]["reason"] == "blocked" and "push" not in device
 
 
-def test_a_focus_holds_it_and_each_goes_by_itself_afterwards(circle):
+def test_a_focus_holds_notifications_and_each_is_sent_separately_afterwards(circle):
     bob = circle.silenced("bob")
     held = [notify(circle, bob, {"body": text}).json["devices"][0] for text in ("one", "two")]
     assert [device["decision"]["outcome"]["kind"] for device in held] == ["hold", "hold"]
@@ -154,7 +154,7 @@ def test_a_held_notification_survives_a_kill(connect, names, start):
     bob.phone.ring("late")
 
 
-def test_nobody_can_read_it_as_a_room(circle, bob):
+def test_a_notification_cannot_be_read_as_a_room(circle, bob):
     notify(circle, bob)
     for name in f"%2Fuser%2F{bob.user}", f"/user/{bob.user}":
         assert call(circle.relay, "GET", f"/v1/rooms/{name}/messages").status in (404, 422)
@@ -176,12 +176,12 @@ def test_a_wrong_field_is_refused_with_its_position(circle, bob, fields, at):
     assert bob.phone.notifications() == []
 
 
-def test_what_would_not_fit_is_refused(circle, bob):
+def test_a_notification_that_is_too_large_is_rejected(circle, bob):
     answer = notify(circle, bob, {"data": {"a": "x" * 3_000}})
     assert (answer.status, answer.problem["at"]) == (413, "/push")
 
 
-def test_it_is_for_backends(start, secret):
+def test_notifications_are_for_backends(start, secret):
     relay = start(secret=secret)
     body = {"push": {"body": "hi"}}
     assert call(relay, "POST", "/v1/users/me/notifications", body).status == 401

@@ -18,16 +18,16 @@ def refused(circle, seq, **fields):
 
 
 def is_anyway(notification):
-    # A digest is no message of a person.
+    # A digest is not a communication.
     return notification["payload"].get("communication", {"notifyAnyway": False})["notifyAnyway"]
 
 
 def anyway(phone):
-    """Waits for a notification that notifies anyway."""
+    """Waits for a notification with `notifyAnyway`."""
     return eventually(lambda: [one for one in phone.notifications() if is_anyway(one)])[0]
 
 
-def test_it_ends_a_hold_once(circle):
+def test_notify_anyway_ends_a_hold_once(circle):
     bob = circle.silenced("bob")
     seq = circle.send("wake up")["seq"]
     circle.pass_due()
@@ -103,7 +103,7 @@ def test_the_count_does_not_reveal_later_changes(circle, change):
     assert notify(circle, seq) == 0
 
 
-def test_it_does_not_overcome_a_block(circle):
+def test_notify_anyway_does_not_overcome_a_block(circle):
     bob = circle.silenced("bob")
     bob.block(circle.alice)
     seq = circle.send("hi")["seq"]
@@ -201,12 +201,12 @@ def test_a_recipient_is_notified_five_times_a_minute_at_most(circle):
     error = refused(circle, sent[5], users=[bob.user])
     assert (error["code"], error["temporary"]) == ("rate_limited", True)
     assert 0 < error["retryAfter"] <= 60
-    # The limit concerns neither another recipient nor another sender.
+    # The limit does not affect other recipients and other senders.
     assert notify(circle, sent[5], users=[carol.user]) == 1
     dave = circle.live("dave")
     theirs = dave.session.send(circle.room, "from dave")["seq"]
     assert dave.session.request("notify", room=circle.room, seq=theirs, users=[bob.user])["push"] == 1
-    # One recipient over the limit refuses the request for all.
+    # The relay rejects a request if one of its recipients is over the limit.
     assert refused(circle, sent[6])["code"] == "rate_limited"
     assert notify(circle, sent[6], users=[carol.user]) == 1
     circle.pass_due()
@@ -216,7 +216,7 @@ def test_a_recipient_is_notified_five_times_a_minute_at_most(circle):
 # Over HTTP
 
 
-def test_http_does_the_same(circle):
+def test_http_notifies_anyway(circle):
     bob = circle.silenced("bob")
     seq = circle.send("hi")["seq"]
     path = f"/v1/rooms/{circle.room}/messages/{seq}/notify"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message looks like when it arrives on a phone."""
+"""The payload of a message's push."""
 
 import json
 import re
@@ -27,7 +27,7 @@ DAY = 86_400
 
 @pytest.fixture
 def talk(connect, names, relay, phone):
-    """Alice in a room with Bob, who has said goodbye: her session, the reply to her `join`, and his phone."""
+    """Alice in a room with Bob, who has closed his session: her session, the reply to her `join`, and his phone."""
     alice_name, bob_name, room = names("alice", "bob", "room")
     alice, bob = connect(alice_name, name="Alice Liddell"), connect(bob_name)
     joined = alice.join(room)
@@ -39,7 +39,7 @@ def talk(connect, names, relay, phone):
 
 
 def pushed(talk, body):
-    """The reply to a `send` of this body and the notification that it became."""
+    """Sends a body, and returns the reply and the notification."""
     alice, joined, phone = talk
     known = len(phone.notifications())
     sent = alice.send(joined["room"], body)
@@ -62,14 +62,14 @@ def test_a_text_becomes_a_communication_notification(talk):
     assert communication["kind"] == "message"
     sender = communication["sender"]
     assert (sender["id"], sender["name"]) == (alice.user, "Alice Liddell")
-    # By the handle iOS matches Allowed People: it is the user where there is no address.
+    # iOS matches Allowed People with the handle. Without an address, the handle is the user.
     assert sender["handle"] == alice.user and "handleType" not in sender and "avatar" not in sender
     assert aps["sound"] == "default"
     assert communication["conversation"]["id"] == joined["room"]
     assert communication["conversation"]["group"] is False
 
 
-def test_the_headers_are_apples(talk):
+def test_the_headers_are_those_of_apple(talk):
     before = time.time()
     _, notification = pushed(talk, "hi")
     headers = {name: str(value) for name, value in notification["headers"].items()}
@@ -110,7 +110,7 @@ def test_the_text_is_the_body_or_its_text(talk, body):
 
 
 @pytest.mark.parametrize("body", [42, None, [], {"cipher": "x"}, {"text": 5}, {"text": None}])
-def test_without_a_text_the_phone_names_it_in_its_own_language(talk, body):
+def test_without_a_text_the_phone_shows_a_localized_text(talk, body):
     _, notification = pushed(talk, body)
     alert = notification["payload"]["aps"]["alert"]
     assert alert["title"] == "Alice Liddell"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preferences: the effect of each field, and its bounds.
+"""Preferences: the effect of each field, and its limits.
 
 `RelayDeliveryTests` proves the decisions: `DecisionTests` the levels of a room, `QuietHoursTests` days, times and zones.
 """
@@ -34,7 +34,7 @@ def hours(**fields):
 
 
 def is_pushed(circle, bob, **fields):
-    """Whether a message is pushed to Bob now."""
+    """Sends a message, and returns True if it is pushed to Bob."""
     text = f"text {circle.alice.request('ping')['time']} {len(bob.phone.notifications())}"
     circle.send(text, **fields)
     circle.pass_due()
@@ -91,7 +91,7 @@ def test_an_absent_field_of_a_room_keeps_its_value(bob):
     assert rooms(criteria="home")["tea"] == {"level": "mentions", "until": until, "criteria": "home"}
     assert bob.prefer(rooms={"other": {"level": "none"}})["rooms"].keys() == {"tea", "other"}
     assert rooms(until=None)["tea"] == {"level": "mentions", "criteria": "home"}
-    # A new level has no end, unless the request names one.
+    # A new level has no end unless the request has one.
     rooms(until=until)
     assert rooms(level="none")["tea"] == {"level": "none", "criteria": "home"}
     assert rooms(criteria=None)["tea"] == {"level": "none"}
@@ -152,7 +152,7 @@ def test_quiet_hours_hold_or_soften(circle, bob):
     assert bob.phone.ring("softly")["payload"]["aps"]["interruption-level"] == "passive"
 
 
-# Bounds
+# Limits
 
 WRONG = [
     ({"onFocus": "never"}, "/onFocus"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is online, seen by those who share a room."""
+"""Presence, as users who share a room see it."""
 
 import contextlib
 import struct
@@ -19,7 +19,7 @@ RELAY_OPTIONS = ("--presence-grace", GRACE)
 
 @pytest.fixture
 def pair(connect, names):
-    """Alice and Bob in a new room, with nothing left to hear."""
+    """Alice and Bob in a new room. Their inboxes are empty."""
     alice_name, bob_name, room = names("alice", "bob", "room")
     alice, bob = connect(alice_name), connect(bob_name)
     alice.join(room)
@@ -31,7 +31,7 @@ def pair(connect, names):
 
 @pytest.fixture
 def enter(start, connect):
-    """Connects users of a relay with a grace that no test outlasts, and has them join a room."""
+    """Connects users to a relay whose grace is longer than any test. Each user joins a room."""
     relay = start("--presence-grace", 600)
 
     def enter(*users):
@@ -68,7 +68,7 @@ def test_a_return_within_the_grace_is_no_event(enter):
     alice, bob, carol = enter("alice", "bob", "carol")
     alice.forget_events()
     bob.drop()
-    # Longer than the relay collects changes for one event.
+    # One second is longer than the time for which the relay collects changes for one event.
     time.sleep(1)
     (back,) = enter(bob.user)
     assert [member["online"] for member in back.join("room")["members"]] == [True, True, True]
@@ -78,14 +78,14 @@ def test_a_return_within_the_grace_is_no_event(enter):
 
 
 def test_a_lost_connection_is_one_event(connect, pair):
-    """That somebody is gone is told once, when the grace is over."""
+    """The relay sends one event when the grace is over."""
     alice, bob, _ = pair
     bob.drop()
     alice.expect("presence", user=bob.user, online=False)
     assert alice.heard("presence") == []
 
 
-def test_one_of_two_sessions_may_end_unseen(connect, pair):
+def test_the_end_of_one_of_two_sessions_is_no_event(connect, pair):
     alice, bob, room = pair
     other = connect(bob.user)
     other.join(room)
@@ -96,7 +96,7 @@ def test_one_of_two_sessions_may_end_unseen(connect, pair):
     assert alice.expect("presence", user=bob.user)["online"] is False
 
 
-def test_the_liveliest_activity_of_the_sessions_counts(connect, pair):
+def test_the_most_active_session_decides_the_activity(connect, pair):
     alice, bob, room = pair
     bob.request("activity", state="idle")
     assert alice.expect("presence", user=bob.user)["activity"] == "idle"
@@ -110,7 +110,7 @@ def test_the_liveliest_activity_of_the_sessions_counts(connect, pair):
     assert entries[bob.user]["activity"] == "active"
 
 
-def test_changes_within_a_moment_are_joined_and_the_newest_wins(pair):
+def test_changes_within_a_moment_become_one_event_with_the_newest_state(pair):
     alice, bob, _ = pair
     for _ in range(5):
         for state in ("idle", "background", "idle", "active", "background"):
@@ -121,17 +121,17 @@ def test_changes_within_a_moment_are_joined_and_the_newest_wins(pair):
     assert len(alice.heard("presence")) < 20
 
 
-def test_ones_own_other_sessions_hear_it_too(connect, pair):
+def test_the_other_sessions_of_the_user_receive_the_event(connect, pair):
     _, bob, room = pair
     other = connect(bob.user)
     other.join(room)
     bob.request("activity", state="background")
     other.request("activity", state="background")
-    # The session that changes last may be left out: it has the reply.
+    # The session with the last change need not receive the event: it has the reply.
     assert bob.expect("presence", user=bob.user, activity="background")["online"] is True
 
 
-def test_presence_comes_once_however_many_rooms_are_shared(connect, names, pair):
+def test_presence_is_sent_once_to_users_who_share_several_rooms(connect, names, pair):
     alice, bob, _ = pair
     for room in names("second", "third", "fourth"):
         alice.join(room)
@@ -142,7 +142,7 @@ def test_presence_comes_once_however_many_rooms_are_shared(connect, names, pair)
     assert alice.heard("presence") == []
 
 
-def test_strangers_hear_nothing(connect, names, pair):
+def test_strangers_receive_no_presence(connect, names, pair):
     alice, bob, _ = pair
     name, room = names("carol", "elsewhere")
     carol = connect(name)
@@ -165,13 +165,13 @@ def test_presence_is_returned_by_room_and_by_user(names, pair):
 
 
 @pytest.mark.parametrize("room", [7, {}, ["tea"], "a b", True])
-def test_a_room_that_is_none_is_refused_beside_users_too(pair, room):
+def test_an_invalid_room_is_rejected_even_with_users(pair, room):
     alice, bob, _ = pair
     assert alice.refusal("presence", users=[bob.user], room=room)["code"] == "bad_request"
     assert alice.request("presence", users=[bob.user], room=None)["presence"]
 
 
-def test_a_large_room_counts_instead_of_naming(start, connect):
+def test_a_large_room_sends_counts_instead_of_members(start, connect):
     relay = start("--limits-member-list", 3, "--presence-grace", 1)
     users = [f"user{number}" for number in range(6)]
     sessions = [connect(relay, user) for user in users]
@@ -193,7 +193,7 @@ def test_a_large_room_counts_instead_of_naming(start, connect):
     assert first.expect("counts", memberCount=5)["onlineCount"] == 4
 
 
-def test_a_room_that_is_small_again_names_its_members(start, connect):
+def test_a_room_that_is_small_again_lists_its_members(start, connect):
     relay = start("--limits-member-list", 6)
     sessions = [connect(relay, f"user{number}") for number in range(7)]
     for session in sessions:
@@ -209,7 +209,7 @@ def test_a_room_that_is_small_again_names_its_members(start, connect):
     assert first.expect("presence", user=last.user, online=False)
 
 
-def test_a_silent_connection_is_a_ghost_for_a_bounded_time(start, connect):
+def test_a_lost_connection_is_shown_as_online_for_a_limited_time(start, connect):
     heartbeat, pong, grace = 0.5, 1.0, 1.0
     relay = start(
         *("--limits-heartbeat", heartbeat),
@@ -232,7 +232,7 @@ def test_a_silent_connection_is_a_ghost_for_a_bounded_time(start, connect):
     assert alice.heard("presence") == []
 
 
-def test_last_seen_is_the_last_request_and_no_pong(start, connect):
+def test_last_seen_is_the_time_of_the_last_request_and_not_of_a_pong(start, connect):
     heartbeat = 0.3
     relay = start("--limits-heartbeat", heartbeat)
     alice = connect(relay, "alice")
@@ -262,7 +262,7 @@ def test_last_seen_outlives_the_relay(start, connect, end):
     asked = bob.request("ping")["time"]
     bob.close(1000)
     assert alice.expect("presence", user="bob", online=False)["lastSeen"] == asked // 1000 * 1000
-    # What is stored in the order of its coming: bob's leaving is before this.
+    # The store keeps the order of writes, so bob's last seen time is stored before this message.
     alice.send("room", 1)
     end(relay)
     relay.start()
@@ -278,7 +278,7 @@ def test_last_seen_does_not_go_back_when_the_relay_ends_under_a_session(start, c
     bob.join("room")
     bob.close(1000)
     alice.expect("presence", user="bob", online=False)
-    # Long after the time that is stored.
+    # This is long after the stored time.
     time.sleep(1.1)
     before = alice.request("ping")["time"]
     connect(relay, "bob")
@@ -292,7 +292,7 @@ def test_last_seen_does_not_go_back_when_the_relay_ends_under_a_session(start, c
 
 
 def flood(relay, bob):
-    # The last of these may find the connection closed already.
+    # The relay may close the connection before the last of these requests.
     with contextlib.suppress(ConnectionClosed):
         for _ in range(1_100):
             bob.post("ping")
@@ -306,7 +306,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("code, end", ENDS.items(), ids=ENDS)
-def test_whom_the_server_sends_away_has_the_grace(start, connect, code, end):
+def test_a_user_whose_session_the_relay_closes_has_the_grace(start, connect, code, end):
     relay = start("--presence-grace", 3600, "--limits-request-rate", 1, "--limits-request-burst", 5)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sees what of somebody: as these share it, whatever way it is asked for, and nothing by the way."""
+"""Privacy: each request and event shows only the presence that a user shares with the viewer."""
 
 import json
 import re
@@ -12,15 +12,15 @@ from api import call
 RELAY_OPTIONS = ("--presence-grace", "0")
 
 AUDIENCES = ["rooms", "watchers", "none"]
-#: To whom something is shown that is shared so: who shares a room, and who only watches.
+#: For each audience: True if users who share a room see the value, and True if users who only watch see it.
 SHOWN = {"rooms": (True, False), "watchers": (True, True), "none": (False, False)}
 
 
-# Each way to ask
+# Requests
 
 
 class Viewer:
-    """Somebody with a token, and all ways in which they may ask for what they see of another."""
+    """A user with a token, and all requests for the presence of another user."""
 
     def __init__(self, relay, connect, key, user, **claims):
         self.token = tokens.token(key, tokens.claims(user, **claims))
@@ -29,7 +29,7 @@ class Viewer:
         self._relay = relay
 
     def seen(self, user, room=None):
-        """The entries of the user that each way leads to; in a room, also by way of the room."""
+        """Returns the entries of `user` from all requests. With a room, includes the requests for the room."""
         get = call(self._relay, "GET", f"/v1/users/{user}/presence", token=self.token).json
         posted = call(self._relay, "POST", "/v1/presence", {"users": [user]}, token=self.token).json
         entries = [
@@ -56,7 +56,7 @@ class Viewer:
 
 @pytest.fixture
 def views(start, connect, secret):
-    """A user of whom something is to be seen, and who sees it: one in a room, one who may watch, and a stranger."""
+    """Bob, whose presence the others see, and three viewers: a room member, a user who may watch, and a stranger."""
     relay = start("--presence-grace", 0, secret=secret)
     key = secret.read_text()
     bob = Viewer(relay, connect, key, "bob", name="Bob")
@@ -83,10 +83,10 @@ def test_everybody_sees_the_presence_that_is_shared_with_them(views, focus, onli
             assert ("focusSince" in entry) is sees_focus
             assert ("activity" in entry, "lastSeen" in entry) == (sees_online, sees_online)
     assert inside.online_counts("room") == {1 if online == "none" else 2}
-    # Oneself sees all.
+    # Users see their own state completely.
     for entry in bob.seen("bob", "room"):
         assert (entry["online"], entry["isFocused"]) == (True, True)
-    # Of whom one may not see, nothing is told, not even whether there is such a user.
+    # A stranger cannot even find out if the user exists.
     for user in ("bob", "nobody"):
         assert stranger.session.refusal("presence", users=[user])["code"] == "forbidden"
         assert stranger.session.refusal("watch", users=[user])["code"] == "forbidden"
@@ -96,7 +96,7 @@ def test_everybody_sees_the_presence_that_is_shared_with_them(views, focus, onli
 
 
 def test_nobody_else_sees_a_focus(views):
-    """Neither who leaves the room, nor a former watcher, nor a room without the right to look."""
+    """A user who has left the room does not see it any more."""
     bob, inside, outside, _ = views
     bob.session.request("focus", isFocused=True)
     inside.session.expect("presence", user="bob", isFocused=True)
@@ -110,7 +110,7 @@ def test_nobody_else_sees_a_focus(views):
     assert outside.session.heard("presence", user="bob") == []
 
 
-def test_a_focus_does_not_show_where_nobody_is_to_be_seen(views, connect, secret):
+def test_a_focus_is_hidden_without_the_right_presence(views, connect, secret):
     bob, _, _, _ = views
     bob.session.request("focus", isFocused=True)
     key, rooms = secret.read_text(), [{"match": "*", "can": ["join", "send", "history", "push"]}]
@@ -127,7 +127,7 @@ def test_a_focus_does_not_show_where_nobody_is_to_be_seen(views, connect, secret
 
 @pytest.fixture
 def watched(circle):
-    """Bob in Alice's room, and somebody in none who watches him."""
+    """Bob in Alice's room, and a user in no room who watches him."""
     bob, watcher = circle.live("bob"), circle.stranger("watcher")
     watcher.session.request("watch", users=[bob.user])
     circle.alice.forget_events()
@@ -135,7 +135,7 @@ def watched(circle):
 
 
 def settle(circle, *sessions):
-    """Waits until what had changed has been told to all: something that changed later has."""
+    """Waits until the relay has sent all earlier changes: the event of a later change has arrived."""
     mover = circle.live("mover")
     for session in sessions:
         session.request("watch", users=[mover.user])
@@ -165,7 +165,7 @@ def test_a_change_that_is_not_shared_is_no_event(watched, change):
     settle(circle, *sessions)
     for session in sessions:
         assert session.heard("presence", user=bob.user) == []
-    # Not that nothing had happened.
+    # The change has happened, and is visible as soon as it is shared.
     bob.prefer(shareFocus="watchers", shareOnline="watchers")
     shown = circle.alice.expect("presence", user=bob.user)
     assert {"focus": shown["isFocused"], "online": shown["online"], "activity": "activity" in shown}[change]
@@ -208,7 +208,7 @@ def test_a_new_sharing_preference_shows_at_once(watched):
     bob.prefer(shareOnline="none")
     assert "lastSeen" not in circle.alice.expect("presence", user=bob.user, online=False)
     bob.session.expect("presence", user=bob.user, isFocused=True)
-    # Oneself hears nothing of the kind.
+    # The user's own sessions receive no hidden state.
     assert all(event["online"] for event in bob.session.heard("presence", user=bob.user))
 
 
@@ -227,11 +227,11 @@ def test_in_a_large_room_the_count_follows_visible_users(gather):
     assert [event["onlineCount"] for event in circle.alice.heard("counts")] == []
 
 
-# What a sender learns
+# The sender's view
 
 
 class Plain:
-    """Frames of a session without what differs from one message to the next."""
+    """Replaces the parts of a frame that differ between messages."""
 
     def __init__(self, *names):
         self._names = names
@@ -244,7 +244,7 @@ class Plain:
 
 
 def told(circle, person, until, **fields):
-    """All that Alice is told from her message until the marked end, in its order."""
+    """Sends a message from Alice, and returns all frames that she receives until `until` is true, in order."""
     alice = circle.alice
     alice.forget_events()
     id = alice.begin("send", room=circle.room, body="hi", **fields)
@@ -264,7 +264,7 @@ def has_news(frames):
 
 
 def sender_frames(circle, prepare, where="away", **fields):
-    """What a sender is told of a message to somebody who was prepared so."""
+    """Returns the frames that a sender receives after a message to a person. `prepare` changes the person first."""
     person = circle.live("bob") if where == "live" else circle.away("bob")
     prepare(circle, person)
     return told(circle, person, has_news if fields.get("report") else has_reply, **fields)
@@ -307,7 +307,7 @@ def test_a_sender_sees_no_difference_from_a_normal_push(gather, secret, report):
 
 
 def test_a_sender_sees_no_difference_for_a_blocking_member(gather):
-    """Who is not seen to be there anyway."""
+    """A blocker looks like a member who shares the online state with nobody."""
     circle = gather("--presence-grace", 0)
     expected = sender_frames(circle, lambda circle, person: person.prefer(shareOnline="none"), report=True)
     circle.room = f"{circle.room}-2"

@@ -33,10 +33,10 @@ def test_a_profile_reaches_phones(circle, bob):
     wanted = {"handle": "+4930123", "handleType": "phoneNumber"} | PICTURE
     assert answer.status == 200 and answer.json == {"user": alice, "name": "Alice"} | wanted
     assert sender(circle, bob, "one").items() >= wanted.items()
-    # A session that says who it is does not take the address away.
+    # A `hello` with a name does not remove the address.
     circle.back(circle.alice, name="Alice")
     assert sender(circle, bob, "two").items() >= wanted.items()
-    # An absent member stays, and null clears it.
+    # An absent member of the profile does not change, and null removes it.
     put(circle, alice, {"handle": None})
     told = sender(circle, bob, "three")
     assert told["handle"] == alice and "handleType" not in told and told["avatarSHA256"] == HASH

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sender asks of the look and the sound of a push: each field by what it changes on the phone."""
+"""The fields of `push`, with which a sender changes the look and the sound of a push."""
 
 import copy
 import json
@@ -25,7 +25,7 @@ def bob(circle):
 
 
 def pushed(circle, bob, /, **push):
-    """The notification of a message, without what is another one's in every other."""
+    """Returns the notification of a message, without the values that differ in every notification."""
     known = len(bob.phone.notifications())
     sent = circle.send("hi", **({"push": push} if push else {}))
     notification = without_ids(bob.phone.nth(known))
@@ -36,7 +36,7 @@ def pushed(circle, bob, /, **push):
 
 
 def with_changes(notification, changes):
-    """A copy in which what stands at these paths is another value."""
+    """Returns a copy of a notification with other values at these paths."""
     notification = copy.deepcopy(notification)
     for path, value in changes.items():
         *way, last = path.split("/")
@@ -51,7 +51,7 @@ def with_changes(notification, changes):
 
 
 def refusal(circle, push):
-    """How a message over HTTP is refused: status, code and place."""
+    """Sends a message over HTTP that must fail. Returns status, code and position of the error."""
     body = {"from": circle.alice.user, "body": "hi", "push": push}
     answer = call(circle.relay, "POST", f"/v1/rooms/{circle.room}/messages", body, user=circle.alice.user)
     return answer.status, answer.json["code"], answer.json["at"]
@@ -123,13 +123,13 @@ def test_auto_is_the_usual_badge(circle, bob):
     assert pushed(circle, bob, badge="auto")["payload"]["aps"]["badge"] == 1
 
 
-def test_passive_is_quiet_and_takes_its_time(circle, bob):
+def test_a_passive_push_has_no_sound_and_a_low_priority(circle, bob):
     notification = pushed(circle, bob, level="passive", sound="whistle.caf")
     assert notification["headers"]["apns-priority"] == "5"
     assert "sound" not in notification["payload"]["aps"]
 
 
-def test_critical_sounds_critical(circle, bob):
+def test_a_critical_push_has_a_critical_sound(circle, bob):
     sound = {"name": "siren", "volume": 0.5, "critical": True}
     notification = pushed(circle, bob, level="critical", sound=sound)
     assert notification["payload"]["aps"]["sound"] == {"name": "siren", "volume": 0.5, "critical": 1}
@@ -179,13 +179,13 @@ def test_the_fields_survive_a_crash(gather):
         ({"data": {"thread-id": "x"}}, "/push/data/thread-id"),
     ],
 )
-def test_a_wrong_field_is_refused_by_its_place(circle, push, place):
+def test_a_wrong_field_is_rejected_with_its_position(circle, push, place):
     error = circle.alice.refusal("send", room=circle.room, body="hi", push=push)
     assert error["code"] == "bad_request" and place.rsplit("/", 1)[1] in error["message"]
     assert refusal(circle, push) == (422, "bad_request", place)
 
 
-def test_what_cannot_be_made_to_fit_is_refused_when_it_is_sent(circle, bob):
+def test_a_push_that_cannot_fit_is_rejected_when_it_is_sent(circle, bob):
     push = {"data": {"a": "x" * 3_000}}
     error = circle.alice.refusal("send", room=circle.room, body="hi", push=push)
     assert error["code"] == "too_large" and "4096" in error["message"]
@@ -194,7 +194,7 @@ def test_what_cannot_be_made_to_fit_is_refused_when_it_is_sent(circle, bob):
     assert bob.phone.notifications() == []
 
 
-def test_a_long_text_of_its_own_is_shortened(circle, bob):
+def test_a_long_text_of_the_push_is_shortened(circle, bob):
     circle.send("hi", push={"body": "é" * 2_048, "data": {"a": "x" * 1_500}})
     payload = bob.phone.nth(0)["payload"]
     text = payload["aps"]["alert"]["body"]
@@ -207,7 +207,7 @@ def test_a_long_text_of_its_own_is_shortened(circle, bob):
 
 @pytest.fixture
 def closed(start, connect, names, tmp_path):
-    """A circle whose rooms let no text out."""
+    """A circle whose rooms have no previews."""
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"rooms": [{"match": "*", "preview": "none"}]}))
     return Circle(connect, names, start("--presence-grace", "0", "--config", file))

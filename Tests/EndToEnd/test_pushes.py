@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue of pushes as an operator sees it: lists, dead letters once more, and the command."""
+"""The queue of pushes for operators: lists, retries of dead letters, and the command."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ def service(tmp_path):
 
 @pytest.fixture
 def circle(connect, names, start, service, tmp_path):
-    """Alice in a room of a relay whose pushes go to a service of the test's."""
+    """Alice in a room of a relay whose pushes go to the test's service."""
     write_key(tmp_path / "provider.p8")
     credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
     told = {
@@ -57,7 +57,7 @@ def retry(circle, push):
 
 
 def dead_letter(circle, service, text="hi", reason="DeviceTokenNotForTopic"):
-    """A push that the service has refused for good; the next ones it takes."""
+    """Returns a push that the service has rejected permanently. The service accepts later pushes."""
     service.handle = lambda request: request.refuse(400, reason)
     circle.send(text)
     (push,) = eventually(lambda: listed(circle, state="dead"))
@@ -69,7 +69,7 @@ def in_state(circle, push, state):
     return eventually(lambda: [found for found in listed(circle, state=state) if found["id"] == push["id"]])[0]
 
 
-# Ends
+# The end of a push
 
 
 def test_the_end_of_a_push_is_stored_when_the_disk_recovers(circle, service):
@@ -90,7 +90,7 @@ def test_the_end_of_a_push_is_stored_when_the_disk_recovers(circle, service):
 
 def test_finished_pushes_are_purged_by_time(start, connect, names, tmp_path):
     file = tmp_path / "stillwire.json"
-    # The relay looks for old pushes as often as for old messages.
+    # The short age makes the relay delete old messages and old pushes more often.
     file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
     circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
     bob = circle.away("bob")
@@ -103,7 +103,7 @@ def test_finished_pushes_are_purged_by_time(start, connect, names, tmp_path):
         day = 86_400_000
         database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 1", (now() - 3 * day - 60_000,))
         database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 2", (now() - 3 * day + 600_000,))
-    # No other push ends.
+    # No other push ends, so only time can cause the deletion.
     eventually(lambda: [push["seq"] for push in listed(circle)] == [2])
 
 
@@ -125,7 +125,7 @@ def test_pushes_are_listed_newest_first_and_page_by_page(circle):
     assert not rest["more"] and rest["pushes"] == everything[4:]
 
 
-def test_what_is_held_is_listed_by_its_state(circle):
+def test_held_pushes_are_listed_by_their_state(circle):
     bob = circle.silenced("bob", onFocus="hold")
     circle.send("hi")
     (push,) = listed(circle, state="held")
@@ -179,7 +179,7 @@ def test_a_dead_letter_is_sent_again_after_a_kill(circle, service):
     in_state(circle, push, "sent")
 
 
-def test_what_was_read_meanwhile_is_not_sent_again(circle, service):
+def test_a_dead_letter_that_was_read_is_not_sent_again(circle, service):
     bob = reached(circle)
     push = dead_letter(circle, service)
     call(circle.relay, "PUT", f"/v1/rooms/{circle.room}/read", {"seq": push["seq"]}, user=bob.user)
@@ -188,7 +188,7 @@ def test_what_was_read_meanwhile_is_not_sent_again(circle, service):
     assert len(service.requests) == 1
 
 
-def test_what_is_silenced_now_is_held(circle, service):
+def test_a_dead_letter_to_a_silenced_user_is_held(circle, service):
     bob = reached(circle)
     push = dead_letter(circle, service)
     bob.prefer(onFocus="hold")
@@ -198,7 +198,7 @@ def test_what_is_silenced_now_is_held(circle, service):
     in_state(circle, push, "sent")
 
 
-def test_what_is_no_dead_letter_stays(circle):
+def test_a_push_that_is_not_a_dead_letter_is_not_retried(circle):
     circle.away("bob")
     circle.send("hi")
     (push,) = eventually(lambda: listed(circle, state="sent"))
@@ -207,7 +207,7 @@ def test_what_is_no_dead_letter_stays(circle):
     assert call(circle.relay, "POST", "/v1/pushes/none/retry").status == 404
 
 
-def test_what_has_expired_or_lost_its_device_is_refused(circle, service):
+def test_the_retry_of_an_expired_push_or_to_a_forgotten_device_is_rejected(circle, service):
     bob = reached(circle)
     service.handle = lambda request: request.refuse(400, "DeviceTokenNotForTopic")
     circle.send("short", push={"expires": 1})
@@ -240,7 +240,7 @@ def test_tokens_are_not_forgotten_in_bulk(circle, service):
     assert numbers["stillwire_refused_tokens_total{forgotten}"] == 20
     assert numbers["stillwire_refused_tokens_total{kept}"] == 5
     assert circle.relay.log.read_text().count("no more are removed for now") == 1
-    # Of those who stay the push can be sent once the service has come to itself.
+    # A push to a kept token can be sent again when the service works again.
     service.handle = lambda request: request.answer()
     assert retry(circle, kept[0]).status == 200
     in_state(circle, kept[0], "sent")

@@ -9,7 +9,7 @@ import pytest
 from people import HOUR, now, without_ids
 from waiting import eventually
 
-#: No test outlasts the grace of a member who was cut off.
+#: The grace of a member who was cut off is longer than any test.
 RELAY_OPTIONS = ("--presence-grace", "3600")
 
 
@@ -22,7 +22,7 @@ def counts(circle):
     return delivery["live"], delivery["push"], delivery["waiting"]
 
 
-# Who is quiet
+# Silenced members
 
 
 def test_a_silenced_member_is_named_and_pushed_to_as_usual(circle):
@@ -62,7 +62,7 @@ def test_the_sender_is_not_among_the_quiet(circle):
     assert quiet(circle) == [bob.user]
 
 
-def test_all_are_named_once_whatever_they_have(circle):
+def test_every_silenced_member_is_named_once(circle):
     bob, carol = circle.away("bob"), circle.away("carol")
     bob.register("tablet")
     for device in ("phone", "tablet", "mac"):
@@ -106,16 +106,16 @@ def test_the_label_of_the_device_counts_before_the_senders(circle):
     assert quiet(circle, push={"criteria": "other"}) == []
 
 
-#: What makes no difference to the sender of a message to somebody who is quiet, and how they would see it.
+#: Settings of a silenced recipient that do not change the sender's view.
 SAME = {
     "muted": lambda bob, circle: bob.prefer(rooms={circle.room: {"level": "none"}}),
     "held": lambda bob, circle: bob.prefer(onFocus="hold"),
     "without a device": lambda bob, circle: bob.forget("phone"),
     "without alerts": lambda bob, circle: bob.register(settings={"alerts": False}),
-    "shared with who shares a room": lambda bob, circle: bob.prefer(shareFocus="rooms"),
-    "shared with who watches": lambda bob, circle: bob.prefer(shareFocus="watchers"),
+    "shared with rooms": lambda bob, circle: bob.prefer(shareFocus="rooms"),
+    "shared with watchers": lambda bob, circle: bob.prefer(shareFocus="watchers"),
 }
-#: What keeps the sender from knowing.
+#: Settings that hide the Focus from the sender.
 HIDDEN = {
     "not shared": lambda bob, circle: bob.prefer(shareFocus="none"),
     "blocked": lambda bob, circle: bob.block(circle.alice),
@@ -172,17 +172,17 @@ def test_a_room_without_pushes_has_no_delivery(circle, names):
     circle.send("hi")
 
 
-# How many are reached, and how
+# The counts of recipients
 
 
 def place(circle, where):
-    """Somebody who is live, away, within the grace …"""
+    """Returns a member who is live, away or within the grace."""
     if where == "away":
         return circle.away("bob")
     bob = circle.live("bob")
     if where == "waiting":
         bob.session.drop()
-        # Seen by the relay: a push cannot be on its way before.
+        # Waits until the relay has noticed the lost connection.
         eventually(lambda: counts(circle)[0] == 0)
     elif where != "live":
         bob.session.request("activity", state=where)

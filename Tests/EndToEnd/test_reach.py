@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated phone that its gateway does not reach: what is for it waits, and arrives once it is reached again."""
+"""A simulated phone that its gateway cannot reach: its pushes wait, and arrive when the phone is reachable again."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_a_restart_reaches_every_phone(circle, bob):
 
 
 @pytest.mark.parametrize("body", [{}, {"isReachable": None}, {"isReachable": 0}, {"isReachable": "no"}])
-def test_what_is_neither_true_nor_false_changes_nothing(circle, bob, body):
+def test_a_value_that_is_not_a_boolean_changes_nothing(circle, bob, body):
     answer = call(circle.relay, "PUT", f"/v1/simulator/devices/{bob.phone.token}", body)
     assert (answer.status, answer.problem["at"]) == (422, "/isReachable")
     assert is_reachable(circle, bob.phone)

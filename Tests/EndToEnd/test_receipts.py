@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an app's extension says of a push that arrived, and what it needs to show who writes."""
+"""Receipts of pushes from an app extension, and the fields with which it shows the sender."""
 
 import json
 import time
@@ -21,7 +21,7 @@ def bob(circle):
 
 
 def arrive(circle, bob, **fields):
-    """The `communication` of a message's push."""
+    """Sends a message, and returns the `communication` of its push."""
     known = len(bob.phone.notifications())
     circle.send("hi", **fields)
     return bob.phone.nth(known)["payload"]["communication"]

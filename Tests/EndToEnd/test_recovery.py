@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History and coming back: paged, complete or honestly not, and unharmed by a restart."""
+"""History and recovery after a reconnect: pages, complete and incomplete recovery, and restarts of the relay."""
 
 import pytest
 
@@ -11,7 +11,7 @@ RELAY_OPTIONS = ("--limits-send-rate", "0")
 
 @pytest.fixture
 def talk(connect, names):
-    """A session in a room with as many messages as asked for, bodies 1, 2, 3 …"""
+    """Returns a session in a room with this number of messages. Their bodies are 1, 2, 3 …"""
 
     def talk(count: int, body=lambda number: number):
         user, room = names("alice", "room")
@@ -29,7 +29,7 @@ def seqs(reply):
 
 
 def changed(reply):
-    """The changes in a reply to `join`, as pairs of seq and new body."""
+    """Returns the changes in a reply to `join`, as pairs of seq and new body."""
     return [(change["seq"], change.get("body", "deleted")) for change in reply.get("changes", [])]
 
 
@@ -45,7 +45,7 @@ def test_changes_that_a_client_missed_are_in_the_reply(connect, names, relay, ta
     alice.send(room, 5)
     back = connect(bob)
     reply = back.join(room, after={"epoch": epoch, "seq": 4})
-    # The connection may end behind the reply, and the position in the reply is behind the changes.
+    # The connection may end after the reply, because the position in the reply covers the changes.
     back.drop()
     assert (reply["recovered"], seqs(reply), reply["seq"]) == (True, [5], 5)
     assert changed(reply) == [(2, "newer"), (3, "deleted")]
@@ -143,7 +143,7 @@ def test_join_returns_the_requested_number_of_messages(talk):
 
 
 @pytest.mark.parametrize("seen", [0, 1, 3, 4])
-def test_coming_back_gives_all_that_was_missed(talk, seen):
+def test_a_join_returns_all_missed_messages(talk, seen):
     alice, room, epoch = talk(4)
     joined = alice.join(room, after={"epoch": epoch, "seq": seen}, history=1)
     assert joined["recovered"] is True
@@ -181,7 +181,7 @@ def test_a_gap_of_512_kibibytes_is_recovered_and_one_byte_more_is_not(talk, exce
     assert (joined["recovered"], len(joined["messages"])) == ((True, 9) if not excess else (False, 0))
 
 
-def test_what_was_sent_since_the_first_join_of_a_silent_room_is_recovered(talk, connect, names):
+def test_messages_since_the_first_join_of_an_empty_room_are_recovered(talk, connect, names):
     alice, room, epoch = talk(0)
     assert alice.join(room)["seq"] == 0
     (user,) = names("bob")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are JSON but wrong: each gets one `error` with its id, and the session lives on."""
+"""Requests that are JSON but wrong: each gets one `error` with its id, and the session stays open."""
 
 import json
 
@@ -9,7 +9,7 @@ LONG_ROOM = "r" * 256
 LONG_NAME = "u" * 129
 BEYOND = 2**53
 
-#: Requests by what is wrong with them. ROOM is a room that the session has joined and that has one message.
+#: Wrong requests, by their fault. ROOM is a room that the session has joined. It has one message.
 BAD_REQUESTS = {
     "type missing": {},
     "type null": {"type": None},
@@ -127,7 +127,7 @@ def alice(connect, names):
 
 @pytest.fixture
 def room(alice, names):
-    """A room that Alice has joined; it has one message."""
+    """A room that Alice has joined. It has one message."""
     (room,) = names("room")
     alice.join(room)
     alice.send(room, 1)
@@ -210,7 +210,7 @@ def test_a_second_hello_is_a_conflict_and_changes_nothing(alice, room, names):
     assert alice.join(room)["members"][0]["user"] == alice.user
 
 
-def test_nothing_refused_has_left_a_trace(alice, room, names):
+def test_rejected_requests_change_nothing(alice, room, names):
     bad = [{"type": "send", "room": room}, {"type": "send", "room": room, "body": 2, "key": 5}]
     for request in bad:
         assert alice.refusal(**request)["code"] == "bad_request"
@@ -227,7 +227,7 @@ def test_a_deleted_message_is_not_edited(alice, connect, room, names):
     assert bob.heard("edited") == []
 
 
-def test_names_at_their_bounds_are_fine(connect, names):
+def test_names_at_their_limits_are_accepted(connect, names):
     (unique,) = names("n")
     user = (unique + "-_.:@!|+=~" + "u" * 128)[:128]
     room = (unique + "-_.:@!|+=~" + "r" * 255)[:255]

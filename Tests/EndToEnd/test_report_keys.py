@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report keys: the credential of an app's extensions, which run days after every token has expired."""
+"""Report keys: the credential of app extensions, which run even days after all tokens have expired."""
 
 import re
 
@@ -14,7 +14,7 @@ from documents import METHODS, OPENAPI
 from relay import running
 from waiting import eventually
 
-#: The shape of a report key that the relay does not know.
+#: A report key that is valid in form but unknown to the relay.
 UNKNOWN = "swr_" + "A" * 43
 #: The operations that a report key permits.
 PERMITTED = {
@@ -26,7 +26,7 @@ PERMITTED = {
 
 
 def is_public(operation):
-    """True if the operation reads no credential."""
+    """Returns True if the operation reads no credential."""
     return operation.get("security") == []
 
 
@@ -47,7 +47,7 @@ def relay(secret, api_keys, backend, tmp_path_factory):
 
 @pytest.fixture
 def token(secret):
-    """Makes a token of a user with rights in every room."""
+    """Returns a token of a user with rights in every room."""
     rooms = [{"match": "*", "can": ["join", "create", "send", "push", "history", "presence"]}]
     return lambda user: tokens.token(secret.read_text(), tokens.claims(user, rooms=rooms))
 
@@ -81,7 +81,7 @@ def test_a_focus_is_reported_days_after_the_token_has_expired(relay, register, n
     seen = call(relay, "GET", f"/v1/users/{bob}/presence", token=backend)
     assert seen.json["isFocused"] is True
     assert report(relay, key, user=bob, device="phone").status == 200
-    # Its device is that of the key, not `default`.
+    # The device of the report is the key's device, not `default`.
     assert report(relay, token(bob), device="phone", number=6).json["applied"] is False
 
 
@@ -109,11 +109,11 @@ def test_every_other_route_refuses_the_key(relay, register, names, method, templ
     path = re.sub(r"{(\w+)}", lambda name: values.get(name[1], "dd03c85b-fe98-48f9-98b0-2da51fbeeed8"), template)
     answer = call(relay, method.upper(), path, {} if method in ("put", "post") else None, token=key)
     assert (answer.status, answer.problem["code"]) == (403, "forbidden"), answer
-    # The device is registered as before.
+    # The device is still registered.
     assert report(relay, key).status == 200
 
 
-def test_every_route_that_takes_the_key_is_described_so():
+def test_every_route_that_accepts_the_key_is_described():
     described = {
         (method, template)
         for template, item in documents.document(OPENAPI)["paths"].items()
@@ -131,7 +131,7 @@ def test_a_session_refuses_the_key(relay, register, names, connect):
     assert refused.value.error["code"] == "unauthorized"
 
 
-def test_a_key_over_the_socket_is_as_good(relay, connect, names, token):
+def test_a_key_from_a_session_is_valid(relay, connect, names, token):
     (bob,) = names("bob")
     session = connect(relay, token=token(bob))
     phone = {"device": "phone", "platform": "simulator", "token": f"{bob}-phone"}
@@ -148,7 +148,7 @@ def test_a_former_key_is_valid_until_the_app_has_saved_the_new_one(relay, regist
     assert [report(relay, key).status for key in keys] == [401, 200, 200, 200, 200]
 
 
-def test_keys_of_other_devices_are_left(relay, register, names):
+def test_keys_of_other_devices_remain_valid(relay, register, names):
     (bob,) = names("bob")
     tablet = register(bob, "tablet")
     for _ in range(5):
@@ -185,7 +185,7 @@ def test_a_backend_revokes_the_keys_of_all_devices(relay, register, names, token
     assert report(relay, register(bob)).status == 200
 
 
-def test_another_user_revokes_nothing(relay, register, names, token):
+def test_a_user_cannot_revoke_the_keys_of_another(relay, register, names, token):
     bob, carol = names("bob", "carol")
     key = register(bob)
     assert revoke(relay, bob, "phone", token(carol)).status == 403
@@ -221,7 +221,7 @@ def test_a_key_outlives_a_crash_and_is_stored_as_a_hash(start, secret, register,
     assert report(relay, key).status == 200
 
 
-def test_open_mode_takes_the_key_and_its_bounds(start, names):
+def test_a_key_has_the_same_rights_in_open_mode(start, names):
     relay = start("--presence-grace", "0")
     (bob,) = names("bob")
     answer = call(relay, "PUT", f"/v1/users/{bob}/devices/phone", {"platform": "simulator", "token": bob}, user=bob)
@@ -238,7 +238,7 @@ def test_open_mode_takes_the_key_and_its_bounds(start, names):
 
 @pytest.fixture
 def pushed(relay, register, connect, names, token, backend):
-    """A push on Bob's phone and tablet: the keys, the ids, Alice's session and the room."""
+    """A push on Bob's phone and tablet. Returns the keys, the ids, Alice's session and the room."""
     alice, bob, room = names("alice", "bob", "room")
     writer = connect(relay, token=token(alice))
     writer.join(room)
@@ -272,7 +272,7 @@ def pushed(relay, register, connect, names, token, backend):
     return keys, ids, writer, bob
 
 
-def test_a_receipt_of_the_device_needs_the_key_alone(relay, pushed):
+def test_a_receipt_of_the_device_needs_only_the_key(relay, pushed):
     keys, ids, writer, bob = pushed
     path = f"/v1/notifications/{ids['phone']}/received"
     answer = call(relay, "POST", path, {}, token=keys["tablet"])
@@ -318,7 +318,7 @@ def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect
     def posted():
         return call(relay, "POST", path, {"action": "answer", "text": "Yes"}, token=keys["phone"])
 
-    # The claim is stored a moment after the reply, in front of this registration.
+    # The relay stores the claim shortly after its reply, and before this registration.
     body = {"platform": "simulator", "token": f"{bob}-other"}
     assert call(relay, "PUT", f"/v1/users/{bob}/devices/other", body, token=silent).status == 200
     answer = posted()

@@ -95,7 +95,7 @@ def test_the_time_of_a_report_does_not_reveal_where_a_hidden_recipient_is(gather
     blocker.session.request("read", room=circle.room, seq=sent["seq"])
     first = circle.alice.expect("delivery", room=circle.room, seq=sent["seq"], state="pushed")
     assert time.monotonic() - before > 5.9
-    # The relay sends all of them together, 6 s after the message: before it can answer another request.
+    # The relay sends all reports together, 6 s after the message, before it answers another request.
     others = circle.alice.heard("delivery", room=circle.room, seq=sent["seq"], state="pushed")
     reported = sorted(event["user"] for event in [first, *others])
     assert reported == sorted(person.user for person in (online, away, lost, blocker))
@@ -130,13 +130,13 @@ def test_a_hidden_recipient_who_receives_in_time_is_reported_as_usual(gather):
     assert report(circle, sent)["state"] == "received"
     carol = circle.away("carol", shareOnline="none")
     later = circle.send("later", report=True)
-    # The earlier report would be due before this one.
+    # A report about the earlier message would arrive before this one.
     assert report(circle, later, user=carol.user)["state"] == "pushed"
     assert [event for event in circle.alice.heard("delivery") if event["seq"] == sent["seq"]] == []
 
 
 def test_an_online_recipient_who_hides_the_result_is_reported_as_pushed(circle):
-    """Their sessions do not acknowledge the message. The report comes when the push would have been sent."""
+    """The recipient's sessions do not acknowledge the message. The report is sent at the time of the push."""
     muting, hiding = circle.live("muting", acks=True), circle.live("hiding", acks=True)
     muting.prefer(rooms={circle.room: {"level": "none"}})
     hiding.prefer(shareFocus="none")

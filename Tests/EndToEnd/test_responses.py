@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do with notifications reaches who sent the message: once, in order, however late."""
+"""Responses to notifications reach the sender of the message once and in order, even with a long delay."""
 
 import itertools
 import time
@@ -55,19 +55,19 @@ def notify(circle, person, **push):
 
 
 def respond(circle, person, notification, action="accept", /, **fields):
-    """Over HTTP, as the user."""
+    """Sends a response over HTTP, as the user."""
     path = f"/v1/notifications/{notification}/responses"
     return call(circle.relay, "POST", path, {"action": action} | fields, user=person.user)
 
 
 def event(circle, person, notification, seq, action="accept", **fields):
-    """The event that a response becomes."""
+    """Returns the event that the sender receives for a response."""
     told = {"type": "response", "notification": notification, "room": circle.room, "seq": seq, "user": person.user}
     return told | {"action": action} | fields
 
 
 def heard(session):
-    """All responses that a session was told until now."""
+    """Returns all responses that a session has received until now."""
     return [dict(frame) for frame in session.heard("response")]
 
 
@@ -77,7 +77,7 @@ def test_accept_reaches_the_sender(circle, bob):
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq)
 
 
-def test_the_same_over_http(circle, bob):
+def test_a_response_over_http_reaches_the_sender(circle, bob):
     id, seq = notify(circle, bob)
     answer = respond(circle, bob, id, "comment", text="yes ✓")
     assert answer.status == 201
@@ -137,7 +137,7 @@ def test_the_same_key_is_the_same_response(circle, bob):
     assert heard(circle.alice) == [event(circle, bob, id, seq)]
 
 
-def test_a_message_is_answered_once_whichever_the_device(circle):
+def test_a_message_is_answered_on_one_device_only(circle):
     bob = circle.live("bob")
     tablet = bob.register("tablet")
     bob.session.close(1000)
@@ -154,16 +154,16 @@ def test_a_message_is_answered_once_whichever_the_device(circle):
     assert heard(circle.alice) == [event(circle, bob, id, seq)]
 
 
-def test_what_was_opened_may_still_be_answered(circle, bob):
+def test_an_opened_notification_can_still_be_answered(circle, bob):
     id, seq = notify(circle, bob)
     assert [respond(circle, bob, id, action).status for action in (DISMISS, OPEN, "accept", OPEN)] == [201, 201, 201, 200]
     assert [told["action"] for told in heard(circle.alice)] == [DISMISS, OPEN, "accept"]
 
 
-# Refused
+# Rejected responses
 
 
-def test_nobody_has_somebody_elses_notification(circle, bob):
+def test_a_user_cannot_answer_the_notification_of_another(circle, bob):
     carol = circle.away("carol")
     id, _ = notify(circle, bob)
     for person in (carol, circle.alice):
@@ -174,13 +174,13 @@ def test_nobody_has_somebody_elses_notification(circle, bob):
     assert heard(circle.alice) == []
 
 
-def test_what_was_taken_back_is_not_answered(circle, bob):
+def test_a_deleted_message_cannot_be_answered(circle, bob):
     id, seq = notify(circle, bob)
     circle.alice.request("delete", room=circle.room, seq=seq)
     assert respond(circle, bob, id).problem["code"] == "not_found"
 
 
-def test_who_has_left_the_room_does_not_answer(circle, bob):
+def test_a_user_who_has_left_the_room_cannot_answer(circle, bob):
     id, _ = notify(circle, bob)
     assert call(circle.relay, "DELETE", f"/v1/rooms/{circle.room}/members/{bob.user}").status == 204
     answer = respond(circle, bob, id)
@@ -204,7 +204,7 @@ def test_who_has_left_the_room_does_not_answer(circle, bob):
         ({"action": "accept", "key": "k" * 129}, "/key"),
     ],
 )
-def test_what_the_category_does_not_have_is_refused(circle, bob, fields, at):
+def test_a_response_that_the_category_does_not_allow_is_rejected(circle, bob, fields, at):
     id, _ = notify(circle, bob)
     answer = call(circle.relay, "POST", f"/v1/notifications/{id}/responses", fields, user=bob.user)
     assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
@@ -212,7 +212,7 @@ def test_what_the_category_does_not_have_is_refused(circle, bob, fields, at):
     assert heard(circle.alice) == []
 
 
-def test_without_a_category_there_are_the_systems_own_actions_alone(circle, bob):
+def test_without_a_category_only_the_systems_actions_are_allowed(circle, bob):
     id, _ = notify(circle, bob, category=None)
     assert respond(circle, bob, id).problem["at"] == "/action"
 
@@ -231,7 +231,7 @@ def test_a_blocked_sender_receives_no_response(circle, bob):
     assert heard(circle.alice) == []
 
 
-# Late
+# Late responses
 
 
 @pytest.mark.parametrize("kills", [(), ("before",), ("after",), ("before", "after")], ids=lambda kills: "+".join(kills))
@@ -252,7 +252,7 @@ def test_accept_reaches_a_sender_who_was_away(gather, kills):
     kill("after")
     back = circle.back(circle.alice)
     assert dict(back.expect("response")) == event(circle, bob, id, seq)
-    # What they have had is not told again.
+    # The relay does not send a received response again.
     eventually(lambda: not heard(circle.back(circle.alice)))
     circle.relay.kill()
     circle.relay.start()
@@ -260,7 +260,7 @@ def test_accept_reaches_a_sender_who_was_away(gather, kills):
     assert respond(circle, bob, id).status == 200
 
 
-def test_a_session_that_takes_nothing_has_not_had_it(circle, bob):
+def test_an_unconfirmed_response_is_sent_again(circle, bob):
     id, seq = notify(circle, bob)
     circle.alice.close(1000)
     with Wire(circle.relay) as wire:
@@ -269,7 +269,7 @@ def test_a_session_that_takes_nothing_has_not_had_it(circle, bob):
         while (got := wire.text())["type"] != "response":
             pass
         assert dict(got) == event(circle, bob, id, seq)
-        # No pong came.
+        # The client sends no pong, so the response is not confirmed.
     assert dict(circle.back(circle.alice).expect("response")) == event(circle, bob, id, seq)
 
 
@@ -291,7 +291,7 @@ def test_many_responses_arrive_in_their_order(circle):
 
 
 def test_long_responses_do_not_fill_the_queue_of_a_session(gather):
-    """Together they are over it, each by itself is not."""
+    """All responses together exceed the limit of the queue, but a single response does not."""
     circle = gather(*RELAY_OPTIONS, "--limits-outgoing-queue", 16_384)
     declare(circle.relay)
     bob = circle.away("bob")
@@ -346,7 +346,7 @@ def test_a_text_is_posted_once_also_after_a_kill(gather):
     assert [message["body"] for message in history(circle.relay, circle.room, bob.user)][1:] == [{"text": "yes"}]
 
 
-def test_who_may_not_send_posts_nothing(start, secret, connect, names, tmp_path):
+def test_a_user_without_the_right_send_posts_no_text(start, secret, connect, names, tmp_path):
     key = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
     relay = start(*RELAY_OPTIONS, "--api-keys-file", tmp_path / "keys", secret=secret)
     assert call(relay, "PUT", "/v1/categories", {"categories": CATEGORIES}, token=key).status == 200
@@ -398,7 +398,7 @@ def test_a_call_that_was_answered_is_not_missed(circle, bob, action):
 
 
 def without_room(circle, person, **push):
-    """A push of a backend's; its id."""
+    """Sends a push from a backend, and returns its id."""
     body = {"from": circle.alice.user, "push": {"category": "invitation"} | push}
     answer = call(circle.relay, "POST", f"/v1/users/{person.user}/notifications", body)
     return answer.json["devices"][0]["push"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History that ends: by count and by age, honest to who comes back, and gone from the disk."""
+"""Retention: messages end by count and by age, a reconnected client sees the gap, and the disk has no old messages."""
 
 import json
 import sqlite3
@@ -58,7 +58,7 @@ def test_the_newest_messages_are_the_history(keeping, connect, sent):
     assert (one_before["recovered"], one_before["epoch"], seqs(one_before)) == (False, epoch, kept[-2:])
 
 
-def test_the_edge_is_the_same_after_a_restart(keeping, connect):
+def test_the_oldest_message_is_the_same_after_a_restart(keeping, connect):
     relay = keeping(count=5)
     alice = connect(relay, "alice")
     epoch = alice.join("room")["epoch"]
@@ -79,7 +79,7 @@ def test_a_busy_room_does_not_grow_on_disk(keeping, connect):
     eventually(lambda: stored(relay) < 200)
 
 
-def test_messages_end_with_their_age_also_where_nobody_writes(keeping, connect):
+def test_old_messages_are_deleted_even_if_nobody_writes(keeping, connect):
     relay = keeping(age=1)
     alice = connect(relay, "alice")
     epoch = alice.join("room")["epoch"]
@@ -104,7 +104,7 @@ def test_a_key_outlives_its_message(keeping, connect):
     assert (again["duplicate"], again["seq"], again["time"]) == (True, 1, first["time"])
 
 
-def test_a_room_that_keeps_nothing_any_more_is_emptied(keeping, connect, start, tmp_path):
+def test_a_room_that_no_longer_keeps_messages_is_emptied(keeping, connect, start, tmp_path):
     relay = keeping(count=5)
     alice = connect(relay, "alice")
     alice.join("room")
@@ -120,7 +120,7 @@ def test_a_room_that_keeps_nothing_any_more_is_emptied(keeping, connect, start, 
 
 def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, connect, tmp_path):
     file = tmp_path / "stillwire.json"
-    # Old messages are looked for the more often, the shorter any room keeps its own.
+    # A short age of one room makes the relay look for old messages more often.
     file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
     relay = start("--config", file, "--limits-send-rate", 0)
     alice = connect(relay, "alice")

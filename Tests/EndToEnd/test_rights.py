@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tokens allow, how they are renewed, and the keys of backends."""
+"""The rights of tokens, their renewal, and the keys of backends."""
 
 import base64
 import json
@@ -44,11 +44,11 @@ def bearer(token):
 
 
 def only(*rooms):
-    """The claim `rooms` from pairs of a pattern and its rights."""
+    """Returns the claim `rooms` from pairs of a pattern and its rights."""
     return {"rooms": [{"match": match, "can": can.split()} for match, can in rooms]}
 
 
-# What a token allows
+# The rights of a token
 
 
 def test_a_room_that_no_entry_matches_is_closed(enter, names):
@@ -58,14 +58,14 @@ def test_a_room_that_no_entry_matches_is_closed(enter, names):
     assert session.join(f"other.{room}")["room"] == f"other.{room}"
 
 
-def test_the_first_entry_that_matches_counts(enter, names):
+def test_the_first_matching_entry_applies(enter, names):
     alice, room = names("alice", "room")
     session = enter(alice, **only((f"{room}.a", "send"), (f"{room}.*", "join create")))
     assert session.refusal("join", room=f"{room}.a")["code"] == "forbidden"
     session.join(f"{room}.b")
 
 
-def test_without_the_right_send_one_listens(enter, names):
+def test_a_user_without_the_right_send_only_receives(enter, names):
     for prefix in ("", "live."):
         alice, bob, room = names("alice", "bob", prefix + "room")
         other = enter(bob)
@@ -78,7 +78,7 @@ def test_without_the_right_send_one_listens(enter, names):
         session.expect("message", body="hello")
 
 
-def test_without_the_right_history_nothing_of_the_past_shows(relay, enter, names, key):
+def test_a_user_without_the_right_history_gets_no_old_messages(relay, enter, names, key):
     alice, bob, room = names("alice", "bob", "room")
     other = enter(bob)
     position = other.join(room)
@@ -96,7 +96,7 @@ def test_without_the_right_history_nothing_of_the_past_shows(relay, enter, names
     session.expect("message", body="live")
 
 
-def test_without_the_right_presence_nobody_shows(enter, names):
+def test_a_user_without_the_right_presence_sees_no_members(enter, names):
     alice, bob, carol, room = names("alice", "bob", "carol", "room")
     other = enter(bob)
     other.join(room)
@@ -110,7 +110,7 @@ def test_without_the_right_presence_nobody_shows(enter, names):
     assert not session.heard("member") and not session.heard("presence", user=bob)
 
 
-def test_over_http_the_same_rights_count(relay, enter, names, key):
+def test_http_checks_the_same_rights(relay, enter, names, key):
     alice, bob, room = names("alice", "bob", "room")
     enter(bob).join(room)
 
@@ -127,7 +127,7 @@ def test_over_http_the_same_rights_count(relay, enter, names, key):
     assert answer("presence", "GET", f"{room}/members") == (200, None)
 
 
-def test_with_a_token_one_sends_as_oneself_alone(relay, enter, names, key):
+def test_a_user_sends_only_under_their_own_name(relay, enter, names, key):
     alice, room = names("alice", "room")
     enter(alice).join(room)
     token = tokens.token(key, tokens.claims(alice))
@@ -149,8 +149,8 @@ def test_a_token_without_rooms_has_the_configured_rights(start, connect, secret,
     assert editor.send("news.a", 1)["seq"] == 1
 
 
-def test_a_token_without_rooms_opens_nobodys_room(relay, backend, enter, names, key):
-    """Membership gives rights, and a backend gives membership. A user without it is a stranger."""
+def test_a_token_without_rooms_opens_only_rooms_with_a_membership(relay, backend, enter, names, key):
+    """A membership gives rights, and a backend can give a membership. Other users have no access."""
     alice, bob, eve, direct = names("alice", "bob", "eve", "direct")
     claims = {"rooms": None}
     session = enter(alice)
@@ -192,7 +192,7 @@ def test_the_first_join_of_a_room_needs_the_right_create(relay, enter, names, ke
     assert call(relay, "PUT", f"/v1/rooms/{room}/members/me", b"", token=token).status == 403
     enter(bob).join(room)
     session.join(room)
-    session.join(f"live.{room}")  # keeps nothing, so that nothing is made
+    session.join(f"live.{room}")  # a live room is not stored, so its first join creates nothing
 
 
 def test_without_the_right_to_see_presence_a_reply_has_no_online_count(enter, names):
@@ -202,7 +202,7 @@ def test_without_the_right_to_see_presence_a_reply_has_no_online_count(enter, na
     assert "onlineCount" not in reply and reply["memberCount"] == 2
 
 
-def test_a_token_without_rooms_changes_no_account(relay, enter, names, key):
+def test_a_token_without_rooms_cannot_change_the_account(relay, enter, names, key):
     (alice,) = names("alice")
     requests = [
         ("devices", "device", {"device": "d", "platform": "simulator", "token": f"{alice}-d"}, "PUT", "devices/d"),
@@ -245,7 +245,7 @@ def test_the_command_line_warns_of_missing_rights_of_a_token(secret):
     assert wrong.returncode != 0 and "devices, preferences" in wrong.stderr
 
 
-def test_a_room_without_members_is_made_again_with_the_right_create_alone(enter, names):
+def test_making_an_abandoned_empty_room_again_needs_the_right_create(enter, names):
     alice, bob, room = names("alice", "bob", "room")
     maker = enter(alice)
     maker.join(room)
@@ -257,7 +257,7 @@ def test_a_room_without_members_is_made_again_with_the_right_create_alone(enter,
     maker.send(room, "hi")
     for session in (maker, guest):
         session.request("leave", room=room)
-    # A room with messages stays without members.
+    # A room with messages continues to exist without members.
     guest.join(room)
 
 
@@ -265,7 +265,7 @@ def test_a_room_without_members_is_made_again_with_the_right_create_alone(enter,
 
 
 @pytest.mark.parametrize("way", ["refresh", "hello"])
-def test_nobody_is_pushed_to_in_a_room_that_a_token_no_longer_opens(relay, backend, enter, names, key, way):
+def test_a_user_gets_no_pushes_of_a_room_that_the_token_no_longer_opens(relay, backend, enter, names, key, way):
     alice, bob, room, kept = names("alice", "bob", "room", "kept")
     writer = enter(alice)
     reader = enter(bob)
@@ -297,14 +297,14 @@ def test_nobody_is_pushed_to_in_a_room_that_a_token_no_longer_opens(relay, backe
     eventually(lambda: "for all" in texts())
     assert why() == {"not_a_member"}
     assert texts() == ["for all"]
-    # The membership is there: a token that opens the room again has the pushes come again.
+    # The membership still exists: after a token that opens the room again, pushes are sent again.
     enter(bob).close()
     writer.send(room, {"text": "welcome back"})
     eventually(lambda: "welcome back" in texts())
     assert "secret" not in texts()
 
 
-def test_what_a_token_withdrew_stays_so_after_a_restart(start, connect, secret, names):
+def test_withdrawn_rights_stay_withdrawn_after_a_restart(start, connect, secret, names):
     relay, key = start("--presence-grace", "0", secret=secret), secret.read_text()
     claims = tokens.claims("bob", **only(("kept", "join")))
     bob = connect(relay, token=tokens.token(key, tokens.claims("bob")))
@@ -328,7 +328,7 @@ def test_what_a_token_withdrew_stays_so_after_a_restart(start, connect, secret, 
     assert pushed() == ["kept"]
 
 
-def test_the_claim_watch_names_who_may_be_seen(enter, relay, names, key):
+def test_the_claim_watch_lists_the_users_who_may_be_watched(enter, relay, names, key):
     alice, bob, carol = names("alice", "bob", "carol")
     claims = {"watch": ["bob*"]}
     session = enter(alice, **claims)
@@ -340,7 +340,7 @@ def test_the_claim_watch_names_who_may_be_seen(enter, relay, names, key):
     assert call(relay, "GET", f"/v1/users/{carol}/presence", headers=headers).status == 403
 
 
-def test_a_room_shared_without_the_right_presence_shows_nobody(relay, enter, names, key):
+def test_a_shared_room_without_the_right_presence_shows_no_members(relay, enter, names, key):
     alice, bob, room, open_room = names("alice", "bob", "room", "open")
     claims = only((open_room, "join presence"), ("*", "join send history"))
     other, session = enter(bob), enter(alice, **claims)
@@ -354,7 +354,7 @@ def test_a_room_shared_without_the_right_presence_shows_nobody(relay, enter, nam
     for one in (other, session):
         one.join(open_room)
     assert session.request("presence", users=[bob])["presence"][0]["isFocused"] is True
-    # Who may watch sees that somebody is there, and of the Focus only what a room shows.
+    # A user who may watch sees the online state, but the Focus only through a shared room.
     watcher = enter(alice, watch=["*"], **only(("*", "join send")))
     watcher.join(room)
     (entry,) = watcher.request("watch", users=[bob])["presence"]
@@ -376,7 +376,7 @@ def test_a_watch_ends_with_the_shared_room_that_allowed_it(enter, names):
     states = itertools.cycle(["idle", "active"])
 
     def bob_is_heard_of():
-        """Of two who change at once the watched friend shows when the other must have."""
+        """Two users change their state at the same time. The event of one shows that the other's would have arrived."""
         state = next(states)
         other.request("activity", state=state)
         friend.request("activity", state=state)
@@ -400,18 +400,18 @@ def test_a_session_ends_with_its_token(enter, names):
     assert (bye["code"], bye["reconnect"]) == (4002, True)
 
 
-def test_a_refreshed_session_goes_on(enter, names, key):
+def test_a_refreshed_session_stays_open(enter, names, key):
     (alice,) = names("alice")
     session = enter(alice, exp=int(time.time()) + 2)
     later = int(time.time()) + 3600
     reply = session.request("refresh", token=tokens.token(key, tokens.claims(alice, exp=later)))
     assert (reply["type"], reply["expires"]) == ("ok", later * 1000)
     witness = enter(alice, exp=int(time.time()) + 2)
-    assert witness.closed() == 4002  # by now the first token would have ended the first session too
+    assert witness.closed() == 4002  # at this time the first token of the other session has expired, too
     session.request("ping")
 
 
-def test_refresh_takes_only_a_good_token_of_the_same_user(enter, names, key):
+def test_refresh_accepts_only_a_valid_token_of_the_same_user(enter, names, key):
     alice, bob = names("alice", "bob")
     session = enter(alice)
     assert session.refusal("refresh", token=tokens.token(key, tokens.claims(bob)))["code"] == "forbidden"
@@ -422,12 +422,12 @@ def test_refresh_takes_only_a_good_token_of_the_same_user(enter, names, key):
     session.request("ping")
 
 
-def test_in_open_mode_there_is_nothing_to_refresh(start, connect, names):
+def test_refresh_is_unsupported_in_open_mode(start, connect, names):
     (alice,) = names("alice")
     assert connect(start(), alice).refusal("refresh", token="a")["code"] == "unsupported"
 
 
-def test_what_a_newer_token_no_longer_gives_ends_at_once(enter, names, key):
+def test_rights_that_a_newer_token_does_not_give_end_immediately(enter, names, key):
     alice, bob, room, kept = names("alice", "bob", "room", "kept")
     other, session = enter(bob), enter(alice)
     for name in (room, kept):
@@ -453,7 +453,7 @@ def test_a_watch_ends_when_the_right_ends(enter, names, key):
     friend.join(room)
     session.request("watch", users=[bob, carol])
     session.request("refresh", token=tokens.token(key, tokens.claims(alice)))
-    session.request("presence", users=[carol])  # a read of the store later
+    session.request("presence", users=[carol])  # the reply follows a later read of the store
     session.forget_events()
     stranger = enter(bob)
     stranger.request("ping")
@@ -477,7 +477,7 @@ def test_an_api_key_acts_for_any_user(relay, backend, enter, names):
     assert call(relay, "GET", f"/v1/users/{alice}/presence", headers=bearer(backend)).json["online"] is True
 
 
-def test_an_api_key_opens_no_session_and_a_wrong_one_nothing(relay, backend, connect, names):
+def test_an_api_key_opens_no_session_and_a_wrong_key_is_rejected(relay, backend, connect, names):
     (alice,) = names("alice")
     with pytest.raises(Refused) as refused:
         connect(relay, token=backend)
@@ -520,7 +520,7 @@ def test_a_token_signed_with_a_private_key_is_accepted(start, connect, names, tm
         connect(relay, token=run(*options).stdout.strip())
 
 
-def test_the_keys_of_a_set_are_used_by_their_names(start, connect, tmp_path):
+def test_the_keys_of_a_set_are_selected_by_id(start, connect, tmp_path):
     keys = []
     for kid in ("old", "new"):
         private = tmp_path / f"{kid}.pem"
@@ -528,7 +528,7 @@ def test_the_keys_of_a_set_are_used_by_their_names(start, connect, tmp_path):
         public = subprocess.run(
             ["openssl", "pkey", "-in", private, "-pubout", "-outform", "DER"], check=True, capture_output=True
         ).stdout
-        # The key itself ends the SubjectPublicKeyInfo (RFC 8410).
+        # The key is the last part of the SubjectPublicKeyInfo (RFC 8410).
         x = base64.urlsafe_b64encode(public[-32:]).decode().rstrip("=")
         keys.append({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": kid, "x": x})
     file = tmp_path / "keys.json"

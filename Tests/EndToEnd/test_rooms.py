@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rooms do by the patterns of a configuration file, and how it changes while the relay runs."""
+"""The patterns of rooms in a configuration file, and their reload."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ from waiting import eventually
 
 @pytest.fixture
 def configured(start, tmp_path):
-    """Starts a relay with a configuration; `reload` gives it another, and returns what the log says of it."""
+    """Starts a relay with a configuration. Its `reload` applies another one, and returns the new lines of the log."""
 
     def configured(told, *options, **settings):
         file = tmp_path / "stillwire.json"
@@ -39,7 +39,7 @@ def too_large(session, room, limit):
     assert (error["code"], limit in error["message"]) == ("too_large", True), error
 
 
-def test_a_room_that_keeps_nothing_by_its_pattern(configured, connect):
+def test_a_pattern_can_disable_the_history(configured, connect):
     relay = configured({"rooms": [{"match": "chat.*", "history": {"count": 0}}]})
     alice = connect(relay, "alice")
     epoch = alice.join("chat.a")["epoch"]
@@ -50,7 +50,7 @@ def test_a_room_that_keeps_nothing_by_its_pattern(configured, connect):
     assert connect(relay, "alice").join("chat.a")["epoch"] != epoch
 
 
-def test_the_first_pattern_that_fits_counts_and_the_defaults_stand_behind(configured, connect):
+def test_the_first_matching_pattern_applies_before_the_defaults(configured, connect):
     relay = configured({"rooms": [{"match": "live.kept*"}, {"match": "live.k*", "history": {"count": 0}}]})
     alice = connect(relay, "alice")
     kept = {}
@@ -61,7 +61,7 @@ def test_the_first_pattern_that_fits_counts_and_the_defaults_stand_behind(config
     assert kept == {"live.kept-1": 1, "live.k": 0, "live.other": 0, "else": 1}
 
 
-def test_a_room_without_push_waits_for_nobody(configured, connect, phone):
+def test_a_room_without_push_sends_no_pushes(configured, connect, phone):
     relay = configured({"rooms": [{"match": "quiet.*", "push": False}]}, "--presence-grace", 0)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     phones = phone(relay, bob)
@@ -88,7 +88,7 @@ def test_receipts_in_rooms_whose_pattern_has_them(configured, connect):
 
 
 @pytest.mark.parametrize("room", ["small.a", "live.small"])
-def test_members_and_the_list_of_them_are_bounded_by_the_pattern(configured, connect, room):
+def test_a_pattern_limits_the_members_and_the_list_of_members(configured, connect, room):
     relay = configured(
         {
             "rooms": [
@@ -118,7 +118,7 @@ def test_members_per_room_is_a_limit(start, connect, room):
     assert cid.join(room)["memberCount"] == 2
 
 
-def test_rooms_per_user_counts_memberships_of_rooms_that_keep_something(start, connect):
+def test_rooms_per_user_counts_memberships_of_stored_rooms(start, connect):
     relay = start("--limits-rooms-per-user", 2)
     alice = connect(relay, "alice")
     alice.join("a")
@@ -132,7 +132,7 @@ def test_rooms_per_user_counts_memberships_of_rooms_that_keep_something(start, c
     assert connect(relay, "bob").join("c")["memberCount"] == 2
 
 
-def test_what_everybody_may_by_the_pattern(configured, connect):
+def test_a_pattern_gives_rights_to_everybody(configured, connect):
     relay = configured({"rooms": [{"match": "news.*", "can": ["join", "history", "create"]}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     assert "members" not in alice.join("news.a")
@@ -158,14 +158,14 @@ def test_what_everybody_may_by_the_pattern(configured, connect):
         ({"match": "a", "can": ["fly"]}, "/rooms/0/can"),
     ],
 )
-def test_a_wrong_pattern_is_named(tmp_path, pattern, place):
+def test_a_wrong_pattern_is_reported_with_its_position(tmp_path, pattern, place):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"rooms": [pattern]}))
     ended = run("serve", "--check", "--config", file)
     assert ended.returncode == 1 and place in ended.stderr, ended.stderr
 
 
-def test_a_pattern_that_never_counts_is_an_error(tmp_path):
+def test_a_pattern_that_never_applies_is_an_error(tmp_path):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"rooms": [{"match": "a*"}, {"match": "b"}, {"match": "a*"}]}))
     ended = run("serve", "--check", "--config", file)
@@ -184,7 +184,7 @@ def test_sighup_applies_new_limits_and_patterns_to_present_users(configured, con
     assert connect(relay, "cid").welcome["limits"]["roomsPerSession"] == 1
 
 
-def test_who_is_watched_for_a_room_that_shows_nobody_any_more_is_not_seen(configured, connect, secret):
+def test_a_watch_ends_if_the_shared_room_no_longer_shows_presence(configured, connect, secret):
     rights = ["join", "send", "presence", "create"]
     relay = configured({"rooms": [{"match": "*", "can": rights}]}, secret=secret)
     alice, bob = (connect(relay, token=relay.token(name, has_rooms=False)) for name in ("alice", "bob"))
@@ -218,7 +218,7 @@ def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
 
 
 @pytest.mark.parametrize("told", ["{", '{"limits":{"history":0}}', '{"rooms":[{}]}', '{"tokens":{"secretFile":"no"}}'])
-def test_a_configuration_that_is_wrong_changes_nothing(configured, connect, told):
+def test_a_wrong_configuration_changes_nothing(configured, connect, told):
     relay = configured({"limits": {"history": 7}})
     assert "not changed" in relay.reload(told)
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
@@ -231,7 +231,7 @@ def test_a_setting_that_needs_a_restart_is_logged(configured, connect):
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
 
 
-def test_another_secret_counts_from_the_next_hello_on(start, connect, tmp_path, secret):
+def test_a_new_secret_applies_from_the_next_hello_on(start, connect, tmp_path, secret):
     own = tmp_path / "secret"
     own.write_text(secret.read_text())
     own.chmod(0o600)
@@ -257,7 +257,7 @@ def test_the_store_reports_the_end_of_a_commit(configured, connect, mode):
     assert ended.returncode == 1 and "store.synchronous" in ended.stderr
 
 
-def test_rights_are_withdrawn_also_where_a_room_is_to_keep_nothing(configured, connect):
+def test_a_reload_withdraws_rights_even_if_the_room_is_no_longer_to_be_stored(configured, connect):
     relay = configured({"rooms": [{"match": "r*", "history": {"count": 10}}]})
     session = connect(relay, "alice")
     session.join("room")

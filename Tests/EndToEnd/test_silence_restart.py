@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Silences, preferences and waits outlive the relay: no push is lost, and none is sent twice."""
+"""Silences, preferences and waits survive a restart of the relay: no push is lost, and none is sent twice."""
 
 import sqlite3
 from contextlib import closing
@@ -103,12 +103,12 @@ def test_a_focus_that_begins_again_within_the_settle_window_holds_after_a_restar
 
 
 def states(circle):
-    """The number of push jobs in each state."""
+    """Returns the number of push jobs in each state."""
     return dict(rows(circle.relay, "SELECT state, count(*) FROM jobs GROUP BY state"))
 
 
 WISHES = {
-    "a wish": lambda circle, bob: bob.prefer(onFocus="deliver"),
+    "a preference": lambda circle, bob: bob.prefer(onFocus="deliver"),
     "quiet hours": lambda circle, bob: bob.prefer(quietHours=None, onFocus="deliver"),
     "a filter": lambda circle, bob: (bob.filter(active=False), bob.focus(None)),
 }
@@ -124,7 +124,7 @@ def test_an_acknowledged_preference_counts_after_a_kill(gather, wish):
     for person in people:
         wish(circle, person)
     circle.restart()
-    # Some may have been sent before the end, and the start clears the simulated phones.
+    # The test counts jobs, because some pushes may have been sent before the end, and the start clears the phones.
     eventually(lambda: states(circle) == {"sent": 10})
 
 
@@ -174,7 +174,7 @@ def test_a_block_that_was_stored_before_a_kill_stops_unsent_pushes(gather):
 
 @ENDS
 def test_a_waiting_push_keeps_its_fields_through_a_restart(gather, end):
-    """A waiting push keeps its mentions, criteria, level and kind. A message without a push stays so."""
+    """A waiting push keeps its mentions, criteria, level and kind. A message without a push still has none."""
     circle = gather("--presence-grace", 4)
     plain = circle.live("plain")
     filtered, mentioned, muted = (circle.live(stem) for stem in ("filtered", "mentioned", "muted"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who reads more slowly than the others write: what it costs, how it ends, and what is lost (nothing)."""
+"""A client that reads more slowly than others write: its memory, its close, and the recovery of all messages."""
 
 from metrics import metrics
 from wire import Wire
@@ -9,8 +9,8 @@ BODY = "x" * 30_000
 MOST = 400
 
 
-def test_a_slow_reader_costs_one_queue_and_loses_nothing(start, connect):
-    # The client must not be closed for its silence before its queue is full, however slow the machine is.
+def test_a_slow_reader_needs_one_queue_and_loses_no_message(start, connect):
+    # The long heartbeat prevents a close for silence before the queue is full, even on a slow machine.
     relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", QUEUE, "--limits-heartbeat", 600)
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -25,7 +25,7 @@ def test_a_slow_reader_costs_one_queue_and_loses_nothing(start, connect):
             largest = max(largest, metrics(relay)["stillwire_outbox_bytes"])
         assert sent < MOST
         assert QUEUE / 2 < largest < QUEUE + 2 * len(BODY)
-        # Dropped at once, and not when the client has taken its `bye`.
+        # The relay drops the queue immediately, and not only after the client has read `bye`.
         assert metrics(relay)["stillwire_outbox_bytes"] < 2 * len(BODY)
         ending = slow.ending()
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4003, True, 4003)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting and ending: one clear line for the operator when it cannot be, and a clean goodbye."""
+"""Start and stop: one clear line for each error at the start, and a graceful shutdown."""
 
 import json
 import socket
@@ -14,12 +14,12 @@ from relay import Relay, run
 from waiting import eventually
 from wire import Wire
 
-#: What a message for an operator does not contain.
+#: Texts that an error message for an operator must not contain.
 TRACES = ("Fatal error", "Swift/", ".swift:", "stack dump", "Error Domain", "SQLite error")
 
 
 def assert_failed(ended, *named, code=1):
-    """The relay ended with this code and one line that names what is wrong."""
+    """Checks that the relay ended with this code, and printed one line with these parts."""
     assert ended.returncode == code, ended
     lines = [line for line in ended.stderr.splitlines() if line.strip()]
     assert len(lines) == 1, ended.stderr
@@ -29,7 +29,7 @@ def assert_failed(ended, *named, code=1):
 
 
 def assert_bad_usage(ended, named):
-    """The relay ended as command lines do that are called wrongly, and named the option."""
+    """Checks that the relay ended with the exit code for wrong usage, and printed the option."""
     assert ended.returncode in (1, 64), ended
     assert named in ended.stderr
     assert not [trace for trace in TRACES if trace in ended.stderr]
@@ -73,7 +73,7 @@ def test_a_data_folder_in_use(start):
     assert call(relay, "GET", "/live").status == 200
 
 
-def test_a_database_that_is_none(tmp_path):
+def test_a_file_that_is_not_a_database(tmp_path):
     (tmp_path / "stillwire.db").write_bytes(b"this was never a database " * 500)
     assert_failed(serve(tmp_path), "stillwire.db")
 
@@ -121,7 +121,7 @@ def test_a_restored_backup_begins_new_epochs(start, connect, tmp_path, end):
     with closing(sqlite3.connect(relay.data / "stillwire.db")) as source:
         with closing(sqlite3.connect(tmp_path / "backup.db")) as target:
             source.backup(target)
-    # The counter beside the database goes up while the relay stores.
+    # The counter in the file next to the database increases while the relay stores messages.
     before = (relay.data / "stillwire.run").read_text()
 
     def has_counted():
@@ -137,7 +137,7 @@ def test_a_restored_backup_begins_new_epochs(start, connect, tmp_path, end):
     relay.start()
     assert "restored" in relay.log.read_text()
     ann = connect(relay, "ann")
-    # Also when the room has as many messages again.
+    # The client notices the loss even if the room has the same number of messages again.
     ann.join("tea")
     while ann.send("tea", "new")["seq"] < position["seq"]:
         pass
@@ -157,13 +157,13 @@ def test_a_crash_keeps_the_epochs(start, connect):
     assert connect(relay, "ann").join("tea", after=position)["recovered"] is True
 
 
-def test_a_secret_that_is_not_there(tmp_path):
+def test_a_missing_secret(tmp_path):
     missing = tmp_path / "missing"
     assert_failed(serve(tmp_path / "data", "--secret-file", missing), missing)
     assert_failed(run("token", "--secret-file", missing, "--user", "alice"), missing)
 
 
-def test_a_secret_that_is_empty(tmp_path):
+def test_an_empty_secret(tmp_path):
     empty = tmp_path / "empty"
     empty.touch()
     assert_failed(serve(tmp_path / "data", "--secret-file", empty), empty)
@@ -195,7 +195,7 @@ def test_a_secret_that_others_can_read(tmp_path, secret):
     assert run("token", "--secret-file", own, "--user", "alice").returncode == 0
 
 
-def test_a_token_for_a_user_that_cannot_be(secret):
+def test_a_token_for_an_invalid_user(secret):
     for user in ("a b", "me", "", ".."):
         ended = run("token", "--secret-file", secret, "--user", user)
         assert ended.returncode in (1, 64) and not ended.stdout.strip(), user
@@ -240,7 +240,7 @@ def asked_as(relay, host):
         return wire.upgrade({"Host": host}).status
 
 
-def test_open_to_the_network_the_relay_answers_no_names_but_its_own(start):
+def test_open_to_the_network_the_relay_accepts_only_its_own_names(start):
     relay = start("--address", "0.0.0.0", "--open-to-network", "--hosts", "relay.test other.example")
     for host in ("127.0.0.1", f"192.168.1.7:{relay.port}", "[2001:db8::1]", "localhost:1", "relay.test", "OTHER.example:8080"):
         assert asked_as(relay, host) == 101, host
@@ -251,7 +251,7 @@ def test_open_to_the_network_the_relay_answers_no_names_but_its_own(start):
         assert "hosts" in answer.problem["detail"]
 
 
-def test_listed_names_count_on_loopback_and_with_tokens_too(start, secret, tmp_path):
+def test_listed_names_apply_on_loopback_and_with_tokens(start, secret, tmp_path):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"hosts": ["relay.test"]}))
     relay = start("--config", file)
@@ -261,7 +261,7 @@ def test_listed_names_count_on_loopback_and_with_tokens_too(start, secret, tmp_p
 
 
 @pytest.mark.parametrize("host", ["relay.test:8080", "http://relay.test", "*", "a" * 254])
-def test_a_host_that_is_no_name_is_refused(tmp_path, host):
+def test_a_host_that_is_not_a_name_is_rejected(tmp_path, host):
     assert_failed(serve(tmp_path / "data", "--hosts", host), "is not a host name")
 
 
@@ -282,7 +282,7 @@ def test_the_time_until_a_dead_session_shows_offline_is_logged_at_start(start, o
     assert float(line.split("at most ")[1].split()[0]) == seconds
 
 
-def test_limits_of_the_environment_and_options_that_win(start, connect):
+def test_options_have_precedence_over_the_environment(start, connect):
     relay = start("--limits-history", 20, STILLWIRE_LIMITS_SEND_RATE="7", STILLWIRE_LIMITS_HISTORY="10")
     limits = connect(relay, "alice").welcome["limits"]
     assert (limits["sendRate"], limits["history"], limits["frame"]) == (7, 20, 65536)
@@ -321,7 +321,7 @@ def test_sigterm_does_not_wait_for_clients_that_do_not_answer(start):
 
 
 def test_a_second_start_on_the_same_port(start):
-    """A port that was closed a moment ago is no obstacle."""
+    """The relay can bind a port that was closed a moment ago."""
     relay = start()
     port = relay.port
     call(relay, "GET", "/live")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is full or fails: who sends is told, nothing acknowledged is lost, and it ends by itself."""
+"""A full or failing disk: senders get an error, no acknowledged message is lost, and the relay recovers by itself."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from relay import Relay
 from waiting import eventually
 from wire import Wire
 
-#: A body that needs more than the pages which are there already.
+#: A body that needs new pages of the database.
 BODY = "x" * 20_000
 
 
@@ -71,14 +71,14 @@ def mount(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def stored_mark(relay, room, user):
-    """The read mark on disk, which is told to nobody."""
+    """Returns the read mark on disk."""
     query = """SELECT read FROM members JOIN rooms ON rooms.id = room JOIN users ON users.id = user
                WHERE rooms.name = ? AND users.name = ?"""
     return value(relay, query, room, user)
 
 
 def sent(session: Session, room: str, body: str) -> int | None:
-    """The seq of a message, or None when the store could not take it."""
+    """Sends a message, and returns its seq, or None if the store failed."""
     answer = session.outcome("send", room=room, body=body)
     if answer["type"] == "ok":
         return answer["seq"]
@@ -104,8 +104,8 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
             break
         acknowledged[seq] = body
     else:
-        raise AssertionError("the disk takes everything")
-    # What was refused was shown to nobody, and what the store is not needed for goes on.
+        raise AssertionError("the disk does not fail")
+    # No client has received the rejected message, and live rooms still work.
     assert not bob.heard("message", body=body)
     ann.send("live.tea", "live")
     assert bob.expect("message", room="live.tea")["body"] == "live"
@@ -116,14 +116,14 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
     answer = call(relay, "POST", "/v1/rooms/tea/messages", {"body": BODY, "from": "ann"})
     assert (answer.status, answer.problem["code"]) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) >= 1
-    # A mark that cannot be stored now.
+    # The relay cannot store this mark now.
     newest = max(acknowledged)
     failures = metrics(relay)["stillwire_store_failures_total"]
     bob.request("read", room="tea", seq=newest)
     eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
 
     disk.recover(relay)
-    # By itself: the mark is tried again.
+    # The relay recovers by itself, because it tries to store the mark again.
     eventually(lambda: metrics(relay)["stillwire_store_available"] == 1)
     assert call(relay, "GET", "/ready").json["store"] == "available"
     seq = ann.send("tea", "after")["seq"]
@@ -137,7 +137,7 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
     assert connect(relay, "bob").join("tea")["read"] == newest
 
 
-def test_a_token_for_less_is_welcome_while_the_disk_fails(tmp_path, connect, secret):
+def test_a_token_with_fewer_rights_is_accepted_while_the_disk_fails(tmp_path, connect, secret):
     relay = Relay(tmp_path, "--presence-grace", "0", "--metrics-open", secret=secret).start()
     try:
         key = secret.read_text()
@@ -155,7 +155,7 @@ def test_a_token_for_less_is_welcome_while_the_disk_fails(tmp_path, connect, sec
         assert again.refusal("join", room="tea")["code"] == "forbidden"
         eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
         assert withdrawn() == 0
-        # The withdrawal outlives the session: the relay writes it when the disk recovers.
+        # The relay stores the withdrawal when the disk recovers, even if the session has ended.
         again.close(1000)
         allow_growth(relay)
         eventually(lambda: withdrawn() == 1)
@@ -163,7 +163,7 @@ def test_a_token_for_less_is_welcome_while_the_disk_fails(tmp_path, connect, sec
         relay.kill()
 
 
-def test_a_disk_that_is_well_again_is_noticed_where_nobody_writes(failing, connect):
+def test_a_recovered_disk_is_noticed_even_if_nobody_writes(failing, connect):
     relay, disk = failing
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -198,7 +198,7 @@ def test_a_write_that_is_not_durable_is_not_acknowledged(start, connect, tmp_pat
         session.join("tea")
     ann.send("tea", "before")
     (relay.data / part).rename(tmp_path / "moved")
-    # Where nobody writes, too.
+    # The relay notices this without a message.
     eventually(lambda: call(relay, "GET", "/ready").json["store"] == "unavailable")
     assert sent(ann, "tea", "lost") is None
     eventually(lambda: "was removed or replaced" in relay.log.read_text())
@@ -211,7 +211,7 @@ def test_a_write_that_is_not_durable_is_not_acknowledged(start, connect, tmp_pat
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["before", "after"]
 
 
-def test_a_client_that_connects_while_the_store_cannot_be_read_is_sent_away(start, connect):
+def test_a_client_that_connects_while_the_store_cannot_be_read_is_closed(start, connect):
     relay = start()
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     for session in (ann, bob):
@@ -225,6 +225,6 @@ def test_a_client_that_connects_while_the_store_cannot_be_read_is_sent_away(star
     (error,) = ending.errors
     assert (error["id"], error["code"], error["temporary"]) == (1, "internal", True)
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4001, True, 4001)
-    # Those who are there need no store for this.
+    # Members of a live room need no store.
     ann.send("live.tea", "still here")
     assert bob.expect("message")["body"] == "still here"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two people in a room: greeting, messages, signals and marks."""
+"""Two users in a room: `hello`, messages, signals and marks."""
 
 import json
 import time
@@ -62,7 +62,7 @@ IDS = ["1", '"a"', "0", "-1", "9007199254740991", "-9007199254740991", '"' + "x"
 
 @pytest.fixture
 def pair(connect, names):
-    """Alice and Bob in a new room, with nothing left to hear."""
+    """Alice and Bob in a new room. Their inboxes are empty."""
     alice_name, bob_name, room = names("alice", "bob", "room")
     alice, bob = connect(alice_name, name="Alice"), connect(bob_name, name="Bob")
     alice.join(room)
@@ -72,7 +72,7 @@ def pair(connect, names):
     return alice, bob, room
 
 
-def test_welcome_names_the_user_and_the_limits(connect, names):
+def test_welcome_contains_the_user_and_the_limits(connect, names):
     (user,) = names("alice")
     before = time.time()
     alice = connect(user, name="Alice", app="test", client={"name": "outside", "version": "1"}, unknown=[1])
@@ -86,7 +86,7 @@ def test_welcome_names_the_user_and_the_limits(connect, names):
     assert {name: welcome["limits"].get(name) for name in LIMITS} == LIMITS
 
 
-def test_sessions_of_one_user_have_names_of_their_own(connect, names):
+def test_sessions_of_one_user_have_different_names(connect, names):
     (user,) = names("alice")
     assert connect(user).welcome["session"] != connect(user).welcome["session"]
 
@@ -142,7 +142,7 @@ def test_an_id_is_echoed(pair, id):
         alice.expect({"p": "pong", "s": "ok", "n": "error"}[request[8]], id=wanted)
 
 
-def test_without_an_id_only_errors_and_pongs_come(pair):
+def test_requests_without_an_id_get_only_errors_and_pongs(pair):
     alice, bob, room = pair
     alice.post("send", room=room, body="quietly")
     bob.expect("message", body="quietly")
@@ -260,7 +260,7 @@ def test_a_live_room_keeps_nothing(connect, names):
 
 
 def test_frames_carry_every_name_once(connect, pair):
-    """A parser that takes the last of two equal keys would hide the first."""
+    """Python's parser keeps the last of two equal keys, so this test reads the pairs."""
     alice, bob, room = pair
     alice.send(room, {"body": {"type": "x"}}, key="k")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Token mode: who one is stands in a signed token, in `hello` or in the Authorization header."""
+"""Token mode: the user is in a signed token, in `hello` or in the Authorization header."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ APIKEY_LIKE = "sw_" + "A" * 43
 
 @pytest.fixture(scope="module")
 def relay(secret, tmp_path_factory):
-    """A relay that knows the shared secret."""
+    """A relay with the shared secret."""
     with running(tmp_path_factory.mktemp("relay"), secret=secret) as relay:
         yield relay
 
@@ -33,7 +33,7 @@ def bearer(token):
 
 
 def refused(relay, headers=None, **hello):
-    """The error of a refused `hello` and the code that it closed with."""
+    """Sends a `hello` that must fail. Returns its error and the close code."""
     with Wire(relay) as wire:
         assert wire.upgrade(headers).status == 101
         wire.send_request("hello", id=1, **hello)
@@ -52,7 +52,7 @@ def test_a_token_of_the_command_line_names_its_user(relay, connect):
     assert (entry["user"], entry["name"]) == ("alice", "Alice Liddell")
 
 
-def test_a_token_made_elsewhere_is_as_good(relay, connect, key):
+def test_a_token_that_another_program_has_signed_is_valid(relay, connect, key):
     bob = connect(relay, token=tokens.token(key, tokens.claims("bob", name="Bob", unknown={"a": 1})))
     assert (bob.welcome["user"], bob.welcome["name"]) == ("bob", "Bob")
 
@@ -75,20 +75,20 @@ def test_a_token_of_the_command_line_has_the_requested_lifetime(relay):
     assert time.time() + 60 < claims["exp"] < time.time() + 180
 
 
-def test_the_header_is_judged_at_hello(relay, connect, key):
+def test_the_token_in_the_header_is_verified_at_hello(relay, connect, key):
     alice = connect(relay, headers=bearer(tokens.token(key, tokens.claims("alice"))))
     assert alice.welcome["user"] == "alice"
     assert refused(relay, bearer("no.token.this")) == ("unauthorized", 4501)
 
 
-def test_the_token_of_hello_wins(relay, connect, key):
+def test_the_token_in_hello_has_precedence(relay, connect, key):
     alice, bob = (tokens.token(key, tokens.claims(user)) for user in ("alice", "bob"))
     assert connect(relay, headers=bearer(alice), token=bob).welcome["user"] == "bob"
     assert connect(relay, headers=bearer("nonsense"), token=bob).welcome["user"] == "bob"
     assert refused(relay, bearer(alice), token="nonsense") == ("unauthorized", 4501)
 
 
-def test_a_token_in_the_url_or_among_the_subprotocols_is_none(relay, key):
+def test_a_token_in_the_url_or_among_the_subprotocols_is_ignored(relay, key):
     token = tokens.token(key, tokens.claims("alice"))
     for path, offered in (
         (f"/v1/connect?token={token}", "stillwire.v1.json"),
@@ -103,7 +103,7 @@ def test_a_token_in_the_url_or_among_the_subprotocols_is_none(relay, key):
         assert call(relay, "GET", f"/v1/users/me/presence?{name}={token}").status == 401
 
 
-def test_without_a_token_nobody_comes_in(relay):
+def test_a_hello_without_a_token_is_rejected(relay):
     assert refused(relay) == ("unauthorized", 4501)
 
 
@@ -150,7 +150,7 @@ def test_the_clocks_of_issuer_and_relay_may_differ_by_a_minute(relay, connect, k
     assert call(relay, "GET", "/v1/users/me/presence", token=ahead).status == 200
 
 
-def test_with_a_token_that_is_not_valid_yet_the_client_comes_back(relay, connect, key):
+def test_a_client_with_a_token_that_is_not_valid_yet_reconnects(relay, connect, key):
     early = tokens.token(key, tokens.claims("alice", nbf=int(time.time()) + HOUR))
     assert refused(relay, token=early) == ("unauthorized", 4007)
     answer = call(relay, "GET", "/v1/users/me/presence", token=early)
@@ -194,7 +194,7 @@ def test_the_fields_of_open_mode_are_forbidden(relay, key, fields):
 
 
 def test_a_user_without_a_token_is_forbidden_or_unauthorized(relay):
-    """Both are wrong here: a field that this mode forbids, and no token."""
+    """Two things are wrong here: the mode forbids the field `user`, and the token is missing."""
     assert refused(relay, user="alice") in [("forbidden", 4503), ("unauthorized", 4501)]
 
 
@@ -215,7 +215,7 @@ def test_http_without_a_token_is_unauthorized(relay):
         assert (answer.status, answer.problem["code"]) == (401, "unauthorized"), path
 
 
-def test_http_acts_for_the_user_of_the_token_alone(relay, connect, key):
+def test_http_acts_only_for_the_user_of_the_token(relay, connect, key):
     alice = tokens.token(key, tokens.claims("alice"))
     for user in ("alice", "me"):
         answer = call(relay, "PUT", f"/v1/users/{user}/focus", {"isFocused": True}, token=alice)
@@ -314,6 +314,6 @@ def test_the_details_of_readiness_are_for_backends(start, secret, tmp_path):
     assert call(start(), "GET", "/ready").json["store"] == "available"
 
 
-def test_any_host_is_answered_in_token_mode(relay):
+def test_any_host_is_accepted_in_token_mode(relay):
     with Wire(relay) as wire:
         assert wire.upgrade({"Host": "relay.example"}).status == 101

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall clock that is set while the relay runs: what goes by it follows, and what waits does not change."""
+"""A wall clock that is set while the relay runs: times of day follow it, and running waits do not change."""
 
 import json
 import os
@@ -21,7 +21,7 @@ GRACE = 4
 
 
 class Clock:
-    """The wall clock of one relay; `set` moves it by so many seconds from the true time."""
+    """The wall clock of one relay. `set` sets its difference from the true time, in seconds."""
 
     def __init__(self, folder: Path):
         self._file = folder / "offset"
@@ -38,7 +38,7 @@ class Clock:
 
 
 def noticed(relay, times: int = 1) -> None:
-    """Waits until the relay has noticed so many jumps of its wall clock."""
+    """Waits until the relay has noticed this number of jumps of its wall clock."""
     eventually(lambda: relay.log.read_text().count("the wall clock was set") >= times)
 
 
@@ -74,7 +74,7 @@ def test_a_message_right_after_the_step_is_pushed_at_once(circle, clock):
 def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, clock):
     clock.set(HOUR // 1000)
     noticed(circle.relay, 1)
-    bob = circle.live("bob", acks=True)  # and acknowledges nothing
+    bob = circle.live("bob", acks=True)  # Bob's client never acknowledges a message
     bob.prefer(onFocus="hold")
     bob.focus(True)
     circle.send("held")
@@ -97,12 +97,12 @@ def test_a_wall_clock_that_is_set_forward_ends_a_hold(circle, clock):
     circle.alice.expect("presence", user=bob.user, isFocused=None)
 
 
-#: Quiet hours of an hour.
+#: Quiet hours that last one hour.
 LUNCH = {"from": "12:00", "to": "13:00", "days": [1, 2, 3, 4, 5, 6, 7], "timeZone": "UTC", "mode": "hold"}
 
 
 def ahead(second_of_day):
-    """The seconds from now to a time of the day, at least an hour: a test runs alike at each time of the day."""
+    """Returns the seconds until a time of day, but at least an hour, so that the test does not depend on the time."""
     return 3600 + (second_of_day - 3600 - int(time.time())) % 86400
 
 
@@ -110,7 +110,7 @@ def held_pushes(circle, person):
     return call(circle.relay, "GET", f"/v1/pushes?user={person.user}&state=held").json["pushes"]
 
 
-def test_quiet_hours_that_have_not_begun_any_more_hold_nothing(circle, clock):
+def test_quiet_hours_end_if_the_clock_is_set_back_before_their_start(circle, clock):
     noon = ahead(12 * 3600 + 1800)
     clock.set(noon)
     noticed(circle.relay, 1)
@@ -147,7 +147,7 @@ def test_a_focus_that_was_reported_before_the_clock_was_set_back_gives_way_to_th
 @pytest.mark.parametrize("seconds", [61, 3600])
 def test_a_push_that_is_being_sent_is_not_sent_again(connect, names, start, clock, tmp_path, seconds):
     service = PushService()
-    service.handle = lambda request: None  # it takes its time
+    service.handle = lambda request: None  # the service does not answer
     try:
         app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
         file = tmp_path / "stillwire.json"
@@ -159,7 +159,7 @@ def test_a_push_that_is_being_sent_is_not_sent_again(connect, names, start, cloc
         eventually(lambda: service.requests)
         clock.set(seconds)
         noticed(circle.relay)
-        # Other pushes are claimed meanwhile, and go out.
+        # The relay claims and sends other pushes in the meantime.
         for text in ("two", "three", "four"):
             circle.send(text)
             carol.phone.ring(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People who share no room, and who may see what of each other."""
+"""Watching users without a shared room, and the parts of their presence that the viewer may see."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_user_who_shares_no_room_does_not_see_a_focus(connect, names):
     assert entry["isFocused"] is None and "focusSince" not in entry
     for name in (room, other):
         focused.join(name)
-    # Membership counts, in whatever session it was made and whether or not the room is heard.
+    # The membership applies to all sessions of the user, even if they have not joined the room.
     second = connect(alice)
     second.join(room)
     assert watcher.expect("presence", user=bob, isFocused=True)["focusSince"]

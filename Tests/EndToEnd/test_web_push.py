@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes to browsers: what arrives is opened and judged by others' code, against a service with TLS."""
+"""Pushes to browsers, over a service with TLS. Independent libraries decrypt and verify the pushes."""
 
 import base64
 import json
@@ -33,7 +33,7 @@ def decoded(text):
 
 
 class Browser:
-    """A subscription, and who can read what is sent to it."""
+    """A subscription with its private key, which decrypts the pushes."""
 
     def __init__(self, origin, path="/push/one"):
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -76,7 +76,7 @@ def key(tmp_path):
 
 @pytest.fixture
 def web(connect, names, start, service, authority, key, tmp_path):
-    """Alice in a room of a relay that pushes to browsers of the service."""
+    """Alice in a room of a relay that pushes to browsers through the service."""
 
     def web(**settings):
         told = {
@@ -95,7 +95,7 @@ def web(connect, names, start, service, authority, key, tmp_path):
 
 
 def reached(circle, browser, stem="bob"):
-    """Somebody who is away and has a browser."""
+    """Returns a member who is away and has a browser."""
     person = circle.away(stem)
     person.put("devices/phone", {"platform": "webpush", "token": browser.subscription})
     return person
@@ -116,7 +116,7 @@ def refused(circle, reason):
     return metrics(circle.relay)[f"stillwire_webpush_refused_total{{{reason}}}"]
 
 
-def test_a_push_can_be_read_by_its_browser_alone(web, service, origin, key):
+def test_only_the_browser_can_read_its_push(web, service, origin, key):
     circle = web()
     browser = Browser(origin, "/push/one?x=y")
     reached(circle, browser)
@@ -136,7 +136,7 @@ def test_a_push_can_be_read_by_its_browser_alone(web, service, origin, key):
     eventually(lambda: job(circle, browser, request, "sent"))
 
 
-def test_who_sends_is_proved_as_vapid_wants_it(web, service, origin, key):
+def test_the_relay_authenticates_with_vapid(web, service, origin, key):
     circle = web()
     reached(circle, Browser(origin))
     circle.send("one")
@@ -144,7 +144,7 @@ def test_who_sends_is_proved_as_vapid_wants_it(web, service, origin, key):
     first, second = arrived(service, 2)
     authorization = first.headers["authorization"]
     assert authorization == second.headers["authorization"]
-    # It reads no space behind the comma, which RFC 8292 has.
+    # The library does not accept the space after the comma, which RFC 8292 has.
     assert Vapid02.verify(authorization.replace(", ", ","))
     token, public = (part.split("=", 1)[1] for part in authorization.removeprefix("vapid ").split(", "))
     claims = json.loads(decoded(token.split(".")[1]))
@@ -166,7 +166,7 @@ def test_a_long_message_is_shortened(web, service, origin):
 
 
 @pytest.mark.parametrize("size", [3200, 5000])
-def test_what_is_too_large_is_shortened_once(web, service, origin, size):
+def test_a_push_that_is_too_large_is_shortened_once(web, service, origin, size):
     circle = web()
     browser = Browser(origin)
     reached(circle, browser)
@@ -191,7 +191,7 @@ def test_a_subscription_that_has_ended_is_forgotten(web, service, origin, status
 
 
 @pytest.mark.parametrize("status", [400, 405, 301, 307])
-def test_nothing_else_forgets_it(web, service, origin, status):
+def test_other_answers_do_not_remove_the_subscription(web, service, origin, status):
     other = PushService()
     circle = web()
     browser = Browser(origin)
@@ -201,13 +201,13 @@ def test_nothing_else_forgets_it(web, service, origin, status):
     (request,) = arrived(service, 1)
     eventually(lambda: job(circle, browser, request, "dead"))
     assert bob.ask("GET", "devices/phone").status == 200
-    # Nor was it followed anywhere.
+    # The relay did not follow a redirect.
     assert other.connections == 0 and len(service.requests) == 1
     other.close()
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_service_is_tried_again_at_its_time(web, service, origin, status):
+def test_a_push_to_a_busy_service_is_retried_after_the_time_in_the_answer(web, service, origin, status):
     circle = web()
     browser = Browser(origin)
     reached(circle, browser)
@@ -286,7 +286,7 @@ def test_an_endless_answer_is_not_read_to_its_end(web, service, origin):
 
 
 @pytest.mark.parametrize("allowed", [None, ["10.0.0.0/8"]])
-def test_an_address_behind_the_wall_is_not_connected_to(web, service, origin, allowed):
+def test_the_relay_does_not_connect_to_private_addresses(web, service, origin, allowed):
     circle = web(allowedAddresses=allowed)
     reached(circle, Browser(origin))
     circle.send("hi")
@@ -294,7 +294,7 @@ def test_an_address_behind_the_wall_is_not_connected_to(web, service, origin, al
     assert service.connections == 0
 
 
-def test_a_certificate_of_nobody_known_is_refused(web, service, origin):
+def test_a_certificate_of_an_unknown_authority_is_rejected(web, service, origin):
     circle = web(caFile=None)
     reached(circle, Browser(origin))
     circle.send("hi")
@@ -340,12 +340,12 @@ GOOD = {"p256dh": Browser("").subscription["keys"]["p256dh"], "auth": encoded(by
         ),
     ],
 )
-def test_a_subscription_is_checked_at_the_door(web, token, place, words):
+def test_a_subscription_is_checked_at_the_registration(web, token, place, words):
     answer = web().away("bob").ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
     assert (answer.status, answer.problem["at"]) == (422, place) and words in answer.problem["detail"], answer
 
 
-def test_without_a_key_there_are_no_browsers(circle):
+def test_without_a_key_browsers_cannot_register(circle):
     token = {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD}
     answer = circle.away("bob").ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
     assert (answer.status, answer.problem["at"]) == (422, "/platform")
