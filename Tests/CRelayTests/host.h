@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* host.h -- a hub on its own thread, with a small policy (policy.c) that uses all functions of the hub.
  *
- * The begin of a room's name selects its kind: `live.` stores nothing, `stored.` stores messages, `told.`
+ * The begin of a room's name selects its kind: `live.` stores nothing, `stored.` stores messages, `marked.`
  * also sends receipts, `pushed.` also pushes. A message to a stored room is published at once. The policy
  * accepts each hello, but refuses the user `nobody` with 4501, and does not answer the user `unanswered`. It
  * notes one line for each event:

@@ -93,7 +93,7 @@ static void join(host_t *host, const relay_event_t *event) {
   }
   const unsigned flags = !strncmp(name, "live.", 5)     ? 0
                          : !strncmp(name, "stored.", 7) ? RELAY_ROOM_STORED
-                         : !strncmp(name, "told.", 5)   ? RELAY_ROOM_STORED | RELAY_ROOM_RECEIPTS
+                         : !strncmp(name, "marked.", 7) ? RELAY_ROOM_STORED | RELAY_ROOM_RECEIPTS
                                                         : RELAY_ROOM_STORED | RELAY_ROOM_PUSHES;
   const relay_id_t room = relay_room_create(hub, name, "epoch", 0, 0, flags);
   if (relay_session_may_join(hub, event->session, room) != RELAY_OK) {

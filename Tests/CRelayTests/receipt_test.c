@@ -24,18 +24,18 @@ TEST(told,
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
          *other = peer_open(host_port(host), "bob", "");
-  peer_join(ann, "told.a");
-  peer_join(bob, "told.a");
-  fill(ann, "told.a", 3);
-  say_mark(bob, "received", "told.a", 2);
+  peer_join(ann, "marked.a");
+  peer_join(bob, "marked.a");
+  fill(ann, "marked.a", 3);
+  say_mark(bob, "received", "marked.a", 2);
   EXPECT_CONTAINS(
       peer_hear_of(ann, "receipt"),
-      "{\"type\":\"receipt\",\"room\":\"told.a\",\"user\":\"bob\",\"seq\":2,\"kind\":\"received\"}");
-  say_mark(bob, "read", "told.a", 3);
+      "{\"type\":\"receipt\",\"room\":\"marked.a\",\"user\":\"bob\",\"seq\":2,\"kind\":\"received\"}");
+  say_mark(bob, "read", "marked.a", 3);
   EXPECT_CONTAINS(peer_hear_of(ann, "receipt"), "\"user\":\"bob\",\"seq\":3,\"kind\":\"read\"");
   EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"seq\":3,\"kind\":\"read\"");
-  say_mark(bob, "read", "told.a", 2); /* a lower mark causes no receipt */
-  say_mark(bob, "received", "told.a", 3);
+  say_mark(bob, "read", "marked.a", 2); /* a lower mark causes no receipt */
+  say_mark(bob, "received", "marked.a", 3);
   EXPECT(peer_hears_nothing_of(bob, "receipt"));
   EXPECT(peer_hears_nothing_of(ann, "receipt"));
   EXPECT(peer_hears_nothing_of(other, "receipt"));
@@ -48,14 +48,14 @@ TEST(told,
 TEST(joined, "receipt: receipts of one iteration become one of each kind, with the newest seq") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
-  peer_join(ann, "told.a");
-  peer_join(bob, "told.a");
-  fill(ann, "told.a", 6);
+  peer_join(ann, "marked.a");
+  peer_join(bob, "marked.a");
+  fill(ann, "marked.a", 6);
   char frames[1024];
   size_t size = 0;
   for (int seq = 1; seq <= 6; seq++) { /* one write, so that the hub reads them in one iteration */
     char text[100];
-    const int length = snprintf(text, sizeof text, "{\"type\":\"%s\",\"room\":\"told.a\",\"seq\":%d}",
+    const int length = snprintf(text, sizeof text, "{\"type\":\"%s\",\"room\":\"marked.a\",\"seq\":%d}",
                                 seq > 4 ? "received" : "read", seq);
     frames[size++] = (char)0x81;
     frames[size++] = (char)(0x80 | length);
@@ -106,10 +106,10 @@ TEST(large_rooms, "receipt: in a large room only the reader's other sessions get
   const char *const names[] = {"a", "b", "c"};
   for (int i = 0; i < 3; i++) {
     peers[i] = peer_open(host_port(host), names[i], "");
-    peer_join(peers[i], "told.a");
+    peer_join(peers[i], "marked.a");
   }
-  fill(peers[0], "told.a", 1);
-  say_mark(peers[2], "read", "told.a", 1);
+  fill(peers[0], "marked.a", 1);
+  say_mark(peers[2], "read", "marked.a", 1);
   EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"user\":\"c\"");
   EXPECT(peer_hears_nothing_of(peers[0], "receipt"));
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
@@ -120,11 +120,11 @@ TEST(large_rooms, "receipt: in a large room only the reader's other sessions get
 TEST(gone, "receipt: a member who leaves in the same iteration causes no receipt and no fault") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
-  peer_join(ann, "told.a");
-  peer_join(bob, "told.a");
-  fill(ann, "told.a", 1);
-  peer_say(bob, "{\"type\":\"read\",\"room\":\"told.a\",\"seq\":1}");
-  peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"told.a\"}");
+  peer_join(ann, "marked.a");
+  peer_join(bob, "marked.a");
+  fill(ann, "marked.a", 1);
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"marked.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"marked.a\"}");
   EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
   EXPECT_CONTAINS(peer_hear_of(ann, "\"left\""), "bob");
   peer_leave(ann);

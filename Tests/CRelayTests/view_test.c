@@ -186,10 +186,10 @@ TEST(blocked,
   relay_id_t session;
   peer_t *ann = dial_as(host, "ann", &session), *bob = peer_open(host_port(host), "bob", ""),
          *carol = peer_open(host_port(host), "carol", "");
-  peer_join(ann, "told.a");
-  peer_join(carol, "told.a");
-  peer_join(bob, "told.a");
-  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"told.a\",\"body\":1}");
+  peer_join(ann, "marked.a");
+  peer_join(carol, "marked.a");
+  peer_join(bob, "marked.a");
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"marked.a\",\"body\":1}");
   EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
   EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "ok");
   order_t order = {.user = "bob", .other = "ann", .is_blocked = true, .session = session};
@@ -197,14 +197,14 @@ TEST(blocked,
   EXPECT_CONTAINS(peer_hear_of(ann, of_bob),
                   "{\"type\":\"presence\",\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
   EXPECT(peer_hears_nothing_of(carol, "\"online\":false"));
-  peer_say(bob, "{\"type\":\"read\",\"room\":\"told.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"marked.a\",\"seq\":1}");
   EXPECT_CONTAINS(peer_hear_of(carol, "receipt"), "\"user\":\"bob\"");
   host_do(host, focus, "bob");
   EXPECT_CONTAINS(peer_hear_of(carol, of_bob), "\"isFocused\":true");
   host_do(host, watch, &order);
   peer_leave(bob);
   EXPECT(peer_hears_nothing_of(ann, "bob"));
-  EXPECT_CONTAINS(peer_join(ann, "told.a"), "{\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
+  EXPECT_CONTAINS(peer_join(ann, "marked.a"), "{\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
   order.is_blocked = false;
   host_do(host, block, &order);
   EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Checks the consistency of all objects of a hub: references, counts, timers and bounds. */
 #include "fuzz.h"
 #include "stage.h"
 
@@ -29,7 +30,7 @@ static void check_outbox(const relay__outbox_t *outbox) {
 static void check_session(const relay_hub_t *hub, const relay_session_t *session, tally_t *tally) {
   check_timer(hub, &session->timer, tally);
   check_outbox(&session->outbox);
-  MUST(session->link && session->timer.index); /* its end, or its life, is looked after */
+  MUST(session->link && session->timer.index); /* a timer checks it or ends it */
   MUST(session->state != RELAY__OPEN || session->user || session->is_over);
   MUST(!session->is_over || (!session->seats.count && !session->watches.count && !session->user));
   uint32_t pending = 0, held_bytes = 0;
@@ -40,7 +41,7 @@ static void check_session(const relay_hub_t *hub, const relay_session_t *session
   }
   MUST(pending == session->pending_count && held_bytes == session->held_bytes);
   MUST(session->open_requests || !session->open_bytes || session->is_over);
-  MUST(session->open_requests + pending <= RELAY__OPEN_REQUESTS + 64); /* what one read may bring behind it */
+  MUST(session->open_requests + pending <= RELAY__OPEN_REQUESTS + 64); /* plus the frames of one read */
   for (uint32_t i = 0; i < session->seats.count; i++) {
     const relay_seat_t *seat = relay__list_at(&session->seats, i);
     const relay_room_t *room = seat->member->room;
@@ -74,7 +75,7 @@ static void check_member(const relay_hub_t *hub, const relay_room_t *room, uint3
   }
   MUST(seats == member->seats && attending == member->attending);
   MUST(member->read <= room->seq && member->received <= room->seq && member->handed_over <= room->seq);
-  /* Who waits is asked some time, or is being asked. */
+  /* A member with waiting messages is being decided, or a timer will make it due. */
   MUST(!member->due_at || member->is_being_decided || member->timer.index);
   for (uint32_t i = 0; i < member->wait_count; i++) {
     const relay__wait_t *wait = &member->waits[i];
@@ -104,7 +105,8 @@ static void check_room(const relay_hub_t *hub, const relay_room_t *room, tally_t
     if (entry->frame) tail_bytes += entry->frame->size;
   }
   MUST(tail_bytes == room->tail_bytes && room->cursor <= room->seq);
-  /* A room without a store that nobody is in is forgotten; of the others the policy is told. */
+  /* An empty room has a timer. It frees a room without a store, and causes RELAY_EVENT_ROOM_IDLE for the
+   * others. */
   MUST(room->flags & RELAY_ROOM_STORED || room->live_count || room->member_count || room->timer.index);
   check_timer(hub, &room->timer, tally);
 }

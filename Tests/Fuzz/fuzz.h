@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fuzz.h -- what all targets share: an expectation that ends the run with its place. */
+/* fuzz.h -- an expectation for all targets: MUST() aborts the run and prints its position. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -14,9 +14,9 @@
     abort();                                                                                                 \
   } while (0)
 
-/* Called by libFuzzer with one input after another; 0 unless the input is not worth keeping (-1). */
+/* libFuzzer calls this for each input. Returns 0, or -1 for an input that the corpus must not keep. */
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size);
-/* Called once, before the first input. */
+/* libFuzzer calls this once, before the first input. */
 int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any bytes as a frame: the parser takes what RFC 8259 allows, nothing else, and tells it right. */
+/* Parses any bytes as a frame. The parser must accept exactly the texts that RFC 8259 allows, and return
+ * correct values. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -36,7 +37,7 @@ static void check_status(relay_json_status_t status, const strict_t *strict) {
   case RELAY_JSON_TOO_MANY:
     MUST(strict->is_json && strict->is_object && strict->has_many);
     return;
-  case RELAY_JSON_NOT_OBJECT: /* it is not read any further */
+  case RELAY_JSON_NOT_OBJECT: /* the parser does not read the rest */
     MUST(!strict->is_object);
     return;
   case RELAY_JSON_SYNTAX:
@@ -54,7 +55,7 @@ static void check_text(const relay_json_t *json, uint32_t text, uint32_t length,
   free(expected);
 }
 
-/* A slice of the frame is JSON by itself, and again inside another frame. */
+/* Checks that a slice of the frame is JSON by itself and inside another frame. */
 static void check_slice(const uint8_t *at, size_t size) {
   MUST(strict_is_value(at, size));
   char *frame = malloc(size + 16);
@@ -100,13 +101,13 @@ static void check_member(const relay_json_t *json, const relay_json_node_t *node
   case RELAY_JSON_RAW:
     break;
   }
-  /* No other has this key, so this is the one that is found by it. */
+  /* Keys are unique, so the key finds this member. */
   char *key = strndup(json->text + node->key, node->key_length);
   if (strlen(key) == node->key_length) MUST(relay_json_member(json, key) == node);
   free(key);
 }
 
-/* Each value's children lie behind it and inside it. */
+/* Checks that the children of each value follow it, and end before `next`. */
 static uint32_t check_tree(const relay_json_t *json, uint32_t at, uint32_t end, uint32_t depth) {
   MUST(at < end && end <= json->count && depth <= DEEPEST);
   const relay_json_node_t *node = &json->nodes[at];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any bytes as the head of a request and the body behind it. Bytes that come in pieces are read as the same
- * bytes at once, and each text lies within what the head keeps. The first byte is the size of the pieces. */
+/* Parses any bytes as the head of a request and the body behind it. Bytes in pieces must have the same result
+ * as the same bytes at once, and each text must point into the memory of the head. The first byte of the
+ * input selects the size of the pieces. */
 #include "head.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct reading {
   relay__text_t body;
 } reading_t;
 
-/* A piece is copied, so that a read past its end is found. */
+/* Copies each piece, so that the sanitizer sees a read past its end. */
 static void read_piece(reading_t *reading, const uint8_t *at, size_t size) {
   char *piece = malloc(size ? size : 1);
   memcpy(piece, at, size);
@@ -52,7 +53,7 @@ static void check_text(const relay__head_t *head, relay_bytes_t text) {
   if (!text.at) return;
   const char *at = text.at;
   MUST(!memchr(at, 0, text.count));
-  if (text.count == 1 && (*at == '/' || *at == '*')) return; /* the path of a URL without one */
+  if (text.count == 1 && (*at == '/' || *at == '*')) return; /* the path of a URL without a path */
   MUST(at >= head->text.at && at + text.count < head->text.at + head->text.size);
 }
 

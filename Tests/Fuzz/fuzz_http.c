@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any bytes as what HTTP clients write. Some stand for what they do: 0x1f ends a write, 0x1e lets a second
- * pass, 0x1d dials anew (the others stay), 0x1c ends the client's side of the connection, 0x1a closes it. */
+/* HTTP clients that write any bytes. Some bytes are commands: 0x1f ends a write, 0x1e lets a second pass,
+ * 0x1d opens another connection, 0x1c ends the client's side of the newest connection, 0x1a closes it. */
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ static void act(stage_t *stage, uint8_t what) {
   }
 }
 
-/* Whatever the others do, a plain request of another client is answered. */
+/* Checks that a plain request of another client is answered. */
 static void expect_service(stage_t *stage) {
   static const char request[] = "GET /what?a=b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
   static const char answer[] = "HTTP/1.1 200 OK\r\n";
@@ -77,7 +77,8 @@ static void expect_service(stage_t *stage) {
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
   if (size > LONGEST) return -1;
   relay_limits_t limits = stage_limits();
-  limits.connections_per_address = 2; /* of those for whom the connections, as a trusted proxy, forward */
+  limits.connections_per_address =
+      2; /* of the clients in X-Forwarded-For: all connections are from a trusted proxy */
   stage_t *stage = stage_open(&limits);
   dial(stage);
   const uint8_t *begin = at, *const end = at + size;
@@ -91,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
   expect_service(stage);
   for (int i = 0; i < count; i++) shutdown(clients[i].socket, SHUT_WR);
   hear_all(stage);
-  for (int i = 0; i < 15; i++) stage_pass(stage, 1000); /* past the time that headers and bodies have */
+  for (int i = 0; i < 15; i++) stage_pass(stage, 1000); /* longer than the timeouts of heads and bodies */
   hear_all(stage);
   while (count) close(clients[--count].socket);
   stage_pass(stage, 2000);

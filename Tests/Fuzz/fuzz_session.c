@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Bytes as a script for some WebSocket clients and for the policy: who connects, says what, breaks off when,
- * and how time goes by. The first byte chooses limits; then of each act five bits say what, two who, and one
- * that the next comes before the hub has seen this; arguments follow. */
+/* The input is a script for WebSocket clients, for the policy and for the time. The first byte selects
+ * limits. Each act begins with a byte: five bits select the act, two select the client, and one bit starts
+ * the next act before the hub has handled this one. The arguments of the act follow. */
 #include <string.h>
 #include <sys/socket.h>
 
@@ -27,7 +27,7 @@ static uint8_t next(script_t *script) {
   return script->at < script->end ? *script->at++ : 0;
 }
 
-/* Lets everybody act until nothing happens any more. */
+/* Runs the hub and the clients until nothing happens any more. */
 static void settle(scene_t *scene) {
   bool has_done = true;
   for (int turns = 0; has_done; turns++) {
@@ -69,7 +69,7 @@ static void send_(scene_t *scene, player_t *player) {
   const uint8_t how = next(&scene->script);
   char fields[64];
   snprintf(fields, sizeof fields, ",\"body\":%s", bodies[how >> 2 & 7]);
-  if ((how >> 2 & 7) == 7) player->is_wild = true; /* that closes it without a reply */
+  if ((how >> 2 & 7) == 7) player->is_wild = true; /* invalid UTF-8 closes the session without a reply */
   player_ask(&scene->play, player, "send", how & 3, fields);
 }
 
@@ -97,7 +97,7 @@ static void activity(scene_t *scene, player_t *player) {
   player_ask(&scene->play, player, "activity", -1, states[next(&scene->script) & 3]);
 }
 
-/* A message in three pieces with a ping between. */
+/* Sends a message in three fragments. */
 static void pieces(scene_t *scene, player_t *player) {
   if (scene->play.ids == IDS || player->socket < 0) return;
   char text[64];
@@ -120,14 +120,14 @@ static void pass(scene_t *scene) {
   stage_pass(scene->stage, times[next(&scene->script) & 7]);
 }
 
-/* The session of somebody, whoever that is. */
+/* Returns the id of any session; 0: the slot is empty. */
 static relay_id_t session_of(const relay_hub_t *hub, uint8_t which) {
   const relay_session_t *session =
       hub->sessions.count ? hub->sessions.items[which % hub->sessions.count] : NULL;
   return session ? session->id : 0;
 }
 
-/* What the policy of a server may do at any time. */
+/* Calls a function that the policy of a server may call at any time. */
 static void intervene(scene_t *scene) {
   relay_hub_t *hub = scene->stage->hub;
   const uint8_t what = next(&scene->script), which = next(&scene->script);
@@ -241,7 +241,7 @@ static void act(scene_t *scene) {
   case 13:
     player_ask(&scene->play, player, "ping", -1, "");
     break;
-  case 14: /* an answer comes with the end of all that is held, and without an id */
+  case 14: /* stage_answer_held() answers it, without an id */
     player_frame(player, 0x81, "{\"type\":\"hold\"}", 15);
     break;
   case 15:
@@ -294,7 +294,7 @@ static void act(scene_t *scene) {
   if (!(what & 128)) settle(scene);
 }
 
-/* Each request of who is still there has had its reply. */
+/* Expects that each request of a connected client has one reply. */
 static void expect_replies(scene_t *scene) {
   for (int i = 0; i < PLAYERS; i++) scene->players[i].reads = true;
   do {

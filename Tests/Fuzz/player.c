@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A WebSocket client of a fuzzed hub, and its checks. See player.h. */
 #include "player.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 enum { MOST_OUT = 1 << 18, MOST_FIELDS = 8192 };
 
-const char *const player_rooms[ROOMS] = {"live.a", "stored.b", "told.c", "pushed.d"};
+const char *const player_rooms[ROOMS] = {"live.a", "stored.b", "marked.c", "pushed.d"};
 
 void player_dial(stage_t *stage, player_t *player) {
   if (player->socket >= 0) return;
@@ -65,7 +66,7 @@ void player_ask(play_t *play, player_t *player, const char *type, int room, cons
   player_frame(player, 0x81, text, (size_t)size);
 }
 
-/* What it hears */
+/* Received frames */
 
 static int64_t integer_of(const relay_json_t *json, const char *key) {
   const relay_json_node_t *node = relay_json_member(json, key);
@@ -121,7 +122,8 @@ static void hear_text(play_t *play, player_t *player, const uint8_t *text, size_
 
 static void hear_frame(play_t *play, player_t *player, int head, const uint8_t *at, size_t size) {
   MUST(head == 0x81 || head == 0x88 || head == 0x89 || (player->is_wild && head == 0x8a));
-  /* What is no protocol the library answers with a close of its own, wherever our frames are. */
+  /* libwebsockets answers a violation of the protocol with its own close frame, even between frames of the
+   * hub. */
   MUST(!player->has_closed || player->is_wild);
   if (head == 0x81) hear_text(play, player, at, size);
   if (head == 0x89) player_frame(player, 0x8a, at, size);
@@ -132,7 +134,7 @@ static void hear_frame(play_t *play, player_t *player, int head, const uint8_t *
   player_frame(player, 0x88, at, size < 2 ? size : 2);
 }
 
-/* How many bytes a whole frame takes at the beginning; 0: it is not all there. */
+/* Handles the first frame, or the answer to the handshake. Returns its size; 0: it is incomplete. */
 static size_t hear_one(play_t *play, player_t *player) {
   const uint8_t *in = (const uint8_t *)player->in;
   if (!player->has_upgraded) {
@@ -144,7 +146,7 @@ static size_t hear_one(play_t *play, player_t *player) {
   }
   if (player->in_size < 2) return 0;
   size_t header = 2, size = in[1];
-  MUST(size < 128); /* a server masks nothing */
+  MUST(size < 128); /* a server does not mask frames */
   if (size >= 126) {
     header = size == 126 ? 4 : 10;
     if (player->in_size < header) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* player.h -- a WebSocket client on a stage, that judges what it hears: whole frames, JSON, one reply for
- * each id, the messages of a room one after another, `bye` before a close, and nothing behind it. */
+/* player.h -- a WebSocket client on a stage. It checks what it receives: whole frames, JSON, one reply for
+ * each id, the messages of a room in their order, `bye` before a close, and nothing after it. */
 #ifndef PLAYER_H
 #define PLAYER_H
 
@@ -12,11 +12,11 @@ extern const char *const player_rooms[ROOMS];
 
 typedef struct player {
   int socket;      /* -1: none */
-  int connection;  /* how many it had before */
-  bool reads;      /* false: what comes stays in the socket */
-  bool is_wild;    /* it said what is no protocol: only the frames it hears are judged */
-  bool is_open;    /* `welcome` came */
-  bool has_closed; /* a close frame came, or the end */
+  int connection;  /* the number of its connections before this one */
+  bool reads;      /* false: received bytes stay in the socket */
+  bool is_wild;    /* it has violated the protocol: only the format of received frames is checked */
+  bool is_open;    /* it has received `welcome` */
+  bool has_closed; /* it has received a close frame or the end of the stream */
   bool has_bye, has_upgraded;
   char *out, *in;
   size_t out_size, in_size, in_capacity;
@@ -24,11 +24,11 @@ typedef struct player {
   int64_t seq[ROOMS];
 } player_t;
 
-/* What every player has asked. */
+/* The requests of all players. */
 typedef struct asked {
   const player_t *by;
   int connection;
-  int room; /* -1: no `send` or `join` */
+  int room; /* -1: neither `send` nor `join` */
   int replies;
 } asked_t;
 
@@ -40,13 +40,13 @@ typedef struct play {
 void player_dial(stage_t *stage, player_t *player);
 /* Closes the socket. */
 void player_cut(player_t *player);
-/* Bytes as they are. */
+/* Queues raw bytes. */
 void player_write(player_t *player, const void *bytes, size_t size);
-/* A masked frame; the first byte of a frame is `head`. */
+/* Queues a masked frame with the first byte `head`. */
 void player_frame(player_t *player, int head, const void *payload, size_t size);
-/* A request with an id of its own. `fields` begin with a comma. */
+/* Queues a request with a new id. `fields` is empty or begins with a comma. */
 void player_ask(play_t *play, player_t *player, const char *type, int room, const char *fields);
-/* Writes what waits, and reads what came unless it does not read; whether there was something. */
+/* Writes queued bytes, and reads if `reads` is true. Returns true if bytes were written or read. */
 bool player_turn(play_t *play, player_t *player);
 
 #endif

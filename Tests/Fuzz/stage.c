@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A hub for fuzzing, with a simulated time. See stage.h. */
 #include "stage.h"
 
 #include <netinet/in.h>
@@ -12,11 +13,12 @@
 
 enum { DESCRIPTORS = 128, BUSY = 2000, SPAN = 120000 };
 
-/* The libraries' calls of these functions come here, because a program's own go before a library's. */
+/* The libraries call these functions in place of those of libc, because symbols of the program are found
+ * first. */
 
-static int64_t passed;     /* nanoseconds that were told to pass */
-static bool is_stepping;   /* time is moved for the hub alone */
-static unsigned happening; /* descriptors that were ready since it was set to 0 */
+static int64_t passed;     /* simulated nanoseconds */
+static bool is_stepping;   /* the hub runs; only then the simulated time counts */
+static unsigned happening; /* descriptors that were ready since this was set to 0 */
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
   if (syscall(SYS_clock_gettime, clock, time)) return -1;
@@ -28,9 +30,10 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 
 int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *signals) {
-  (void)timeout; /* a step waits for nothing */
+  (void)timeout; /* a step does not wait */
   const int count = (int)syscall(SYS_epoll_pwait, epoll, events, most, 0, signals, 8);
-  /* What is shut down can be written to, says TCP, and lets the library see that it cannot. */
+  /* A TCP socket that is shut down is reported as writable, so that the library sees the error of its write.
+   * The sockets here are not TCP. */
   for (int i = 0; i < count; i++)
     if (events[i].events & EPOLLHUP) events[i].events |= EPOLLOUT;
   if (count > 0) happening += (unsigned)count;
@@ -41,7 +44,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
   return epoll_pwait(epoll, events, most, timeout, NULL);
 }
 
-/* What the policy asks of its host. */
+/* The policy calls this. */
 void host_note(host_t *host, const char *format, ...) {
   (void)host, (void)format;
 }
@@ -105,7 +108,8 @@ void stage_step(stage_t *stage) {
 void stage_settle(stage_t *stage) {
   for (int quiet = 0, steps = 0; quiet < 3; steps++) {
     MUST(steps < BUSY);
-    /* Whose end it read while something waits to be written to them, the library reads for up to 5 s. */
+    /* If a client has ended its side while bytes wait to be written to it, libwebsockets polls it for up to 5
+     * s. */
     if (steps == BUSY / 2) passed += 6000000000;
     happening = 0;
     stage_step(stage);
@@ -134,7 +138,7 @@ static void forget(stage_t *stage, relay_room_t *room) {
   const relay_id_t id = room->id;
   while (room->member_count)
     MUST(!relay_room_remove_member(stage->hub, id, room->members[0]->user->id, false));
-  /* The first may have marks to tell first. */
+  /* The first call may only queue the events of changed marks. */
   if (!relay_room_release(stage->hub, id)) relay_room_release(stage->hub, id);
   MUST(!relay_room_name(stage->hub, id));
 }
@@ -142,20 +146,20 @@ static void forget(stage_t *stage, relay_room_t *room) {
 void stage_close(stage_t *stage) {
   relay_hub_t *hub = stage->hub;
   stage_answer_held(stage);
-  for (uint32_t i = 0; i < hub->sessions.count; i++) { /* whose hello was held back longer than they stayed */
+  for (uint32_t i = 0; i < hub->sessions.count; i++) { /* sessions whose hello is still unanswered */
     const relay_session_t *session = hub->sessions.items[i];
     if (session && session->state == RELAY__HELLO)
       relay_session_close(hub, session->id, 4501, "unanswered", -1);
   }
   stage_settle(stage);
-  stage_pass(stage, 6000); /* who was closing is cut */
+  stage_pass(stage, 6000); /* sessions that are closing are cut */
   stage_settle(stage);
   relay_counts_t counts = relay_hub_counts(hub);
   MUST(!counts.sessions && !counts.seats && !counts.watches && !counts.exchanges);
   MUST(!counts.connections && !hub->edge->connections.clients.count);
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) forget(stage, hub->rooms.items[i]);
-  stage_pass(stage, SPAN); /* graces, and rates that fill again */
+  stage_pass(stage, SPAN); /* graces end, and buckets fill again */
   stage_settle(stage);
   stage_check(hub);
   counts = relay_hub_counts(hub);

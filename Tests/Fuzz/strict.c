@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The second parser of JSON. See strict.h. The sections are those of RFC 8259. */
 #include "strict.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@ typedef struct reader {
   const uint8_t *at, *end;
   strict_t *found;
   uint32_t depth;
-  bool is_raw; /* inside of the outermost `body` */
+  bool is_raw; /* inside the outermost `body` */
 } reader_t;
 
 typedef struct member_key {
@@ -29,7 +30,7 @@ static bool take_word(reader_t *reader, const char *word) {
   return true;
 }
 
-/* Section 2: the four characters that are insignificant around the structural ones. */
+/* Section 2: the four characters of insignificant white space. */
 static void skip_space(reader_t *reader) {
   while (take(reader, 0x20) || take(reader, 0x09) || take(reader, 0x0a) || take(reader, 0x0d)) continue;
 }
@@ -86,7 +87,7 @@ static bool many_bytes(reader_t *reader) {
   return more == 0;
 }
 
-/* Four hexadecimal digits, or -1. */
+/* Reads four hexadecimal digits. Returns -1 if there are none. */
 static int unit(reader_t *reader) {
   int value = 0;
   for (int i = 0; i < 4; i++) {
@@ -102,7 +103,7 @@ static int unit(reader_t *reader) {
   return value;
 }
 
-/* Section 7, behind the backslash; halves of a surrogate pair are noted (section 8.2). */
+/* Section 7: reads an escape behind its backslash. Notes half of a surrogate pair (section 8.2). */
 static bool escape(reader_t *reader) {
   if (reader->at == reader->end) return false;
   const int c = *reader->at++;
@@ -114,7 +115,7 @@ static bool escape(reader_t *reader) {
     const int second = unit(reader);
     if (second >= 0xdc00 && second <= 0xdfff) return true;
   }
-  reader->at = behind; /* the next escape is one of its own */
+  reader->at = behind; /* the next escape is read separately */
   reader->found->has_half = true;
   return true;
 }
@@ -183,7 +184,7 @@ static bool object(reader_t *reader) {
   return is_one;
 }
 
-/* A value and the space around it. */
+/* Reads a value and the space around it. */
 static bool value(reader_t *reader) {
   skip_space(reader);
   bool is_one;

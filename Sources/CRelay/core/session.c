@@ -174,8 +174,8 @@ static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
 }
 
 /* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
- * when the timer is due. Received bytes only set `heard` and do not set the timer again, so this function
- * often finds that nothing is due yet. It sets the timer for the next check. */
+ * when the timer is due. Received bytes do not set the timer again, so this function often finds that nothing
+ * is due yet. It sets the timer for the next check. */
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   switch ((relay__state_t)session->state) {
   case RELAY__NEW:

@@ -96,8 +96,8 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
    * from the delay. */
   const bool is_private = news.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
   if (!news.is_back && !is_private) user->announced_at = hub->clock;
-  /* The user's own sessions are first. They see all parts, whatever a room shows. They also get a state that
-   * is back, because a reply may have given one of them the state in between. */
+  /* The user's own sessions are first. They see all parts, also in rooms that show fewer. They also get a
+   * state that is back, because a reply may have given one of them the state in between. */
   for (uint32_t i = 0; i < user->sessions.count; i++)
     relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);
   for (uint32_t i = 0; i < user->members.count; i++) {

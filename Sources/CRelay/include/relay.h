@@ -299,8 +299,7 @@ bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t user, relay_audience_t 
 /* Queues RELAY_EVENT_USER_DUE once at this time, if the user is in memory then. Replaces an earlier alarm;
  * 0: no alarm. */
 bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
-/* Blocks or unblocks the user `name`, who need not be in memory. A blocked user sees `user` as an unknown
- * user. */
+/* Blocks or unblocks the user `name`, in memory or not. A blocked user sees `user` as an unknown user. */
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
 /* True if both users are members of the same room in memory. */
 bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b);
@@ -511,7 +510,7 @@ typedef struct relay_delivery {
   size_t live, waiting, away;
 } relay_delivery_t;
 /* Counts the members that a message to the room would reach now. Also writes at most `room_for` ids to
- * `quiet`: the members whose focus the sender may see, and who have a Focus that is on or a filter. Returns
+ * `quiet`: the members with a Focus that is on, or with a filter, if the sender may see their focus. Returns
  * the number of these members; 0 in a large room. */
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t sender,
                            relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for);
