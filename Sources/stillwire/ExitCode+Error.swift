@@ -2,6 +2,8 @@
 import ArgumentParser
 import Foundation
 
+// The errors of all subcommands: one line on standard error, and the exit code 1.
+
 extension ExitCode {
   /// Prints the error in one line on standard error, and returns the exit code for a failure.
   static func failure(_ error: any Error) -> ExitCode {

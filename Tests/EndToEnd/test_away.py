@@ -75,7 +75,7 @@ def afterwards(away, alice, room):
 
 
 @pytest.mark.parametrize("leave", [lambda bob: bob.drop(), lambda bob: bob.close(1001)], ids=["cut", "1001"])
-def test_an_unclean_end_rings_after_the_grace_and_not_before(alice, room, member, leave):
+def test_a_message_after_an_unclean_end_is_pushed_after_the_grace(alice, room, member, leave):
     bob, phone = member("bob")
     ended = time.monotonic()
     leave(bob)
@@ -85,7 +85,7 @@ def test_an_unclean_end_rings_after_the_grace_and_not_before(alice, room, member
     assert len(phone.notifications()) == 1
 
 
-def test_a_clean_close_rings_at_once(start, connect, phone):
+def test_a_message_after_a_clean_close_is_pushed_immediately(start, connect, phone):
     relay = start("--presence-grace", 600)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
@@ -207,7 +207,7 @@ def test_a_session_in_the_background_is_not_waited_for(start, connect, phone):
     assert phones[0].texts() == ["put away"]
 
 
-def test_an_idle_desktop_does_not_keep_the_phone_from_ringing(alice, room, member, afterwards):
+def test_an_idle_desktop_does_not_prevent_the_push(alice, room, member, afterwards):
     """An idle session receives the message. Only a user who returns to it, or reads, cancels the push."""
     left, left_phone = member("bob", acks=True, activity="idle")
     ponging, ponging_phone = member("carol", activity="idle")
@@ -253,7 +253,7 @@ def test_a_session_in_another_room_does_not_end_the_grace(alice, room, member, c
     phone.ring("hello")
 
 
-def test_a_repeated_key_rings_once(alice, room, away):
+def test_a_message_with_a_repeated_key_is_pushed_once(alice, room, away):
     _, phone = away("bob")
     for _ in range(3):
         alice.send(room, "once", key="k")
@@ -271,7 +271,7 @@ def test_a_user_who_left_the_room_is_not_pushed_to(alice, room, member, afterwar
     assert phone.texts() == []
 
 
-def test_every_device_rings_until_it_is_forgotten(alice, room, member, names, phone, relay):
+def test_every_device_gets_pushes_until_it_is_removed(alice, room, member, names, phone, relay):
     bob, first = member("bob")
     second = phone(relay, bob, "tablet")
     third = Phone(relay, names("bob-watch")[0])

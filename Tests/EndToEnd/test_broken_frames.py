@@ -295,7 +295,7 @@ def test_a_close_is_answered_by_a_close(wire):
 
 
 @pytest.mark.parametrize("garbage", [b"\r\n\r\n", b"GET / HTTP/1.1", b"\x16\x03\x01\x02\x00\x01\x00", b"\0" * 4096])
-def test_garbage_instead_of_http_harms_nobody(relay, connect, names, garbage):
+def test_garbage_instead_of_http_does_not_affect_others(relay, connect, names, garbage):
     with Wire(relay) as wire:
         wire.send_bytes(garbage)
         assert connect(*names("alice")).request("ping")["type"] == "pong"

@@ -106,7 +106,7 @@ def test_the_device_of_hello_is_the_default(connect, pair):
     bob.expect("presence", user=bob.user, isFocused=None)
 
 
-def test_null_ends_a_focus_at_once(pair, report):
+def test_null_ends_a_focus_immediately(pair, report):
     alice, bob, _ = pair
     report(bob.user, True)
     alice.expect("presence", user=bob.user, isFocused=True)

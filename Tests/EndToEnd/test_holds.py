@@ -118,7 +118,7 @@ FILTER_ENDS = {
 
 
 @pytest.mark.parametrize("end", FILTER_ENDS.values(), ids=FILTER_ENDS)
-def test_a_hold_of_a_filter_ends_at_once(circle, end):
+def test_a_hold_of_a_filter_ends_immediately(circle, end):
     bob = circle.away("bob", onFocus="hold")
     bob.filter("home")
     held(circle, bob, push={"criteria": "work"})

@@ -21,7 +21,7 @@ def is_duplicate_of(first, second):
     return (second.get("duplicate"), second["seq"], second["time"]) == (True, first["seq"], first["time"])
 
 
-def test_a_key_is_the_same_on_every_session_and_whatever_the_body(trio):
+def test_a_key_is_a_duplicate_on_every_session_and_with_any_body(trio):
     phone, tablet, bob, room = trio
     first = phone.send(room, "once", key="k")
     assert "duplicate" not in first

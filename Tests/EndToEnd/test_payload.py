@@ -81,7 +81,7 @@ def test_the_headers_are_those_of_apple(talk):
     assert before - 60 < notification["time"] / 1000 < time.time() + 60
 
 
-def test_each_message_is_a_notification_of_its_own_in_one_thread(talk):
+def test_each_message_is_a_separate_notification_in_one_thread(talk):
     first, second = (pushed(talk, text)[1] for text in ("one", "two"))
     for name in ("apns-id", "apns-collapse-id"):
         assert first["headers"][name] != second["headers"][name]

@@ -191,7 +191,7 @@ def test_events_go_to_users_who_may_see_the_change(watched, what, share):
             )
 
 
-def test_a_new_sharing_preference_shows_at_once(watched):
+def test_a_new_sharing_preference_applies_immediately(watched):
     circle, bob, watcher = watched
     bob.focus(True)
     circle.alice.expect("presence", user=bob.user, isFocused=True)

@@ -72,14 +72,14 @@ def test_a_refused_profile_changes_nothing(circle):
     assert put(circle, alice, {}).json == {"user": alice, "name": "Alice"} | before
 
 
-def test_a_new_name_shows_at_once(circle, names):
+def test_a_new_name_is_shown_immediately(circle, names):
     carol = circle.live("carol", name="Carol")
     circle.alice.expect("presence", user=carol.user)
     assert put(circle, carol.user, {"name": "Caroline"}).json["name"] == "Caroline"
     assert circle.alice.expect("presence", user=carol.user, name="Caroline")
 
 
-def test_a_profile_of_somebody_unknown_is_kept(circle, names, bob):
+def test_the_profile_of_an_unknown_user_is_kept(circle, names, bob):
     (user,) = names("shop")
     assert put(circle, user, {"name": "The shop"}).json == {"user": user, "name": "The shop"}
     body = {"from": user, "push": {"body": "on its way"}}

@@ -144,7 +144,7 @@ def test_a_phone_shows_only_the_newest_push_of_a_room_if_requested(circle, bob):
     assert bob.phone.texts() == ["three", "by itself"]
 
 
-def test_the_time_after_which_nobody_is_pushed_to_is_the_expiration(circle, bob):
+def test_expires_is_the_expiration_of_the_push(circle, bob):
     sent = circle.send("hi", push={"expires": 600})
     headers = bob.phone.ring("hi")["headers"]
     assert abs(int(headers["apns-expiration"]) - (sent["time"] / 1000 + 600)) <= 1

@@ -141,7 +141,7 @@ def test_a_member_who_hides_the_focus_is_not_named(circle, change):
     assert quiet(circle) == [carol.user]
 
 
-def test_in_a_large_room_nobody_is_named(gather):
+def test_a_large_room_names_no_silenced_members(gather):
     circle = gather("--limits-member-list", 2, "--presence-grace", 0)
     bob = circle.live("bob")
     bob.focus(True)

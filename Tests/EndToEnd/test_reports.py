@@ -108,7 +108,7 @@ def test_the_time_of_a_report_does_not_reveal_where_a_hidden_recipient_is(gather
 
 
 @pytest.mark.parametrize("before, after", [("none", "watchers"), ("watchers", "none")])
-def test_a_recipient_who_hides_or_shows_themselves_meanwhile_is_reported_on(gather, before, after):
+def test_a_recipient_who_changes_the_sharing_meanwhile_is_still_reported(gather, before, after):
     circle = gather("--presence-grace", 2)
     bob = circle.live("bob", acks=True)
     bob.prefer(shareOnline=before)

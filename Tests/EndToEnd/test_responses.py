@@ -115,7 +115,7 @@ def test_every_session_of_the_sender_receives_a_response(circle, bob):
 # Once
 
 
-def test_a_repeated_response_reaches_nobody(circle, bob):
+def test_a_repeated_response_is_not_sent_again(circle, bob):
     id, seq = notify(circle, bob)
     session = circle.back(bob)
     first = respond(circle, bob, id)

@@ -288,7 +288,7 @@ def test_options_have_precedence_over_the_environment(start, connect):
     assert (limits["sendRate"], limits["history"], limits["frame"]) == (7, 20, 65536)
 
 
-def test_a_fraction_of_a_second_is_a_heartbeat(start, connect):
+def test_a_heartbeat_can_be_a_fraction_of_a_second(start, connect):
     welcome = connect(start("--limits-heartbeat", 0.5), "alice").welcome
     assert welcome["heartbeat"] == 0.5
 

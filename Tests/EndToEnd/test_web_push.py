@@ -257,7 +257,7 @@ def test_a_refused_subscription_delays_no_other_device(web, service, origin):
     assert "paused" not in call(circle.relay, "GET", "/ready").json
 
 
-def test_a_subscription_of_another_key_stops_nobody_else(web, service, origin):
+def test_a_subscription_of_another_key_does_not_affect_other_devices(web, service, origin):
     circle = web()
     reached(circle, Browser(origin))
     arrived_before = len(service.requests)

@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayHTTP
 
+/// `JSONText`, which adds members to the source files of the documents.
 struct JSONTextTests {
   private static let text = #"""
     {

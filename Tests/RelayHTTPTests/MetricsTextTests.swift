@@ -6,6 +6,7 @@ import Testing
 @testable import RelayCore
 @testable import RelayHTTP
 
+/// `MetricsText`, the writer of Prometheus' text format. `EndToEnd/test_metrics.py` tests the values.
 @Suite struct MetricsTextTests {
   @Test func `the buckets of a histogram are cumulative`() {
     var histogram = Histogram(bounds: [1, 2.5])

@@ -8,6 +8,7 @@ import Testing
 @testable import RelayHTTP
 @testable import RelayHub
 
+/// Streams of server-sent events that the hub rejects.
 @Suite struct RefusedStreamTests {
   @Test func `a stream that the hub rejects leaves no task and no listener`() async throws {
     try await TestRelay.run(http: HTTPService(site: Site())) { test async throws in

@@ -5,6 +5,7 @@ import Testing
 @testable import RelayCore
 @testable import RelayHTTP
 
+/// Path templates, and the table of routes.
 struct RouteTests {
   @Test func `a path matches the template with the same parts`() {
     let template = PathTemplate("/v1/rooms/{room}/members/{user}")

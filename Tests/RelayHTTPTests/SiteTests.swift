@@ -10,6 +10,7 @@ import struct HTTPTypes.HTTPField
 @testable import RelayHTTP
 @testable import RelayHub
 
+/// `Site`: the files of the page and of the documentation, their paths and their compression.
 @Suite struct SiteTests {
   @Test func `the error for a folder without a page contains its path`() throws {
     let folder = try WebFolder([:])

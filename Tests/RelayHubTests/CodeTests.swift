@@ -3,6 +3,7 @@ import RelayHub
 import RelayProtocol
 import Testing
 
+/// Close codes and error codes are the same in C and Swift.
 @Suite struct CodeTests {
   @Test func `the hub has the close codes of the protocol`() {
     let ofClients: Set = [0, 1000, 1001, 1006]

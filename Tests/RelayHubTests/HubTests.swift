@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayHub
 
+/// `Hub`: binding a port, and events without a receiver. `CRelayTests` tests the hub in C.
 @Suite struct HubTests {
   @Test func `the hub selects a free port before its start`() throws {
     let (first, second) = (try LoopbackHub(HubThread()), try LoopbackHub(HubThread()))

@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayHub
 
+/// `HubThread`, the executor of the hub's thread.
 @Suite struct HubThreadTests {
   // MARK: Order
 

@@ -6,6 +6,7 @@ import Testing
 
 @testable import RelayServer
 
+/// `ConfigurationFile`: its types, its lists of objects, and its errors.
 @Suite struct ConfigurationFileTests {
   private static func file(_ text: String) throws(StartupError) -> ConfigurationFile {
     try ConfigurationFile(Array(text.utf8), path: "/etc/relay.json")

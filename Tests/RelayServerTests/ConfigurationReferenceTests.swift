@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayServer
 
+/// The generated reference page, which is stored in `deploy`.
 @Suite struct ConfigurationReferenceTests {
   @Test func `the reference page in deploy matches the declarations`() throws {
     let checkout = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayServer
 
+/// Defaults of the configuration that the protocol also states.
 @Suite struct DefaultsTests {
   @Test func `the default times are those of the protocol`() {
     let configuration = ServerConfiguration()

@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayServer
 
+/// `DrainDeadline`, which the services share at a graceful shutdown.
 @Suite struct DrainDeadlineTests {
   @Test func `the first service that drains sets the deadline for all`() {
     let deadline = DrainDeadline()

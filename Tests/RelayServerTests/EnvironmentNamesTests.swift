@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayServer
 
+/// The names of environment variables, and the warnings about unknown ones.
 struct EnvironmentNamesTests {
   @Test(arguments: [
     ("port", "STILLWIRE_PORT"), ("limits.sendRate", "STILLWIRE_LIMITS_SEND_RATE"),

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayServer
 
+/// `LogOutput`: stalled readers, failing writes, and control characters.
 @Suite struct LogOutputTests {
   /// Returns a pipe that remains open until the process ends. The thread of a ``LogOutput`` may write to it after the
   /// test, and the system soon gives the number of a closed descriptor to another file.

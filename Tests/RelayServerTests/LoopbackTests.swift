@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayServer
 
+/// `Server.isLoopback`, which decides if open mode may listen on an address.
 @Suite struct LoopbackTests {
   @Test(arguments: ["localhost", "::1", "127.0.0.1", "127.255.255.255"])
   func `an address that only this machine reaches is loopback`(address: String) {

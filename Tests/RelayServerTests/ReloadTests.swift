@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayServer
 
+/// The values that a reload applies, and the values that it keeps.
 @Suite struct ReloadTests {
   /// The keys whose change needs a restart, with a value that differs from the default.
   static let fixed = [

@@ -4,6 +4,8 @@ import RelayIdentity
 
 @testable import RelayServer
 
+// Helpers of the tests of settings.
+
 extension ServerConfiguration {
   /// Parses settings as if all of them came from the command line.
   static func read(_ values: [String: String], file: ConfigurationFile? = nil) throws(StartupError) -> Self {

@@ -10,6 +10,7 @@ import Testing
 
 @testable import RelayServer
 
+/// The settings: parsing, errors, names, defaults and environment variables.
 @Suite struct SettingTests {
   static let good: [(key: String, text: String, isSet: @Sendable (ServerConfiguration) -> Bool)] = [
     ("address", "::1", { $0.address == "::1" }),

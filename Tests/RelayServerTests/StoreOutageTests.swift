@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayServer
 
+/// `StoreOutage`, which detects the end of an outage.
 struct StoreOutageTests {
   private let start = ContinuousClock.now
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import stillwire
 
+/// The options of `stillwire serve`, which follow from the declarations of the settings.
 @Suite struct SettingOptionsTests {
   private static let settings = SettingGroup.all.flatMap(\.settings).filter { $0.option != nil }
 
