@@ -188,6 +188,8 @@ static void take_error(load_t *load, load_session_t *session, const load_event_t
   load->counts.unanswered--;
 }
 
+/* Handles a text frame by its type. A session without a room is open after `welcome`, any other one after the
+ * reply to its join. Frames of a session that is leaving are ignored. */
 void load__text(load_t *load, load_session_t *session, load_slice_t text) {
   if (session->state == LOAD_LEAVING) return;
   if (take_usual_message(load, session, text)) return;

@@ -32,7 +32,7 @@ TEST(overtaken, "numbers: a number that arrives late is not missing") {
 TEST(twice, "numbers: a repeated number is a duplicate") {
   EXPECT_INTEGER(SEEN(11, 11).duplicates, 1);
   EXPECT_INTEGER(SEEN(11, 12, 13, 11, 10).duplicates, 2);
-  EXPECT_INTEGER(SEEN(200, 11).duplicates, 1); /* too old to come */
+  EXPECT_INTEGER(SEEN(200, 11).duplicates, 1); /* more than 63 below the newest, so it cannot arrive */
 }
 
 TEST(left_out, "numbers: an absent number is missing, and a gap when it can no longer arrive") {

@@ -135,7 +135,7 @@ TEST(expect, "http: a client that waits for 100 gets it, unless its request is r
   peer_print(peer, "1\r\nx\r\n0\r\n\r\n");
   responds(peer, 200, "x");
   peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n%sbody", wait);
-  responds(peer, 200, "body"); /* the body came with the head */
+  responds(peer, 200, "body"); /* the body has arrived with the head */
   peer_print(peer, "GET /what HTTP/1.1\r\nHost: a\r\n%s", wait);
   responds(peer, 200, "GET /what  - - - -");
   peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n%s", wait);

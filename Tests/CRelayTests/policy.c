@@ -46,6 +46,7 @@ static void finish(host_t *host, const relay_event_t *event, const char *type, c
   free(reply);
 }
 
+/* Opens a session, or refuses it. The reply has the Authorization header of the handshake, for tests. */
 static void hello(host_t *host, const relay_event_t *event) {
   char user[256], device[256], activity[32], members[512];
   text_of(event->json, "user", user, sizeof user);
@@ -83,6 +84,7 @@ static void hello(host_t *host, const relay_event_t *event) {
   }
 }
 
+/* Joins a room. `mute` removes the right to send, and `hide` the right to see presence. */
 static void join(host_t *host, const relay_event_t *event) {
   char name[256];
   text_of(event->json, "room", name, sizeof name);
@@ -222,6 +224,7 @@ static const char *or_dash(const char *text) {
   return text ? text : "-";
 }
 
+/* Answers an HTTP request by its path. The header X-Stillwire-User names the caller; `key` is an API key. */
 static void respond(host_t *host, const relay_event_t *event) {
   relay_hub_t *hub = host->hub;
   const relay_http_t *http = event->http;
@@ -264,6 +267,7 @@ static void respond(host_t *host, const relay_event_t *event) {
   }
 }
 
+/* The callback `happened`: answers requests, and notes the other events. */
 void policy_happened(void *context, const relay_event_t *events, size_t count) {
   host_t *host = context;
   for (size_t i = 0; i < count; i++) {

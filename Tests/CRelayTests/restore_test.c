@@ -154,6 +154,7 @@ TEST(wide_tail, "restore: the bytes of the tail are bounded") {
   host_end(host);
 }
 
+/* Calls the functions of relay.h with stale ids, and expects no effect. */
 static void try_stale(relay_hub_t *hub, void *unused) {
   (void)unused;
   size_t size, count;

@@ -40,6 +40,7 @@ static const char *const frames[] = {
 };
 enum { KINDS = sizeof frames / sizeof *frames };
 
+/* Changes up to three parts of the text, and returns its new size. */
 static size_t mutate(char *at, size_t size) {
   static const char likely[] = "{}[]\",:\\u0\xed\xa0\xc0\xff"
                                "e-.1 \n";
@@ -74,6 +75,7 @@ static size_t mutate(char *at, size_t size) {
   return size;
 }
 
+/* Writes a frame, and returns its size. On average one of `one_in` frames is mutated. */
 static size_t make(char *at, uint32_t one_in) {
   const char *frame = frames[chance(KINDS)];
   const size_t size = strlen(frame);

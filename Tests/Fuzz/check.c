@@ -27,6 +27,7 @@ static void check_outbox(const relay__outbox_t *outbox) {
   MUST(events == outbox->event_bytes && replies == outbox->reply_bytes);
 }
 
+/* Checks a session, its waiting frames, its seats and its watches. Adds them to the tally. */
 static void check_session(const relay_hub_t *hub, const relay_session_t *session, tally_t *tally) {
   check_timer(hub, &session->timer, tally);
   check_outbox(&session->outbox);
@@ -62,6 +63,7 @@ static void check_session(const relay_hub_t *hub, const relay_session_t *session
   MUST(is_listed);
 }
 
+/* Checks a member of a room, its sessions and its waiting messages. */
 static void check_member(const relay_hub_t *hub, const relay_room_t *room, uint32_t at, tally_t *tally) {
   const relay_member_t *member = room->members[at];
   MUST(member->room == room && member->room_index == at);

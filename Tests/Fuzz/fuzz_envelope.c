@@ -69,6 +69,7 @@ static void check_slice(const uint8_t *at, size_t size) {
   free(frame);
 }
 
+/* Checks a member of the outermost object: its kind, its slice of the source, its text and its key. */
 static void check_member(const relay_json_t *json, const relay_json_node_t *node) {
   MUST(node->start < node->end && node->end <= json->size);
   const uint8_t *literal = json->source + node->start;

@@ -198,6 +198,7 @@ static void intervene(scene_t *scene) {
   }
 }
 
+/* Plays the next act of the script. */
 static void act(scene_t *scene) {
   const uint8_t what = next(&scene->script);
   player_t *player = &scene->players[what >> 5 & 3];

@@ -23,6 +23,8 @@ static size_t place_of(relay_user_t *const *users, size_t count, const relay_use
   return low;
 }
 
+/* Inserts each member that belongs to the page into `page`, which is sorted by name. The time is at most
+ * proportional to the number of members multiplied by `limit`. */
 char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer,
                                const char *after, size_t limit, size_t *size, bool *has_more) {
   const relay_room_t *room = relay__room_find(hub, room_id);

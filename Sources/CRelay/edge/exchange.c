@@ -80,6 +80,9 @@ static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admis
   return (relay__refusal_t){0};
 }
 
+/* http.c calls this when a head is whole or refused. The first of these checks that fails is the answer: the
+ * head itself, the limit of the client's address, Host and Origin, the handshake or the length of the body,
+ * and the bounds of shares.c. A head with status 400 is not trusted, so its Origin is ignored. */
 relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
   relay_hub_t *hub = connection->hub;
   const relay__head_t *head = &connection->head;

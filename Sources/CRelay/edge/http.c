@@ -144,6 +144,9 @@ static void wait_to_write(relay__connection_t *connection) {
   if (!reads) arm_exchange(connection);
 }
 
+/* Called when the exchange has new bytes, and when the socket is writable again. After the last byte, a
+ * stream waits for more bytes, a final answer ends the exchange, and 100 (Continue) lets the client send its
+ * body. It may free the exchange or the connection. */
 void relay__connection_write(relay__connection_t *connection) {
   relay_exchange_t *exchange = connection->exchange;
   if (exchange->is_answered) connection->state = exchange->is_stream ? RELAY__STREAMS : RELAY__WAITS;

@@ -212,6 +212,8 @@ static void library_logged(int level, const char *line) {
   log(text);
 }
 
+/* Creates the context of libwebsockets on the loop of the hub. It does not listen and sends no pings of its
+ * own. Its event pipe is found by a walk over the loop, so nothing else may be polled yet. */
 bool relay__websocket_open(relay_hub_t *hub) {
   relay__websockets_t *websockets = hub->edge->websockets = relay__allocate(sizeof *websockets);
   websockets->pipe = -1;
