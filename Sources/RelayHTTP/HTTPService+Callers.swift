@@ -32,7 +32,7 @@ extension HTTPService {
       }
       if token.hasPrefix(APIKeys.prefix) {
         guard let name = relay.settings.apiKeys.name(of: token) else {
-          throw RequestError(.unauthorized, "the API key is not known")
+          throw RequestError(.unauthorized, "the API key is unknown")
         }
         relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(name)"])
         return .backend(acting: nil)

@@ -136,7 +136,7 @@ package final class HTTPService: HTTPHandler {
     // `*` means the server as a whole (RFC 9110, section 9.3.7).
     if request.path == "*" { return .options(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) }
     guard let response = site.response(to: request) else {
-      throw RequestError(.notFound, "there is nothing at this path")
+      throw RequestError(.notFound, "this path does not exist")
     }
     let methods = ["GET", "HEAD", "OPTIONS"]
     if request.method == "OPTIONS" { return .options(methods) }

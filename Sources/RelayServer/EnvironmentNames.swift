@@ -29,12 +29,12 @@ public enum EnvironmentNames {
   /// name. Returns at most ``maxComplaints`` lines.
   public static func complaints(about variables: some Sequence<String>) -> [String] {
     variables.filter { $0.hasPrefix(prefix) && !known.contains($0) }.sorted().prefix(maxComplaints).map { variable in
-      "the environment variable \(variable.prefix(maxShown)) sets nothing\(hint(about: variable))"
+      "the environment variable \(variable.prefix(maxShown)) has no effect\(hint(about: variable))"
     }
   }
 
   private static func hint(about variable: String) -> String {
-    if let key = fileKeys[variable] { return ": \(key) is a key of the configuration file alone" }
+    if let key = fileKeys[variable] { return ": \(key) is a key of the configuration file only" }
     // Compares the names without the prefix, which would make all names similar.
     let own = String(variable.dropFirst(prefix.count))
     let names = known.map { String($0.dropFirst(prefix.count)) }

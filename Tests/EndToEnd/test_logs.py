@@ -94,7 +94,7 @@ def test_an_unknown_variable_is_named_at_the_start(start):
 def test_an_unknown_variable_is_named_by_the_check(tmp_path):
     checked = run("serve", "--check", "--data", tmp_path, STILLWIRE_PROT="7")
     assert checked.returncode == 0
-    assert "STILLWIRE_PROT sets nothing; did you mean STILLWIRE_PORT?" in checked.stderr
+    assert "STILLWIRE_PROT has no effect; did you mean STILLWIRE_PORT?" in checked.stderr
 
 
 def test_the_help_begins_with_the_common_options():

@@ -21,17 +21,17 @@ struct EnvironmentNamesTests {
     ])
     #expect(
       found == [
-        "the environment variable STILLWIRE_LIMIT_SEND_RATE sets nothing; did you mean STILLWIRE_LIMITS_SEND_RATE?",
-        "the environment variable STILLWIRE_QWERTYUIOP sets nothing",
+        "the environment variable STILLWIRE_LIMIT_SEND_RATE has no effect; did you mean STILLWIRE_LIMITS_SEND_RATE?",
+        "the environment variable STILLWIRE_QWERTYUIOP has no effect",
       ])
   }
 
   @Test func `the warning about a list of objects says that only a file can set it`() {
     #expect(
       EnvironmentNames.complaints(about: ["STILLWIRE_ROOMS", "STILLWIRE_APPS", "STILLWIRE_LOOMS"]) == [
-        "the environment variable STILLWIRE_APPS sets nothing: apps is a key of the configuration file alone",
-        "the environment variable STILLWIRE_LOOMS sets nothing",
-        "the environment variable STILLWIRE_ROOMS sets nothing: rooms is a key of the configuration file alone",
+        "the environment variable STILLWIRE_APPS has no effect: apps is a key of the configuration file only",
+        "the environment variable STILLWIRE_LOOMS has no effect",
+        "the environment variable STILLWIRE_ROOMS has no effect: rooms is a key of the configuration file only",
       ])
   }
 
