@@ -206,8 +206,8 @@ static inline bool relay__session_is_live(const relay_session_t *session) {
 
 /* flush.c */
 
-/* Writes the outbox of the session, with a ping before it if one is needed. Closes a session whose queue has
- * overflowed. */
+/* Writes the outbox of the session, with a ping behind its frames if one is needed. Closes a session whose
+ * queue has overflowed. */
 void relay__session_flush(relay_hub_t *hub, relay_session_t *session);
 void relay__sessions_flush_batched(relay_hub_t *hub);
 
@@ -358,9 +358,9 @@ void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session);
 /* room.c */
 
 typedef struct relay__entry { /* a message that is kept for decisions or for relay_room_tail() */
-  int64_t seq, time, shown;
-  relay_id_t from;
-  relay_frame_t *frame; /* NULL: it is kept only for decisions */
+  int64_t seq, time, shown;   /* `shown` is the time at which it was sent to the sessions in the room */
+  relay_id_t from;            /* the user; 0 or stale: not in memory */
+  relay_frame_t *frame;       /* NULL: it is kept only for decisions */
 } relay__entry_t;
 
 struct relay_seat { /* a session that has joined a room */
@@ -369,6 +369,8 @@ struct relay_seat { /* a session that has joined a room */
   uint32_t room_index;
   uint64_t stamp; /* the newest stamp when it joined */
   uint8_t rights;
+  /* The first three are those of relay_presence_facts_t; the last is the newest message before the
+   * last ping. */
   int64_t joined, given_from, received, pinged;
   int64_t acked_at; /* on the loop's clock: the last `received` or `read` without a token */
 };

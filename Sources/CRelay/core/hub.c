@@ -11,7 +11,7 @@
 
 enum {
   LATE = 200,     /* ms after which a timer is late, see relay__tick() */
-  ROUNDS = 16,    /* of events in an iteration, because events may cause events */
+  ROUNDS = 16,    /* deliveries in an iteration, at most: an event may cause others */
   POSTPONED = 16, /* iterations without a write, at most */
 };
 

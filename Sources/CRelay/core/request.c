@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests of clients: parses a frame once, checks its envelope and its rate, and handles it.
  *
- * Frames that need neither the store nor the policy are answered here: messages and signals of rooms that are
- * not stored, marks, `activity` and `ping`. The others become events for relay_session_finish(). */
+ * Frames that need neither the store nor the policy are answered here: messages of rooms that are not stored,
+ * signals, marks, `activity` and `ping`. The others become events for relay_session_finish(). */
 #include "core.h"
 
 #include <stdio.h>

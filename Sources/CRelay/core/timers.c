@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The timers of the hub: a binary heap, and one timer of libuv for the first of them. A timer is a member of
- * the object that it belongs to, so that setting it allocates nothing. */
+ * the object that it belongs to, so it needs no allocation of its own. */
 #include "core.h"
 
 #include <stdlib.h>

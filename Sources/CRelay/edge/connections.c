@@ -15,7 +15,7 @@ enum {
 enum { RESERVED = 264 /* descriptors for the store, the gateways, the log and the loop */ };
 
 /* libwebsockets sizes its tables by the limit of the process, and assumes a small one if that limit is huge.
- * If it had a lower limit of its own, it would search all connections for a socket at each event. So the
+ * With a lower limit of its own, it would search all connections for a socket at each event. So the
  * process gets a limit of at most 1,000,000. */
 unsigned relay__descriptors(void) {
   struct rlimit limit;

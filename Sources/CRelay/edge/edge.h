@@ -3,7 +3,7 @@
  * session. All functions run on the hub's thread.
  *
  *   edge.c         makes and ends the edge
- *   listener.c     accepts sockets, and turns connections away
+ *   listener.c     accepts sockets, or refuses connections
  *   connections.c  counts the connections of each address, and finds the address behind a proxy
  *   address.c      addresses, networks and the field Host
  *   http.c         one HTTP connection: reads requests, writes answers, and hands over handshakes

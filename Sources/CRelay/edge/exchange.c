@@ -215,7 +215,7 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
     relay__connection_cut(exchange->connection);
     return false;
   }
-  if (exchange->out_sent > STREAM_BOUND) { /* frees sent bytes, which else stay until all bytes are sent */
+  if (exchange->out_sent > STREAM_BOUND) { /* free sent bytes, which otherwise stay until all are sent */
     exchange->out.size -= exchange->out_sent;
     memmove(exchange->out.at, exchange->out.at + exchange->out_sent, exchange->out.size);
     exchange->out_sent = 0;

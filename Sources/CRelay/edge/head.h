@@ -57,7 +57,7 @@ typedef struct relay__head {
   bool is_chunked;
   bool expects_continue; /* the client waits for 100 before it sends the body */
   bool keeps_alive;      /* the client permits another request on this connection */
-  bool upgrades;         /* the request asks for a WebSocket */
+  bool upgrades;         /* the request is a WebSocket handshake */
   relay__refusal_t refusal;
 } relay__head_t;
 
