@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The system library zlib, with which RelayHTTP compresses answers. */
 #include <zlib.h>
