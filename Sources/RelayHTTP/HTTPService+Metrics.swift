@@ -156,6 +156,6 @@ extension HTTPService {
     text.counter("process_cpu_seconds_total", "Processor time, user and system.", seconds: process.processorTime)
     if let bytes = process.residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
     if let count = process.openDescriptors { text.gauge("process_open_fds", "Open file descriptors.", count) }
-    text.gauge("process_max_fds", "Maximum number of open file descriptors.", process.mostDescriptors)
+    text.gauge("process_max_fds", "Maximum number of open file descriptors.", process.maxDescriptors)
   }
 }

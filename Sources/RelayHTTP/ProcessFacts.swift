@@ -8,7 +8,7 @@ struct ProcessFacts: Sendable {
   let processorTime: Double
   let residentBytes: Int?
   let openDescriptors: Int?
-  let mostDescriptors: Int
+  let maxDescriptors: Int
 
   /// The time of the first access to this constant, in seconds since 1970.
   static let start = Date().timeIntervalSince1970
@@ -26,7 +26,7 @@ struct ProcessFacts: Sendable {
       residentBytes: memory.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) },
       // One descriptor is that of the folder itself, which is open during the call.
       openDescriptors: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 },
-      mostDescriptors: Int(clamping: limit.rlim_cur))
+      maxDescriptors: Int(clamping: limit.rlim_cur))
   }
 
   #if os(Linux)

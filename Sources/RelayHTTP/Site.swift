@@ -32,7 +32,7 @@ package struct Site: Sendable {
   package init() {}
 
   /// Reads all files below `folder` that have a known type. Throws ``StartupError`` if `index.html` is missing, a file
-  /// cannot be read, or the files have more than ``mostBytes`` together.
+  /// cannot be read, or the files have more than ``maxBytes`` together.
   package init(folder: String) throws(StartupError) {
     let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
     guard FileManager.default.fileExists(atPath: root.appendingPathComponent("index.html").path) else {
@@ -46,7 +46,7 @@ package struct Site: Sendable {
         throw StartupError("the file \(name) of the web folder cannot be read")
       }
       total += data.count
-      guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
+      guard total <= Self.maxBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
       let bytes = [UInt8](data)
       let file = File(type: type, plain: Form(bytes), gzip: ContentCoding.gzip(bytes).map(Form.init))
       files[path] = file
@@ -61,7 +61,7 @@ package struct Site: Sendable {
   }
 
   /// The maximum size of all files together, in bytes.
-  package static let mostBytes = 16 << 20
+  package static let maxBytes = 16 << 20
 
   private static let types = [
     "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",

@@ -81,9 +81,9 @@ extension Hub {
   /// The messages that are due to be decided for a member, oldest first.
   ///
   /// The hub sends no further ``HubEvent/due(_:_:)`` for the member before ``decide(_:_:_:)``.
-  /// - Parameter limit: The maximum number of messages, at most ``mostUndecided``.
-  public func undecided(_ room: RoomHandle, _ user: UserHandle, limit: Int = mostUndecided) -> [UndecidedMessage] {
-    let limit = min(limit, Self.mostUndecided)
+  /// - Parameter limit: The maximum number of messages, at most ``maxUndecided``.
+  public func undecided(_ room: RoomHandle, _ user: UserHandle, limit: Int = maxUndecided) -> [UndecidedMessage] {
+    let limit = min(limit, Self.maxUndecided)
     let messages = [relay_undecided](unsafeUninitializedCapacity: limit) { buffer, count in
       count = relay_member_undecided(hub, room.rawValue, user.rawValue, buffer.baseAddress, limit)
     }
@@ -95,7 +95,7 @@ extension Hub {
   }
 
   /// The maximum number of messages that ``undecided(_:_:limit:)`` returns.
-  public static let mostUndecided = 256
+  public static let maxUndecided = 256
 
   /// The facts about a member that a decision needs. Returns `nil` if the user is not a member of the room.
   public func member(_ user: UserHandle, of room: RoomHandle) -> MemberFacts? {

@@ -9,7 +9,7 @@ import Synchronization
 
 /// The configuration of a hub.
 public struct HubConfiguration: Sendable {
-  /// A numeric address or the name of an interface.
+  /// A numeric address or a host name.
   public var address: String
   /// 0 means any free port.
   public var port: UInt16
@@ -150,11 +150,12 @@ public final class Hub {
     let error = relay_hub_listen(hub)
     guard error == 0 else {
       relay_hub_destroy(hub)
-      let place = "\(configuration.address):\(configuration.port)"
+      let endpoint = "\(configuration.address):\(configuration.port)"
       throw switch error {
-      case EADDRINUSE: HubError(code: .addressInUse, description: "\(place) is in use by another process")
+      case EADDRINUSE: HubError(code: .addressInUse, description: "\(endpoint) is in use by another process")
       default:
-        HubError(code: .addressUnusable, description: "cannot listen on \(place): \(String(cString: strerror(error)))")
+        HubError(
+          code: .addressUnusable, description: "cannot listen on \(endpoint): \(String(cString: strerror(error)))")
       }
     }
     self.hub = hub

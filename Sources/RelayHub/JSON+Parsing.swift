@@ -29,9 +29,9 @@ public final class JSONParser {
     do {
       return try read(bytes) { (Fields(JSON.members(of: $0)), $0.source(of: key)) }
     } catch {
-      let place = error.offset.map { error.isJSON ? ", before byte \($0)" : ", at byte \($0)" } ?? ""
+      let position = error.offset.map { error.isJSON ? ", before byte \($0)" : ", at byte \($0)" } ?? ""
       throw RequestError(
-        .badRequest, error.reason + place, at: error.isJSON ? "" : nil, status: error.isJSON ? nil : 400)
+        .badRequest, error.reason + position, at: error.isJSON ? "" : nil, status: error.isJSON ? nil : 400)
     }
   }
 

@@ -27,10 +27,10 @@ extension Apps {
       guard let gateway = app.gateway else { continue }
       var secret: [UInt8]?
       if let file = gateway.secretFile {
-        let place = "\(app.place)/gateway/secretFile"
-        secret = Array(try PrivateFile(file, at: place).text.utf8)
+        let pointer = "\(app.place)/gateway/secretFile"
+        secret = Array(try PrivateFile(file, at: pointer).text.utf8)
         while secret?.last == 0x0A || secret?.last == 0x0D { secret?.removeLast() }
-        guard secret?.isEmpty == false else { throw StartupError("\(place): \(file) is empty") }
+        guard secret?.isEmpty == false else { throw StartupError("\(pointer): \(file) is empty") }
       }
       found.append(HTTPGatewayApp(name: app.name, topics: app.topics, place: gateway.place, secret: secret))
     }
@@ -39,12 +39,12 @@ extension Apps {
 }
 
 extension AppleCredential {
-  fileprivate func read(at place: String) throws(StartupError) -> ProviderKey {
-    let file = try PrivateFile(keyFile, at: "\(place)/keyFile")
+  fileprivate func read(at pointer: String) throws(StartupError) -> ProviderKey {
+    let file = try PrivateFile(keyFile, at: "\(pointer)/keyFile")
     do {
       return try ProviderKey(pem: file.text, id: keyID, team: team)
     } catch {
-      throw StartupError("\(place): the key \(keyFile) \(error.words)")
+      throw StartupError("\(pointer): the key \(keyFile) \(error.words)")
     }
   }
 }

@@ -14,14 +14,14 @@ public struct ConfigurationFile: Sendable {
   private(set) var lists: [String: [Fields]] = [:]
 
   /// The maximum size in bytes.
-  static let largest = 1 << 20
+  static let maxSize = 1 << 20
 
   /// Reads and checks the file. Throws ``StartupError`` with the position of the fault.
   public init(path: String) throws(StartupError) {
     let bytes: [UInt8]
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      bytes = [UInt8](try file.read(upToCount: Self.largest + 1) ?? Data())
+      bytes = [UInt8](try file.read(upToCount: Self.maxSize + 1) ?? Data())
     } catch {
       throw StartupError("the configuration \(path) cannot be read")
     }
@@ -30,12 +30,12 @@ public struct ConfigurationFile: Sendable {
 
   init(_ bytes: [UInt8], path: String) throws(StartupError) {
     self.path = path
-    guard bytes.count <= Self.largest else { throw StartupError("\(path): more than \(Self.largest) bytes") }
+    guard bytes.count <= Self.maxSize else { throw StartupError("\(path): more than \(Self.maxSize) bytes") }
     do {
       let root = try members(JSONParser(deepest: 8).read(bytes), "", SettingShape.ofFile)
       take(Fields(root), "")
     } catch let error as JSONFailure {
-      throw StartupError("\(path)\(error.offset.map { Self.place($0, in: bytes) } ?? ""): \(error.reason)")
+      throw StartupError("\(path)\(error.offset.map { Self.position($0, in: bytes) } ?? ""): \(error.reason)")
     } catch let error as RequestError {
       throw failure(error)
     } catch {
@@ -60,7 +60,7 @@ public struct ConfigurationFile: Sendable {
   }
 
   /// The line and the column of an offset, both from 1, as editors count them.
-  private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
+  private static func position(_ offset: Int, in bytes: [UInt8]) -> String {
     let before = bytes.prefix(offset)
     let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return ":\(before.count { $0 == UInt8(ascii: "\n") } + 1):\(offset - lineStart + 1)"
@@ -88,17 +88,17 @@ public struct ConfigurationFile: Sendable {
   }
 
   /// Returns the value with absolute paths. Throws if the value does not have the shape.
-  private func resolved(_ value: JSON, _ shape: SettingShape, at place: String) throws(RequestError) -> JSON {
+  private func resolved(_ value: JSON, _ shape: SettingShape, at pointer: String) throws(RequestError) -> JSON {
     switch (shape.form, value) {
     case (.text, .string), (.number, .number), (.flag, .bool): return value
     case (.path, .string(let text)):
-      guard !text.isEmpty else { throw RequestError(.badRequest, "must not be empty", at: place) }
+      guard !text.isEmpty else { throw RequestError(.badRequest, "must not be empty", at: pointer) }
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
       return .string(URL(fileURLWithPath: text, relativeTo: folder).path)
     case (.texts, .array(let items)):
       for (index, item) in items.enumerated() {
         guard case .string(let text) = item, !text.isEmpty, !text.contains(" ") else {
-          throw RequestError(.badRequest, "must be a string without spaces", at: "\(place)/\(index)")
+          throw RequestError(.badRequest, "must be a string without spaces", at: "\(pointer)/\(index)")
         }
       }
       return value
@@ -106,10 +106,10 @@ public struct ConfigurationFile: Sendable {
       let shapes = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.shape) })
       var objects: [JSON] = []
       for (index, item) in items.enumerated() {
-        objects.append(.object(try members(Fields(item, at: "\(place)/\(index)"), "", shapes)))
+        objects.append(.object(try members(Fields(item, at: "\(pointer)/\(index)"), "", shapes)))
       }
       return .array(objects)
-    default: throw RequestError(.badRequest, "must be \(shape.form.noun)", at: place)
+    default: throw RequestError(.badRequest, "must be \(shape.form.noun)", at: pointer)
     }
   }
 
@@ -119,14 +119,14 @@ public struct ConfigurationFile: Sendable {
   ) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
     for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
-      let place = "\(fields.place)/\(name)"
+      let pointer = "\(fields.place)/\(name)"
       if let shape = shapes[prefix + name] {
-        members[name] = try resolved(value, shape, at: place)
+        members[name] = try resolved(value, shape, at: pointer)
       } else if shapes.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {
-        members[name] = .object(try self.members(Fields(value, at: place), "\(prefix)\(name).", shapes))
+        members[name] = .object(try self.members(Fields(value, at: pointer), "\(prefix)\(name).", shapes))
       } else {
         let hint = name.nearest(of: Self.names(below: prefix, shapes)).map { "; did you mean \($0)?" } ?? ""
-        throw RequestError(.badRequest, "is not known here\(hint)", at: place)
+        throw RequestError(.badRequest, "is not known here\(hint)", at: pointer)
       }
     }
     return members

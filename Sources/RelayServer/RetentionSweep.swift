@@ -23,9 +23,9 @@ struct RetentionSweep: Service, CustomStringConvertible {
   /// The maximum number of rooms in one read.
   static let page = 500
   /// The maximum number of messages that one transaction deletes. A `send` may wait for one transaction.
-  static let mostDeleted = 1_000
-  static let longestPause = Duration.seconds(60)
-  static let shortestPause = Duration.seconds(1)
+  static let maxDeleted = 1_000
+  static let maxPause = Duration.seconds(60)
+  static let minPause = Duration.seconds(1)
 
   func run() async throws {
     try await start.value
@@ -37,8 +37,8 @@ struct RetentionSweep: Service, CustomStringConvertible {
   private func sweepRepeatedly() async {
     while !Task.isCancelled {
       let patterns = await relay.settings.rooms
-      let pause = (patterns.shortestAge ?? Self.longestPause) / 10
-      try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
+      let pause = (patterns.shortestAge ?? Self.maxPause) / 10
+      try? await Task.sleep(for: min(max(pause, Self.minPause), Self.maxPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("records of silenced users") {
         try await purge { try $0.silenced.purge() == PushQueue.mostPurged }
@@ -89,8 +89,8 @@ struct RetentionSweep: Service, CustomStringConvertible {
 
   private func trim(_ room: RoomID, to retention: Retention) async throws {
     while !Task.isCancelled {
-      let trimmed = try await store.write(rows: Self.mostDeleted) {
-        try $0.messages.trim(room, to: retention, mostDeleted: Self.mostDeleted)
+      let trimmed = try await store.write(rows: Self.maxDeleted) {
+        try $0.messages.trim(room, to: retention, mostDeleted: Self.maxDeleted)
       }
       guard let trimmed else { return }
       await relay.forget(room, before: trimmed.first)

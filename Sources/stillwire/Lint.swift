@@ -62,7 +62,7 @@ struct Lint: ParsableCommand {
       throw ExitCode(2)
     }
     let report = PushLint.check(text, headers: headers, isLenient: lenient)
-    try tell(report)
+    try write(report)
     if report.hasErrors { throw ExitCode.failure }
   }
 
@@ -85,7 +85,7 @@ struct Lint: ParsableCommand {
     return text
   }
 
-  private func tell(_ report: LintReport) throws {
+  private func write(_ report: LintReport) throws {
     if json { return try print(report.json) }
     let lines = report.findings.map { $0.line(file: file == "-" ? "<stdin>" : file) + "\n" }.joined()
     let output = lenient ? FileHandle.standardError : .standardOutput
