@@ -351,24 +351,24 @@ static const row_t handshakes[] = {
 };
 
 /* Reads the answers, and returns them in the form of a row. */
-static void read_answers(peer_t *peer, const char *expected, char *at, size_t room) {
+static void read_answers(peer_t *peer, const char *expected, char *at, size_t capacity) {
   *at = 0;
   for (const char *next = expected; *next;) {
     const bool is_head = *next == 'h';
     int status;
     do status = peer_response(peer, is_head);
     while (status == 100);
-    snprintf(at + strlen(at), room - strlen(at), "%s%s%d", *at ? " " : "", is_head ? "h" : "", status);
+    snprintf(at + strlen(at), capacity - strlen(at), "%s%s%d", *at ? " " : "", is_head ? "h" : "", status);
     next += strcspn(next, " ");
     next += *next == ' ';
     if (status == 101 || !status) return;
   }
   if (peer->headers && strstr(peer->headers, "Connection: close") && peer_sees_end(peer)) {
-    snprintf(at + strlen(at), room - strlen(at), "!");
+    snprintf(at + strlen(at), capacity - strlen(at), "!");
     return;
   }
   peer_print(peer, NEXT);
-  if (peer_response(peer, false) != 204) snprintf(at + strlen(at), room - strlen(at), " and no more");
+  if (peer_response(peer, false) != 204) snprintf(at + strlen(at), capacity - strlen(at), " and no more");
 }
 
 static bool plays(const host_t *host, const row_t *row, size_t step) {

@@ -9,10 +9,10 @@
 enum { RECEIPT_WAIT = 5000, IDLE_WAIT = 30000, LONGEST_WAIT = 45000 };
 
 /* Copies a string member of a request; an empty text if there is none. */
-static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t room) {
+static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t capacity) {
   const relay_json_node_t *node = relay_json_member(json, key);
   const size_t size = node && node->kind == RELAY_JSON_STRING ? node->length : 0;
-  snprintf(at, room, "%.*s", (int)size, node ? json->text + node->text : "");
+  snprintf(at, capacity, "%.*s", (int)size, node ? json->text + node->text : "");
   return at;
 }
 

@@ -257,7 +257,7 @@ bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
 }
 
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
-                           relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for) {
+                           relay_delivery_t *delivery, relay_id_t *quiet, size_t max) {
   *delivery = (relay_delivery_t){0};
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *sender = relay__user_find(hub, sender_id);
@@ -277,7 +277,7 @@ size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_
     else
       delivery->away++;
     if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
-    if (count < room_for) quiet[count] = user->id;
+    if (count < max) quiet[count] = user->id;
     count++;
   }
   return count;
@@ -299,7 +299,7 @@ size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room_id, relay_id_t 
 }
 
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
-                       bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait) {
+                       bool is_reported, relay_id_t *users, size_t max, bool *needs_wait) {
   const relay_room_t *room = relay__room_find(hub, id);
   *needs_wait = false;
   if (!room || !pushes(hub, room)) return 0;
@@ -308,14 +308,14 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
     const relay_member_t *member = room->members[i];
     if (!strcmp(member->user->named.name, sender)) continue;
     if (is_reported && relay__user_blocks(member->user, sender)) {
-      if (count < room_for) users[count] = member->user->id;
+      if (count < max) users[count] = member->user->id;
       count++;
     } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->due_at)) {
       /* The decision waits for a session, for the grace, or for an earlier message that is undecided. This
        * message becomes due when it is published, so that the hub hands messages over in their order. */
       *needs_wait = true;
     } else if (is_reported || member->user->has_devices) {
-      if (count < room_for) users[count] = member->user->id;
+      if (count < max) users[count] = member->user->id;
       count++;
     }
   }

@@ -405,7 +405,7 @@ struct relay_room {
   relay_id_t id;
   char *epoch;
   int64_t seq, cursor, stored_cursor;
-  uint32_t member_list, most_members; /* see relay_room_configure(); 0: no bound */
+  uint32_t member_list, max_members; /* see relay_room_configure(); 0: no bound */
   uint8_t flags;
   bool is_large;
   relay_seat_t **live;

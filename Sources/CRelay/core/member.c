@@ -77,8 +77,8 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, c
 
 /* Sends a `member` event to the sessions in the room, as each may see the user. A large room announces no
  * members, so only the user's own sessions get the event. */
-static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member, const char *event,
-                 uint32_t count) {
+static void send_event(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member,
+                       const char *event, uint32_t count) {
   const relay_user_t *user = member->user;
   relay_frame_t *whole = member_frame(hub, room, user, event, count, true), *part = NULL;
   for (uint32_t i = 0; i < user->sessions.count && room->is_large; i++) {
@@ -99,7 +99,7 @@ static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event) {
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
-  tell(hub, room, member, event, room->member_count - 1);
+  send_event(hub, room, member, event, room->member_count - 1);
   member->leaves_at = -1; /* so that relay__seat_remove() does not end the membership again */
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
@@ -215,7 +215,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   if (!room || !user) return RELAY_GONE;
   if (relay__member_find(user, room)) return RELAY_OK;
   const bool is_stored = room->flags & RELAY_ROOM_STORED; /* then the store has checked the bound */
-  if (!is_stored && room->most_members && room->member_count >= room->most_members) return RELAY_TOO_MANY;
+  if (!is_stored && room->max_members && room->member_count >= room->max_members) return RELAY_TOO_MANY;
   relay__user_announce_now(hub, user); /* so that relay__room_show() below sends the newest presence, once */
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = member->received = room->seq;
@@ -224,7 +224,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);
   if (room->is_large) return RELAY_OK;
-  tell(hub, room, member, "joined", room->member_count);
+  send_event(hub, room, member, "joined", room->member_count);
   relay__room_show(hub, room, user);
   return RELAY_OK;
 }
@@ -319,10 +319,10 @@ relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room_id, relay
   return RELAY_OK;
 }
 
-size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t room_for) {
+size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t max) {
   const relay_room_t *room = relay__room_find(hub, id);
   if (!room) return 0;
-  for (uint32_t i = 0; i < room->live_count && i < room_for; i++) sessions[i] = room->live[i]->session->id;
+  for (uint32_t i = 0; i < room->live_count && i < max; i++) sessions[i] = room->live[i]->session->id;
   return room->live_count;
 }
 

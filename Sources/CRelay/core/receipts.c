@@ -9,10 +9,10 @@ struct relay_receipt {
   int64_t read, received; /* the newest messages of the receipts that are sent or queued */
   relay_id_t cause;       /* the session that reported it, which gets no event; 0: several, or none */
   uint32_t queue_index;
-  bool is_queued, tells_read, tells_received;
+  bool is_queued, sends_read, sends_received;
 };
 
-static bool tells_others(const relay_room_t *room) {
+static bool has_receipts(const relay_room_t *room) {
   return room->flags & RELAY_ROOM_RECEIPTS && !room->is_large;
 }
 
@@ -36,20 +36,20 @@ static void queue(relay_hub_t *hub, relay_member_t *member, relay_id_t cause) {
 }
 
 void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
-  if (!tells_others(member->room) && member->user->sessions.count < (cause ? 2 : 1)) return;
+  if (!has_receipts(member->room) && member->user->sessions.count < (cause ? 2 : 1)) return;
   relay_receipt_t *receipt = receipt_of(member);
   if (seq <= receipt->read) return;
   receipt->read = seq;
-  receipt->tells_read = true;
+  receipt->sends_read = true;
   queue(hub, member, cause);
 }
 
 void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
-  if (!tells_others(member->room)) return;
+  if (!has_receipts(member->room)) return;
   relay_receipt_t *receipt = receipt_of(member);
   if (seq <= receipt->received || seq <= member->read) return; /* a read message counts as received */
   receipt->received = seq;
-  receipt->tells_received = true;
+  receipt->sends_received = true;
   queue(hub, member, cause);
 }
 
@@ -69,9 +69,9 @@ static relay_frame_t *frame_of(relay_hub_t *hub, const relay_member_t *member, c
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
-static void tell_others(relay_hub_t *hub, const relay_member_t *member, relay_frame_t *frame) {
+static void send_to_others(relay_hub_t *hub, const relay_member_t *member, relay_frame_t *frame) {
   const relay_room_t *room = member->room;
-  if (!tells_others(room)) return;
+  if (!has_receipts(room)) return;
   for (uint32_t i = 0; i < room->live_count; i++) {
     const relay_seat_t *seat = room->live[i];
     if (seat->member != member && seat->rights & RELAY_RIGHT_PRESENCE &&
@@ -80,28 +80,28 @@ static void tell_others(relay_hub_t *hub, const relay_member_t *member, relay_fr
   }
 }
 
-static void tell(relay_hub_t *hub, relay_member_t *member) {
+static void send_receipts(relay_hub_t *hub, relay_member_t *member) {
   relay_receipt_t *receipt = member->receipt;
-  if (receipt->tells_received && receipt->received > receipt->read) {
+  if (receipt->sends_received && receipt->received > receipt->read) {
     relay_frame_t *frame = frame_of(hub, member, "received", receipt->received);
-    tell_others(hub, member, frame);
+    send_to_others(hub, member, frame);
     relay__frame_release(hub, frame);
   }
-  if (receipt->tells_read) {
+  if (receipt->sends_read) {
     relay_frame_t *frame = frame_of(hub, member, "read", receipt->read);
-    tell_others(hub, member, frame);
+    send_to_others(hub, member, frame);
     for (uint32_t i = 0; i < member->user->sessions.count; i++) {
       relay_session_t *own = relay__list_at(&member->user->sessions, i);
       if (own->id != receipt->cause) relay__outbox_add(hub, own, frame, false);
     }
     relay__frame_release(hub, frame);
   }
-  receipt->is_queued = receipt->tells_read = receipt->tells_received = false;
+  receipt->is_queued = receipt->sends_read = receipt->sends_received = false;
 }
 
 void relay__receipts_tell(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->receipt_count; i++)
-    if (hub->receipts[i]) tell(hub, hub->receipts[i]);
+    if (hub->receipts[i]) send_receipts(hub, hub->receipts[i]);
   hub->receipt_count = 0;
 }
 

@@ -53,7 +53,7 @@ void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
   if (room->is_large) relay__room_arm_counts(hub, room);
 }
 
-static void tell_counts(relay_hub_t *hub, relay_room_t *room) {
+static void send_counts(relay_hub_t *hub, relay_room_t *room) {
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"counts\",\"room\":\"");
@@ -111,7 +111,7 @@ static bool is_waited_for(const relay_room_t *room) {
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room) {
   if (room->counts_at && hub->clock >= room->counts_at) {
     room->counts_at = 0;
-    if (room->is_large) tell_counts(hub, room);
+    if (room->is_large) send_counts(hub, room);
   }
   if (room->flush_at && hub->clock >= room->flush_at) {
     room->flush_at = 0;
@@ -154,12 +154,12 @@ relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epo
 }
 
 void relay_room_configure(relay_hub_t *hub, relay_id_t id, unsigned flags, uint32_t member_list,
-                          uint32_t most_members) {
+                          uint32_t max_members) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return;
   room->flags = (uint8_t)((flags & ~(unsigned)RELAY_ROOM_STORED) | (room->flags & RELAY_ROOM_STORED));
   room->member_list = member_list;
-  room->most_members = most_members;
+  room->max_members = max_members;
   relay__room_measure(hub, room);
 }
 

@@ -428,10 +428,10 @@ uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t id) {
   return session->ping_count + 1;
 }
 
-size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t id, relay_id_t *rooms, size_t room_for) {
+size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t id, relay_id_t *rooms, size_t max) {
   const relay_session_t *session = find_live(hub, id);
   if (!session) return 0;
-  for (uint32_t i = 0; i < session->seats.count && i < room_for; i++)
+  for (uint32_t i = 0; i < session->seats.count && i < max; i++)
     rooms[i] = ((relay_seat_t *)relay__list_at(&session->seats, i))->member->room->id;
   return session->seats.count;
 }

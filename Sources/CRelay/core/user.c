@@ -68,7 +68,7 @@ static relay__shown_t state_of(const relay_user_t *user) {
 }
 
 /* Returns the parts that differ from the last announcement. */
-static relay__view_t untold(const relay_user_t *user, const relay__shown_t *now) {
+static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_t *now) {
   const relay__shown_t *told = &user->shown;
   relay__view_t parts = 0;
   if (told->online != now->online || told->activity != now->activity) parts |= RELAY__SEES_ONLINE;
@@ -83,7 +83,7 @@ static relay__view_t untold(const relay_user_t *user, const relay__shown_t *now)
 static void announce(relay_hub_t *hub, relay_user_t *user) {
   relay__news_t news = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
   const relay__shown_t now = state_of(user);
-  news.parts = untold(user, &now);
+  news.parts = changed_parts(user, &now);
   news.is_back = !news.parts;
   if (news.is_back) news.parts = user->pending_parts;
   user->is_pending = false;
@@ -153,7 +153,7 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
   if (!user->is_pending) user->pending_since = user->changed;
   user->is_pending = true;
   const relay__shown_t now = state_of(user);
-  user->pending_parts |= untold(user, &now);
+  user->pending_parts |= changed_parts(user, &now);
   const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
   relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
 }
@@ -293,14 +293,14 @@ bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t id, bool has_filter)
 }
 
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, relay_id_t viewer, bool is_related, char *at,
-                        size_t room) {
+                        size_t max) {
   const relay_user_t *user = relay__user_find(hub, id);
   if (!user) return 0;
   relay__text_t text = {0};
   relay__puts(&text, "{");
   relay__user_put_entry(user, relay__view_by(hub, user, viewer, is_related), &text);
   relay__puts(&text, "}");
-  if (room) memcpy(at, text.at, text.size < room ? text.size : room);
+  if (max) memcpy(at, text.at, text.size < max ? text.size : max);
   free(text.at);
   return text.size;
 }
@@ -314,10 +314,10 @@ void relay_user_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   relay__frame_release(hub, frame);
 }
 
-size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t room_for) {
+size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t max) {
   const relay_user_t *user = relay__user_find(hub, id);
   if (!user) return 0;
-  for (uint32_t i = 0; i < user->sessions.count && i < room_for; i++)
+  for (uint32_t i = 0; i < user->sessions.count && i < max; i++)
     sessions[i] = ((relay_session_t *)relay__list_at(&user->sessions, i))->id;
   return user->sessions.count;
 }

@@ -82,7 +82,7 @@ typedef struct change {
 } change_t;
 
 /* Sends a presence event to each session whose view of the user has changed. */
-static void tell(relay_hub_t *hub, relay_user_t *user, const change_t *change) {
+static void show_change(relay_hub_t *hub, relay_user_t *user, const change_t *change) {
   relay__views_t views = {.user = user};
   const uint64_t stamp = ++hub->stamp;
   for (uint32_t i = 0; i < user->members.count; i++) {
@@ -129,7 +129,7 @@ bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t id, relay_audience_t fo
   relay__user_announce_now(hub, user); /* to the old audience */
   user->sharing = (relay__sharing_t){(uint8_t)focus, (uint8_t)online};
   relay__user_count(hub, user);
-  tell(hub, user, &(change_t){.before = before});
+  show_change(hub, user, &(change_t){.before = before});
   return true;
 }
 
@@ -149,6 +149,6 @@ bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t id, const char *name, b
     if (!user->blocked->count) relay__unblock_all(user);
   }
   const relay_user_t *other = relay__names_find(&hub->user_names, name, length);
-  if (other) tell(hub, user, &(change_t){user->sharing, other, !is_blocked});
+  if (other) show_change(hub, user, &(change_t){user->sharing, other, !is_blocked});
   return true;
 }

@@ -204,38 +204,37 @@ void relay_session_unwatch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id) 
     }
 }
 
-/* Appends the watches of the session to the `count` watches in `at`, which has space for `room`. Returns the
- * new count, which may exceed `room`. */
-static size_t list(const relay_session_t *session, relay_watching_t *at, size_t room, size_t count) {
+/* Appends the watches of the session to the `count` watches in `at`, which has space for `max`. Returns the
+ * new count, which may exceed `max`. */
+static size_t list(const relay_session_t *session, relay_watching_t *at, size_t max, size_t count) {
   for (uint32_t i = 0; i < session->watches.count; i++, count++) {
     const relay_watch_t *watch = relay__list_at(&session->watches, i);
-    if (count < room) at[count] = (relay_watching_t){session->id, session->user->id, watch->user->id};
+    if (count < max) at[count] = (relay_watching_t){session->id, session->user->id, watch->user->id};
   }
   return count;
 }
 
-size_t relay_user_watches(const relay_hub_t *hub, relay_id_t id, relay_watching_t *at, size_t room) {
+size_t relay_user_watches(const relay_hub_t *hub, relay_id_t id, relay_watching_t *at, size_t max) {
   const relay_user_t *user = relay__user_find(hub, id);
   if (!user) return 0;
   size_t count = 0;
   for (uint32_t i = 0; i < user->watchers.count; i++, count++) {
     const relay_watch_t *watch = relay__list_at(&user->watchers, i);
-    if (count < room) at[count] = (relay_watching_t){watch->session->id, watch->session->user->id, id};
+    if (count < max) at[count] = (relay_watching_t){watch->session->id, watch->session->user->id, id};
   }
   for (uint32_t i = 0; i < user->sessions.count; i++)
-    count = list(relay__list_at(&user->sessions, i), at, room, count);
+    count = list(relay__list_at(&user->sessions, i), at, max, count);
   return count;
 }
 
-size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t room) {
+size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t max) {
   size_t count = 0;
   for (uint32_t i = 0; i < hub->sessions.count; i++)
-    if (hub->sessions.items[i]) count = list(hub->sessions.items[i], at, room, count);
+    if (hub->sessions.items[i]) count = list(hub->sessions.items[i], at, max, count);
   return count;
 }
 
-size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
-                               size_t room_for) {
+size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms, size_t max) {
   const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
   if (!one || !other) return 0;
   const uint64_t mark = mark_rooms(hub, other);
@@ -243,7 +242,7 @@ size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, rel
   for (uint32_t i = 0; i < one->members.count; i++) {
     const relay_member_t *member = relay__list_at(&one->members, i);
     if (member->room->mark != mark) continue;
-    if (count < room_for) rooms[count] = member->room->id;
+    if (count < max) rooms[count] = member->room->id;
     count++;
   }
   return count;

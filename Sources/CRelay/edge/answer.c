@@ -112,8 +112,8 @@ void relay__put_answer(relay__text_t *out, const relay__answer_t *answer) {
   if (has_body && !answer->is_head) relay__put(out, answer->body.at, answer->body.count);
 }
 
-relay_bytes_t relay__problem(char *at, size_t room, relay__refusal_t refusal) {
-  const int size = snprintf(at, room,
+relay_bytes_t relay__problem(char *at, size_t capacity, relay__refusal_t refusal) {
+  const int size = snprintf(at, capacity,
                             "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\","
                             "\"detail\":\"%s\"}",
                             relay_http_reason(refusal.status), refusal.status, refusal.code, refusal.detail);

@@ -189,7 +189,7 @@ void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *
 /* Appends the other headers and the body. */
 void relay__put_answer(relay__text_t *out, const relay__answer_t *answer);
 /* Writes a problem document (RFC 9457). */
-relay_bytes_t relay__problem(char *at, size_t room, relay__refusal_t refusal);
+relay_bytes_t relay__problem(char *at, size_t capacity, relay__refusal_t refusal);
 
 /* admission.c */
 

@@ -37,7 +37,7 @@ static void answer(relay_exchange_t *exchange, int status, const char *headers, 
 }
 
 /* Adds the headers that the status needs. */
-static const char *refusal_headers(const relay_hub_t *hub, int status, char *at, size_t room) {
+static const char *refusal_headers(const relay_hub_t *hub, int status, char *at, size_t capacity) {
   const char *more = "";
   char retry[48] = "";
   if (status == 429) more = "Retry-After: 1\r\n";
@@ -45,7 +45,7 @@ static const char *refusal_headers(const relay_hub_t *hub, int status, char *at,
     more = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
   if (status == 503)
     snprintf(retry, sizeof retry, "Retry-After: %d\r\n", 1 + (int)relay__drain_retry_after(hub));
-  snprintf(at, room, "%s%s%s", problem_headers, more, retry);
+  snprintf(at, capacity, "%s%s%s", problem_headers, more, retry);
   return at;
 }
 

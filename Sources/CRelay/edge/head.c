@@ -421,8 +421,8 @@ void relay__head_end(relay__head_t *head) {
 }
 
 relay__head_result_t relay__head_read(relay__head_t *head, const char *at, size_t size, size_t *used) {
-  const size_t room = RELAY__HEAD_SIZE - head->read;
-  *used = http_parser_execute(head->parser, &settings, at, size < room ? size : room);
+  const size_t available = RELAY__HEAD_SIZE - head->read;
+  *used = http_parser_execute(head->parser, &settings, at, size < available ? size : available);
   const enum http_errno error = HTTP_PARSER_ERRNO(head->parser);
   if (error == HPE_PAUSED) ++*used; /* the parser stops before the last line feed */
   const bool is_wrong = error != HPE_OK && error != HPE_PAUSED;

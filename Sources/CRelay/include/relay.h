@@ -260,9 +260,9 @@ bool relay_session_tell_end(relay_hub_t *hub, relay_id_t session);
  * session is not open. When RELAY_EVENT_CONFIRMED has this number or a higher one as its `seq`, the frames
  * have arrived. No event follows if the session ends first. */
 uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t session);
-/* Writes at most `room_for` ids of the rooms that the session has joined. Returns the number of
+/* Writes at most `max` ids of the rooms that the session has joined. Returns the number of
  * these rooms. */
-size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t room_for);
+size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t max);
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
 /* Returns the Authorization header of the handshake, until relay_session_open(); at: NULL if it is absent. */
 relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t session);
@@ -303,21 +303,20 @@ bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
 /* True if both users are members of the same room in memory. */
 bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b);
-/* Writes at most `room_for` ids of the rooms in memory that both users are members of. Returns the number of
+/* Writes at most `max` ids of the rooms in memory that both users are members of. Returns the number of
  * these rooms. */
-size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
-                               size_t room_for);
+size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms, size_t max);
 /* Sends an event to each session of the user. */
 void relay_user_push(relay_hub_t *hub, relay_id_t user, relay_bytes_t json);
-/* Writes at most `room_for` ids of the user's open sessions. Returns the number of these sessions. */
-size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t user, relay_id_t *sessions, size_t room_for);
+/* Writes at most `max` ids of the user's open sessions. Returns the number of these sessions. */
+size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t user, relay_id_t *sessions, size_t max);
 /* Closes all sessions of the user, as relay_session_close() does. Returns the number of sessions that were
  * open. */
 size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t code, const char *reason);
-/* Writes at most `room` bytes of the user's presence entry, a JSON object, as `viewer` (0: sees all) may see
+/* Writes at most `max` bytes of the user's presence entry, a JSON object, as `viewer` (0: sees all) may see
  * it. `is_related` is true if both share a room. Returns the size of the entry. */
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
-                        size_t room);
+                        size_t max);
 /* Takes `count` tokens of a user. Returns 0, or takes none and returns the ms until they are available. Sends
  * have twice the rate of a session, and the sends of all sessions of the user count together. Joins and
  * leaves have twice the rate of requests. */
@@ -365,11 +364,11 @@ bool relay_session_watch_relate(relay_hub_t *hub, relay_id_t session, relay_id_t
 typedef struct relay_watching {
   relay_id_t session, viewer, user;
 } relay_watching_t;
-/* Writes at most `room` watches: those of other users' sessions on the user, and those of the user's
+/* Writes at most `max` watches: those of other users' sessions on the user, and those of the user's
  * sessions. Returns the number of these watches. */
-size_t relay_user_watches(const relay_hub_t *hub, relay_id_t user, relay_watching_t *at, size_t room);
-/* Writes at most `room` watches of all sessions, in no order. Returns the number of all watches. */
-size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t room);
+size_t relay_user_watches(const relay_hub_t *hub, relay_id_t user, relay_watching_t *at, size_t max);
+/* Writes at most `max` watches of all sessions, in no order. Returns the number of all watches. */
+size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t max);
 
 /* Rooms */
 
@@ -386,9 +385,9 @@ relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epo
 /* Changes the settings of a room.
  * - `flags`, except that RELAY_ROOM_STORED stays as it is.
  * - `member_list`: the room is large when it has more members; 0: never. Default: the limit of the hub.
- * - `most_members`: the maximum number of members of a room that is not stored; 0: no limit, the default. */
+ * - `max_members`: the maximum number of members of a room that is not stored; 0: no limit, the default. */
 void relay_room_configure(relay_hub_t *hub, relay_id_t room, unsigned flags, uint32_t member_list,
-                          uint32_t most_members);
+                          uint32_t max_members);
 /* Returns the room of this name; 0: it is not in memory. */
 relay_id_t relay_room_named(const relay_hub_t *hub, const char *name);
 const char *relay_room_name(const relay_hub_t *hub, relay_id_t room);
@@ -410,7 +409,7 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int
 /* Starts the waits for the decisions about the messages of relay_room_restore_message(). */
 void relay_room_resume(relay_hub_t *hub, relay_id_t room);
 /* Adds a new member, and sends `member` and `presence` to the sessions in the room. Returns RELAY_TOO_MANY if
- * a room that is not stored would have more than `most_members`. */
+ * a room that is not stored would have more than `max_members`. */
 relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* Ends a membership. Sends `member` with the event `left`, or `removed` if `by_others`, to the sessions in
  * the room. The user's sessions leave the room. */
@@ -430,9 +429,9 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room, relay_id_t ses
                                int64_t given_from);
 /* Changes the rights of a session that has joined. */
 relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room, relay_id_t session, unsigned rights);
-/* Writes at most `room_for` ids of the sessions that have joined the room. Returns the number of these
+/* Writes at most `max` ids of the sessions that have joined the room. Returns the number of these
  * sessions. */
-size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t room, relay_id_t *sessions, size_t room_for);
+size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t room, relay_id_t *sessions, size_t max);
 /* The session leaves the room. Its user stays a member of a stored room. In another room the membership ends
  * with the last session. */
 relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room, relay_id_t session);
@@ -494,7 +493,7 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */
 
-/* Writes at most `room_for` ids of the members whose pushes are decided with the message. Returns the number
+/* Writes at most `max` ids of the members whose pushes are decided with the message. Returns the number
  * of these members; 0 in a room that does not push.
  *
  * They have a device, no session in the room that is not in the background, no grace, and no earlier message
@@ -502,18 +501,18 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
  * without a device and members who have blocked the sender are included. `needs_wait` is true if the decision
  * about another member has to wait. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
-                       bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait);
+                       bool is_reported, relay_id_t *users, size_t max, bool *needs_wait);
 
 /* The numbers of members except the sender, as the sender may see them: members with a session in the room
  * that is not in the background, members in the grace, and all others. */
 typedef struct relay_delivery {
   size_t live, waiting, away;
 } relay_delivery_t;
-/* Counts the members that a message to the room would reach now. Also writes at most `room_for` ids to
+/* Counts the members that a message to the room would reach now. Also writes at most `max` ids to
  * `quiet`: the members with a Focus that is on, or with a filter, if the sender may see their focus. Returns
  * the number of these members; 0 in a large room. */
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t sender,
-                           relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for);
+                           relay_delivery_t *delivery, relay_id_t *quiet, size_t max);
 /* Writes at most `max` ids of the members who do not let the sender see whether they are online, and returns
  * the number of such members. */
 size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_id_t *users,
