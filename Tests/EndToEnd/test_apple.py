@@ -47,10 +47,10 @@ def key(tmp_path):
 
 def configuration(tmp_path, service, authority, **app):
     credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
-    told = {"apps": [{"app": APP, "credential": credential} | app]}
-    told["apple"] = {"host": "127.0.0.1", "port": service.port, "caFile": str(authority)}
+    settings = {"apps": [{"app": APP, "credential": credential} | app]}
+    settings["apple"] = {"host": "127.0.0.1", "port": service.port, "caFile": str(authority)}
     file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(settings))
     return file
 
 
@@ -91,7 +91,7 @@ def pushed(circle, request, state=None):
     return job if state in (None, job["state"]) else None
 
 
-def told(job):
+def results(job):
     return [(attempt["status"], attempt.get("reason")) for attempt in job["attempts"]]
 
 
@@ -114,8 +114,8 @@ def test_a_push_has_the_form_that_apple_requires(apple, service, key):
     assert scheme == "bearer"
     header, claims, signature = token.split(".")
     assert json.loads(part(header)) == {"alg": "ES256", "kid": "ABCDE12345"}
-    told = json.loads(part(claims))
-    assert told.keys() == {"iss", "iat"} and told["iss"] == "TEAM123456" and abs(told["iat"] - time.time()) < 60
+    found = json.loads(part(claims))
+    assert found.keys() == {"iss", "iat"} and found["iss"] == "TEAM123456" and abs(found["iat"] - time.time()) < 60
     raw = part(signature)
     assert len(raw) == 64
     der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
@@ -245,7 +245,7 @@ def test_the_other_environment_is_tried_once_and_the_device_then_forgotten(apple
     first, second = arrived(service, 2)
     assert first.headers["apns-id"] == second.headers["apns-id"]
     eventually(lambda: bob.ask("GET", "devices/phone").status == 404)
-    assert told(pushed(circle, first, "dead")) == [(400, "BadDeviceToken")] * 2
+    assert results(pushed(circle, first, "dead")) == [(400, "BadDeviceToken")] * 2
     circle.pass_due()
     assert len(service.requests) == 2
 
@@ -268,7 +268,7 @@ def test_an_unregistered_device_is_forgotten_unless_it_registered_since(apple, s
     circle.send("hi")
     (request,) = arrived(service, 1)
     job = eventually(lambda: pushed(circle, request, "dead"))
-    assert told(job) == [(410, "Unregistered")] and job["note"] == "Unregistered"
+    assert results(job) == [(410, "Unregistered")] and job["note"] == "Unregistered"
     # The relay removes the device after it has stored the end of the job.
     eventually(lambda: (bob.ask("GET", "devices/phone").status == 404) == is_forgotten)
 
@@ -281,7 +281,7 @@ def test_a_push_with_a_permanent_error_is_not_sent_again(apple, service, reason)
     circle.send("hi")
     (request,) = arrived(service, 1)
     job = eventually(lambda: pushed(circle, request, "dead"))
-    assert told(job) == [(400, reason)] and job["note"] == reason
+    assert results(job) == [(400, reason)] and job["note"] == reason
     assert bob.ask("GET", "devices/phone").status == 200
     assert len(service.requests) == 1
 
@@ -306,7 +306,7 @@ def test_a_rejected_credential_pauses_the_pushes_of_the_app(apple, service, stat
     circle.send("hi")
     (request,) = arrived(service, 1)
     job = eventually(lambda: pushed(circle, request, "retrying"))
-    assert told(job) == [(status, reason)] and job["note"] == reason
+    assert results(job) == [(status, reason)] and job["note"] == reason
     assert paused(circle) == [{"app": APP, "environment": "production", "reason": reason}]
     assert metrics(circle.relay)["stillwire_apple_paused_apps"] == 1
     circle.send("again")
@@ -411,8 +411,8 @@ def test_metrics_count_the_answers_of_apple(apple, service):
 def test_a_device_must_be_one_of_the_configured_apps(apple, fields, place):
     circle = apple()
     bob = circle.away("bob")
-    told = {"platform": "apns", "token": "ab" * 32, "app": APP} | fields
-    answer = bob.ask("PUT", "devices/phone", told)
+    registration = {"platform": "apns", "token": "ab" * 32, "app": APP} | fields
+    answer = bob.ask("PUT", "devices/phone", registration)
     assert (answer.status, answer.problem["at"]) == (422, place)
 
 

@@ -29,12 +29,12 @@ def simulator(tmp_path):
 @pytest.fixture
 def circle(connect, names, start, simulator, tmp_path):
     credential = {"keyFile": "provider.p8", "keyID": apple.KEY_ID, "team": apple.TEAM}
-    told = {
+    settings = {
         "apps": [{"app": apple.TOPIC, "credential": credential}],
         "apple": {"host": "localhost", "port": simulator.port, "caFile": str(simulator.certificate)},
     }
     file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(settings))
     circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
     circle.away("bob").register(platform="apns", token=apple.DEVICE, app=apple.TOPIC)
     return circle

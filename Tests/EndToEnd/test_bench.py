@@ -215,10 +215,10 @@ def test_ten_thousand_join_one_room_without_an_event_for_each(relay):
     )
     assert ended.returncode == 0, ended
     report = json.loads(ended.stdout)
-    told = report["joinEvents"]
+    events = report["joinEvents"]
     # Up to the limit `memberList`, each member receives an event for each join. Above it, the relay sends one count
     # each second.
-    assert told["member"] <= 256 * 255 / 2
-    assert told["presence"] <= 256 * 256
-    assert told["perSession"] < 200
+    assert events["member"] <= 256 * 255 / 2
+    assert events["presence"] <= 256 * 256
+    assert events["perSession"] < 200
     assert report["faults"]["misinformed"] == 0

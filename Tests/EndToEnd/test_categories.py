@@ -41,12 +41,12 @@ def test_the_registry_is_empty_at_first(start):
 def test_categories_are_returned_unchanged_and_survive_a_kill(start):
     relay = start()
     set_ = put(relay, INVITATION, {"id": "empty"})
-    told = {"version": 1, "categories": [INVITATION, {"id": "empty", "actions": [], "options": []}]}
-    assert (set_.status, set_.json) == (200, told)
+    registry = {"version": 1, "categories": [INVITATION, {"id": "empty", "actions": [], "options": []}]}
+    assert (set_.status, set_.json) == (200, registry)
     relay.kill()
     relay.start()
     answer = get(relay)
-    assert (answer.json, answer.headers["ETag"]) == (told, set_.headers["ETag"])
+    assert (answer.json, answer.headers["ETag"]) == (registry, set_.headers["ETag"])
     assert put(relay, {"id": "empty"}).json["version"] == 2
 
 

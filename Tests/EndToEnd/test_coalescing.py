@@ -60,11 +60,11 @@ def test_pushes_after_a_rejected_push_become_one_push_with_it(circle, service):
     allowed.set()
     taken = eventually(lambda: [job for job in jobs(circle, user=bob.user) if job["state"] == "sent"])
     last = service.requests[-1]
-    told = payload(last)
-    assert told["digest"] == [{"room": circle.room, "seq": 3, "count": 3}]
-    assert told["aps"]["alert"]["title-loc-args"] == ["3"]
-    assert told["aps"]["alert"]["body"] == "Alice: three"
-    assert told["aps"]["thread-id"] == circle.room
+    shown = payload(last)
+    assert shown["digest"] == [{"room": circle.room, "seq": 3, "count": 3}]
+    assert shown["aps"]["alert"]["title-loc-args"] == ["3"]
+    assert shown["aps"]["alert"]["body"] == "Alice: three"
+    assert shown["aps"]["thread-id"] == circle.room
     assert last.headers["apns-id"] == taken[0]["id"] != refused.headers["apns-id"]
     first = pushed(circle, refused)
     assert first["state"] == "merged" and first["mergedInto"] == taken[0]["id"]
@@ -83,9 +83,9 @@ def test_a_message_that_is_read_or_deleted_leaves_the_push(circle, service):
     states = {job["seq"]: job["state"] for job in jobs(circle, user=bob.user)}
     assert (states[1], states[3], states[4]) == ("cancelled", "sent", "cancelled")
     # One push or two pushes: the relay stores the read before or after the next attempt.
-    told = [payload(request) for request in service.requests if pushed(circle, request, "sent")]
-    assert sum(push["digest"][0]["count"] if "digest" in push else 1 for push in told[-2:]) in (2, 3)
-    assert told[-1]["aps"]["alert"]["body"].endswith("three")
+    payloads = [payload(request) for request in service.requests if pushed(circle, request, "sent")]
+    assert sum(push["digest"][0]["count"] if "digest" in push else 1 for push in payloads[-2:]) in (2, 3)
+    assert payloads[-1]["aps"]["alert"]["body"].endswith("three")
 
 
 def test_another_level_is_another_push(circle, service):

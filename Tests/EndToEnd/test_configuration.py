@@ -12,9 +12,9 @@ from relay import run
 def check(tmp_path):
     """Checks a configuration, which is a value or a text, and returns the ended process."""
 
-    def check(told, *options, **settings):
+    def check(configuration, *options, **settings):
         file = tmp_path / "stillwire.json"
-        file.write_text(told if isinstance(told, str) else json.dumps(told))
+        file.write_text(configuration if isinstance(configuration, str) else json.dumps(configuration))
         return run("serve", "--config", file, "--check", *options, **settings)
 
     return check
@@ -24,8 +24,8 @@ def check(tmp_path):
 def refusal(check):
     """Returns the error message for a wrong configuration. It must be one line."""
 
-    def refusal(told):
-        ended = check(told)
+    def refusal(configuration):
+        ended = check(configuration)
         assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1), ended
         return ended.stderr
 
@@ -40,8 +40,8 @@ def test_a_file_sets_the_same_as_options(start, connect, tmp_path):
 
 
 def test_the_command_line_precedes_the_environment_and_the_file(check):
-    told = {"limits": {"sendRate": 1, "history": 1, "watched": 1}}
-    ended = check(told, "--limits-send-rate", 3, STILLWIRE_LIMITS_SEND_RATE="2", STILLWIRE_LIMITS_HISTORY="2")
+    configuration = {"limits": {"sendRate": 1, "history": 1, "watched": 1}}
+    ended = check(configuration, "--limits-send-rate", 3, STILLWIRE_LIMITS_SEND_RATE="2", STILLWIRE_LIMITS_HISTORY="2")
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     assert "limits.sendRate = 3  (command line)" in lines
@@ -61,14 +61,14 @@ def test_the_check_prints_the_entries_of_lists(check, tmp_path):
     (tmp_path / "secret").chmod(0o600)
     key = {"kid": "a", "algorithm": "HS256", "file": "secret"}
     rooms = [{"match": "b*", "history": {"count": 5}, "can": ["join"]}, {"match": "a", "push": False}]
-    told = {"tokens": {"keys": [key]}, "rooms": rooms}
+    configuration = {"tokens": {"keys": [key]}, "rooms": rooms}
     by = f"  ({tmp_path}/stillwire.json)"
-    assert check(told).stdout.splitlines() == [
+    assert check(configuration).stdout.splitlines() == [
         'rooms = {"can":["join"],"history":{"count":5},"match":"b*"}' + by,
         'rooms = {"match":"a","push":false}' + by,
         f'tokens.keys = {{"algorithm":"HS256","file":"{tmp_path}/secret","kid":"a"}}' + by,
     ]
-    ended = check(told, "--tokens-keys", f"HS256:b:{tmp_path}/secret")
+    ended = check(configuration, "--tokens-keys", f"HS256:b:{tmp_path}/secret")
     assert ended.stdout.count("tokens.keys") == 1 and f"HS256:b:{tmp_path}" in ended.stdout
 
 
@@ -82,7 +82,7 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "told, place, words",
+    "configuration, position, words",
     [
         ({"adress": "::1"}, "/adress", "did you mean address?"),
         ({"limits": {"sendrate": 1}}, "/limits/sendrate", "did you mean sendRate?"),
@@ -114,9 +114,9 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
         (" " * (1 << 20) + "{}", "stillwire.json", "1048576"),
     ],
 )
-def test_an_error_is_reported_with_its_position(refusal, told, place, words):
-    line = refusal(told)
-    assert place in line and words in line, line
+def test_an_error_is_reported_with_its_position(refusal, configuration, position, words):
+    line = refusal(configuration)
+    assert position in line and words in line, line
 
 
 def test_a_missing_file_is_an_error(tmp_path):

@@ -188,7 +188,7 @@ def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "words"),
     [
         ("--trusted-proxies", "10.0.0.0/33", "trustedProxies: 10.0.0.0/33"),
         ("--trusted-proxies", "127.0.0.1 proxy.example", "trustedProxies: proxy.example"),
@@ -197,9 +197,9 @@ def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
         ("--connections-per-address", "1.5", "connections.perAddress must be"),
     ],
 )
-def test_a_wrong_limit_is_an_error_at_start(tmp_path, option, value, told):
+def test_a_wrong_limit_is_an_error_at_start(tmp_path, option, value, words):
     ended = run("serve", "--port", 0, "--data", tmp_path / "data", option, value)
-    assert ended.returncode == 1 and told in ended.stderr
+    assert ended.returncode == 1 and words in ended.stderr
 
 
 def configured(start, tmp_path, connections):

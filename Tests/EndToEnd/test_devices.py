@@ -88,8 +88,8 @@ def test_a_token_for_calls_without_the_entitlement_causes_a_warning(gather, tmp_
     assert bob.phone.ring("Listen")["payload"]["aps"]["sound"] == "own.caf"
     # A session gets the same warning.
     session = circle.back(bob)
-    told = session.request("device", device="phone", **fields)
-    assert told["warnings"] == [warning]
+    registered = session.request("device", device="phone", **fields)
+    assert registered["warnings"] == [warning]
     assert "warnings" not in session.request("device", device="phone", **fields | {"app": "org.calls"})
 
 

@@ -212,10 +212,10 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
     if method != "put" and "{device}" in template:
         room.request("device", device="phone", platform="simulator", token="ann-phone")
     for body in bodies or [None if method in ("get", "delete") else b""]:
-        told = push(room) if "{id}" in template else {}
-        known = {"id": told["notification"]} if told else {}
+        communication = push(room) if "{id}" in template else {}
+        known = {"id": communication["notification"]} if communication else {}
         if body and "receipt" in body:
-            body = body | {"receipt": told["receipt"]}
+            body = body | {"receipt": communication["receipt"]}
         answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")
         # A sent push is not a dead letter, so its retry is a conflict.
         assert answer.status == 409 if template.endswith("/retry") else 200 <= answer.status < 300, answer

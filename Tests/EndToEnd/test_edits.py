@@ -98,8 +98,8 @@ def test_a_phone_shows_the_current_text_of_a_message(circle):
     assert after["headers"]["apns-collapse-id"] == before["headers"]["apns-collapse-id"]
     aps = after["payload"]["aps"]
     assert aps["interruption-level"] == "passive" and "sound" not in aps and aps["alert"]["title"] == "T"
-    told = "notification"
-    assert after["payload"]["communication"][told] == before["payload"]["communication"][told]
+    field = "notification"
+    assert after["payload"]["communication"][field] == before["payload"]["communication"][field]
 
 
 def test_a_phone_shows_that_a_message_was_deleted(circle):

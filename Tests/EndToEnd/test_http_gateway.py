@@ -33,9 +33,9 @@ DEVICE = {"app_id": str, "pushkey": str, "pushkey_ts": int, "data": dict, "tweak
 def parsed(request):
     """Returns the notification of a request. Fails for anything that the API does not allow."""
     assert request.path == PATH and request.headers["content-type"] == "application/json"
-    told = json.loads(request.body)
-    assert told.keys() == {"notification"}
-    notification = told["notification"]
+    body = json.loads(request.body)
+    assert body.keys() == {"notification"}
+    notification = body["notification"]
     for name, value in notification.items():
         assert type(value) is NOTIFICATION[name], name
     assert notification["prio"] in ("high", "low")
@@ -66,9 +66,9 @@ def matrix(connect, names, start, service, tmp_path):
     """Alice in a room of a relay whose pushes go through the gateway."""
 
     def matrix(**gateway):
-        told = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
+        merged = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
         file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps({"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": told}]}))
+        file.write_text(json.dumps({"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": merged}]}))
         return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
 
     return matrix
@@ -95,12 +95,12 @@ def test_a_push_has_the_form_of_matrixs_gateway_api(matrix, service):
     reached(circle)
     circle.send("hi")
     (request,) = arrived(service, 1)
-    told = parsed(request)
-    assert told["room_id"] == circle.room and told["sender"] == circle.alice.user
-    assert told["sender_display_name"] == "Alice" and told["prio"] == "high"
-    assert told["content"] == {"msgtype": "m.text", "body": "hi"} and told["counts"] == {"unread": 1}
-    assert [(one["app_id"], one["pushkey"]) for one in told["devices"]] == [(APP, "key/one+two==")]
-    assert abs(told["devices"][0]["pushkey_ts"] - time.time()) < 60 * SLOW
+    notification = parsed(request)
+    assert notification["room_id"] == circle.room and notification["sender"] == circle.alice.user
+    assert notification["sender_display_name"] == "Alice" and notification["prio"] == "high"
+    assert notification["content"] == {"msgtype": "m.text", "body": "hi"} and notification["counts"] == {"unread": 1}
+    assert [(one["app_id"], one["pushkey"]) for one in notification["devices"]] == [(APP, "key/one+two==")]
+    assert abs(notification["devices"][0]["pushkey_ts"] - time.time()) < 60 * SLOW
     assert "x-stillwire-signature" not in request.headers
     eventually(lambda: job(circle, request, "sent"))
     assert metrics(circle.relay)["stillwire_http_gateway_accepted_total"] == 1
@@ -171,9 +171,9 @@ def test_a_gateway_that_rejects_everything_pauses_its_app(matrix, service, tmp_p
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secret").chmod(0o600)
     file = tmp_path / "stillwire.json"
-    told = json.loads(file.read_text())
-    told["apps"][0]["gateway"]["secretFile"] = "secret"
-    file.write_text(json.dumps(told))
+    settings = json.loads(file.read_text())
+    settings["apps"][0]["gateway"]["secretFile"] = "secret"
+    file.write_text(json.dumps(settings))
     circle.relay.signal(signal.SIGHUP)
     eventually(lambda: "paused" not in call(circle.relay, "GET", "/ready").json)
 
@@ -232,8 +232,8 @@ def test_a_gateway_that_does_not_answer_does_not_delay_others(matrix, service):
     ],
 )
 def test_a_device_must_be_one_of_the_configured_apps(matrix, fields, place):
-    told = {"platform": "http", "token": "key", "app": APP} | fields
-    answer = matrix().away("bob").ask("PUT", "devices/phone", told)
+    registration = {"platform": "http", "token": "key", "app": APP} | fields
+    answer = matrix().away("bob").ask("PUT", "devices/phone", registration)
     assert (answer.status, answer.problem["at"]) == (422, place)
 
 

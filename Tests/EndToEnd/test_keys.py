@@ -62,13 +62,13 @@ def test_a_key_is_the_same_over_http(trio, relay):
     phone, _, bob, room = trio
     first = phone.send(room, 1, key="k")
     path = f"/v1/rooms/{room}/messages"
-    told = {"body": 2, "from": phone.user}
-    again = call(relay, "POST", path, told, headers={"Idempotency-Key": "k"})
+    fields = {"body": 2, "from": phone.user}
+    again = call(relay, "POST", path, fields, headers={"Idempotency-Key": "k"})
     assert again.status == 200 and is_duplicate_of(first, again.json)
-    fresh = call(relay, "POST", path, told | {"key": "l"})
+    fresh = call(relay, "POST", path, fields | {"key": "l"})
     assert fresh.status == 201
     assert is_duplicate_of(fresh.json, phone.send(room, 3, key="l"))
-    assert is_duplicate_of(fresh.json, call(relay, "POST", path, told | {"key": "l"}).json)
+    assert is_duplicate_of(fresh.json, call(relay, "POST", path, fields | {"key": "l"}).json)
     assert [message["body"] for message in bob.heard("message")] == [1, 2]
 
 

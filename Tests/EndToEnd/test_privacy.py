@@ -243,7 +243,7 @@ class Plain:
         return re.sub(r'"(id|seq|time|lastSeen)":\d+', r'"\1":0', text)
 
 
-def told(circle, person, until, **fields):
+def frames_after_send(circle, person, until, **fields):
     """Sends a message from Alice, and returns all frames that she receives until `until` is true, in order."""
     alice = circle.alice
     alice.forget_events()
@@ -267,7 +267,7 @@ def sender_frames(circle, prepare, where="away", **fields):
     """Returns the frames that a sender receives after a message to a person. `prepare` changes the person first."""
     person = circle.live("bob") if where == "live" else circle.away("bob")
     prepare(circle, person)
-    return told(circle, person, has_news if fields.get("report") else has_reply, **fields)
+    return frames_after_send(circle, person, has_news if fields.get("report") else has_reply, **fields)
 
 
 def normal(circle, person):

@@ -38,8 +38,8 @@ def test_a_profile_reaches_phones(circle, bob):
     assert sender(circle, bob, "two").items() >= wanted.items()
     # An absent member of the profile does not change, and null removes it.
     put(circle, alice, {"handle": None})
-    told = sender(circle, bob, "three")
-    assert told["handle"] == alice and "handleType" not in told and told["avatarSHA256"] == HASH
+    changed = sender(circle, bob, "three")
+    assert changed["handle"] == alice and "handleType" not in changed and changed["avatarSHA256"] == HASH
     put(circle, alice, {"avatar": "https://example.org/other.png"})
     assert "avatarSHA256" not in sender(circle, bob, "four")
 

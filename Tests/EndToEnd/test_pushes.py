@@ -30,12 +30,12 @@ def circle(connect, names, start, service, tmp_path):
     """Alice in a room of a relay whose pushes go to the test's service."""
     write_key(tmp_path / "provider.p8")
     credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
-    told = {
+    settings = {
         "apps": [{"app": APP, "credential": credential}],
         "apple": {"host": "127.0.0.1", "port": service.port, "caFile": str(tmp_path / "authority.pem")},
     }
     file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(settings))
     return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
 
 

@@ -27,7 +27,7 @@ def arrive(circle, bob, **fields):
     return bob.phone.nth(known)["payload"]["communication"]
 
 
-def tell(relay, notification, receipt):
+def send_receipt(relay, notification, receipt):
     return call(relay, "POST", f"/v1/notifications/{notification}/received", {"receipt": receipt})
 
 
@@ -53,50 +53,50 @@ def explained(circle, notification):
 
 
 def test_the_first_receipt_of_a_push_counts(circle, bob):
-    told = arrive(circle, bob)
-    assert "received" not in explained(circle, told["notification"])
+    communication = arrive(circle, bob)
+    assert "received" not in explained(circle, communication["notification"])
     before = time.time()
-    first = tell(circle.relay, told["notification"], told["receipt"])
+    first = send_receipt(circle.relay, communication["notification"], communication["receipt"])
     assert first.status == 200 and before - 1 < first.json["received"] / 1000 < time.time() + 1
-    again = tell(circle.relay, told["notification"], told["receipt"])
+    again = send_receipt(circle.relay, communication["notification"], communication["receipt"])
     assert (again.status, again.json) == (200, first.json)
-    assert explained(circle, told["notification"])["received"] == first.json["received"]
+    assert explained(circle, communication["notification"])["received"] == first.json["received"]
 
 
 @pytest.mark.parametrize("receipt", ["", "x", "1.x", "9999999999.AAAAAAAAAAAAAAAAAAAAAA"])
 def test_a_wrong_receipt_is_refused(circle, bob, receipt):
-    told = arrive(circle, bob)
-    answer = tell(circle.relay, told["notification"], receipt)
+    communication = arrive(circle, bob)
+    answer = send_receipt(circle.relay, communication["notification"], receipt)
     assert (answer.status, answer.json["code"], answer.json["at"]) == (401, "unauthorized", "/receipt")
-    assert "received" not in explained(circle, told["notification"])
+    assert "received" not in explained(circle, communication["notification"])
 
 
 def test_a_receipt_is_for_one_push(circle, bob):
     first, second = arrive(circle, bob), arrive(circle, bob)
-    assert tell(circle.relay, second["notification"], first["receipt"]).status == 401
+    assert send_receipt(circle.relay, second["notification"], first["receipt"]).status == 401
 
 
 def test_a_receipt_outlives_a_crash(gather):
     circle = gather("--presence-grace", "0")
     bob = circle.away("bob")
-    told = arrive(circle, bob)
+    communication = arrive(circle, bob)
     circle.restart(Relay.kill)
-    assert tell(circle.relay, told["notification"], told["receipt"]).status == 200
-    assert tell(circle.relay, told["notification"], "1.x").status == 401
+    assert send_receipt(circle.relay, communication["notification"], communication["receipt"]).status == 200
+    assert send_receipt(circle.relay, communication["notification"], "1.x").status == 401
 
 
 def test_a_sender_who_requests_reports_receives_the_receipt(circle, bob):
-    told = arrive(circle, bob, report=True)
+    communication = arrive(circle, bob, report=True)
     circle.alice.expect("delivery", user=bob.user, state="pushed")
-    tell(circle.relay, told["notification"], told["receipt"])
+    send_receipt(circle.relay, communication["notification"], communication["receipt"])
     circle.alice.expect("delivery", user=bob.user, state="onPhone")
 
 
 def test_a_hidden_receipt_does_not_reach_the_sender(circle, bob):
     bob.prefer(shareFocus="none")
-    told = arrive(circle, bob, report=True)
+    communication = arrive(circle, bob, report=True)
     circle.alice.expect("delivery", user=bob.user, state="pushed")
-    tell(circle.relay, told["notification"], told["receipt"])
+    send_receipt(circle.relay, communication["notification"], communication["receipt"])
     assert not circle.alice.heard("delivery", user=bob.user)
 
 

@@ -62,8 +62,8 @@ def respond(circle, person, notification, action="accept", /, **fields):
 
 def event(circle, person, notification, seq, action="accept", **fields):
     """Returns the event that the sender receives for a response."""
-    told = {"type": "response", "notification": notification, "room": circle.room, "seq": seq, "user": person.user}
-    return told | {"action": action} | fields
+    frame = {"type": "response", "notification": notification, "room": circle.room, "seq": seq, "user": person.user}
+    return frame | {"action": action} | fields
 
 
 def heard(session):
@@ -81,9 +81,9 @@ def test_a_response_over_http_reaches_the_sender(circle, bob):
     id, seq = notify(circle, bob)
     answer = respond(circle, bob, id, "comment", text="yes ✓")
     assert answer.status == 201
-    told = answer.json
-    assert abs(told.pop("time") - time.time() * 1000) < 60_000
-    assert told == {"notification": id, "room": circle.room, "seq": seq, "action": "comment"}
+    body = answer.json
+    assert abs(body.pop("time") - time.time() * 1000) < 60_000
+    assert body == {"notification": id, "room": circle.room, "seq": seq, "action": "comment"}
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment", text="yes ✓")
 
 
@@ -157,7 +157,7 @@ def test_a_message_is_answered_on_one_device_only(circle):
 def test_an_opened_notification_can_still_be_answered(circle, bob):
     id, seq = notify(circle, bob)
     assert [respond(circle, bob, id, action).status for action in (DISMISS, OPEN, "accept", OPEN)] == [201, 201, 201, 200]
-    assert [told["action"] for told in heard(circle.alice)] == [DISMISS, OPEN, "accept"]
+    assert [response["action"] for response in heard(circle.alice)] == [DISMISS, OPEN, "accept"]
 
 
 # Rejected responses
@@ -408,8 +408,8 @@ def test_a_notification_without_a_room_is_answered(circle, bob):
     id = without_room(circle, bob)
     answer = respond(circle, bob, id, "comment", text="yes")
     assert answer.status == 201 and "room" not in answer.json and "seq" not in answer.json
-    told = {"type": "response", "notification": id, "user": bob.user, "action": "comment", "text": "yes"}
-    assert dict(circle.alice.expect("response")) == told
+    expected = {"type": "response", "notification": id, "user": bob.user, "action": "comment", "text": "yes"}
+    assert dict(circle.alice.expect("response")) == expected
     other = without_room(circle, bob)
     assert respond(circle, bob, other, "reply", text="yes").problem["at"] == "/action"
 

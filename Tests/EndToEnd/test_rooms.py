@@ -15,14 +15,14 @@ from waiting import eventually
 def configured(start, tmp_path):
     """Starts a relay with a configuration. Its `reload` applies another one, and returns the new lines of the log."""
 
-    def configured(told, *options, **settings):
+    def configured(configuration, *options, **settings):
         file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps(told))
+        file.write_text(json.dumps(configuration))
         relay = start("--config", file, *options, **settings)
 
-        def reload(told):
+        def reload(configuration):
             before = relay.log.read_text()
-            file.write_text(told if isinstance(told, str) else json.dumps(told))
+            file.write_text(configuration if isinstance(configuration, str) else json.dumps(configuration))
             relay.signal(signal.SIGHUP)
             words = ("the configuration was read again", "the configuration is not changed")
             eventually(lambda: any(word in relay.log.read_text()[len(before) :] for word in words))
@@ -76,15 +76,15 @@ def test_a_room_without_push_sends_no_pushes(configured, connect, phone):
 
 
 def test_receipts_in_rooms_whose_pattern_has_them(configured, connect):
-    relay = configured({"rooms": [{"match": "told.*", "receipts": True}]})
+    relay = configured({"rooms": [{"match": "receipts.*", "receipts": True}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
-    for room in ("told.a", "untold"):
+    for room in ("receipts.a", "other"):
         alice.join(room)
         bob.join(room)
         alice.send(room, 1)
     bob.request("read", room="untold", seq=1)
-    bob.request("read", room="told.a", seq=1)
-    assert alice.expect("receipt")["room"] == "told.a"
+    bob.request("read", room="receipts.a", seq=1)
+    assert alice.expect("receipt")["room"] == "receipts.a"
 
 
 @pytest.mark.parametrize("room", ["small.a", "live.small"])
@@ -217,10 +217,10 @@ def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
     assert alice.request("history", room="later")["messages"] == []
 
 
-@pytest.mark.parametrize("told", ["{", '{"limits":{"history":0}}', '{"rooms":[{}]}', '{"tokens":{"secretFile":"no"}}'])
-def test_a_wrong_configuration_changes_nothing(configured, connect, told):
+@pytest.mark.parametrize("wrong", ["{", '{"limits":{"history":0}}', '{"rooms":[{}]}', '{"tokens":{"secretFile":"no"}}'])
+def test_a_wrong_configuration_changes_nothing(configured, connect, wrong):
     relay = configured({"limits": {"history": 7}})
-    assert "not changed" in relay.reload(told)
+    assert "not changed" in relay.reload(wrong)
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
 
 

@@ -79,7 +79,7 @@ def web(connect, names, start, service, authority, key, tmp_path):
     """Alice in a room of a relay that pushes to browsers through the service."""
 
     def web(**settings):
-        told = {
+        defaults = {
             "keyFile": "vapid.pem",
             "subject": "mailto:ops@example.org",
             "origins": [f"localhost:{service.port}"],
@@ -87,7 +87,7 @@ def web(connect, names, start, service, authority, key, tmp_path):
             "caFile": str(authority[0]),
         }
         file = tmp_path / "stillwire.json"
-        chosen = {name: value for name, value in (told | settings).items() if value is not None}
+        chosen = {name: value for name, value in (defaults | settings).items() if value is not None}
         file.write_text(json.dumps({"webPush": chosen}))
         return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
 
@@ -107,8 +107,8 @@ def arrived(service, count):
 
 
 def job(circle, browser, request, state):
-    told = browser.open(request)["communication"]["notification"]
-    found = call(circle.relay, "GET", f"/v1/pushes/{told}").json
+    notification = browser.open(request)["communication"]["notification"]
+    found = call(circle.relay, "GET", f"/v1/pushes/{notification}").json
     return found if found["state"] == state else None
 
 
@@ -150,8 +150,8 @@ def test_the_relay_authenticates_with_vapid(web, service, origin, key):
     claims = json.loads(decoded(token.split(".")[1]))
     assert claims["aud"] == origin and claims["sub"] == "mailto:ops@example.org"
     assert time.time() < claims["exp"] <= time.time() + 24 * 3600
-    told = call(circle.relay, "GET", "/v1/webpush")
-    assert told.status == 200 and told.json["publicKey"] == public
+    answer = call(circle.relay, "GET", "/v1/webpush")
+    assert answer.status == 200 and answer.json["publicKey"] == public
     own = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
     assert decoded(public) == own
 
@@ -385,8 +385,8 @@ def test_the_command_makes_a_key_that_works(tmp_path):
     key = serialization.load_pem_private_key(file.read_bytes(), None)
     point = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
     assert encoded(point) in made.stdout.splitlines() and "PRIVATE KEY" not in made.stdout
-    told = json.loads(made.stdout.splitlines()[-1])
-    (tmp_path / "stillwire.json").write_text(json.dumps(told))
+    printed = json.loads(made.stdout.splitlines()[-1])
+    (tmp_path / "stillwire.json").write_text(json.dumps(printed))
     checked = run("serve", "--config", tmp_path / "stillwire.json", "--check")
     assert checked.returncode == 0, checked.stderr
     before = file.read_bytes()

@@ -106,8 +106,8 @@ class Connection:
     def _take(self, event: object) -> None:
         match event:
             case h2.events.RequestReceived(stream_id=stream, headers=headers):
-                told = {_text(name): _text(value) for name, value in headers}
-                self._open[stream] = Request(self._service.next_number(), self, stream, told)
+                fields = {_text(name): _text(value) for name, value in headers}
+                self._open[stream] = Request(self._service.next_number(), self, stream, fields)
             case h2.events.DataReceived(stream_id=stream, data=data, flow_controlled_length=length):
                 self._open[stream].body += data
                 with self.sending() as h2_connection:

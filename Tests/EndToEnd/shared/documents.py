@@ -71,7 +71,7 @@ def requests() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
 
 
 @cache
-def told() -> dict[str, list[dict[str, Any]]]:
+def sent_messages() -> dict[str, list[dict[str, Any]]]:
     """Returns the messages that the relay sends, by type."""
     found: dict[str, list[dict[str, Any]]] = {}
     for operation in document(ASYNCAPI)["operations"].values():
@@ -86,7 +86,7 @@ def told() -> dict[str, list[dict[str, Any]]]:
 
 def check_frame(frame: dict[str, Any]) -> None:
     """Fails if the frame matches no described message of its type. Does not check types that are not described."""
-    messages = told().get(frame.get("type"))
+    messages = sent_messages().get(frame.get("type"))
     if not messages:
         return
     likely = [message["payload"] for message in messages if _is_like(message["payload"], frame)]
