@@ -202,7 +202,7 @@ class Session:
         """Returns the first frame that the test has not taken yet, of any type."""
         return self._next(lambda _: True, "anything", within)
 
-    def heard(self, type: str, **fields: Any) -> list[Frame]:
+    def received(self, type: str, **fields: Any) -> list[Frame]:
         """Sends a ping, and returns the matching frames that arrived before its reply."""
         self.request("ping")
         return [frame for frame in self.inbox if frame.fits(type, fields)]

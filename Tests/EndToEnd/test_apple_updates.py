@@ -87,5 +87,5 @@ def test_a_read_on_another_device_is_pushed_as_a_badge(circle, service):
     assert (badge.headers["apns-push-type"], badge.headers["apns-priority"]) == ("alert", "5")
     session.request("read", room=circle.room, seq=2)
     circle.send("three")
-    eventually(lambda: session.heard("message", seq=3))
+    eventually(lambda: session.received("message", seq=3))
     assert len(service.requests) == 3

@@ -113,7 +113,7 @@ def test_a_user_who_returns_within_the_grace_and_reads_gets_no_push_and_causes_n
             back.request(kind, room=room, seq=seq)
     last_phone.ring("while you were out")
     alice.expect("presence", user=last.user, online=False)
-    assert {presence["user"] for presence in alice.heard("presence")} <= {last.user}
+    assert {presence["user"] for presence in alice.received("presence")} <= {last.user}
     alice.send(room, "and now")
     last_phone.ring("and now")
     assert [phone.texts() for _, phone in readers.values()] == [[], [], []]
@@ -240,7 +240,7 @@ def test_a_member_who_is_online_only_in_another_room_is_pushed_to(start, connect
     alice.send("room", "over here")
     for each in phones:
         each.ring("over here")
-    assert stayed.heard("message") == []
+    assert stayed.received("message") == []
 
 
 def test_a_session_in_another_room_does_not_end_the_grace(alice, room, member, connect, names):

@@ -72,7 +72,7 @@ def test_a_blocked_user_receives_no_changes(pair):
     carol.session.expect("presence", user=bob.user, online=False)
     circle.back(bob)
     carol.session.expect("presence", user=bob.user, online=True)
-    assert circle.alice.heard("presence", user=bob.user) == []
+    assert circle.alice.received("presence", user=bob.user) == []
 
 
 def test_the_messages_of_both_arrive(pair):
@@ -149,7 +149,7 @@ def test_a_blocker_looks_like_an_unknown_user(circle):
     alice.request("watch", users=[carol.user])
     carol.session.request("activity", state="idle")
     alice.expect("presence", user=carol.user, activity="idle")
-    assert alice.heard("presence", user=bob.user) == []
+    assert alice.received("presence", user=bob.user) == []
 
 
 def test_the_online_count_does_not_reveal_a_block(pair):
@@ -171,7 +171,7 @@ def test_a_blocked_user_receives_no_receipts(gather, tmp_path):
         person.session.request("received", room=circle.room, seq=seq)
         person.session.request("read", room=circle.room, seq=seq)
     circle.alice.expect("receipt", user=carol.user, kind="read")
-    assert circle.alice.heard("receipt", user=bob.user) == []
+    assert circle.alice.received("receipt", user=bob.user) == []
     # Other members still receive the receipts of the blocker.
     carol.session.expect("receipt", user=bob.user, kind="read")
 

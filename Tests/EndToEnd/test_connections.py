@@ -47,14 +47,14 @@ def dial(relay: Relay) -> socket.socket:
     return socket.create_connection(("127.0.0.1", relay.port), DEADLINE)
 
 
-def has_ended(connection: socket.socket, heard: bytearray) -> bool:
+def has_ended(connection: socket.socket, received: bytearray) -> bool:
     """Reads all available bytes. Returns True if the other side has ended the connection."""
     try:
         while select.select([connection], [], [], 0)[0]:
             got = connection.recv(65536)
             if not got:
                 return True
-            heard += got
+            received += got
     except OSError:
         return True
     return False
@@ -66,14 +66,14 @@ def test_a_client_that_sends_too_slowly_is_cut_after_the_timeout(start):
     with ExitStack() as ends:
         began = time.monotonic()
         left: dict[str, tuple[socket.socket, bytes]] = {}
-        heard = {name: bytearray() for name in DRIPS}
+        received = {name: bytearray() for name in DRIPS}
         for name, (head, rest) in DRIPS.items():
             connection = ends.enter_context(dial(relay))
             connection.sendall(head)
             left[name] = connection, rest
         while left and time.monotonic() - began < PATIENCE + DEADLINE:
             for name, (connection, rest) in list(left.items()):
-                if has_ended(connection, heard[name]):
+                if has_ended(connection, received[name]):
                     assert time.monotonic() - began > PATIENCE * 0.8, name
                     del left[name]
                     continue
@@ -84,7 +84,7 @@ def test_a_client_that_sends_too_slowly_is_cut_after_the_timeout(start):
                 left[name] = connection, rest[1:]
             time.sleep(0.25)
         assert not left, f"still there: {list(left)}"
-        assert heard["a body"].startswith(b"HTTP/1.1 408 "), heard["a body"]
+        assert received["a body"].startswith(b"HTTP/1.1 408 "), received["a body"]
         assert metrics(relay)["stillwire_exchanges"] == 1
 
 

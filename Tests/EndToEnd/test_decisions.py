@@ -103,7 +103,7 @@ def test_a_dry_run_does_nothing(circle):
     circle.pass_due()
     assert bob.phone.texts() == []
     assert history(circle.relay, circle.room, bob.user) == []
-    assert carol.session.heard("message") == []
+    assert carol.session.received("message") == []
     assert circle.send("first")["seq"] == 1
     assert bob.phone.ring("first")["payload"]["aps"]["badge"] == 1
 

@@ -40,7 +40,7 @@ def test_an_edit_reaches_all_others_and_is_kept(circle):
         event = session.expect("edited")
         assert (event["room"], event["seq"], event["body"]) == (circle.room, seq, {"text": "right"})
         assert before - 60_000 < event["time"] < now() + 60_000
-    assert circle.alice.heard("edited") == []
+    assert circle.alice.received("edited") == []
     for kept in (
         messages(circle),
         circle.alice.join(circle.room, history=1)["messages"],
@@ -158,7 +158,7 @@ def test_a_deletion_reaches_all_others_and_keeps_the_seq(circle):
     assert delete(circle, first)["seq"] == first
     event = bob.session.expect("deleted")
     assert (event["room"], event["seq"]) == (circle.room, first) and "body" not in event
-    assert circle.alice.heard("deleted") == []
+    assert circle.alice.received("deleted") == []
     kept = messages(circle, bob.session)
     assert kept[0] == {"seq": first, "deleted": True}
     assert (kept[1]["seq"], kept[1]["replyTo"]) == (second, first)
@@ -203,7 +203,7 @@ def test_a_second_deletion_has_no_effect(circle):
     for _ in range(2):
         assert delete(circle, seq)["seq"] == seq
     bob.session.expect("deleted")
-    assert bob.session.heard("deleted") == []
+    assert bob.session.received("deleted") == []
 
 
 def test_a_deleted_message_cannot_be_edited(circle):
@@ -212,7 +212,7 @@ def test_a_deleted_message_cannot_be_edited(circle):
     delete(circle, seq)
     assert circle.alice.refusal("edit", room=circle.room, seq=seq, body="back again")["code"] == "not_found"
     assert messages(circle) == [{"seq": seq, "deleted": True}]
-    assert bob.session.heard("edited") == []
+    assert bob.session.received("edited") == []
 
 
 def test_the_key_of_a_deleted_message_is_still_a_duplicate(circle):

@@ -146,7 +146,7 @@ def test_only_users_who_share_a_room_see_a_focus(connect, names, pair, report):
     carol.join(elsewhere)
     report(bob.user, True)
     alice.expect("presence", user=bob.user, isFocused=True)
-    assert carol.heard("presence") == []
+    assert carol.received("presence") == []
     assert shown(alice, bob.user) is True
     assert shown(carol, bob.user) is None
     # Sharing a room ends when one of the two leaves it.

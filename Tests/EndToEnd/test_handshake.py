@@ -67,7 +67,7 @@ def test_nothing_after_a_refused_hello_is_served(relay, connect, names):
         wire.send_request("join", room=room)
         wire.send_request("send", room=room, body="intruder")
         assert wire.ending().code == 4500
-    assert alice.heard("member") == [] and alice.heard("message") == []
+    assert alice.received("member") == [] and alice.received("message") == []
 
 
 def test_hello_must_come_in_time(start):

@@ -75,7 +75,7 @@ def test_a_focus_that_begins_again_within_the_settle_window_ends_no_hold(circle)
     ending.phone.ring("held")
     circle.alice.expect("presence", user=ending.user, isFocused=False)
     circle.pass_due()
-    assert circle.alice.heard("presence", user=flickering.user) == []
+    assert circle.alice.received("presence", user=flickering.user) == []
     assert flickering.phone.texts() == []
 
 

@@ -137,7 +137,7 @@ def test_an_idempotency_key_makes_one_message(relay, alice, room):
     first, second = (answer.json for answer in answers)
     assert (second["duplicate"], second["seq"], second["time"]) == (True, first["seq"], first["time"])
     alice.expect("message", body="first")
-    assert alice.heard("message") == []
+    assert alice.received("message") == []
 
 
 def test_presence_of_one_user(relay, alice, names):

@@ -43,7 +43,7 @@ def test_a_joiner_is_announced_as_member_then_as_presence(connect, names):
     (member,) = [frame for frame in alice.inbox if frame.fits("member", {"user": bob_name})]
     assert (member["room"], member["name"], member["event"], member["memberCount"]) == (room, "Bob", "joined", 2)
     assert (presence["online"], presence["name"], presence["isFocused"]) == (True, "Bob", None)
-    assert bob.heard("member") == [] and bob.heard("presence") == []
+    assert bob.received("member") == [] and bob.received("presence") == []
 
 
 def test_an_avatar_is_shown_where_the_name_is(connect, names):
@@ -70,8 +70,8 @@ def test_joining_again_is_a_fresh_snapshot_and_no_event(pair):
     assert [message["body"] for message in again["messages"]] == ["one"]
     alice.send(room, "two")
     assert bob.expect("message")["body"] == "two"
-    assert bob.heard("message") == []
-    assert alice.heard("member") == []
+    assert bob.received("message") == []
+    assert alice.received("member") == []
 
 
 def test_a_second_session_is_no_new_member(connect, names, pair):
@@ -80,7 +80,7 @@ def test_a_second_session_is_no_new_member(connect, names, pair):
     assert phone.join(room)["memberCount"] == 2
     alice.send(room, "both")
     assert bob.expect("message")["body"] == phone.expect("message")["body"] == "both"
-    assert alice.heard("member") == []
+    assert alice.received("member") == []
 
 
 def test_a_first_join_counts_everything_as_read(connect, names, pair):
@@ -99,7 +99,7 @@ def test_leaving_ends_membership_for_all_sessions_of_the_user(connect, pair):
         left = session.expect("member", event="left")
         assert (left["room"], left["user"], left["memberCount"]) == (room, bob.user, 1)
     alice.send(room, "alone")
-    assert bob.heard("message") == [] and other.heard("message") == []
+    assert bob.received("message") == [] and other.received("message") == []
     for session in (bob, other):
         assert session.refusal("send", room=room, body=1)["code"] == "not_joined"
     assert [member["user"] for member in alice.join(room)["members"]] == [alice.user]
@@ -115,7 +115,7 @@ def test_a_session_that_has_not_joined_receives_nothing_of_the_room(connect, nam
     alice.expect("member", user=carol)
     bob.expect("signal")
     for type in ("message", "signal", "member"):
-        assert other.heard(type) == []
+        assert other.received(type) == []
 
 
 def test_a_room_keeps_its_messages_after_all_members_have_left(connect, pair):
@@ -140,10 +140,10 @@ def test_a_leave_with_stay_keeps_the_membership(connect, pair):
     assert bob.request("leave", room=room, stay=True)["room"] == room
     alice.send(room, "still")
     other.expect("message", body="still")
-    assert bob.heard("message") == []
+    assert bob.received("message") == []
     assert bob.refusal("send", room=room, body=1)["code"] == "not_joined"
     assert alice.join(room)["memberCount"] == 2
-    assert alice.heard("member") == []
+    assert alice.received("member") == []
 
 
 def test_a_member_may_leave_without_having_joined_on_this_session(connect, pair):

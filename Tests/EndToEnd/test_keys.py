@@ -28,8 +28,8 @@ def test_a_key_is_a_duplicate_on_every_session_and_with_any_body(trio):
     assert is_duplicate_of(first, phone.send(room, "once", key="k"))
     assert is_duplicate_of(first, tablet.send(room, {"another": "body"}, key="k"))
     for session in (tablet, bob):
-        assert [message["body"] for message in session.heard("message")] == ["once"]
-    assert phone.heard("message") == []
+        assert [message["body"] for message in session.received("message")] == ["once"]
+    assert phone.received("message") == []
 
 
 def test_a_key_belongs_to_one_user_in_one_room(trio, names):
@@ -47,15 +47,15 @@ def test_sends_with_and_without_a_key_keep_their_order(trio):
         for number in range(60)
     ]
     assert [phone.reply(id)["seq"] for id in ids] == list(range(1, 61))
-    heard = [bob.expect("message")["body"] for _ in range(60)]
-    assert heard == list(range(60))
+    received = [bob.expect("message")["body"] for _ in range(60)]
+    assert received == list(range(60))
 
 
 def test_a_key_without_an_id_is_remembered_too(trio):
     phone, _, bob, room = trio
     phone.post("send", room=room, body=1, key="k")
     assert phone.send(room, 2, key="k")["duplicate"] is True
-    assert [message["body"] for message in bob.heard("message")] == [1]
+    assert [message["body"] for message in bob.received("message")] == [1]
 
 
 def test_a_key_is_the_same_over_http(trio, relay):
@@ -69,7 +69,7 @@ def test_a_key_is_the_same_over_http(trio, relay):
     assert fresh.status == 201
     assert is_duplicate_of(fresh.json, phone.send(room, 3, key="l"))
     assert is_duplicate_of(fresh.json, call(relay, "POST", path, fields | {"key": "l"}).json)
-    assert [message["body"] for message in bob.heard("message")] == [1, 2]
+    assert [message["body"] for message in bob.received("message")] == [1, 2]
 
 
 def test_a_key_of_a_room_that_keeps_something_survives_a_kill(start, connect):

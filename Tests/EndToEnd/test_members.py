@@ -39,7 +39,7 @@ def test_an_added_user_is_a_member_that_the_others_see(relay, connect, names, ro
     assert session.expect("presence", user=bob)["online"] is False
     again = put_member(relay, room, bob)
     assert (again.status, again.json) == (200, answer.json)
-    assert session.heard("member") == []
+    assert session.received("member") == []
     assert connect(bob).join(room, after={"epoch": answer.json["epoch"], "seq": 0})["recovered"]
 
 
@@ -63,7 +63,7 @@ def test_a_session_of_a_new_member_receives_nothing_before_it_joins(relay, conne
     session.join(room)
     put_member(relay, room, bob)
     session.send(room, "hello")
-    assert other.heard("message") == []
+    assert other.received("message") == []
     assert other.join(room, history=10)["messages"][0]["body"] == "hello"
 
 
@@ -201,7 +201,7 @@ def test_all_sessions_of_a_user_end_with_4506(relay, connect, names, room):
         assert session.inbox[-1].fits("bye", {"code": 4506, "reason": "closed by an operator"})
         assert session.inbox[-1]["reconnect"] is False
     assert disconnect(relay, ann).json == {"sessions": 0}
-    assert other.heard("bye") == []
+    assert other.received("bye") == []
     connect(ann).join(room)
 
 

@@ -74,7 +74,7 @@ def test_a_return_within_the_grace_is_no_event(enter):
     assert [member["online"] for member in back.join("room")["members"]] == [True, True, True]
     carol.close(1000)
     alice.expect("presence", user=carol.user, online=False)
-    assert alice.heard("presence", user=bob.user) == [] and alice.heard("member") == []
+    assert alice.received("presence", user=bob.user) == [] and alice.received("member") == []
 
 
 def test_a_lost_connection_is_one_event(connect, pair):
@@ -82,7 +82,7 @@ def test_a_lost_connection_is_one_event(connect, pair):
     alice, bob, _ = pair
     bob.drop()
     alice.expect("presence", user=bob.user, online=False)
-    assert alice.heard("presence") == []
+    assert alice.received("presence") == []
 
 
 def test_the_end_of_one_of_two_sessions_is_no_event(connect, pair):
@@ -118,7 +118,7 @@ def test_changes_within_a_moment_become_one_event_with_the_newest_state(pair):
     alice.expect("presence", user=bob.user, activity="background")
     bob.request("activity", state="active")
     alice.expect("presence", user=bob.user, activity="active")
-    assert len(alice.heard("presence")) < 20
+    assert len(alice.received("presence")) < 20
 
 
 def test_the_other_sessions_of_the_user_receive_the_event(connect, pair):
@@ -139,7 +139,7 @@ def test_presence_is_sent_once_to_users_who_share_several_rooms(connect, names, 
     alice.forget_events()
     bob.close(1000)
     alice.expect("presence", user=bob.user, online=False)
-    assert alice.heard("presence") == []
+    assert alice.received("presence") == []
 
 
 def test_strangers_receive_no_presence(connect, names, pair):
@@ -149,7 +149,7 @@ def test_strangers_receive_no_presence(connect, names, pair):
     carol.join(room)
     bob.request("activity", state="idle")
     alice.expect("presence", user=bob.user)
-    assert carol.heard("presence") == []
+    assert carol.received("presence") == []
 
 
 def test_presence_is_returned_by_room_and_by_user(names, pair):
@@ -188,7 +188,7 @@ def test_a_large_room_sends_counts_instead_of_members(start, connect):
     first.forget_events()
     sessions[5].close(1000)
     assert first.expect("counts", onlineCount=5)["memberCount"] == 6
-    assert first.heard("presence") == [] and first.heard("member") == []
+    assert first.received("presence") == [] and first.received("member") == []
     sessions[4].request("leave", room="hall")
     assert first.expect("counts", memberCount=5)["onlineCount"] == 4
 
@@ -229,7 +229,7 @@ def test_a_lost_connection_is_shown_as_online_for_a_limited_time(start, connect)
         ending = silent.ending()
     assert heartbeat + pong + grace - 0.5 < took < heartbeat + pong + grace + 3
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
-    assert alice.heard("presence") == []
+    assert alice.received("presence") == []
 
 
 def test_last_seen_is_the_time_of_the_last_request_and_not_of_a_pong(start, connect):

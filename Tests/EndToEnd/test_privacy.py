@@ -107,7 +107,7 @@ def test_nobody_else_sees_a_focus(views):
     outside.session.forget_events()
     bob.session.request("focus", isFocused=None)
     inside.session.expect("presence", user="bob", isFocused=None)
-    assert outside.session.heard("presence", user="bob") == []
+    assert outside.session.received("presence", user="bob") == []
 
 
 def test_a_focus_is_hidden_without_the_right_presence(views, connect, secret):
@@ -119,7 +119,7 @@ def test_a_focus_is_hidden_without_the_right_presence(views, connect, secret):
     assert blind.session.send("room", "hi")["delivery"] == {"live": 0, "push": 2, "waiting": 0, "quiet": []}
     bob.session.request("focus", isFocused=None)
     bob.session.expect("message", body="hi")
-    assert blind.session.heard("presence", user="bob") == []
+    assert blind.session.received("presence", user="bob") == []
 
 
 # Events
@@ -164,7 +164,7 @@ def test_a_change_that_is_not_shared_is_no_event(watched, change):
     HIDDEN_CHANGES[change](circle, bob)
     settle(circle, *sessions)
     for session in sessions:
-        assert session.heard("presence", user=bob.user) == []
+        assert session.received("presence", user=bob.user) == []
     # The change has happened, and is visible as soon as it is shared.
     bob.prefer(shareFocus="watchers", shareOnline="watchers")
     shown = circle.alice.expect("presence", user=bob.user)
@@ -183,9 +183,9 @@ def test_events_go_to_users_who_may_see_the_change(watched, what, share):
     bob.session.request("activity", state="idle")
     settle(circle, circle.alice, watcher)
     for session, is_shown in zip((circle.alice, watcher), SHOWN[share], strict=True):
-        heard = session.heard("presence", user=bob.user)
-        assert bool(heard) is is_shown
-        for event in heard:
+        received = session.received("presence", user=bob.user)
+        assert bool(received) is is_shown
+        for event in received:
             assert (event["isFocused"], event["online"]) == (
                 (True, False) if what == "shareFocus" else (None, True)
             )
@@ -195,7 +195,7 @@ def test_a_new_sharing_preference_applies_immediately(watched):
     circle, bob, watcher = watched
     bob.focus(True)
     circle.alice.expect("presence", user=bob.user, isFocused=True)
-    assert watcher.heard("presence", isFocused=True) == []
+    assert watcher.received("presence", isFocused=True) == []
     bob.prefer(shareFocus="watchers")
     assert watcher.expect("presence", user=bob.user, isFocused=True)["focusSince"]
     bob.prefer(shareFocus="none")
@@ -204,12 +204,12 @@ def test_a_new_sharing_preference_applies_immediately(watched):
     bob.prefer(shareOnline="rooms")
     gone = watcher.expect("presence", user=bob.user, online=False)
     assert "lastSeen" not in gone and "activity" not in gone
-    assert circle.alice.heard("presence", user=bob.user) == []
+    assert circle.alice.received("presence", user=bob.user) == []
     bob.prefer(shareOnline="none")
     assert "lastSeen" not in circle.alice.expect("presence", user=bob.user, online=False)
     bob.session.expect("presence", user=bob.user, isFocused=True)
     # The user's own sessions receive no hidden state.
-    assert all(event["online"] for event in bob.session.heard("presence", user=bob.user))
+    assert all(event["online"] for event in bob.session.received("presence", user=bob.user))
 
 
 def test_in_a_large_room_the_count_follows_visible_users(gather):
@@ -224,7 +224,7 @@ def test_in_a_large_room_the_count_follows_visible_users(gather):
     session.close(1000)
     carol.session.close(1000)
     circle.alice.expect("counts", onlineCount=1)
-    assert [event["onlineCount"] for event in circle.alice.heard("counts")] == []
+    assert [event["onlineCount"] for event in circle.alice.received("counts")] == []
 
 
 # The sender's view

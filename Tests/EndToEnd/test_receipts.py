@@ -97,7 +97,7 @@ def test_a_hidden_receipt_does_not_reach_the_sender(circle, bob):
     communication = arrive(circle, bob, report=True)
     circle.alice.expect("delivery", user=bob.user, state="pushed")
     send_receipt(circle.relay, communication["notification"], communication["receipt"])
-    assert not circle.alice.heard("delivery", user=bob.user)
+    assert not circle.alice.received("delivery", user=bob.user)
 
 
 @pytest.mark.parametrize("claims", [{"handle": "+4930123", "handleType": "phoneNumber"}, {"handle": ""}, {}])

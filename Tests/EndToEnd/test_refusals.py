@@ -223,8 +223,8 @@ def test_a_deleted_message_is_not_edited(alice, connect, room, names):
     bob.join(room)
     alice.request("delete", room=room, seq=1)
     assert alice.refusal("edit", room=room, seq=1, body=2)["code"] == "not_found"
-    assert len(bob.heard("deleted")) == 1
-    assert bob.heard("edited") == []
+    assert len(bob.received("deleted")) == 1
+    assert bob.received("edited") == []
 
 
 def test_names_at_their_limits_are_accepted(connect, names):

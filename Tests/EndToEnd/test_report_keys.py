@@ -323,7 +323,7 @@ def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect
     assert call(relay, "PUT", f"/v1/users/{bob}/devices/other", body, token=silent).status == 200
     answer = posted()
     assert (answer.status, answer.problem["code"]) == (403, "forbidden")
-    assert not writer.heard("message", **{"from": bob})
+    assert not writer.received("message", **{"from": bob})
     connect(relay, token=token(bob)).request("device", device="other", token=None)
     assert posted().status == 201
     writer.expect("message", **{"from": bob}, body={"text": "Yes"})

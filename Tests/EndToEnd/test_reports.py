@@ -19,7 +19,7 @@ def report(circle, sent, **fields):
 
 
 def reports(circle):
-    return [(event["user"], event["state"]) for event in circle.alice.heard("delivery")]
+    return [(event["user"], event["state"]) for event in circle.alice.received("delivery")]
 
 
 def test_a_push_is_reported_when_the_gateway_has_it(circle):
@@ -68,7 +68,7 @@ def test_each_session_of_the_sender_receives_the_reports(circle):
     sent = circle.send("hi", report=True)
     report(circle, sent, user=bob.user)
     assert other.expect("delivery")["user"] == bob.user
-    assert carol.session.heard("delivery") == []
+    assert carol.session.received("delivery") == []
 
 
 def test_a_hold_is_reported_when_it_ends(circle):
@@ -96,10 +96,10 @@ def test_the_time_of_a_report_does_not_reveal_where_a_hidden_recipient_is(gather
     first = circle.alice.expect("delivery", room=circle.room, seq=sent["seq"], state="pushed")
     assert time.monotonic() - before > 5.9
     # The relay sends all reports together, 6 s after the message, before it answers another request.
-    others = circle.alice.heard("delivery", room=circle.room, seq=sent["seq"], state="pushed")
+    others = circle.alice.received("delivery", room=circle.room, seq=sent["seq"], state="pushed")
     reported = sorted(event["user"] for event in [first, *others])
     assert reported == sorted(person.user for person in (online, away, lost, blocker))
-    assert circle.alice.heard("delivery", user=blocker.user, state="received") == []
+    assert circle.alice.received("delivery", user=blocker.user, state="received") == []
     circle.alice.forget_events()
     away.phone.ring("hi")
     lost.phone.ring("hi")
@@ -132,7 +132,7 @@ def test_a_hidden_recipient_who_receives_in_time_is_reported_as_usual(gather):
     later = circle.send("later", report=True)
     # A report about the earlier message would arrive before this one.
     assert report(circle, later, user=carol.user)["state"] == "pushed"
-    assert [event for event in circle.alice.heard("delivery") if event["seq"] == sent["seq"]] == []
+    assert [event for event in circle.alice.received("delivery") if event["seq"] == sent["seq"]] == []
 
 
 def test_an_online_recipient_who_hides_the_result_is_reported_as_pushed(circle):

@@ -66,9 +66,9 @@ def event(circle, person, notification, seq, action="accept", **fields):
     return frame | {"action": action} | fields
 
 
-def heard(session):
+def responses(session):
     """Returns all responses that a session has received until now."""
-    return [dict(frame) for frame in session.heard("response")]
+    return [dict(frame) for frame in session.received("response")]
 
 
 def test_accept_reaches_the_sender(circle, bob):
@@ -123,7 +123,7 @@ def test_a_repeated_response_is_not_sent_again(circle, bob):
         session.request("respond", notification=id, action="accept")
         again = respond(circle, bob, id)
         assert (again.status, again.json) == (200, first.json | {"duplicate": True})
-    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+    assert responses(circle.alice) == [event(circle, bob, id, seq)]
 
 
 def test_the_same_key_is_the_same_response(circle, bob):
@@ -134,7 +134,7 @@ def test_the_same_key_is_the_same_response(circle, bob):
     path = f"/v1/notifications/{id}/responses"
     headers = {"Idempotency-Key": "k"}
     assert call(circle.relay, "POST", path, {"action": "decline"}, user=bob.user, headers=headers).status == 200
-    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+    assert responses(circle.alice) == [event(circle, bob, id, seq)]
 
 
 def test_a_message_is_answered_on_one_device_only(circle):
@@ -151,13 +151,13 @@ def test_a_message_is_answered_on_one_device_only(circle):
         assert (answer.status, answer.problem["code"]) == (409, "conflict")
     assert respond(circle, bob, other, "accept").status == 200
     assert circle.back(bob).refusal("respond", notification=id, action="decline")["code"] == "conflict"
-    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+    assert responses(circle.alice) == [event(circle, bob, id, seq)]
 
 
 def test_an_opened_notification_can_still_be_answered(circle, bob):
     id, seq = notify(circle, bob)
     assert [respond(circle, bob, id, action).status for action in (DISMISS, OPEN, "accept", OPEN)] == [201, 201, 201, 200]
-    assert [response["action"] for response in heard(circle.alice)] == [DISMISS, OPEN, "accept"]
+    assert [response["action"] for response in responses(circle.alice)] == [DISMISS, OPEN, "accept"]
 
 
 # Rejected responses
@@ -171,7 +171,7 @@ def test_a_user_cannot_answer_the_notification_of_another(circle, bob):
         assert (answer.status, answer.problem["code"], answer.problem["at"]) == (404, "not_found", "/path/id")
     assert circle.back(carol).refusal("respond", notification=id, action="accept")["code"] == "not_found"
     assert respond(circle, bob, "dd03c85b-fe98-48f9-98b0-2da51fbeeed8").status == 404
-    assert heard(circle.alice) == []
+    assert responses(circle.alice) == []
 
 
 def test_a_deleted_message_cannot_be_answered(circle, bob):
@@ -209,7 +209,7 @@ def test_a_response_that_the_category_does_not_allow_is_rejected(circle, bob, fi
     answer = call(circle.relay, "POST", f"/v1/notifications/{id}/responses", fields, user=bob.user)
     assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
     assert circle.back(bob).refusal("respond", notification=id, **fields)["code"] == "bad_request"
-    assert heard(circle.alice) == []
+    assert responses(circle.alice) == []
 
 
 def test_without_a_category_only_the_systems_actions_are_allowed(circle, bob):
@@ -228,7 +228,7 @@ def test_a_blocked_sender_receives_no_response(circle, bob):
     id, _ = notify(circle, bob)
     bob.block(circle.alice)
     assert respond(circle, bob, id).status == 201
-    assert heard(circle.alice) == []
+    assert responses(circle.alice) == []
 
 
 # Late responses
@@ -253,10 +253,10 @@ def test_accept_reaches_a_sender_who_was_away(gather, kills):
     back = circle.back(circle.alice)
     assert dict(back.expect("response")) == event(circle, bob, id, seq)
     # The relay does not send a received response again.
-    eventually(lambda: not heard(circle.back(circle.alice)))
+    eventually(lambda: not responses(circle.back(circle.alice)))
     circle.relay.kill()
     circle.relay.start()
-    assert heard(circle.back(circle.alice)) == []
+    assert responses(circle.back(circle.alice)) == []
     assert respond(circle, bob, id).status == 200
 
 
@@ -287,7 +287,7 @@ def test_many_responses_arrive_in_their_order(circle):
         expected.append(event(circle, person, id, seq))
     back = circle.back(circle.alice)
     assert [dict(back.expect("response")) for _ in expected] == expected
-    assert heard(back) == []
+    assert responses(back) == []
 
 
 def test_long_responses_do_not_fill_the_queue_of_a_session(gather):
@@ -374,7 +374,7 @@ def test_a_user_without_the_right_send_posts_no_text(start, secret, connect, nam
     assert call(relay, "POST", path, {"action": "accept", "user": bob}, token=token).problem["code"] == "forbidden"
     assert call(relay, "POST", path, {"action": "accept"}, token=token).status == 201
     assert sender.expect("response")["action"] == "accept"
-    assert sender.heard("message") == []
+    assert sender.received("message") == []
 
 
 # Calls

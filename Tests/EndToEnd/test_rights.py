@@ -107,7 +107,7 @@ def test_a_user_without_the_right_presence_sees_no_members(enter, names):
     assert session.refusal("presence", room=room)["code"] == "forbidden"
     enter(carol).join(room)
     other.request("focus", isFocused=True)
-    assert not session.heard("member") and not session.heard("presence", user=bob)
+    assert not session.received("member") and not session.received("presence", user=bob)
 
 
 def test_http_checks_the_same_rights(relay, enter, names, key):
@@ -381,7 +381,7 @@ def test_a_watch_ends_with_the_shared_room_that_allowed_it(enter, names):
         other.request("activity", state=state)
         friend.request("activity", state=state)
         session.expect("presence", user=carol, activity=state)
-        seen = session.heard("presence", user=bob)
+        seen = session.received("presence", user=bob)
         session.forget_events()
         return bool(seen)
 
@@ -442,7 +442,7 @@ def test_rights_that_a_newer_token_does_not_give_end_immediately(enter, names, k
     other.send(room, "unheard")
     other.send(kept, "heard")
     session.expect("message", room=kept, body="heard")
-    assert not session.heard("message", room=room)
+    assert not session.received("message", room=room)
     assert session.refusal("history", room=kept)["code"] == "forbidden"
 
 
@@ -459,7 +459,7 @@ def test_a_watch_ends_when_the_right_ends(enter, names, key):
     stranger.request("ping")
     friend.request("activity", state="idle")
     session.expect("presence", user=carol, activity="idle")
-    assert not session.heard("presence", user=bob)
+    assert not session.received("presence", user=bob)
 
 
 # Backends

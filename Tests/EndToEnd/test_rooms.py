@@ -138,7 +138,7 @@ def test_a_pattern_gives_rights_to_everybody(configured, connect):
     assert "members" not in alice.join("news.a")
     assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
     bob.join("news.a")
-    assert alice.heard("presence") == []
+    assert alice.received("presence") == []
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_watch_ends_if_the_shared_room_no_longer_shows_presence(configured, co
     other = connect(relay, token=relay.token("bob", has_rooms=False))
     bob.request("focus", isFocused=None)
     other.expect("presence", user="bob", isFocused=None)
-    assert not alice.heard("presence", user="bob")
+    assert not alice.received("presence", user="bob")
 
 
 def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):

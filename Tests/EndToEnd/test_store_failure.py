@@ -106,7 +106,7 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
     else:
         raise AssertionError("the disk does not fail")
     # No client has received the rejected message, and live rooms still work.
-    assert not bob.heard("message", body=body)
+    assert not bob.received("message", body=body)
     ann.send("live.tea", "live")
     assert bob.expect("message", room="live.tea")["body"] == "live"
     assert metrics(relay)["stillwire_store_available"] == 0
@@ -202,7 +202,7 @@ def test_a_write_that_is_not_durable_is_not_acknowledged(start, connect, tmp_pat
     eventually(lambda: call(relay, "GET", "/ready").json["store"] == "unavailable")
     assert sent(ann, "tea", "lost") is None
     eventually(lambda: "was removed or replaced" in relay.log.read_text())
-    assert not bob.heard("message", body="lost")
+    assert not bob.received("message", body="lost")
     (tmp_path / "moved").rename(relay.data / part)
     eventually(lambda: call(relay, "GET", "/ready").json["store"] == "available")
     assert ann.send("tea", "after")["seq"] == 2

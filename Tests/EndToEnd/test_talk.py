@@ -121,7 +121,7 @@ def test_a_message_reaches_everybody_but_the_session_that_sent_it(connect, pair)
             "body": {"text": "hi"},
         }
         assert "id" not in message
-    assert alice.heard("message") == []
+    assert alice.received("message") == []
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:20])
@@ -199,7 +199,7 @@ def test_the_same_key_is_one_message(connect, pair):
     assert "duplicate" not in first and "delivery" not in second
     assert bob.send(room, "mine", key="k")["seq"] == 2
     bob.expect("message", body="once")
-    assert bob.heard("message") == []
+    assert bob.received("message") == []
 
 
 def test_a_key_in_a_race_is_one_message(pair):
@@ -209,7 +209,7 @@ def test_a_key_in_a_race_is_one_message(pair):
     assert {reply["seq"] for reply in replies} == {1}
     assert [reply.get("duplicate", False) for reply in replies].count(False) == 1
     bob.expect("message")
-    assert bob.heard("message") == []
+    assert bob.received("message") == []
 
 
 def test_a_failed_send_frees_its_key(connect, names):
@@ -230,7 +230,7 @@ def test_a_signal_is_relayed_and_not_stored(pair, body):
     assert (signal["room"], signal["from"], signal["name"]) == (room, alice.user, "typing")
     assert (signal.body_text if "body" in signal else None) == body
     assert bob.join(room, history=10)["seq"] == 0
-    assert alice.heard("signal") == []
+    assert alice.received("signal") == []
 
 
 def test_sending_and_reading_move_the_read_mark(connect, pair):

@@ -27,7 +27,7 @@ def test_an_unwatched_user_causes_no_events(connect, names):
     watcher.request("unwatch", users=[bob, "nobody-at-all"])
     session = connect(bob)
     session.request("ping")
-    assert not watcher.heard("presence", user=bob)
+    assert not watcher.received("presence", user=bob)
 
 
 def test_a_user_who_shares_no_room_does_not_see_a_focus(connect, names):
@@ -76,7 +76,7 @@ def test_the_limit_of_watched_users_is_all_or_nothing(connect, names):
     assert len(watcher.request("watch", users=[*others[:3], others[0]])["presence"]) == 3
     late = connect(others[3])
     late.request("ping")
-    assert not watcher.heard("presence", user=others[3])
+    assert not watcher.received("presence", user=others[3])
 
 
 @pytest.mark.parametrize("users", [None, "bob", [7], ["no name"], ["me"], {}])
