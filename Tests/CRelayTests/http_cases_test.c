@@ -495,5 +495,6 @@ TEST(bounds, "http cases: each part of a request has a bound, and a status for i
   for (int i = 0; i < 99; i++) strcat(many, "X: y\r\n");
   is_bounded(host, many, 'a', 0, "\r\n", 200);
   is_bounded(host, many, 'X', 1, ": y\r\n\r\n", 431);
+  is_bounded(host, many, 'X', 1, "(: y\r\n\r\n", 431); /* the bound counts before the name is checked */
   host_end(host);
 }

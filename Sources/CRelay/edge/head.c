@@ -74,6 +74,8 @@ static const char *request_line_fault(relay__lines_t *lines, unsigned char c) {
   return c < ' ' || c > '~' ? "the request line has a character that is not allowed" : NULL;
 }
 
+static const char too_many_fields[] = "the request has more than 100 headers";
+
 /* Returns the fault of one byte of the head, or NULL. The bytes are checked in their order, because a fault
  * depends on the line and its part. */
 static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
@@ -100,6 +102,7 @@ static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
   case RELAY__LINE_BEGIN:
     if (c == ' ' || c == '\t') return "a header line begins with white space";
     lines->place = RELAY__FIELD_NAME;
+    if (++lines->fields > RELAY__HEAD_FIELDS) return too_many_fields;
     return is_token_character(c) ? NULL : "the name of a header is not a token";
   case RELAY__FIELD_NAME:
     if (c == ':') lines->place = RELAY__FIELD_VALUE;
@@ -148,10 +151,7 @@ static int on_name(http_parser *parser, const char *at, size_t size) {
   if (head->part != RELAY__IN_NAME) {
     if (head->part == RELAY__IN_TARGET) relay__put(&head->text, "", 1);
     end_value(head);
-    if (head->field_count == RELAY__HEAD_FIELDS) {
-      refuse(head, 431, "too_large", "the request has more than 100 headers");
-      return 1;
-    }
+    if (head->field_count == RELAY__HEAD_FIELDS) return 1; /* lines_fault() refuses the head */
     head->fields =
         relay__grow(head->fields, head->field_count, &head->field_capacity, sizeof *head->fields, 16);
     head->fields[head->field_count++] = (relay_field_t){{(void *)head->text.size, 0}, {0}};
@@ -388,8 +388,6 @@ static relay__head_result_t finish(relay__head_t *head) {
 /* Refuses a head that libhttp_parser rejects. */
 static relay__head_result_t refuse_parsed(relay__head_t *head) {
   switch (HTTP_PARSER_ERRNO(head->parser)) {
-  case HPE_CB_header_field: /* on_name() has refused */
-    return RELAY__HEAD_REFUSED;
   case HPE_INVALID_METHOD:
     return refuse(head, 501, "unsupported", "the relay has no such method");
   case HPE_HEADER_OVERFLOW:
@@ -400,7 +398,7 @@ static relay__head_result_t refuse_parsed(relay__head_t *head) {
   case HPE_INVALID_CONTENT_LENGTH:
     return refuse_bad(head, "Content-Length must be digits");
   case HPE_UNEXPECTED_CONTENT_LENGTH:
-    return refuse_bad(head, "Content-Length is repeated, or beside Transfer-Encoding");
+    return refuse_bad(head, "Content-Length is repeated, or given together with Transfer-Encoding");
   default:
     return refuse_bad(head, "the head of the request is malformed");
   }
@@ -430,6 +428,7 @@ relay__head_result_t relay__head_read(relay__head_t *head, const char *at, size_
    * does not depend on the segments of TCP. */
   const char *fault = lines_fault(&head->lines, at, *used + (is_wrong && *used < size));
   head->read += (uint32_t)*used;
+  if (fault == too_many_fields) return refuse(head, 431, "too_large", fault);
   if (fault) return refuse_bad(head, fault);
   if (is_wrong) return refuse_parsed(head);
   if (error == HPE_PAUSED) return finish(head);

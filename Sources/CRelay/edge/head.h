@@ -34,6 +34,7 @@ typedef struct relay__lines {
     RELAY__FIELD_VALUE
   } place;
   uint32_t spaces;  /* in the request line */
+  uint32_t fields;  /* lines behind the request line */
   uint32_t version; /* bytes of `HTTP/` that have matched */
   bool has_return;  /* the last byte was a carriage return */
 } relay__lines_t;
