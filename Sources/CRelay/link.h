@@ -59,6 +59,8 @@ bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size);
 bool relay__link_is_blocked(const relay__link_t *link);
 /* Requests a call of `writable`. */
 void relay__link_want_write(relay__link_t *link);
+/* Reads once without a wait for the loop. Afterwards the session may be gone. Not within `received`. */
+void relay__link_read(relay__link_t *link);
 /* Stops reading from the connection. */
 void relay__link_pause(relay__link_t *link);
 /* Reads from the connection again. */

@@ -159,7 +159,7 @@ struct relay_session {
   uint8_t activity;
   bool acks : 1;
   bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
-  bool needs_ping : 1, ping_is_out : 1, resumes : 1;
+  bool needs_ping : 1, ping_is_out : 1, resumes : 1, is_unread : 1;
   bool is_batched : 1;     /* it is in the hub's list of sessions with batched events */
   bool confirms : 1;       /* the next matching pong queues an event, see relay_session_confirm() */
   bool open_are_sends : 1; /* all open requests are stored sends, so that another such send may start */
@@ -181,9 +181,10 @@ struct relay_session {
   int64_t blocked;         /* the time since which the outbox is blocked; 0: it is not */
   relay__excess_t *excess; /* NULL: it has never exceeded its rates */
   uint32_t ping_count;
-  uint64_t stamp;                 /* of the last presence announcement that it got or did not need */
-  uint64_t given;                 /* the stamp when a reply last gave it presence entries */
-  uint32_t iteration, read_bytes; /* bytes that were read in that iteration of the loop */
+  uint64_t stamp; /* of the last presence announcement that it got or did not need */
+  uint64_t given; /* the stamp when a reply last gave it presence entries */
+  uint32_t iteration,
+      read_bytes; /* bytes read in that iteration of the loop, or since relay__session_read() */
 };
 
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
@@ -199,6 +200,8 @@ void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
  * they are at most half of the bound. */
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
 /* The outbox of the session is empty. */
+/* Reads on from a session whose last read was full. The session may be gone afterwards. */
+void relay__session_read(relay_hub_t *hub, relay_session_t *session);
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
 static inline bool relay__session_is_live(const relay_session_t *session) {
   return session->state == RELAY__OPEN && !session->is_over;
@@ -613,9 +616,10 @@ struct relay_hub {
   relay__timer_t **heap;
   int64_t armed_for;
   uint32_t heap_count, heap_capacity;
-  relay_id_t *dirty, *resuming;
+  relay_id_t *dirty, *resuming, *unread;
   uint32_t dirty_count, dirty_capacity, resuming_count, resuming_capacity;
-  relay_id_t *batched; /* sessions with batched events */
+  uint32_t unread_count, unread_capacity; /* sessions whose last read was full */
+  relay_id_t *batched;                    /* sessions with batched events */
   uint32_t batched_count, batched_capacity;
   relay__timer_t batch_timer;
   int64_t batch_due;         /* on the loop's clock: the earliest time of the next batch */
@@ -632,9 +636,7 @@ struct relay_hub {
   uint64_t stamp;
   uint64_t marks; /* see the `mark` of a room */
   uint32_t iteration;
-  bool was_late;      /* the last iteration has postponed its timers, see relay__tick() */
-  bool has_more;      /* a session probably has more to be read, see received() in session.c */
-  uint32_t postponed; /* iterations since the last write */
+  bool was_late; /* the last iteration has postponed its timers, see relay__tick() */
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
@@ -647,7 +649,7 @@ struct relay_hub {
 enum {
   RELAY__BATCH_MS = 20,    /* the interval between two writes of batched events */
   RELAY__BATCH_SEATS = 32, /* sessions in a room; with this many or more, events about members are batched */
-  RELAY__READ = 512,
+  RELAY__READ = 256,
   RELAY__WRITE = 65536,
   RELAY__REPLIES = 262144,
   RELAY__HELD = 262144,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The hub: its creation and its end, and the iterations of libuv's loop.
  *
- * An iteration reads from sockets and calls `woken`. Then relay__tick() runs timers, delivers events until
- * there are none, and writes each session with queued frames once. While a session probably has more to be
- * read, it postpones the write for some iterations, so that one write contains more frames.
+ * An iteration reads once from each readable socket and calls `woken`. Then relay__tick() runs timers, reads
+ * on from the sessions that have more, delivers events until there are none, and writes each session with
+ * queued frames once.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
 enum {
-  LATE = 200,     /* ms after which a timer is late, see relay__tick() */
-  ROUNDS = 16,    /* deliveries in an iteration, at most: an event may cause others */
-  POSTPONED = 16, /* iterations without a write, at most */
+  LATE = 200,  /* ms after which a timer is late, see relay__tick() */
+  ROUNDS = 16, /* deliveries in an iteration, at most: an event may cause others */
+  READS = 64,  /* of a session in an iteration, at most */
 };
 
 /* The iteration */
@@ -37,6 +37,19 @@ static void flush(relay_hub_t *hub) {
   if (!hub->round_began) return;
   relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round_began, hub->round_messages);
   hub->round_began = hub->round_messages = 0;
+}
+
+/* Reads on from the sessions whose last read was full, so that one write contains more frames. */
+static void read_on(relay_hub_t *hub) {
+  for (int round = 0; hub->unread_count && round < READS; round++) {
+    const uint32_t count = hub->unread_count;
+    for (uint32_t i = 0; i < count; i++) {
+      relay_session_t *session = relay__session_find(hub, hub->unread[i]);
+      if (session) relay__session_read(hub, session);
+    }
+    hub->unread_count -= count; /* the others were full again */
+    memmove(hub->unread, hub->unread + count, hub->unread_count * sizeof *hub->unread);
+  }
 }
 
 static void idle(uv_idle_t *handle) {
@@ -80,6 +93,7 @@ void relay__tick(relay_hub_t *hub) {
   const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
   hub->was_late = is_late;
   for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
+  read_on(hub);
   int rounds = 0;
   while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
     if (hub->event_count) deliver(hub);
@@ -90,14 +104,11 @@ void relay__tick(relay_hub_t *hub) {
     hub->resuming_count = 0;
   }
   relay__receipts_tell(hub);
-  if (hub->has_more && hub->postponed++ < POSTPONED) {
+  flush(hub);
+  if (hub->unread_count)
     uv_idle_start(&hub->again, idle);
-  } else {
-    flush(hub);
-    hub->postponed = 0;
+  else
     uv_idle_stop(&hub->again);
-  }
-  hub->has_more = false;
   hub->iteration++;
   if (hub->event_count || hub->resuming_count)
     uv_async_send(&hub->wake); /* the rest, after sockets are read */
@@ -257,7 +268,7 @@ void relay_hub_destroy(relay_hub_t *hub) {
   void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
                           hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
                           hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
-                          hub->receipts, hub->batched};
+                          hub->receipts, hub->batched,     hub->unread};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

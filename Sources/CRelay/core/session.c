@@ -254,6 +254,21 @@ static void resume_soon(relay_hub_t *hub, relay_session_t *session) {
   hub->resuming[hub->resuming_count++] = session->id;
 }
 
+static void read_soon(relay_hub_t *hub, relay_session_t *session) {
+  if (session->is_unread) return;
+  session->is_unread = true;
+  hub->unread = relay__grow(hub->unread, hub->unread_count, &hub->unread_capacity, sizeof *hub->unread, 64);
+  hub->unread[hub->unread_count++] = session->id;
+}
+
+void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
+  session->is_unread = false;
+  session->read_bytes = 0;
+  session->iteration = hub->iteration;
+  if (session->link && !session->is_paused && session->state != RELAY__CLOSING)
+    relay__link_read(session->link);
+}
+
 static void writable(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
   if (session->is_paused) session->heard = hub->clock;
@@ -320,12 +335,12 @@ static void received(relay_hub_t *hub, relay_session_t *session, const void *at,
                      bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
   session->heard = hub->clock;
-  /* The library reads at most RELAY__READ bytes at a time. If more than half of that came in this iteration,
-   * the socket probably has more. */
+  /* The library reads at most RELAY__READ bytes at a time, so there may be more behind a read that was full.
+   */
   if (session->iteration != hub->iteration) session->read_bytes = 0;
   session->iteration = hub->iteration;
   session->read_bytes += (uint32_t)size + 8;
-  if (session->read_bytes > RELAY__READ / 2) hub->has_more = true;
+  if (session->read_bytes >= RELAY__READ) read_soon(hub, session);
   if (is_binary) {
     relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
     relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: binary frame", -1);

@@ -52,6 +52,11 @@ void relay__link_want_write(relay__link_t *link) {
   lws_callback_on_writable(link);
 }
 
+void relay__link_read(relay__link_t *link) {
+  struct lws_pollfd event = {.fd = lws_get_socket_fd(link), .events = LWS_POLLIN, .revents = LWS_POLLIN};
+  lws_service_fd(lws_get_context(link), &event);
+}
+
 void relay__link_pause(relay__link_t *link) {
   lws_rx_flow_control(link, 0);
 }
