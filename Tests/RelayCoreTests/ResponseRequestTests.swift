@@ -34,8 +34,7 @@ import Testing
       ("accept", nil, false), ("comment", "hi", false), ("comment", nil, false), ("comment", "", false),
       ("reply", "hi", true), (ActionID.open.rawValue, nil, false), (ActionID.dismiss.rawValue, nil, false),
     ] as [(String, String?, Bool)])
-  func `an action of the category or of the system is allowed`(action: String, text: String?, posts: Bool) throws
-  {
+  func `an action of the category or of the system is allowed`(action: String, text: String?, posts: Bool) throws {
     #expect(try self.posts(action, text: text) == posts)
   }
 

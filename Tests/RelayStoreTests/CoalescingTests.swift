@@ -238,8 +238,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a Notify Anyway leaves its digest, unless the digest may be on the phone`(isUnknown: Bool) async throws
-  {
+  func `a Notify Anyway leaves its digest, unless the digest may be on the phone`(isUnknown: Bool) async throws {
     try await send()
     try await fail()
     let last = try await send()
