@@ -9,7 +9,7 @@ import RelayStore
 /// The log lines and counters of the relay.
 ///
 /// Each request gets a line at the level debug. A rejected request gets a line at the level info, at a limited rate.
-/// The log contains no token and no body. The state is private, and the methods run on the relay's thread.
+/// The log contains no token and no body. The state is private, and the methods run on the hub's thread.
 package final class Diagnostics {
   package let log: Logger
   /// The counters of the relay, in addition to those of the hub, the store and the worker.

@@ -7,7 +7,7 @@ package import RelayStore
 /// Stores values that no request waits for: marks, cursors, names, rights.
 ///
 /// It keeps the newest value of each kind, and retries until the store accepts it. A full disk delays the values but
-/// loses none. The state is private, and the methods run on the relay's thread.
+/// loses none. The state is private, and the methods run on the hub's thread.
 package final class LateWriter {
   private var writes = LateWrites()
   /// The next retry of the rejected values.

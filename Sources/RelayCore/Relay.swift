@@ -8,7 +8,7 @@ package import RelayProtocol
 package import RelayPush
 package import RelayStore
 
-/// The policy above the hub: it answers the requests that the hub passes on, and uses the store.
+/// The layer above the hub that makes decisions: rights, storage, pushes.
 ///
 /// It runs on the hub's thread, so that hub and relay change together without a lock. It creates the components,
 /// dispatches the hub's events to them, and starts and stops them. The components hold the state.
@@ -68,14 +68,14 @@ package actor Relay {
 
   // MARK: The start
 
-  /// Starts to accept requests, and loads the rooms with undecided messages of an earlier run, which decides these
-  /// messages. Returns when all of these rooms are loaded.
+  /// Starts to accept requests, and loads the rooms that have undecided messages from an earlier run. Loading a room
+  /// decides its messages. Returns when all of these rooms are loaded.
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await responses.load(on: self)
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
-    // An earlier run may have stored a fact that ends a hold, and stopped before it decided the held push again.
+    // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.
     let now = hub.now
     try await store.write { try $0.queue.decideHeldAgain(by: now) }
     // Unowned is safe, because the worker ends before the relay is released.
@@ -97,8 +97,8 @@ package actor Relay {
   /// for the requests of clients.
   private static let maxLoads = 8
 
-  /// Gives up the undecided pushes in rooms that no longer keep messages, and returns the other rooms. No client is
-  /// connected yet, so that none of these rooms is in use.
+  /// Gives up the undecided pushes in rooms that no longer keep messages, and returns the other rooms. No
+  /// request is handled before `receive` is set, so none of these rooms is loaded.
   private func dropUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
     let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
     guard !unstored.isEmpty else { return rooms }
@@ -115,7 +115,8 @@ package actor Relay {
     _ = try await rooms.load(room, on: self)
   }
 
-  /// Applies new settings. A stored room in memory stays stored, and a live room stays live.
+  /// Applies new settings. A room in memory keeps its kind: a room that stores messages goes on storing, and one that
+  /// stores none does not begin to.
   package func reload(_ settings: Settings) {
     let former = self.settings
     self.settings = settings
@@ -139,7 +140,8 @@ package actor Relay {
     http.endStreams(on: self)
   }
 
-  /// Submits all late writes. They are queued in the store when this returns.
+  /// Submits the late writes that the store has rejected (see ``LateWriter``), and makes the hub deliver all changed
+  /// marks and cursors, which are then submitted. The writes need not be on disk when this returns.
   package func flush() {
     late.flush(on: self)
     hub.flush()
@@ -161,7 +163,7 @@ package actor Relay {
   private var hasSessions: Bool { hub.hasSessions }
   private var hasExchanges: Bool { hub.hasExchanges }
 
-  /// Ends the hub's loop. The next run decides the members that are still due.
+  /// Ends the hub's loop. Messages that still wait for a decision are decided by the next run.
   package func stopHub() {
     deliveries.stop()
     hub.stop()
@@ -274,7 +276,8 @@ package actor Relay {
     }
   }
 
-  /// Charges the rates of a message that a user sends. The transport has already charged the first token of the sender.
+  /// Charges the rates of a message that a user sends. The hub (for a frame) or the HTTP layer has already taken one
+  /// token of the sender. `pushes` is true if the message may become a push.
   package func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
     if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
       throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
@@ -282,7 +285,7 @@ package actor Relay {
   }
 }
 
-/// The HTTP side of the relay. The methods run on the relay's thread.
+/// The HTTP side of the relay. The methods run on the hub's thread.
 package protocol HTTPHandler: AnyObject {
   /// Applies new settings.
   func use(_ settings: Relay.Settings)

@@ -10,7 +10,7 @@ import RelayStore
 
 /// The HTTP side of the relay: it finds the route, authenticates the caller, and performs the command.
 ///
-/// The state is private, and the methods run on the relay's thread.
+/// The state is private, and the methods run on the hub's thread.
 package final class HTTPService: HTTPHandler {
   /// All routes. The first match answers. `/openapi.json` describes exactly these routes.
   static let routes = resources + Route.routes(of: Commands.all)

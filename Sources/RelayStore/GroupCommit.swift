@@ -3,9 +3,10 @@ import GRDB
 import RelayProtocol
 import Synchronization
 
-/// The writer's queue. Combines its works into transactions.
+/// The writer's queue. Combines queued work items into transactions.
 ///
-/// `append` and `stop` may be called on any thread, but `commitNext` only on the writer's.
+/// Any thread may call `append`, `beginSetDrain`, `goesOn`, `stop` and `checkFiles`. `commitNext` and `end` run on the
+/// writer's queue. `closeRun` runs after the database is closed.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// The submitter's estimate of the rows that the work writes.
@@ -14,7 +15,8 @@ final class GroupCommit: Sendable {
   }
 
   enum Task: Sendable {
-    /// Runs the work. Returns the completion for a successful commit, or for a failure.
+    /// `run` does the work inside the transaction. The completion that it returns is called after the commit. `failed`
+    /// makes the completion for a failed work or a failed commit.
     case any(run: @Sendable (Transaction) throws -> Completion, failed: @Sendable (StoreError) -> Completion)
     case message(Message)
 
@@ -60,7 +62,7 @@ final class GroupCommit: Sendable {
   // Safe for the same reason.
   nonisolated(unsafe) private let log: LogBound
 
-  // Safe for the same reason.
+  // Safe: used on the writer's queue, and in `closeRun` after the database is closed, when nothing else can run.
   nonisolated(unsafe) private let run: RunCounter
 
   private let files: DatabaseFiles
@@ -78,7 +80,8 @@ final class GroupCommit: Sendable {
 
   var statistics: StoreStatistics { counted.withLock { $0 } }
 
-  /// The drain that the caller of ``append(_:isUrgent:)`` must start.
+  /// The drain that the caller of ``append(_:isUrgent:)`` must start. A drain is a chain of `commitNext` calls until
+  /// the queue is empty.
   enum Drain { case none, now, later }
 
   /// - Parameter isUrgent: False if the work may wait for other works and share their commit.
@@ -127,7 +130,8 @@ final class GroupCommit: Sendable {
     log.check(db)
   }
 
-  /// True if the queue has more works. If not, the next `append` requests a drain.
+  /// Call after `commitNext`. Returns true if work is left; the caller must then call `commitNext` again. Otherwise it
+  /// ends the drain, and the next `append` starts one.
   func goesOn() -> Bool {
     queue.withLock { queue in
       queue.isDraining = !queue.works.isEmpty
@@ -181,8 +185,8 @@ final class GroupCommit: Sendable {
       count(works.count, since: began, hasFailed: false)
       return completions
     } catch {
-      // The cached rooms contain the failed seqs. Without the cache, the next messages read the rows on disk and use
-      // these seqs.
+      // The cache contains the seqs of the failed messages. It is cleared, so that the next messages read the rows on
+      // disk and these seqs are used again.
       cache.removeAll()
       count(works.count, since: began, hasFailed: true)
       let error = StoreError(ofCommit: error)
@@ -199,7 +203,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Moves the whole log into the database, and increments the counter for a clean end.
+  /// Moves the whole write-ahead log into the database, and increments the counter for a clean end.
   /// - Returns: True if the caller must call ``closeRun()`` after it has closed the database.
   func end(_ db: Database) -> Bool {
     do {
@@ -212,7 +216,7 @@ final class GroupCommit: Sendable {
       try files.check()
       return true
     } catch {
-      // The log stays, and the next start reads it.
+      // The write-ahead log stays, and the next start reads it.
       return false
     }
   }
@@ -256,7 +260,8 @@ final class GroupCommit: Sendable {
     _ run: (Transaction) throws -> Completion
   ) throws -> Completion {
     let db = transaction.db
-    // The work may read these rows, and an undo of the work must not undo them.
+    // The work may read the grouped rows, so write them now. They are outside the savepoint, so a rollback of the work
+    // keeps them.
     try messages.writeRows()
     try db.run("SAVEPOINT work")
     cache.beginWork()
@@ -265,7 +270,8 @@ final class GroupCommit: Sendable {
       try db.run("RELEASE work")
       return completion
     } catch {
-      // After some disk errors SQLite rolls back the whole transaction. A savepoint would then begin a new one.
+      // After some disk errors SQLite has already rolled back the whole transaction. Then do not continue: the next
+      // SAVEPOINT would open a new transaction.
       guard db.isInsideTransaction else { throw error }
       cache.forgetWork()
       try db.run("ROLLBACK TO work")

@@ -216,7 +216,8 @@ void relay__sessions_flush_batched(relay_hub_t *hub);
 
 /* request.c: handles one frame of a client */
 
-/* Returns false, without an effect, if the frame must wait for an open request. */
+/* Returns false, without an effect, if the frame must wait until `hello` is answered or the open requests are
+ * finished. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size);
 /* Sends an error frame. `id` is the id of the request, or NULL. `retry_after` is in seconds; below 0: the
  * error is not temporary. */
@@ -500,9 +501,10 @@ void relay__away_left(relay_hub_t *hub, relay_member_t *member);
 void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
 /* The session has received all messages of the room up to seq. */
 void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq);
-/* Counts the receipts of an active session for the member: they raise its mark, and end waits. */
+/* Called when an active session has received messages. Raises the member's received mark. If the member lacks
+ * earlier messages (client without acks), decides the waiting messages now instead. */
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat);
-/* The member's marks have moved forward, so that later receipts of its sessions may count now. */
+/* Call it after the member's mark has moved: receipts that were above a gap may count now. */
 void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member);
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
 /* Moves the room's cursor forward to the last message that is decided for all members, and queues

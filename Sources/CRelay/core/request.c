@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests of clients: parses a frame once, checks its envelope and its rate, and handles it.
  *
- * Frames that need neither the store nor the policy are answered here: messages of rooms that are not stored,
- * signals, marks, `activity` and `ping`. The others become events for relay_session_finish(). */
+ * A seat is a session in a room (core.h). The policy is the Swift actor Relay. All functions run on the hub's
+ * thread.
+ *
+ * Requests that need neither the store nor the policy are answered here: plain messages of rooms that are not
+ * stored (see send_()), signals, marks, `activity` and `ping`. The others become events, and the host answers
+ * them with relay_session_finish(). */
 #include "core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ACK_INTERVAL = 250 };
+enum { ACK_INTERVAL = 250 }; /* ms */
 
 typedef struct request {
   relay_hub_t *hub;
@@ -186,7 +190,8 @@ static bool room_takes_token(const request_t *request, relay_room_t *room) {
   return !delay;
 }
 
-/* The same for a message. Its price grows with the number of members that it may push to. */
+/* Takes the tokens of a message, or sends `rate_limited` and returns false. A message costs one more token
+ * for each 100 members that it may push to, from the room and from the sender. */
 static bool room_takes_message(const request_t *request, relay_room_t *room) {
   const relay_json_node_t *push = relay_json_member(&request->json, "push");
   if (push && push->kind == RELAY_JSON_FALSE) return room_takes_token(request, room);
@@ -275,7 +280,7 @@ static void mark(const request_t *request, bool is_read) {
   if (!seat || !integer_of(request, "seq", &seq)) return;
   relay_member_t *member = seat->member;
   if (seq > member->room->seq) {
-    refuse(request, "bad_request", "seq is above the newest of the room");
+    refuse(request, "bad_request", "seq is greater than the newest seq of the room");
     return;
   }
   relay_hub_t *hub = request->hub;
@@ -321,9 +326,9 @@ static void ping(const request_t *request) {
   reply(request, "pong", members, (size_t)size);
 }
 
-/* Takes a token of the session's rate, and for RELAY_RATE_FOCUS also one of the user's. Otherwise sends
- * `rate_limited` and returns false. Closes a session that exceeds its rates 1,000 times in 10 s, or for 10 s
- * without a pause. With `marks`, one frame each ACK_INTERVAL and room needs no token. */
+/* Takes a token of the session, and for RELAY_RATE_SEND and RELAY_RATE_FOCUS also one of the user. Otherwise
+ * sends `rate_limited` and returns false. Closes a session that is refused 1,000 times in 10 s, or for 10 s
+ * without a pause of more than 1 s. If `marks` is true, one frame of each room is free every ACK_INTERVAL. */
 static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   relay_hub_t *hub = request->hub;
   relay_session_t *session = request->session;
@@ -356,8 +361,8 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   return false;
 }
 
-/* Answers a frame that the parser has rejected. Closes the session if the frame is not a JSON object, or if
- * it is the first frame. */
+/* Answers a frame that the parser has rejected. Closes the session if this is the first frame, or if the
+ * frame is no JSON object. Other errors, such as a duplicate key, leave the session open. */
 static void refuse_broken(request_t *request, relay_json_status_t status, size_t offset) {
   char message[80];
   const bool is_first = request->session->state == RELAY__NEW;
@@ -387,7 +392,7 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
 }
 
 /* Returns the type with this name if the hub hands it over, or NULL. An unknown type is refused before its
- * frame is copied. */
+ * frame is copied. If the hub was given no list of types, every type is handed over. */
 static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, relay_bytes_t name) {
   static const relay_request_type_t any = {.name = "", .rate = RELAY_RATE_REQUEST};
   if (!hub->requests) return &any;
@@ -405,7 +410,8 @@ static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, rela
  *   later, and the frame is then parsed a second time.
  * - A stored `send` may start while other stored sends are open, because the store commits them in groups
  *   and keeps their order.
- * - The first frame must be `hello`, within lower limits, because anybody can send it.
+ * - The first frame must be `hello`. It has lower limits (16 KiB, 256 values), because clients without a
+ *   valid token can send it too.
  * - In an open session a rejected frame takes a token as well. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
   if (session->state == RELAY__HELLO) return false;
@@ -440,13 +446,15 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
     return true;
   }
   const bool is_hello = is_text(name, "hello");
-  const char *wrong = has_bad_id ? "id must be a string of 1 to 64 bytes, or an integer below 2^53"
+  const char *wrong = has_bad_id ? "id must be a string of 1 to 64 bytes, or an integer from "
+                                   "-(2^53 - 1) to 2^53 - 1"
                       : !type    ? "type is missing"
                       : !name.at ? "type must be a string"
                                  : NULL;
   if (session->state == RELAY__NEW && (wrong || !is_hello)) {
     refuse(&request, "bad_request", wrong ? wrong : "the first request must be hello");
-    relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: hello must come first", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST,
+                         "bad request: the first frame must be a valid hello", -1);
     return true;
   }
   if (session->state == RELAY__NEW && request.json.count > RELAY__HELLO_VALUES) {

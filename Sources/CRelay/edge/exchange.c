@@ -76,7 +76,7 @@ static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admis
   if (admission.status) return admission;
   if (head->upgrades) return relay__handshake_check(connection);
   if (head->length > connection->hub->limits.frame)
-    return (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"};
+    return (relay__refusal_t){413, "too_large", "the body is longer than the limit `limits.frame`"};
   return (relay__refusal_t){0};
 }
 

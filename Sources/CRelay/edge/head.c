@@ -32,7 +32,8 @@ static const struct {
     {"sec-websocket-version", "the header Sec-WebSocket-Version is repeated"},
 };
 
-/* Swift parses these on the hub's thread, in a time that grows with their length. */
+/* Swift parses these on the hub's thread, in a time that grows with their length, so their length is
+ * limited. */
 static const struct {
   const char *name, *fault;
 } bounded[] = {
@@ -132,6 +133,9 @@ static int on_target(http_parser *parser, const char *at, size_t size) {
   return 0;
 }
 
+/* Until the head is whole, `at` of a field is an offset into `text`, because `text` may move. finish() turns
+ * it into a pointer. */
+
 /* Ends the newest value, and removes the white space at its end. */
 static void end_value(relay__head_t *head) {
   if (head->part != RELAY__IN_VALUE) return;
@@ -144,8 +148,6 @@ static void end_value(relay__head_t *head) {
   relay__put(&head->text, "", 1);
 }
 
-/* Until the head is whole, `at` of a field is an offset into `text`, because `text` may move. finish() turns
- * it into a pointer. */
 static int on_name(http_parser *parser, const char *at, size_t size) {
   relay__head_t *head = head_of(parser);
   if (head->part != RELAY__IN_NAME) {
@@ -347,7 +349,7 @@ static relay__head_result_t read_framing(relay__head_t *head) {
       return refuse_bad(head, "Content-Length must be digits");
     while (*digits == '0') digits++;
     if (strlen(digits) > MAX_LENGTH_DIGITS)
-      return refuse(head, 413, "too_large", "the body is over the limit `frame`");
+      return refuse(head, 413, "too_large", "the body is longer than the limit `limits.frame`");
     head->length = strtoll(digits, NULL, 10);
   }
   const relay_bytes_t expectation = relay__head_field(head, "expect");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* head.h -- parses and checks the head of an HTTP request, as its bytes arrive. It knows neither hubs nor
- * sockets.
+/* head.h -- parses and checks the head of an HTTP request, as its bytes arrive. Called by http.c, on the
+ * hub's thread. It knows neither hubs nor sockets.
  *
  * libhttp_parser finds the lines and the fields. Debian builds it without its strict mode, and it accepts
  * requests that RFC 9112 forbids. So head.c also checks line ends, white space, names, the target, Host and

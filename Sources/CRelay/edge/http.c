@@ -228,9 +228,10 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
   if (result == RELAY__CHUNKS_BAD || result == RELAY__CHUNKS_TOO_LARGE) {
     exchange->closes = true;
     relay__exchange_refuse(
-        exchange, result == RELAY__CHUNKS_BAD
-                      ? (relay__refusal_t){400, "bad_request", "the chunks of the body are malformed"}
-                      : (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"});
+        exchange,
+        result == RELAY__CHUNKS_BAD
+            ? (relay__refusal_t){400, "bad_request", "the chunks of the body are malformed"}
+            : (relay__refusal_t){413, "too_large", "the body is longer than the limit `limits.frame`"});
     return size;
   }
   relay__exchange_grown(exchange);

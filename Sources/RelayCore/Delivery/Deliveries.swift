@@ -8,7 +8,7 @@ import RelayStore
 
 /// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the reports.
 ///
-/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Deliveries {
   /// The pushes that are decided again after a change.
   package let holds = Holds()

@@ -7,7 +7,7 @@ import RelayStore
 
 /// Decides pushes again because a fact has changed or a hold is over.
 ///
-/// The state is private. ``Deliveries`` creates one object, and the methods run on the relay's thread.
+/// The state is private. ``Deliveries`` creates one object, and the methods run on the hub's thread.
 package final class Holds {
   /// The users whose pushes are being decided again. The value is true if a fact has changed since the last round
   /// began.

@@ -8,7 +8,7 @@ package import RelayStore
 
 /// The permissions of sessions and callers, and their withdrawal.
 ///
-/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Access {
   /// The permissions of sessions in token mode.
   private var permissions: [SessionHandle: Permissions] = [:]

@@ -7,7 +7,7 @@ package import RelayStore
 
 /// The users in memory: their facts as recipients, and their changes.
 ///
-/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class People {
   /// The users in memory as recipients. Contains only users with facts that the hub does not hold.
   private var recipients: [UserHandle: Recipient] = [:]

@@ -12,7 +12,7 @@ package import RelayStore
 /// has confirmed it: the session answers a ping that was sent after the response. A response is therefore delivered at
 /// least once. After a crash or a lost connection a sender may receive it twice.
 ///
-/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Responses {
   /// The registry of the categories that senders may name.
   package private(set) var categories = Categories()

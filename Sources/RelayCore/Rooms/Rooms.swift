@@ -7,7 +7,7 @@ import RelayStore
 /// Loads rooms into the hub and forgets them. The hub owns the rooms and their members. This object owns the policies,
 /// the edits, the pins, and the idempotency keys of live rooms.
 ///
-/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Rooms {
   /// The rooms that are being loaded.
   private var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
