@@ -7,6 +7,7 @@ import http.server
 import re
 import socket
 import tempfile
+import textwrap
 import threading
 import unittest
 from pathlib import Path
@@ -81,6 +82,7 @@ class SampleTests(BrowserTests):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         (self.folder / "web").symlink_to(CHECKOUT / "web")
+        (self.folder / "client").symlink_to(CHECKOUT / "web" / "client")
         handler = functools.partial(Quiet, directory=folder.name)
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -92,10 +94,13 @@ class SampleTests(BrowserTests):
         """Starts a relay with these options, and opens the guide's page for it."""
         relay = Relay(self.folder, *options).start()
         self.addCleanup(relay.kill)
-        (page,) = re.findall(r"```html\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-        address = relay.origin.replace("http", "ws")
-        self.assertIn("ws://localhost:8080", page)
-        (self.folder / "tea.html").write_text(page.replace("ws://localhost:8080", address))
+        guide = GUIDE.read_text()
+        (page,) = re.findall(r"```html\n(.*?)```", guide, re.DOTALL)
+        # The first program of the guide is for Node, and the second one is that of the page.
+        program = re.findall(r"```js\n(.*?)```", guide, re.DOTALL)[1]
+        self.assertIn("ws://localhost:8080", program)
+        (self.folder / "tea.html").write_text(textwrap.dedent(page))
+        (self.folder / "tea.js").write_text(program.replace("ws://localhost:8080", relay.origin.replace("http", "ws")))
         self.driver.get(f"{self.origin}/tea.html")
 
     def lines(self):

@@ -31,9 +31,8 @@ def relay(tmp_path: Path) -> Iterator[Relay]:
 
 
 def example(page: Path) -> str:
-    """Returns the only JavaScript example of a page."""
-    (code,) = re.findall(r"```js\n(.*?)```", page.read_text(), re.DOTALL)
-    return code
+    """Returns the first JavaScript example of a page."""
+    return re.findall(r"```js\n(.*?)```", page.read_text(), re.DOTALL)[0]
 
 
 @pytest.fixture
