@@ -15,7 +15,8 @@ extension SettingGroup {
     "Rooms",
     note: """
       The first pattern that matches the name of a room applies. The relay adds two patterns after yours: rooms of
-      `live.*` keep no messages, and all other rooms have the defaults of the table.
+      `live.*` keep no messages, and all other rooms have the defaults of the table. Do not add a pattern `*`
+      without a pattern `live.*` before it: rooms `live.*` would then store messages.
       """,
     [
       Setting(
