@@ -48,8 +48,8 @@ static inline int relay__hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* A list of pointers in no order. A single pointer needs no array, because most users have one session, and
- * most sessions one room. */
+/* A list of pointers in no order. Most users have one session and most sessions one room, so a single pointer
+ * is stored without an array. */
 typedef struct relay__list {
   union {
     void *one;

@@ -11,7 +11,7 @@ extension LintRule {
     switch self {
     case .textEmpty: (.error, "an empty text")
     case .textTooLong: (.error, "more than 65,536 bytes: the text is not checked")
-    case .byteOrderMark: (.error, "the text begins with U+FEFF")
+    case .byteOrderMark: (.error, "the payload begins with a byte order mark (U+FEFF)")
     case .invalidUTF8: (.error, "bytes that are not UTF-8")
     case .nulByte: (.error, "an unescaped U+0000, in or between values")
     case .typographicQuote: (.error, "typographic quotation marks, which some editors insert")
@@ -61,7 +61,7 @@ extension LintRule {
     case .flagNotNumber: (.error, "`\"1\"` or `true` where the number 1 must be")
     case .flagValue: (.error, "a number other than 0 and 1 as a flag")
     case .numberAsText: (.error, "a number in quotation marks")
-    case .textAsNumber: (.error, "a number where a text must be")
+    case .textAsNumber: (.error, "a number where a string is expected")
     case .nullValue: (.error, "null as the value of one of Apple's keys")
     case .wrongType: (.error, "a value of the wrong type")
     case .badgeRange: (.error, "a badge below 0, or not whole")

@@ -37,7 +37,8 @@ extension DeviceRequest {
   ) throws(RequestError) -> String {
     switch platform {
     case .simulator:
-      // Tokens of the simulated gateway are parts of paths, so they have the characters of names.
+      // Tokens of the simulated gateway are parts of paths, so they may contain only the characters that names may
+      // contain.
       let token: DeviceID = try fields.required(key, fields.name(key))
       return token.rawValue
     case .apns: return try appleToken(fields, key)

@@ -4,7 +4,8 @@ public import RelayProtocol
 /// The decision about a message for one device, with its reasons.
 public struct Decision: Equatable, Sendable, Codable {
   public var outcome: Outcome
-  /// The reasons of all rules that matched. The rule that decided is the first. Never empty.
+  /// The reasons of all rules that matched. The rule that decided is the first. Never empty. `level_lowered` and
+  /// `no_voip_entitlement` always have the number 14, also if another rule decides.
   public var reasons: [Reason]
 
   public enum Outcome: Equatable, Sendable {

@@ -103,9 +103,9 @@ extension Question {
     return causes.compactMap { $0 }.filter { now < $0.until }
   }
 
-  /// The causes of the silence, and the end of the last one, if `mode` is the strongest mode among all causes. The
-  /// result has only the causes with this mode. Is `nil` when there is none, or when a silence does not apply to the
-  /// message.
+  /// If `mode` is the strongest mode of all causes, returns the codes of the causes with this mode and the end of the
+  /// latest one (at most 12 h after the message, and not after its expiry). Otherwise `nil`, and `nil` for messages
+  /// that ignore silence.
   func silence(_ mode: SilenceMode) -> (codes: [Reason.Code], until: Timestamp)? {
     let end = message.time + policy.longestHold
     guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, message.isSilent != true, now < end else {

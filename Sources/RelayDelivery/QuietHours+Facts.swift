@@ -52,7 +52,8 @@ private struct WallClock {
   /// The second at which the clock first shows `time` on `day`. If the clock skips this time, the second of the change.
   func second(of time: TimeOfDay, on day: Int64) -> Int64 {
     let shown = day * Self.day + Int64(time.minutes) * 60
-    // Every offset is less than a day, so one of these offsets is from before the time, and the other from after it.
+    // `shown` is the local time read as UTC. An offset is less than a day, so these are the offsets before and after
+    // the wanted second. At most one change lies between them.
     let (before, after) = (offset(at: shown - Self.day), offset(at: shown + Self.day))
     guard before != after else { return shown - before }
     let change = firstSecond(after: shown - Self.day, upTo: shown + Self.day) { offset(at: $0) != before }

@@ -10,7 +10,7 @@ let rules: [Rule<Ruling?>] = [
 
   Rule(3, "the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
 
-  Rule(4, "read, or received by a session that was active then or since") {
+  Rule(4, "read, or received by a session that was active then or became active later") {
     if $0.recipient.hasRead { return .end(.read) }
     return $0.hasActiveReceipt && !$0.isCall ? .end(.received) : nil
   },
@@ -31,7 +31,7 @@ let rules: [Rule<Ruling?>] = [
     $0.hasOnlyIdleReceipt ? $0.wait(until: $0.message.time + $0.policy.idleWait, .receivedIdle) : nil
   },
 
-  Rule(9, "away for less than the grace, without a clean close") {
+  Rule(9, "the last session in the foreground was lost less than the grace ago") {
     $0.wait(until: $0.endOfGrace, .withinGrace)
   },
 
@@ -49,9 +49,11 @@ let rules: [Rule<Ruling?>] = [
   },
 ]
 
+/// The rule that decides if no rule of ``rules`` matches.
 let otherwise = Rule<Ruling>(14, "no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
 
-/// Reasons that accompany the decision without changing its outcome.
+/// Reasons that accompany the decision without changing its outcome. They always have the number 14, also if another
+/// rule decides.
 func remarks(_ question: Question) -> [Reason] {
   var remarks: [(code: Reason.Code, words: String)] = []
   if question.isCall, question.device?.lacksVoIPEntitlement == true {

@@ -20,9 +20,9 @@ public struct HubConfiguration: Sendable {
   public var origins: [String]
   /// The types of frames, other than `hello`, that the hub delivers with ``HubEvent/request(_:)``.
   public var requests: [RequestType]
-  /// The values of `Host` that the hub accepts in addition to ``hosts``.
+  /// The kinds of `Host` that are accepted without being listed.
   public var hostRule: HostRule
-  /// Further names that `Host` may have.
+  /// Host names that are accepted besides those of ``hostRule``.
   public var hosts: [String]
   public var limits: Limits
   /// The time for which a user is still shown as online after their last session ended without a close.
@@ -88,8 +88,8 @@ public enum HubLogLevel: Sendable {
   }
 }
 
-/// The values of `Host` that a hub accepts. They protect against DNS rebinding: a page whose host name resolves to the
-/// relay's address can send only that name.
+/// The values of `Host` that a hub accepts. This protects against DNS rebinding: an attacker's page whose name resolves
+/// to the relay's address sends its own name in `Host`, and the hub refuses it.
 public enum HostRule: Sendable {
   case any
   /// An address, `localhost`, or a listed name.
@@ -115,8 +115,8 @@ public struct HubError: Error, CustomStringConvertible {
 
 /// Rooms, sessions and users on one thread: the Swift side of `relay.h`.
 ///
-/// It is not sendable: it belongs to the actor that is isolated to its ``thread``. The hub delivers events on that
-/// thread, and never during a call.
+/// It is not sendable: it belongs to the actor whose executor is its ``thread``. The hub delivers events on that
+/// thread, and never while one of its methods runs. Exception: setting ``receive`` delivers the earlier events at once.
 public final class Hub {
   public let thread: HubThread
   /// The port on which the hub listens.
@@ -286,7 +286,8 @@ public final class Hub {
   /// ``HubEvent/userAway(_:lastSeen:)`` for users who are still online.
   public func flush() { relay_hub_flush(hub) }
 
-  /// Ends the loop after this iteration, and closes the sockets of all remaining sessions. Later calls are harmless.
+  /// Ends the loop after this iteration, and closes the sockets of all remaining sessions. A second `stop` has no
+  /// effect.
   public func stop() { relay_hub_stop(hub) }
 
   /// Starts draining: the hub answers new handshakes with 503, and closes all sessions within some seconds. Each `bye`

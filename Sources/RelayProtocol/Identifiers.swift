@@ -17,7 +17,7 @@ where RawValue == String {
 }
 
 extension Name {
-  /// Returns `nil` if `rawValue` is empty, is too long, or has another character.
+  /// Returns `nil` if `rawValue` is empty, too long, `.` or `..`, or if it contains a character that names may not have.
   public init?(rawValue: String) {
     guard Self.isValid(rawValue) else { return nil }
     self.init(unchecked: rawValue)

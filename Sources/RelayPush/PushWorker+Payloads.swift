@@ -28,7 +28,7 @@ extension PushWorker {
       case .edited: body = nil
       case .deleted: body = texts(for: claim.device).text(.messageDeleted)
       case .missed: body = texts(for: claim.device).text(.missedCall)
-      case .badge, .silent: preconditionFailure("a \(kind) changes no push")
+      case .badge, .silent: preconditionFailure("an update of kind \(kind) was stored as a change of a push")
       }
       guard kind != .edited || !isOver else { return nil }
       // A notification may stay on the phone, so a change expires as late as any push of the message could.

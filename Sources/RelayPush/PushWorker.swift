@@ -8,7 +8,8 @@ import Synchronization
 
 /// Claims the push jobs that are due, sends them through the gateways, and stores the results.
 ///
-/// Delivery is at least once: a job that was claimed before a crash is sent again.
+/// Delivery is at least once: a job that was claimed before a crash is sent again. `Server` creates the worker. It is
+/// an actor that does not run on the hub's thread.
 package actor PushWorker {
   let store: Store
   private let gateways: [Platform: any Gateway]
@@ -19,6 +20,8 @@ package actor PushWorker {
   private nonisolated let waker: AsyncStream<Void>.Continuation
   let receipts: ReceiptKey
   package var tally = PushTally()
+  /// The ends of the pauses in which no more tokens of an app are removed, by app. A pause begins after too many
+  /// removals.
   let forgettingPauses = Mutex<[String: Timestamp]>([:])
   /// True if the last attempt to claim jobs failed.
   private var isFailing = false
@@ -31,7 +34,8 @@ package actor PushWorker {
 
   /// The maximum number of jobs in one claim.
   static let group = 64
-  /// The lease of a claim. After a crash the job is due again when the lease expires, or at the next start.
+  /// A claim is valid for this time and is renewed while the push is in progress. After a crash, the next start
+  /// releases all claims (``takeOver()``), or the lease ends.
   static let lease = Duration.seconds(60)
   /// The payload limit in bytes of the second attempt, when a gateway refused the size and named no limit.
   static let shortened = Push.largestPayload / 4 * 3
@@ -57,11 +61,12 @@ package actor PushWorker {
 
   /// An event that the worker reports to its listener.
   package enum Event: Sendable {
-    /// The push of a message ended, and the sender requested delivery receipts.
+    /// The push of a message ended, and its sender requested reports (`report`).
     case ended(DeliveryState, MessageReference, to: UserID)
     /// The relay removed a device, or its VoIP token, because a gateway refused the token for good.
     case deviceForgotten(of: UserID)
-    /// A push to the user waits again, and a fact of its decision has changed, perhaps while it was being sent.
+    /// A push waits again (retry or pause), and a fact of its decision may have changed while it was being sent.
+    /// The decision must be made again.
     case pushOutdated(of: UserID)
   }
 
@@ -126,7 +131,7 @@ package actor PushWorker {
     }
   }
 
-  /// Claims groups of jobs until no job is due, except in lanes that are full.
+  /// Claims groups of jobs until no job is due, except in lanes that are full. A lane is a queue with limited capacity.
   private func claimDue(_ begin: (ClaimedJob) -> Void) async -> Result {
     var result = Result.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
@@ -239,7 +244,7 @@ package actor PushWorker {
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
-    // The push was not sent before the relay stopped. A pause does not count as an attempt.
+    // The relay stopped before the push was sent. Store it as a pause, because a pause does not count as an attempt.
     if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
     let recorded = recordedAttempts(attempts, outcome)
     // Prefer the service's own reason if the relay knows only `other`.
@@ -381,7 +386,7 @@ package actor PushWorker {
         return try await store.write(work)
       } catch {
         if !isFailing, logPause.isOver() {
-          log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+          log.error("the result of a push job (\(what)) cannot be stored: \(error)")
         }
         guard case .unavailable = error, (try? await Task.sleep(for: Self.pause)) != nil else { return nil }
       }

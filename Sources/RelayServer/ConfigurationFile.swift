@@ -59,7 +59,7 @@ public struct ConfigurationFile: Sendable {
     StartupError("\(path): \(error.at.map { "\($0): " } ?? "")\(error.message)")
   }
 
-  /// The line and the column of an offset, both from 1, as editors count them.
+  /// Returns `:line:column` of an offset, both from 1. The column counts bytes.
   private static func position(_ offset: Int, in bytes: [UInt8]) -> String {
     let before = bytes.prefix(offset)
     let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

@@ -12,7 +12,8 @@ import RelayProtocol
 package struct Setting: Sendable {
   /// The name in the configuration file, with dots between the names of objects: `limits.sendRate`.
   let key: String
-  /// The name of the option and of a second environment variable. Is `nil` if the option has the name of the key.
+  /// A shorter name, used for the option and for an environment variable in addition to that of the key. It takes
+  /// precedence over the key. Is `nil` if there is none.
   let alias: String?
   let shape: SettingShape
   /// The default as text.
@@ -27,7 +28,7 @@ package struct Setting: Sendable {
   private let setList: (@Sendable ([Fields], inout ServerConfiguration) throws(RequestError) -> Void)?
   /// Copies the value of the first configuration to the second. Returns false if they are equal.
   private let copy: @Sendable (ServerConfiguration, inout ServerConfiguration) -> Bool
-  /// True if the settings of the group have options.
+  /// False if no setting of its group has an option. ``SettingGroup`` sets it.
   var groupHasOptions = true
 
   /// - Parameters:
@@ -119,8 +120,9 @@ package struct Setting: Sendable {
 
   package var valueName: String { shape.valueName }
 
-  /// Sets the value of the first source that has one. Without a value, the default remains. Throws ``StartupError``
-  /// with the name of the key.
+  /// Reads the value from `config` (options, then environment, then file), first under the alias, then under the key.
+  /// Reads lists of objects from `file`. Without a value, the default remains. Throws ``StartupError`` with the name of
+  /// the key.
   func apply(
     _ config: ConfigReader, _ file: ConfigurationFile?, to configuration: inout ServerConfiguration
   ) throws(StartupError) {
@@ -139,8 +141,8 @@ package struct Setting: Sendable {
     }
   }
 
-  /// Restores the value of a running server if a change of the key needs a restart. Returns true if the values
-  /// differed.
+  /// If the key needs a restart, restores the value of the running server. Returns true if it replaced a different
+  /// value.
   func restore(from running: ServerConfiguration, in configuration: inout ServerConfiguration) -> Bool {
     needsRestart && copy(running, &configuration)
   }

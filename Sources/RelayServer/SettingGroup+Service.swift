@@ -76,7 +76,7 @@ extension SettingGroup {
     [
       Setting(
         "openToNetwork", .flag, \.isOpenToNetwork, needsRestart: true,
-        "Allow open mode on an address that other machines reach."),
+        "Allow open mode (no keys: every client is trusted) on an address that other machines can reach."),
       Setting(
         "hosts", .list(of: "a host name, such as relay.example.org; a port is not part of it", hostName, text: { $0 }),
         \.hosts, needsRestart: true,

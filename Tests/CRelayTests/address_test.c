@@ -127,7 +127,7 @@ TEST(hosts, "address: a Host is a name or an address with an optional port") {
   }
 }
 
-TEST(bad_hosts, "address: any other text is rejected as a Host") {
+TEST(bad_hosts, "address: a text that is not a host with an optional port is rejected as Host") {
   static const char *const bad[] = {
       "",
       ":80",

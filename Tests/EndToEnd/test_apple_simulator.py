@@ -252,7 +252,7 @@ def test_too_many_provider_token_updates(connect, apple):
     assert_refused(connect().request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
 
 
-def test_unrelated_key_id_in_token(connect, apple):
+def test_a_second_key_on_a_connection_is_refused_unless_related(connect, apple):
     other = Signer("OTHER67890")
     keys = [{"id": signer.key_id, "team": TEAM, "publicKey": signer.public_pem} for signer in (apple.signer, other)]
     apple.settings(keys=keys)

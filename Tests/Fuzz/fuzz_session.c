@@ -97,7 +97,7 @@ static void activity(scene_t *scene, player_t *player) {
   player_ask(&scene->play, player, "activity", -1, states[next(&scene->script) & 3]);
 }
 
-/* Sends a message in three fragments. */
+/* Sends a `ping` in three fragments, of which the second is empty. */
 static void pieces(scene_t *scene, player_t *player) {
   if (scene->play.ids == IDS || player->socket < 0) return;
   char text[64];

@@ -485,7 +485,7 @@ test('a relay that does not answer causes no refusal', async () => {
   assert.deepEqual([relay.state, errors], ['waiting', []])
 })
 
-test('an answer that the page may not read is reported', async () => {
+test('an answer that the page may not read gives a reason that names the origin', async () => {
   const { handshakeRefusal } = await import('../../web/client/handshake.js')
   const fetch = async (url, { mode }) => {
     if (mode !== 'no-cors') throw new TypeError('blocked')

@@ -36,7 +36,7 @@ import Testing
       all() == [member(1, 1), member(2, 7), member(3, 9), member(1, 2), member(2, 8), member(1, 3)])
   }
 
-  @Test mutating func `a room that is added later is served after one member of each other room`() {
+  @Test mutating func `a room that is added later gets its turn after one member of each other room`() {
     append(1, 1...900)
     #expect(due.next() == member(1, 1))
     append(2, 7...7)

@@ -42,7 +42,7 @@ import Testing
     #expect(advance(13_001) == [])
   }
 
-  @Test func `a true in the settle window cancels it`() {
+  @Test func `a true within the settle window cancels the false`() {
     #expect(apply(true, now: 0))
     #expect(apply(false, now: 10_000))
     #expect(apply(true, now: 12_999))

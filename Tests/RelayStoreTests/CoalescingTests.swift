@@ -274,7 +274,7 @@ import Testing
     #expect(try await drain(now: .at(1)) == [[2, 1], [3, 1], [4, 1]])
   }
 
-  @Test func `the newest remaining job is the digest head when others are removed`() async throws {
+  @Test func `if the digest head is removed, the newest remaining job becomes the head`() async throws {
     for number in 1...4 {
       try await send { $0.expires = number == 2 ? .at(10) : nil }
       if number == 1 { try await fail() }

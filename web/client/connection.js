@@ -5,7 +5,7 @@ import { StillwireError, closed } from './error.js'
 const subprotocol = 'stillwire.v1.json'
 /** Timeout of an attempt in milliseconds, from the request for the token to the welcome. */
 const attemptLimit = 15_000
-/** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports at most 2³¹ ms. */
+/** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports less than 2³¹ ms. */
 const maxTimer = 2_073_600_000
 
 /** Close codes of this client. The relay treats 3001 and 3002 as a lost connection. */
@@ -21,7 +21,8 @@ const silent = 4004
  * - `received(frame)` for a frame that answers no request
  * - `framed(detail)` for each frame in either direction
  * - `ended(outcome)` once at the end: {`code`, `reason`, `bye`, `error`, `refusal`, `isUnopened`}. `refusal` is the
- *   `error` frame that answers `hello`. `isUnopened` is true if the handshake failed.
+ *   `error` frame that answers `hello`. `isUnopened` is true if the socket closed before it opened. It is absent after
+ *   a timeout. `error` is the exception of `hello` or of the WebSocket constructor.
  */
 export class Connection {
   #clock
@@ -56,8 +57,9 @@ export class Connection {
   }
 
   /**
-   * Sends a request. Calls `settle(error, reply)` once, or immediately if it sends nothing. This is not a promise,
-   * because the frames after the reply would be processed before the promise's callback.
+   * Sends a request. Calls `settle(error, reply)` exactly once: immediately if it cannot send, otherwise at the reply,
+   * the timeout or the end. It takes a callback instead of returning a promise: a promise's callback would run only
+   * after the following frames were processed.
    */
   ask(type, fields, settle, limit = this.#limit) {
     if (!this.#isWelcome || this.#isOver) return settle(closed())
@@ -155,8 +157,9 @@ export class Connection {
     this.#listener.welcomed(frame)
   }
 
-  // Requests a newer token before this one expires. After an error the session ends with its token, and the client
-  // reconnects with another one. `ahead` is the difference between the relay's clock and ours.
+  // Requests a newer token before this one expires. If the refresh fails, nothing more is done: the session ends when
+  // its token expires. `last` is the expiry of the token before; a token that expires no later is not renewed again.
+  // `ahead` is the difference between the relay's clock and ours.
   #renew(expires, last, ahead) {
     const life = expires - ahead - this.#clock.now()
     if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
@@ -188,13 +191,13 @@ export class Connection {
     this.#end({ code: 1006, reason })
   }
 
-  // The relay may never answer the close handshake, so the client does not wait for it.
+  // Does not wait for the close handshake, which a silent relay never answers. `ws` in Node would wait for it, so its
+  // socket is terminated.
   #abandon(code, reason) {
     const socket = this.#socket
     this.#socket = null
     if (!socket) return
     socket.onopen = socket.onmessage = socket.onclose = null
-    // A silent relay does not answer a close frame, and Node would wait for the answer.
     if (code === silent && socket.terminate) socket.terminate()
     else socket.close(code, reason)
   }

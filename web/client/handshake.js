@@ -12,8 +12,9 @@ const finalCodes = new Set(['forbidden', 'not_found', 'bad_request'])
  * Resolves with {`code`, `message`, `isFinal`}, or with null if it finds no reason. The code and the message are the
  * relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change later.
  *
- * The relay refuses an Origin with an answer that any page may read. A browser sends no Origin with a GET of the page's
- * own origin, though, so that the relay cannot refuse it. A proxy that changes Host is therefore only a guess.
+ * The relay refuses an Origin with an answer that any page may read. A GET to the page's own origin carries no Origin
+ * header. So if a proxy changes Host, the relay refuses the handshake but not this GET. The cause cannot be seen, and
+ * the message names it only as a possibility.
  */
 export async function handshakeRefusal(url, { fetch, origin }) {
   const http = url.replace(/^ws/, 'http')

@@ -32,7 +32,10 @@ export function allowedLabels({ mode, filter }) {
   return mode === 'work' && filter !== 'none' ? [filterLabel] : null
 }
 
-/** The label that the person gives this conversation, for the filter. */
+/**
+ * The label of this conversation. The demo chooses it so that the filter lets the conversation in or keeps it out. Is
+ * null without a filter.
+ */
 export function ownLabel({ filter }) {
   return { none: null, in: filterLabel, out: 'home' }[filter]
 }

@@ -64,8 +64,8 @@ enum { LOAD_SMALLEST_BODY = 37, LOAD_LARGEST_WINDOW = 65536, LOAD_MOST_UNFINISHE
 /* Begins to publish; NULL stops. */
 void load_publish(load_t *load, const load_publish_t *publish);
 
-/* Begins or ends the recording of latencies. Only messages that are intended to be sent meanwhile count. A
- * begin forgets earlier latencies. */
+/* Begins or ends the recording of latencies. A message counts if its intended send time is between begin and
+ * end. Each begin clears the earlier latencies. */
 void load_measure(load_t *load, bool is_on);
 
 typedef enum {

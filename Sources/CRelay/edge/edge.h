@@ -74,7 +74,8 @@ void relay__connections_close(relay__connections_t *connections);
 bool relay__connections_trust(const relay__connections_t *connections, const relay__address_t *address);
 /* Counts one more connection or request for the address. Returns NULL if the limit is reached. */
 relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address);
-/* Counts the begin or end of a connection. After many of them the edge returns free memory to the system. */
+/* Counts the begin or end of a connection. After 1,000 of them, and then 1 s without another, the edge
+ * returns free memory to the system. */
 void relay__note_churn(relay_hub_t *hub);
 /* An accepted connection has ended. `client` is the count that includes it, or NULL. */
 void relay__connection_ended(relay_hub_t *hub, relay__client_t *client);

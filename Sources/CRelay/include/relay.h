@@ -128,8 +128,8 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
 int relay_hub_listen(relay_hub_t *hub);
 /* Returns the bound port, after relay_hub_listen(). */
 uint16_t relay_hub_port(const relay_hub_t *hub);
-/* Runs the loop until relay_hub_stop(), and then ends all sessions and HTTP exchanges. Until
- * relay_hub_destroy(), later calls still find rooms and users, but send nothing. */
+/* Runs the loop until relay_hub_stop(), and then ends all sessions and HTTP exchanges. After that, calls
+ * still find rooms and users but send nothing, until relay_hub_destroy(). */
 void relay_hub_run(relay_hub_t *hub);
 /* Begins a graceful shutdown. The hub answers new handshakes with 503, and closes all sessions within some
  * seconds. Each gets `bye` with a random `retryAfter`, so that about 1,000 clients reconnect each second. The
@@ -402,8 +402,8 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t room);
 /* Adds a durable member of a stored room as the store has it. Sends no event to clients. */
 relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t read,
                                          int64_t received);
-/* Adds a stored message above the cursor, which has to be decided again. Add these messages in their order,
- * and before a new message is published. Returns RELAY_NOT_THERE for a message out of order. */
+/* Adds a stored message whose push decision is still open (its seq is above the cursor). Add these messages
+ * in their order, before a new message is published. Returns RELAY_NOT_THERE for a message out of order. */
 relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int64_t seq, int64_t time,
                                           relay_id_t from);
 /* Starts the waits for the decisions about the messages of relay_room_restore_message(). */

@@ -22,7 +22,8 @@ struct QueryPresence: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     let fields = request.fields
-    // The room is parsed before `users`: a value of a wrong type is an error, although `users` takes precedence.
+    // A session's `room` is parsed before `users`, so a `room` of a wrong type is an error even if `users` is given.
+    // HTTP has no `room`.
     let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
     if let users: [UserID] = try fields.names("users", most: People.maxNames) {
       subject = .users(users)

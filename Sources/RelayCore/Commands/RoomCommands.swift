@@ -238,7 +238,7 @@ struct SetRead: Command {
         throw RequestError(.notJoined, "\(user) is not a member of the room", at: "/path/room")
       }
       guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
-        throw request.fields.wrong("seq", "is above the newest of the room")
+        throw request.fields.wrong("seq", "is greater than the newest seq of the room")
       }
       relay.hub.setRead(seq, member, in: access.handle)
       let read = relay.hub.facts(of: access.handle, for: member).read

@@ -16,7 +16,7 @@ extension MessageDraft {
     var seen: Set<UserID> = []
     mentions = (try fields.names("mentions", most: Self.mostMentions) ?? []).filter { seen.insert($0).inserted }
     replyTo = try fields.integer("replyTo", 1...largestInteger)
-    if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is above the newest of the room") }
+    if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is greater than the newest seq of the room") }
     reports = try fields.bool("report") ?? false
     guard let push = try PushRequest(fields, rights: rights) else { return }
     guard isStored else {

@@ -43,7 +43,7 @@ public struct HTTPGatewayApp: Sendable, Equatable {
     self.secret = secret
   }
 
-  /// Returns `sha256=` and the HMAC of a body in hexadecimal (RFC 2104), or `nil` without a secret.
+  /// Returns `sha256=` and the HMAC-SHA256 of the body as hexadecimal digits (RFC 2104), or `nil` without a secret.
   func signature(of body: [UInt8]) -> String? {
     guard let secret else { return nil }
     let code = HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: secret))

@@ -39,7 +39,7 @@ package struct ClientMachine {
   let settings: Settings
   private(set) var link = Link.closed
   private(set) var state = ConnectionState.closed
-  /// The number of the current socket. `Engine` ignores events of earlier sockets.
+  /// The number of the current attempt to connect. `Engine` ignores events of earlier attempts.
   private(set) var attempt = 0
   private var backoff = Backoff()
   private var isExpired = false
@@ -113,11 +113,13 @@ package struct ClientMachine {
     return change(&track)
   }
 
+  /// Adds a room of the app.
   mutating func begin(_ track: RoomTrack) {
     tracks[track.room] = track
     order.append(track.room)
   }
 
+  /// Removes a room of the app.
   mutating func end(_ room: RoomID) {
     tracks[room] = nil
     order.removeAll { $0 == room }
@@ -139,6 +141,7 @@ extension ClientMachine {
   package mutating func closeAsked() {
     guard link != .closed else { return }
     act(.close(code: 1000))
+    // The delays after the next connect begin at the shortest.
     backoff.succeeded()
     connectionEnded()
     link = .closed
@@ -225,7 +228,7 @@ extension ClientMachine {
     act(.open(attempt: attempt, isExpired: isExpired))
   }
 
-  /// Drops a connection whose peer does not respond.
+  /// Gives up a connection or an attempt whose peer did not respond in time, and waits for the next attempt.
   private mutating func give() {
     act(.drop)
     lost(code: nil, reason: "")
@@ -235,7 +238,7 @@ extension ClientMachine {
     if case .open(let since) = link, now - since >= Backoff.proof { backoff.succeeded() }
     connectionEnded()
     let byeCode = (bye?["code"]?.integer).flatMap(UInt16.init(exactly:))
-    // Remains set until a welcome proves that the relay accepted another token.
+    // `isExpired` stays set until a welcome shows that a newer token was accepted.
     if (byeCode ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
     let isFinal = bye?["reconnect"]?.flag == false || Refusal.isFinal(code ?? 1006)
     guard !isFinal else {
