@@ -349,9 +349,10 @@ static void received(relay_hub_t *hub, relay_session_t *session, const void *at,
   const size_t gathered = session->gathered ? session->gathered->size : 0;
   const bool is_hello = session->state == RELAY__NEW && hub->limits.frame > RELAY__HELLO_SIZE;
   if (gathered + size > (is_hello ? RELAY__HELLO_SIZE : hub->limits.frame)) {
-    relay__refuse(
-        hub, session, NULL, "too_large",
-        is_hello ? "hello is longer than 16384 bytes" : "the message is longer than the limit `limits.frame`", -1);
+    relay__refuse(hub, session, NULL, "too_large",
+                  is_hello ? "hello is longer than 16384 bytes"
+                           : "the message is longer than the limit `limits.frame`",
+                  -1);
     relay__session_close(hub, session, RELAY_CLOSE_TOO_LARGE, "message over the limit", -1);
     return;
   }
