@@ -5,8 +5,8 @@
  * thread.
  *
  * Requests that need neither the store nor the policy are answered here: plain messages of rooms that are not
- * stored (see send_()), signals, marks, `activity` and `ping`. The others are handed over: they become events,
- * which the policy answers with relay_session_finish(). */
+ * stored (see send_()), signals, marks, `activity` and `ping`. The others are handed over: they become
+ * events, which the policy answers with relay_session_finish(). */
 #include "core.h"
 
 #include <stdio.h>
