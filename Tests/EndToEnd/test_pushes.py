@@ -215,7 +215,7 @@ def test_the_retry_of_an_expired_push_or_to_a_forgotten_device_is_rejected(circl
     circle.send("long")
     _, lasting = eventually(lambda: len(found := listed(circle, state="dead")) == 2 and found)[::-1]
     eventually(lambda: now() > push["created"] + 1000)
-    assert "time" in retry(circle, push).problem["detail"]
+    assert "expired" in retry(circle, push).problem["detail"]
     bob.forget()
     assert "device" in retry(circle, lasting).problem["detail"]
 
