@@ -43,13 +43,13 @@ final class GroupCommit: Sendable {
     var works: [Work] = []
     /// True if a drain is in progress or requested.
     var isDraining = false
-    /// True if a drain is set for later, for works that are not urgent.
+    /// True if a drain is set for later, for work items that are not urgent.
     var isDrainSet = false
     var isStopped = false
   }
 
-  /// The maximum number of rows in a transaction, except that a single work may have more. It bounds the time that a
-  /// work waits for its commit.
+  /// The maximum number of rows in a transaction, except that a single work item may have more. It bounds the time
+  /// that an item waits for its commit.
   static let maxRows = 1_000
 
   private let queue = Mutex(Queue())
@@ -84,7 +84,7 @@ final class GroupCommit: Sendable {
   /// the queue is empty.
   enum Drain { case none, now, later }
 
-  /// - Parameter isUrgent: False if the work may wait for other works and share their commit.
+  /// - Parameter isUrgent: False if the work may wait for other items and share their commit.
   func append(_ work: Work, isUrgent: Bool) -> Drain {
     let drain: Drain? = queue.withLock { queue in
       guard !queue.isStopped else { return nil }
@@ -153,7 +153,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// The number of works that fit into the next transaction by their rows; at least one.
+  /// The number of work items that fit into the next transaction by their rows; at least one.
   static func groupSize(of rows: some Sequence<Int>) -> Int {
     var (count, sum) = (0, 0)
     for rows in rows {
@@ -234,7 +234,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Performs one work. Throws only when the whole transaction is lost.
+  /// Performs one work item. Throws only when the whole transaction is lost.
   private func perform(
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages
   ) throws -> Completion {
@@ -254,7 +254,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Runs a work within a savepoint, so that its failure undoes only this work.
+  /// Runs a work item within a savepoint, so that its failure undoes only this item.
   private func protect(
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages,
     _ run: (Transaction) throws -> Completion

@@ -35,7 +35,7 @@ final class GroupRead: Sendable {
   }
 
   private func readOn() {
-    // The works are taken before the snapshot begins: a work that arrives later might need a newer snapshot.
+    // The work items are taken before the snapshot begins: an item that arrives later might need a newer snapshot.
     let works = state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting

@@ -17,8 +17,8 @@ public enum Synchronous: String, Sendable, CaseIterable {
 
 /// The relay's durable state: members, messages, focus, devices and push jobs, in one SQLite database.
 ///
-/// One writer commits in groups: the works that are submitted during a commit form the next transaction. Readers run in
-/// parallel and see what was committed before they began. Every method may be called on any thread.
+/// One writer commits in groups: the work items that are submitted during a commit form the next transaction. Readers
+/// run in parallel and see what was committed before they began. Every method may be called on any thread.
 public final class Store: Sendable {
   /// 32 random bytes, created with the database and stored in it, so that signatures stay valid after a restart.
   public let secret: [UInt8]
@@ -34,7 +34,7 @@ public final class Store: Sendable {
   /// Opens `stillwire.db` in `folder`, and creates both if they do not exist. Migrates the schema.
   ///
   /// - Parameters:
-  ///   - now: The clock for works whose caller gives no time.
+  ///   - now: The clock for work items whose caller gives no time.
   ///   - onCommit: Called once for each group, on the writer's thread, with the completions in the order of submission.
   ///     It must run each completion once. It must not call ``close()``.
   public convenience init(
@@ -80,13 +80,13 @@ public final class Store: Sendable {
 
   /// Queues `work` for the next transaction.
   ///
-  /// Works run one after the other, in the order of submission. If a work throws an error, only this work is undone and
-  /// completed with its failure, and the others commit. If the commit fails, the whole group is undone, and each
+  /// Work items run one after the other, in the order of submission. If one throws an error, only this item is undone
+  /// and completed with its failure, and the others commit. If the commit fails, the whole group is undone, and each
   /// completion gets ``StoreError/unavailable(reason:)``.
   /// - Parameters:
   ///   - work: Runs on the writer's thread. It must not keep the transaction.
   ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
-  ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``longestWait`` for other works, and
+  ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``longestWait`` for others, and
   ///     keeps its place in the order.
   ///   - completion: Passed to `onCommit` when the transaction is on disk or has failed.
   public func submit<T: Sendable>(
@@ -103,7 +103,7 @@ public final class Store: Sendable {
       rows: rows, isUrgent: isUrgent)
   }
 
-  /// The time that a work that is not urgent waits for others. A commit of its own costs more than the work.
+  /// The time that a work item that is not urgent waits for others. A commit of its own costs more than the work.
   static let longestWait = DispatchTimeInterval.milliseconds(50)
 
   /// Queues a message for the next transaction, with the effect of ``submit(_:rows:completion:)`` with
@@ -159,15 +159,15 @@ public final class Store: Sendable {
     return try result.get()
   }
 
-  /// Commits the queued works, runs their completions, and closes the files. Later works fail.
+  /// Commits the queued work, runs the completions, and closes the files. Later work fails.
   ///
-  /// Blocks until done. Must not be called within `onCommit`, a work or a read.
+  /// Blocks until done. Must not be called within `onCommit`, a work item or a read.
   public func close() {
     guard writer.stop() else { return }
     // The barrier waits for the readers, so that the whole log can be moved into the database. If it fails, nothing is
     // lost, because the next start reads the log.
     let isClean = try? pool.barrierWriteWithoutTransaction { db in
-      // Another thread may have appended a work and not requested its drain yet.
+      // Another thread may have appended a work item and not requested its drain yet.
       repeat { writer.commitNext(db) } while writer.goesOn()
       return writer.end(db)
     }

@@ -81,7 +81,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-  /// Converts an error that a work or a read threw.
+  /// Converts an error that a work item or a read threw.
   init(_ error: any Error) {
     self =
       switch error {

@@ -5,7 +5,7 @@ public import RelayProtocol
 public struct StoreStatistics: Sendable {
   /// The durations of transactions, in seconds, until they were on disk or had failed.
   public internal(set) var commits = Histogram.seconds
-  /// The number of works in each transaction.
+  /// The number of work items in each transaction.
   public internal(set) var groups = Histogram(bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000])
   /// Transactions that failed as a whole.
   public internal(set) var failures: UInt64 = 0

@@ -5,9 +5,9 @@ import GRDB
 enum StoreThreads: Sendable {
   /// GRDB's threads: one for the writer, and one for each concurrent read.
   case own
-  /// A function that gets the works, and calls each of them on any thread. Each work returns when it is done. A
+  /// A function that gets the work items, and calls each of them on any thread. Each item returns when it is done. A
   /// simulation calls them one after the other in its own order, so that a run can be repeated. `next` is passed before
-  /// the work runs, because its completions may pass further works from another thread.
+  /// the work runs, because its completions may pass further items from another thread.
   case given(@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)
 
   func write(

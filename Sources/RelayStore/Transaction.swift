@@ -2,7 +2,7 @@
 import GRDB
 import RelayProtocol
 
-/// The changes that a work can make, by subject. Valid on the writer's thread until the work returns.
+/// The changes that a work item can make, by subject. Valid on the writer's thread until the item returns.
 ///
 /// The methods of its parts throw ``StoreError`` and errors of SQLite, which ``Store`` converts to ``StoreError``.
 public struct Transaction {
