@@ -20,7 +20,7 @@ extension AppleSimulator {
   /// Apple does not document the order of the checks. Here it is: path, provider token, headers, payload, device.
   enum Checks {
     /// The largest payload in bytes, of any push type. A longer body is refused without further checks.
-    static let largestPayload = PushType.voip.largestPayload
+    static let maxPayload = PushType.voip.maxPayload
 
     /// Makes the checks that precede the authentication.
     static func destination(of head: Head) throws(Reason) {
@@ -31,7 +31,7 @@ extension AppleSimulator {
     }
 
     /// Checks the headers and the payload.
-    /// - Parameter payload: The whole payload, or its first ``largestPayload`` + 1 bytes.
+    /// - Parameter payload: The whole payload, or its first ``maxPayload`` + 1 bytes.
     static func notification(
       _ head: Head, payload: [UInt8], topics: Set<String>, keyTopics: Set<String>?
     ) throws(Reason) -> Notification {
@@ -102,7 +102,7 @@ extension AppleSimulator {
     /// Checks the payload. Apple documents no reason for a payload that is not JSON. Here it is `PayloadEmpty`.
     private static func check(_ payload: [UInt8], of type: PushType?, isTypeSaid: Bool) throws(Reason) {
       guard !payload.isEmpty else { throw .payloadEmpty }
-      guard payload.count <= (type ?? .alert).largestPayload else { throw .payloadTooLarge }
+      guard payload.count <= (type ?? .alert).maxPayload else { throw .payloadTooLarge }
       guard let json = JSON(reading: payload), case .object(let members) = json, !members.isEmpty else {
         throw .payloadEmpty
       }

@@ -92,11 +92,11 @@ extension AppleSimulator.Fault: Codable {
   public init(from decoder: any Decoder) throws {
     let members = try Members(from: decoder)
     try decoder.check("status", members.status, 200...599)
-    try decoder.check("timestamp", members.timestamp, 0...Int(largestInteger))
+    try decoder.check("timestamp", members.timestamp, 0...Int(maxInteger))
     try decoder.check("retryAfter", members.retryAfter, 0...86_400)
     try decoder.check("code", members.code, 0...0xFFFF_FFFF)
     try decoder.check("share", members.share, 0...1)
-    try decoder.check("times", members.times, 1...Int(largestInteger))
+    try decoder.check("times", members.times, 1...Int(maxInteger))
     let action: Action =
       switch members.action {
       case .answer: .answer(try Self.refusal(members, decoder))

@@ -26,8 +26,8 @@ extension AppleSimulator {
     }
 
     /// The size in bytes above which a request is refused before its end.
-    static let longestBody = 65_536
-    static let longestHeaders = 8192
+    static let maxBody = 65_536
+    static let maxHeaders = 8192
 
     let number: Int
     private let loop: Loop
@@ -133,10 +133,10 @@ extension AppleSimulator {
       if data.endStream { streams[id]?.hasEnded = true }
       guard case .byteBuffer(let bytes) = data.data, let length = streams[id]?.length, streams[id]?.isJudged == false
       else { return }
-      let wanted = Checks.largestPayload + 1 - length
+      let wanted = Checks.maxPayload + 1 - length
       if wanted > 0 { streams[id]?.body.append(contentsOf: bytes.readableBytesView.prefix(wanted)) }
       streams[id]?.length += bytes.readableBytes
-      if data.endStream || length + bytes.readableBytes > Self.longestBody { judge(id) }
+      if data.endStream || length + bytes.readableBytes > Self.maxBody { judge(id) }
     }
 
     private func judge(_ id: HTTP2StreamID) {
@@ -182,7 +182,7 @@ extension AppleSimulator {
       case .resetConnection: return abort()
       case .goAway: return goAway(.shutdown, lastStream: lastSeen ?? id.before)
       }
-      if let most = loop.settings.requestsPerConnection, requests >= most, !hasSentGoAway {
+      if let max = loop.settings.requestsPerConnection, requests >= max, !hasSentGoAway {
         goAway(.shutdown, lastStream: newestStream)
       }
     }

@@ -13,9 +13,9 @@ extension AppleSimulator {
     var query: [String: String]
     var body: [UInt8]
 
-    static let longestBody = 1 << 20
+    static let maxBody = 1 << 20
     /// The maximum number of arrivals in an answer. A request may ask for fewer.
-    static let mostArrivals = 1000
+    static let maxArrivals = 1000
 
     init(method: String, target: String, body: [UInt8]) {
       let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -120,8 +120,8 @@ extension AppleSimulator {
   private var faultsAnswer: ControlAnswer { ControlAnswer(Faults(faults: faults)) }
 
   private func setFaults(_ body: Faults) throws(RequestError) -> ControlAnswer {
-    guard body.faults.count <= FaultScript.mostFaults else {
-      throw RequestError(.badRequest, "faults: must have at most \(FaultScript.mostFaults) items", at: "/faults")
+    guard body.faults.count <= FaultScript.maxFaults else {
+      throw RequestError(.badRequest, "faults: must have at most \(FaultScript.maxFaults) items", at: "/faults")
     }
     script(body.faults)
     return faultsAnswer
@@ -133,8 +133,8 @@ extension AppleSimulator {
   }
 
   private func setPhone(_ token: String, _ script: Phone.Script) throws(RequestError) -> ControlAnswer {
-    guard Checks.isToken(token, digits: 2...Self.longestToken) else {
-      throw RequestError(.badRequest, "a device token is 2 to \(Self.longestToken) hexadecimal digits")
+    guard Checks.isToken(token, digits: 2...Self.maxTokenLength) else {
+      throw RequestError(.badRequest, "a device token is 2 to \(Self.maxTokenLength) hexadecimal digits")
     }
     var scripted = Phone(script)
     let isKept = changePhone(token) { phone in
@@ -142,14 +142,14 @@ extension AppleSimulator {
       scripted.shown = phone.shown
       phone = scripted
     }
-    guard isKept else { throw RequestError(.conflict, "there are \(Shelf.mostPhones) devices already") }
+    guard isKept else { throw RequestError(.conflict, "there are \(Shelf.maxPhones) devices already") }
     return try phoneAnswer(token)
   }
 
   private func arrivalsAnswer(_ request: ControlRequest) async throws(RequestError) -> ControlAnswer {
-    let most = Int(clamping: try request.number("most") ?? UInt64(ControlRequest.mostArrivals))
+    let max = Int(clamping: try request.number("most") ?? UInt64(ControlRequest.maxArrivals))
     let arrivals = await arrivals(after: try request.number("after") ?? 0)
-    let newest = arrivals.prefix(min(most, ControlRequest.mostArrivals))
+    let newest = arrivals.prefix(min(max, ControlRequest.maxArrivals))
     return ControlAnswer(
       body: JSONWriter.object { $0.array("arrivals") { list in for arrival in newest { list.raw(arrival.json) } } })
   }

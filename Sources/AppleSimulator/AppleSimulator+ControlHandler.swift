@@ -46,8 +46,8 @@ extension AppleSimulator {
       case .body(let bytes):
         guard head != nil else { return }
         body.append(contentsOf: bytes.readableBytesView)
-        guard body.count > ControlRequest.longestBody else { return }
-        let error = RequestError(.tooLarge, "a body has \(ControlRequest.longestBody) bytes at most")
+        guard body.count > ControlRequest.maxBody else { return }
+        let error = RequestError(.tooLarge, "a body has \(ControlRequest.maxBody) bytes at most")
         head = nil
         body = []
         write(ControlAnswer(error), isLast: true, to: context)

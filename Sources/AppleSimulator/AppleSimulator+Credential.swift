@@ -11,7 +11,7 @@ extension AppleSimulator {
     }
 
     /// The maximum number of accepted tokens: those of a key and a related key, before and after a renewal.
-    static let mostAccepted = 4
+    static let maxAccepted = 4
 
     private var accepted: [Accepted] = []
     private var updates = TokenUpdates()
@@ -38,7 +38,7 @@ extension AppleSimulator {
         isWelcome(authorization, new.token)
       else { throw .tooManyProviderTokenUpdates }
       firstKeyID = firstKeyID ?? new.token.keyID
-      if accepted.count == Self.mostAccepted { accepted.removeFirst() }
+      if accepted.count == Self.maxAccepted { accepted.removeFirst() }
       accepted.append(new)
       return (new.token.keyID, new.topics)
     }

@@ -34,7 +34,7 @@ extension AppleSimulator {
 
   /// The scripted faults, in order. The first fault that applies to a request is used.
   struct FaultScript: Sendable {
-    static let mostFaults = 1000
+    static let maxFaults = 1000
 
     private(set) var faults: [Fault] = []
     private var dice = Dice(seed: 1)

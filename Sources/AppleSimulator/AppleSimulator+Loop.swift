@@ -24,17 +24,17 @@ extension AppleSimulator {
     private var generation: Int
     private var counts = Counts()
     private var records: Ring<Record>
-    private let mostArrivals: Int
+    private let maxArrivals: Int
     private var dice = Dice(seed: .random(in: .min ... .max))
 
-    init(_ eventLoop: any EventLoop, service: Service, mostArrivals: Int, idleTime: TimeAmount) {
+    init(_ eventLoop: any EventLoop, service: Service, maxArrivals: Int, idleTime: TimeAmount) {
       self.eventLoop = eventLoop
       self.service = service
       self.idleTime = idleTime
-      self.mostArrivals = mostArrivals
+      self.maxArrivals = maxArrivals
       generation = service.generation.load(ordering: .acquiring)
       settings = service.currentSettings
-      records = Ring(capacity: mostArrivals)
+      records = Ring(capacity: maxArrivals)
     }
 
     func add(_ connection: Connection) {
@@ -62,8 +62,8 @@ extension AppleSimulator {
     func latency() -> TimeAmount {
       let range = settings.latency
       guard range.upperBound > .zero else { return .zero }
-      let (shortest, longest) = (range.lowerBound.nanoseconds, range.upperBound.nanoseconds)
-      return .nanoseconds(Int64.random(in: shortest...longest, using: &dice))
+      let (min, max) = (range.lowerBound.nanoseconds, range.upperBound.nanoseconds)
+      return .nanoseconds(Int64.random(in: min...max, using: &dice))
     }
 
     func record(
@@ -101,7 +101,7 @@ extension AppleSimulator {
     func reset() {
       eventLoop.preconditionInEventLoop()
       counts = Counts()
-      records = Ring(capacity: mostArrivals)
+      records = Ring(capacity: maxArrivals)
     }
   }
 }

@@ -20,7 +20,7 @@ extension AppleSimulator {
 
     public init() {}
 
-    public static let mostShown = 100
+    public static let maxShown = 100
 
     /// The result of an accepted notification.
     enum Delivery: Equatable {
@@ -57,7 +57,7 @@ extension AppleSimulator {
 
     private mutating func show(_ received: Received) {
       if let id = received.collapseID { shown.removeAll { $0.collapseID == id && $0.bundle == received.bundle } }
-      if shown.count == Self.mostShown { shown.removeFirst() }
+      if shown.count == Self.maxShown { shown.removeFirst() }
       shown.append(received)
     }
   }
@@ -75,10 +75,10 @@ extension AppleSimulator {
     /// The payload as JSON.
     public var payload: [UInt8]
 
-    static let longestStorage = Duration.seconds(30 * 24 * 3600)
+    static let maxStorage = Duration.seconds(30 * 24 * 3600)
 
     func isExpired(at now: Timestamp) -> Bool {
-      if now - time > Self.longestStorage { return true }
+      if now - time > Self.maxStorage { return true }
       guard let expiration else { return false }
       return expiration <= now.rawValue / 1000
     }

@@ -50,12 +50,12 @@ extension AppleSimulator {
     /// The signed bytes.
     var signed: [UInt8]
 
-    static let longest = 2048
+    static let maxLength = 2048
     static let lifetime = Duration.seconds(60 * 60)
 
     /// Parses a JWT in the compact form. Returns `nil` if it does not have the form that Apple requires.
     init?(_ text: Substring) {
-      guard text.utf8.count <= Self.longest else { return nil }
+      guard text.utf8.count <= Self.maxLength else { return nil }
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       guard parts.count == 3,
         let header = [UInt8](base64URL: parts[0]).flatMap({ JSON(reading: $0) }),
@@ -64,7 +64,7 @@ extension AppleSimulator {
         header["alg"] == .string("ES256"), let keyID = header["kid"]?.text, Self.isID(keyID),
         let team = claims["iss"]?.text, Self.isID(team),
         case .number(let spelling)? = claims["iat"], let seconds = Int64(spelling),
-        (0...largestInteger).contains(seconds)
+        (0...maxInteger).contains(seconds)
       else { return nil }
       self.keyID = keyID
       self.team = team

@@ -23,7 +23,7 @@ extension AppleSimulator {
     }
 
     /// The largest payload in bytes.
-    var largestPayload: Int { self == .voip ? APNsLimits.maxVoIPPayload : APNsLimits.maxPayload }
+    var maxPayload: Int { self == .voip ? APNsLimits.maxVoIPPayload : APNsLimits.maxPayload }
 
     /// Splits a topic into the type of its suffix and the app's bundle id.
     static func split(_ topic: String) -> (type: PushType?, bundle: String) {

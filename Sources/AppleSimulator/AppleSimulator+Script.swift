@@ -12,7 +12,7 @@ extension AppleSimulator {
   }
 
   /// Replaces the scripted faults. The first fault that applies to a request is used.
-  public func script(_ faults: [Fault]) { service.setFaults(Array(faults.prefix(FaultScript.mostFaults))) }
+  public func script(_ faults: [Fault]) { service.setFaults(Array(faults.prefix(FaultScript.maxFaults))) }
 
   /// The remaining faults of the script.
   public var faults: [Fault] { service.faults }

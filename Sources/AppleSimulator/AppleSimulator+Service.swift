@@ -75,7 +75,7 @@ extension AppleSimulator {
 
 extension AppleSimulator.Service {
   /// - Parameters:
-  ///   - body: The whole body, or its first bytes as described at ``AppleSimulator/Checks/largestPayload``.
+  ///   - body: The whole body, or its first bytes as described at ``AppleSimulator/Checks/maxPayload``.
   ///   - newID: Makes the id of a request without `apns-id`.
   func judge(
     _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,

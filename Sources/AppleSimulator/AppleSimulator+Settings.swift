@@ -45,7 +45,7 @@ extension AppleSimulator {
 
     func key(_ id: String) -> Key? { keys.first { $0.id == id } }
 
-    public static let mostStreams = 10_000
+    public static let maxStreams = 10_000
 
     /// Changes the members of a JSON object, or none if one is wrong. Null removes a member that can be absent.
     mutating func change(_ patch: [String: JSON]) throws(RequestError) {
@@ -65,14 +65,14 @@ extension AppleSimulator {
 
     private func check() throws(RequestError) {
       try check("clockSkew", clockSkew, .zero ... .seconds(86_400))
-      try check("tokenDigits", tokenDigits, 2...AppleSimulator.longestToken)
-      try check("mostPerDevice", mostPerDevice, 1...Int(largestInteger))
+      try check("tokenDigits", tokenDigits, 2...AppleSimulator.maxTokenLength)
+      try check("mostPerDevice", mostPerDevice, 1...Int(maxInteger))
       try check("latency", latency.lowerBound, .zero ... .seconds(3600))
       try check("latency", latency.upperBound, .zero ... .seconds(3600))
-      try check("streams", streams, 0...Self.mostStreams)
+      try check("streams", streams, 0...Self.maxStreams)
       try check("window", window, 1...65_535)
       try check("readDelay", readDelay, .zero ... .seconds(3600))
-      try check("requestsPerConnection", requestsPerConnection, 1...Int(largestInteger))
+      try check("requestsPerConnection", requestsPerConnection, 1...Int(maxInteger))
     }
 
     private func check<Value>(_ name: String, _ value: Value?, _ bounds: ClosedRange<Value>) throws(RequestError) {
@@ -92,9 +92,9 @@ extension AppleSimulator {
     public var settings = Settings()
     public var threads = 1
     /// The maximum number of connections. Further connections are closed at once.
-    public var mostConnections = 1000
+    public var maxConnections = 1000
     /// The number of newest arrivals to keep for each thread.
-    public var mostArrivals = 10_000
+    public var maxArrivals = 10_000
     /// The time without requests after which a connection is closed.
     public var idleTime = Duration.seconds(3600)
     public var now: @Sendable () -> Timestamp = { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) }

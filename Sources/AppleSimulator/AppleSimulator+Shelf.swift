@@ -18,9 +18,9 @@ extension AppleSimulator {
       var minutes: [String: Minute] = [:]
     }
 
-    static let mostPhones = 10_000
+    static let maxPhones = 10_000
     /// The maximum number of devices whose pushes are counted.
-    static let mostCounted = 10_000
+    static let maxCounted = 10_000
 
     private let state = Mutex(State())
     /// False until a script sets a device. Then `take` does not need the lock.
@@ -35,7 +35,7 @@ extension AppleSimulator {
     func change<Result>(_ token: String, _ body: (inout Phone) -> Result) -> Result? {
       isScripted.store(true, ordering: .releasing)
       return state.withLock { state in
-        guard state.phones.count < Self.mostPhones || state.phones[token] != nil else { return nil }
+        guard state.phones.count < Self.maxPhones || state.phones[token] != nil else { return nil }
         return body(&state.phones[token, default: Phone()])
       }
     }
@@ -71,26 +71,26 @@ extension AppleSimulator.Shelf.State {
     _ received: AppleSimulator.Received, token: String, settings: AppleSimulator.Settings, now: Timestamp
   ) -> Result<AppleSimulator.Phone.Delivery, AppleSimulator.Refusal> {
     let isKnown = phones[token] != nil
-    let digits = isKnown ? 2...AppleSimulator.longestToken : settings.tokenDigits...settings.tokenDigits
+    let digits = isKnown ? 2...AppleSimulator.maxTokenLength : settings.tokenDigits...settings.tokenDigits
     guard AppleSimulator.Checks.isToken(token, digits: digits) else { return .failure(.init(.badDeviceToken)) }
     if let refusal = phones[token]?.refusal(of: received.bundle, in: settings.environment) { return .failure(refusal) }
-    if let most = settings.mostPerDevice, !count(token, most: most, now: now) {
+    if let max = settings.mostPerDevice, !count(token, max: max, now: now) {
       return .failure(.init(.tooManyRequests))
     }
     return .success(phones[token]?.take(received, for: received.bundle, now: now) ?? .shown)
   }
 
   /// - Returns: `false` if the device has received the maximum for this minute.
-  private mutating func count(_ token: String, most: Int, now: Timestamp) -> Bool {
-    if minutes.count >= AppleSimulator.Shelf.mostCounted, minutes[token] == nil {
+  private mutating func count(_ token: String, max: Int, now: Timestamp) -> Bool {
+    if minutes.count >= AppleSimulator.Shelf.maxCounted, minutes[token] == nil {
       minutes = minutes.filter { !$0.value.isOver(now) }
       // If all counts are recent and the list is full, all counts start again at 0.
-      if minutes.count >= AppleSimulator.Shelf.mostCounted { minutes = [:] }
+      if minutes.count >= AppleSimulator.Shelf.maxCounted { minutes = [:] }
     }
     var minute = minutes[token] ?? .init(began: now, count: 0)
     if minute.isOver(now) { minute = .init(began: now, count: 0) }
     minute.count += 1
     minutes[token] = minute
-    return minute.count <= most
+    return minute.count <= max
   }
 }

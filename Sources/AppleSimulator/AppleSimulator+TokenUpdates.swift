@@ -14,7 +14,7 @@ extension AppleSimulator {
 
     static let interval = Duration.seconds(20 * 60)
     /// The maximum number of keys: the key in use and its related keys.
-    static let mostKeys = 64
+    static let maxKeys = 64
 
     private var newest: [String: Known] = [:]
 
@@ -24,7 +24,7 @@ extension AppleSimulator {
       if let known = newest[keyID] {
         if known.text == text { return true }
         guard issued - known.issued >= Self.interval else { return false }
-      } else if newest.count == Self.mostKeys {
+      } else if newest.count == Self.maxKeys {
         newest.removeAll()
       }
       newest[keyID] = Known(text: text, issued: issued)

@@ -20,7 +20,7 @@ import Synchronization
 ///     try await simulator.stop()
 public final class AppleSimulator: Sendable {
   /// The maximum number of digits in a device token.
-  public static let longestToken = 200
+  public static let maxTokenLength = 200
 
   /// The port of the service.
   public let port: Int
@@ -48,16 +48,16 @@ public final class AppleSimulator: Sendable {
     let service = Service(configuration.settings, clock: configuration.now)
     let idleTime = TimeAmount.nanoseconds(configuration.idleTime.nanoseconds)
     let loops = group.makeIterator().map {
-      Loop($0, service: service, mostArrivals: configuration.mostArrivals, idleTime: idleTime)
+      Loop($0, service: service, maxArrivals: configuration.maxArrivals, idleTime: idleTime)
     }
     let tls = try Self.tls(identity)
-    let mostConnections = configuration.mostConnections
+    let maxConnections = configuration.maxConnections
     let listener = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
-        guard service.openConnections.load(ordering: .relaxed) < mostConnections else { return channel.close() }
+        guard service.openConnections.load(ordering: .relaxed) < maxConnections else { return channel.close() }
         service.openConnections.add(1, ordering: .relaxed)
         channel.closeFuture.whenComplete { _ in service.openConnections.subtract(1, ordering: .relaxed) }
         return channel.eventLoop.makeCompletedFuture {
@@ -91,10 +91,10 @@ public final class AppleSimulator: Sendable {
     var http2 = NIOHTTP2Handler.ConnectionConfiguration()
     // A client that has not received the limit yet may open this many streams. They are refused, and their bodies
     // arrive.
-    http2.maximumRecentlyResetStreams = Settings.mostStreams
+    http2.maximumRecentlyResetStreams = Settings.maxStreams
     http2.initialSettings = [
       HTTP2Setting(parameter: .maxConcurrentStreams, value: 1),
-      HTTP2Setting(parameter: .maxHeaderListSize, value: Connection.longestHeaders),
+      HTTP2Setting(parameter: .maxHeaderListSize, value: Connection.maxHeaders),
       HTTP2Setting(parameter: .initialWindowSize, value: loop.settings.window),
     ]
     let pipeline = channel.pipeline.syncOperations

@@ -35,7 +35,7 @@ struct FaultList {
     mend: @autoclosure () -> String? = nil, replacement: @autoclosure () -> String? = nil, isMended: Bool = false
   ) {
     if severity(of: rule, isMended: isMended) == .error { hasErrors = true }
-    guard faults.count < PushLint.mostFindings else {
+    guard faults.count < PushLint.maxFindings else {
       left += 1
       return
     }

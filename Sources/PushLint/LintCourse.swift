@@ -47,12 +47,12 @@ struct LintCourse {
   private mutating func checkSize(_ size: Int) {
     let limit = headers.isVoIP ? APNsLimits.maxVoIPPayload : APNsLimits.maxPayload
     guard size > limit else { return }
-    let shortest = root.json.count
-    let isEnough = isWhole && shortest <= limit
+    let minSize = root.json.count
+    let isEnough = isWhole && minSize <= limit
     faults.report(
       .payloadTooLarge, at: .byte(0), "the payload has \(size) bytes, \(size - limit) more than \(limit)",
       mend: isEnough
-        ? "leave out white space: \(shortest) bytes are enough" : "shorten the texts, or have the app fetch the rest",
+        ? "leave out white space: \(minSize) bytes are enough" : "shorten the texts, or have the app fetch the rest",
       isMended: isEnough)
   }
 

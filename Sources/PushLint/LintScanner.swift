@@ -2,7 +2,7 @@
 
 /// A JSON parser that continues after mistakes and reports each of them.
 ///
-/// It reads every byte a bounded number of times. Values nest at most ``PushLint/deepest`` deep.
+/// It reads every byte a bounded number of times. Values nest at most ``PushLint/maxDepth`` deep.
 struct LintScanner {
   let bytes: [UInt8]
   var at = 0
@@ -83,9 +83,9 @@ struct LintScanner {
   }
 
   private mutating func nested(_ depth: Int, _ read: (inout LintScanner) -> LintValue) -> LintValue {
-    guard depth < PushLint.deepest else {
+    guard depth < PushLint.maxDepth else {
       faults.reportText(
-        .nestingTooDeep, at: at, "more than \(PushLint.deepest) arrays and objects are inside each other",
+        .nestingTooDeep, at: at, "more than \(PushLint.maxDepth) arrays and objects are inside each other",
         mend: "the contents of this value are not checked")
       defer { stop() }
       return LintValue(kind: .broken, range: at..<bytes.count)

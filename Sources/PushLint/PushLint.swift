@@ -8,11 +8,11 @@ import RelayProtocol
 /// had been corrected, so that one mistake is one finding. It has no state and does no I/O.
 public enum PushLint {
   /// The largest text in bytes that is checked.
-  public static let longestText = 65_536
+  public static let maxTextLength = 65_536
   /// The maximum number of findings in a report, without the note that there are more.
-  public static let mostFindings = 100
+  public static let maxFindings = 100
   /// The maximum nesting of arrays and objects.
-  public static let deepest = 64
+  public static let maxDepth = 64
 
   /// - Parameters:
   ///   - text: The bytes of the payload.
@@ -22,10 +22,10 @@ public enum PushLint {
   public static func check(
     _ text: [UInt8], headers: [(name: String, value: String)] = [], isLenient: Bool = false
   ) -> LintReport {
-    guard text.count <= longestText else {
+    guard text.count <= maxTextLength else {
       var faults = FaultList(isLenient: isLenient)
       faults.report(
-        .textTooLong, at: .byte(0), "the text has more than \(longestText) bytes, and is not checked",
+        .textTooLong, at: .byte(0), "the text has more than \(maxTextLength) bytes, and is not checked",
         mend: "a payload has at most \(APNsLimits.maxPayload) bytes")
       return LintReport(faults, root: nil, text: [], payload: nil)
     }
@@ -42,7 +42,7 @@ public enum PushLint {
 
 /// The findings in a push.
 public struct LintReport: Equatable, Sendable {
-  /// The findings in the order of the text, then those of the headers. At most ``PushLint/mostFindings`` and a note.
+  /// The findings in the order of the text, then those of the headers. At most ``PushLint/maxFindings`` and a note.
   public let findings: [Finding]
   /// True if there are errors, even among the findings beyond the limit.
   public let hasErrors: Bool

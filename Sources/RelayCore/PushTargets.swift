@@ -44,7 +44,7 @@ extension DeviceRequest {
     case .apns: return try appleToken(fields, key)
     case .http:
       // The Matrix "Push Gateway API" allows at most 512 bytes.
-      let token = try fields.required(key, fields.string(key, longest: 512))
+      let token = try fields.required(key, fields.string(key, maxLength: 512))
       guard !token.isEmpty else { throw fields.wrong(key, "must not be empty") }
       return token
     case .webpush: return try subscription(fields, key, targets.services ?? PushServices()).token
@@ -53,7 +53,7 @@ extension DeviceRequest {
 
   /// Apple's tokens are bytes of no specified length. Requests to Apple contain them as hexadecimal digits in the path.
   private static func appleToken(_ fields: Fields, _ key: String) throws(RequestError) -> String {
-    let token = try fields.required(key, fields.string(key, longest: 512)).lowercased()
+    let token = try fields.required(key, fields.string(key, maxLength: 512)).lowercased()
     guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
       token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
     else { throw fields.wrong(key, "must be pairs of hexadecimal digits") }
@@ -66,11 +66,12 @@ extension DeviceRequest {
   ) throws(RequestError) -> WebPushSubscription {
     let json = try fields.required(key, fields.object(key))
     let keys = try json.required("keys", json.object("keys"))
-    let endpoint = try json.required("endpoint", json.string("endpoint", longest: WebPushSubscription.longestEndpoint))
+    let endpoint = try json.required(
+      "endpoint", json.string("endpoint", maxLength: WebPushSubscription.maxEndpointLength))
     do {
       return try WebPushSubscription(
-        endpoint: endpoint, publicKey: keys.required("p256dh", keys.string("p256dh", longest: 128)),
-        authentication: keys.required("auth", keys.string("auth", longest: 128)), services: services)
+        endpoint: endpoint, publicKey: keys.required("p256dh", keys.string("p256dh", maxLength: 128)),
+        authentication: keys.required("auth", keys.string("auth", maxLength: 128)), services: services)
     } catch let fault as WebPushSubscription.Fault {
       throw json.wrong(fault.member.rawValue, fault.words)
     } catch {

@@ -107,7 +107,7 @@ extension Relay {
   private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> Identity {
     let inFrame: String?
     do {
-      inFrame = try request.fields.string("token", longest: .max)
+      inFrame = try request.fields.string("token", maxLength: .max)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }

@@ -13,8 +13,8 @@ extension Fields {
     get throws(RequestError) {
       guard let after = try object("after") else { return nil }
       return Position(
-        epoch: try after.required("epoch", after.string("epoch", longest: Position.longestEpoch)),
-        seq: try after.required("seq", after.integer("seq", 0...largestInteger)))
+        epoch: try after.required("epoch", after.string("epoch", maxLength: Position.maxEpochLength)),
+        seq: try after.required("seq", after.integer("seq", 0...maxInteger)))
     }
   }
 
@@ -36,10 +36,10 @@ struct HelloDetails {
     device = try fields.name("device")
     acks = try fields.bool("acks") ?? false
     activity = try fields.choice("activity") ?? .active
-    _ = try fields.string("app", longest: 255)
+    _ = try fields.string("app", maxLength: 255)
     let client = try fields.object("client")
-    _ = try client?.string("name", longest: 255)
-    _ = try client?.string("version", longest: 255)
+    _ = try client?.string("name", maxLength: 255)
+    _ = try client?.string("version", maxLength: 255)
   }
 }
 
@@ -50,8 +50,8 @@ extension FocusReport {
     self.init(
       device: try fields.name("device") ?? device ?? .default, isFocused: try fields.bool("isFocused"),
       authorization: try fields.choice("authorization") ?? .authorized,
-      at: try fields.integer("at", 0...largestInteger).map(Timestamp.init(rawValue:)),
-      number: try fields.integer("number", 0...largestInteger), source: try fields.choice("source"))
+      at: try fields.integer("at", 0...maxInteger).map(Timestamp.init(rawValue:)),
+      number: try fields.integer("number", 0...maxInteger), source: try fields.choice("source"))
   }
 }
 
@@ -69,21 +69,21 @@ enum DeviceRequest {
     }
     let platform = try Self.platform(fields, targets)
     let app = try Self.app(fields, platform, in: apps)
-    let topic = try fields.string("topic", longest: App.longestName)
+    let topic = try fields.string("topic", maxLength: App.maxNameLength)
     if let topic, app?.topics.contains(topic) != true {
       throw fields.wrong("topic", "is not a topic of the app")
     }
     let settings = try fields.object("settings")
     self = .register(
       Device(
-        id: id, app: try fields.string("app", longest: App.longestName), platform: platform,
+        id: id, app: try fields.string("app", maxLength: App.maxNameLength), platform: platform,
         token: try Self.token(fields, platform, targets),
         voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
           ? Self.token(fields, platform, targets, "voipToken") : nil,
-        criteria: try fields.string("criteria", longest: FilterReport.longestCriteria),
+        criteria: try fields.string("criteria", maxLength: FilterReport.maxCriteriaLength),
         allowsAlerts: try settings?.bool("alerts") ?? true,
         allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
-        locale: try fields.string("locale", longest: 64), timeZone: try Self.timeZone(fields),
+        locale: try fields.string("locale", maxLength: 64), timeZone: try Self.timeZone(fields),
         environment: try fields.choice("environment"), topic: topic))
   }
 
@@ -108,7 +108,7 @@ enum DeviceRequest {
   private static func app(
     _ fields: Fields, _ platform: Platform, in apps: Apps
   ) throws(RequestError) -> App? {
-    let given = try fields.string("app", longest: App.longestName)
+    let given = try fields.string("app", maxLength: App.maxNameLength)
     guard !apps.isEmpty else { return nil }
     guard let name = given else {
       guard platform == .apns || platform == .http else { return nil }
@@ -121,7 +121,7 @@ enum DeviceRequest {
   }
 
   private static func timeZone(_ fields: Fields) throws(RequestError) -> String? {
-    guard let name = try fields.string("timeZone", longest: 64) else { return nil }
+    guard let name = try fields.string("timeZone", maxLength: 64) else { return nil }
     guard QuietHours.isTimeZone(name) else {
       throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
     }
@@ -133,17 +133,17 @@ extension FilterReport {
   /// - Parameter device: The device of the session or of the report key. A device in the report takes precedence.
   package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
     let isActive = try fields.required("active", fields.bool("active"))
-    let allow = try fields.strings("allow", most: Self.mostCriteria, longest: Self.longestCriteria)
+    let allow = try fields.strings("allow", max: Self.maxCriteria, maxLength: Self.maxCriteriaLength)
     self.init(
       device: try fields.name("device") ?? device ?? .default, isActive: isActive, allow: allow ?? [],
-      at: try fields.integer("at", 0...largestInteger).map(Timestamp.init(rawValue:)),
-      number: try fields.integer("number", 0...largestInteger))
+      at: try fields.integer("at", 0...maxInteger).map(Timestamp.init(rawValue:)),
+      number: try fields.integer("number", 0...maxInteger))
   }
 }
 
 extension Preferences {
   /// The maximum length of the label of a room or an account, in bytes.
-  package static let longestCriteria = FilterReport.longestCriteria
+  package static let maxCriteriaLength = FilterReport.maxCriteriaLength
 
   /// Changes the preferences that the fields contain, and keeps the others.
   package mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
@@ -171,8 +171,8 @@ extension RoomPreference {
       self.level = level
       until = nil
     }
-    if fields.has("until") { until = try fields.integer("until", 0...largestInteger).map(Timestamp.init(rawValue:)) }
-    if fields.has("criteria") { criteria = try fields.string("criteria", longest: Preferences.longestCriteria) }
+    if fields.has("until") { until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:)) }
+    if fields.has("criteria") { criteria = try fields.string("criteria", maxLength: Preferences.maxCriteriaLength) }
   }
 }
 
@@ -180,20 +180,20 @@ extension QuietHours {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     self.init(
       from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
-      timeZone: try fields.required("timeZone", fields.string("timeZone", longest: 64)),
+      timeZone: try fields.required("timeZone", fields.string("timeZone", maxLength: 64)),
       mode: try fields.required("mode", fields.choice("mode")))
     guard Self.isTimeZone(timeZone) else { throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin") }
     guard mode != .deliver else { throw fields.wrong("mode", "must be one of passive, hold") }
   }
 
   private static func time(_ key: String, _ fields: Fields) throws(RequestError) -> TimeOfDay {
-    let text = try fields.required(key, fields.string(key, longest: 5))
+    let text = try fields.required(key, fields.string(key, maxLength: 5))
     guard let time = TimeOfDay(text) else { throw fields.wrong(key, "must be a time of day, 00:00 to 23:59") }
     return time
   }
 
   private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
-    guard let days = try fields.integers("days", most: 7, 1...7) else { return Set(1...7) }
+    guard let days = try fields.integers("days", max: 7, 1...7) else { return Set(1...7) }
     guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
     return Set(days.map(Int.init))
   }

@@ -14,7 +14,7 @@ func collapseID(room: RoomID) -> String { collapseID(room: room, "newest") }
 
 private func collapseID(room: RoomID, _ end: String) -> String {
   let readable = "\(room)/\(end)"
-  if readable.utf8.count <= PushHeaders.longestCollapseID { return readable }
+  if readable.utf8.count <= PushHeaders.maxCollapseID { return readable }
   let digits = String(fnv1a(room.rawValue.utf8), radix: 16)
   return "/\(String(repeating: "0", count: 32 - digits.count))\(digits)/\(end)"
 }

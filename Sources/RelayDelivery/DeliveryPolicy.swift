@@ -10,19 +10,19 @@ public struct DeliveryPolicy: Equatable, Sendable {
   /// The time that a user has to reconnect after an unclean end of the last session that was not in the background.
   public var grace: Duration
   /// The maximum of all waits together, from the message's time or from the end of its hold.
-  public var longestWait: Duration
+  public var maxWait: Duration
   /// The age from which a message is neither held nor pushed at the level `passive` because of a silence.
-  public var longestHold: Duration
+  public var maxHold: Duration
 
   public init(
     receiptWait: Duration = .seconds(5), idleWait: Duration = .seconds(30), grace: Duration = .seconds(10),
-    longestWait: Duration = .seconds(45), longestHold: Duration = .seconds(12 * 3600)
+    maxWait: Duration = .seconds(45), maxHold: Duration = .seconds(12 * 3600)
   ) {
     self.receiptWait = receiptWait
     self.idleWait = idleWait
     self.grace = grace
-    self.longestWait = longestWait
-    self.longestHold = longestHold
+    self.maxWait = maxWait
+    self.maxHold = maxHold
   }
 
   /// The time at which a message counts as sent when the relay decides its stored push again.
@@ -30,6 +30,6 @@ public struct DeliveryPolicy: Equatable, Sendable {
   /// If a stored time is after `now`, the wall clock was set back. The waits of such a message were over before its
   /// push was stored. The result is therefore old enough that no wait begins again.
   public func time(ofStored time: Timestamp, now: Timestamp) -> Timestamp {
-    time > now ? now - longestWait : time
+    time > now ? now - maxWait : time
   }
 }

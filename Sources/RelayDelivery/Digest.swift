@@ -8,15 +8,15 @@ extension Push {
   ///
   /// If not all rooms fit, the rooms with the oldest messages are left out, but the counts include them. If not even
   /// one room fits, the newest message is pushed as itself.
-  /// - Parameter largest: The maximum size of the payload, in bytes.
-  public init(_ digest: DigestSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
+  /// - Parameter maxSize: The maximum size of the payload, in bytes.
+  public init(_ digest: DigestSubject, maxSize: Int = Self.maxPayload) throws(PayloadError) {
     let fitting = digest.newest.lighter.lazy.compactMap { newest in
       var digest = digest
       digest.newest = newest
-      return fittedPayload(of: digest, largest: largest)
+      return fittedPayload(of: digest, maxSize: maxSize)
     }
     guard digest.total > 1, let payload = fitting.first else {
-      try self.init(digest.newest, largest: largest)
+      try self.init(digest.newest, maxSize: maxSize)
       return
     }
     self.init(digest.newest, payload: payload)
@@ -26,9 +26,9 @@ extension Push {
 /// The maximum number of characters in one line of a digest. A lock screen shows no more of it.
 private let maxLine = 160
 /// The maximum number of rooms that can fit: one room takes more than 32 bytes in its line and its list item.
-private let maxRooms = Push.largestPayload / 32
+private let maxRooms = Push.maxPayload / 32
 
-private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
+private func fittedPayload(of digest: DigestSubject, maxSize: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
     room: newest.room.id, count: digest.count, seq: newest.seq, sender: newest.sender,
@@ -42,10 +42,10 @@ private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
   var (fitting, beyond) = (1, listed.count + 1)
   while beyond - fitting > 1 {
     let count = (fitting + beyond) / 2
-    let fits = payload(rooms: count, body: body(rooms: count)).count <= largest
+    let fits = payload(rooms: count, body: body(rooms: count)).count <= maxSize
     if fits { fitting = count } else { beyond = count }
   }
-  return try? fitted(body(rooms: fitting), largest: largest) { payload(rooms: fitting, body: $0) }
+  return try? fitted(body(rooms: fitting), maxSize: maxSize) { payload(rooms: fitting, body: $0) }
 }
 
 private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String?) -> [UInt8] {
@@ -91,6 +91,6 @@ extension DigestRoom {
   /// `Ann: text`, or only the name if there is no text.
   fileprivate var line: String {
     guard let text, !text.isBlank else { return sender.shownName }
-    return "\(sender.shownName): \(text)".onOneLine(longest: maxLine)
+    return "\(sender.shownName): \(text)".onOneLine(maxLength: maxLine)
   }
 }

@@ -9,7 +9,7 @@ extension MessageFacts {
   /// the sender. So it reveals nothing. It is at most the maximum of all waits of a push. Is `nil` for a call, which
   /// has no waits: the sender receives its reports without a delay.
   public func hiddenReportDelay(_ policy: DeliveryPolicy = DeliveryPolicy()) -> Duration? {
-    kind == .call ? nil : min(max(policy.receiptWait, policy.grace), policy.longestWait)
+    kind == .call ? nil : min(max(policy.receiptWait, policy.grace), policy.maxWait)
   }
 
   /// The time of that report. Is `nil` when no report is due: for a call, for a message that requests no push, and for

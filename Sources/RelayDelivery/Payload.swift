@@ -13,9 +13,9 @@ public struct PayloadError: Error, Equatable, CustomStringConvertible {
   /// The size of the smallest payload that could be made, in bytes.
   public var size: Int
   /// The limit that it exceeds, in bytes.
-  public var largest = Push.largestPayload
+  public var maxSize = Push.maxPayload
 
-  public var description: String { "the payload needs \(size) bytes, \(largest) are allowed" }
+  public var description: String { "the payload needs \(size) bytes, \(maxSize) are allowed" }
 }
 
 extension Push {
@@ -25,11 +25,11 @@ extension Push {
   /// 1. The end of the text. The text is cut between characters and ends with `…`.
   /// 2. The avatars.
   /// 3. The names of sender and room.
-  /// - Parameter largest: The maximum size of the payload, in bytes.
-  public init(_ subject: PayloadSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
-    let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, largest: largest) }.first
+  /// - Parameter maxSize: The maximum size of the payload, in bytes.
+  public init(_ subject: PayloadSubject, maxSize: Int = Self.maxPayload) throws(PayloadError) {
+    let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, maxSize: maxSize) }.first
     // The error has the size of the smallest version.
-    let payload = if let fitting { fitting } else { try fittedPayload(of: subject.lightest, largest: largest) }
+    let payload = if let fitting { fitting } else { try fittedPayload(of: subject.lightest, maxSize: maxSize) }
     self.init(subject, payload: payload)
   }
 
@@ -48,10 +48,10 @@ extension Push {
   }
 }
 
-private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(PayloadError) -> [UInt8] {
+private func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(PayloadError) -> [UInt8] {
   var text: String?
   if case .text(let body) = subject.body { text = body }
-  return try fitted(text, largest: largest) { text in
+  return try fitted(text, maxSize: maxSize) { text in
     JSONWriter.object { payload in
       payload.object("aps") { aps in
         aps.object("alert") { alert in

@@ -65,7 +65,7 @@ public struct PayloadSubject: Equatable, Sendable {
   }
 
   /// The maximum length of a receipt token, in bytes.
-  public static let longestReceipt = 64
+  public static let maxReceiptLength = 64
 }
 
 /// The room of a message, as the payload describes it.

@@ -11,10 +11,10 @@ extension Push {
   ///
   /// Source: Apple's "Responding to VoIP notifications from PushKit". The gateway tries the push once, because a late
   /// call is of no use.
-  public init(ringing subject: PayloadSubject, largest: Int = Self.largestVoIPPayload) throws(PayloadError) {
+  public init(ringing subject: PayloadSubject, maxSize: Int = Self.maxVoIPPayload) throws(PayloadError) {
     let payloads = subject.lighter.lazy.map(callPayload)
-    guard let payload = payloads.first(where: { $0.count <= largest }) else {
-      throw PayloadError(code: .tooLarge, size: callPayload(of: subject.lightest).count, largest: largest)
+    guard let payload = payloads.first(where: { $0.count <= maxSize }) else {
+      throw PayloadError(code: .tooLarge, size: callPayload(of: subject.lightest).count, maxSize: maxSize)
     }
     self.init(
       id: subject.notification,

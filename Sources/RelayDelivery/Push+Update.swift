@@ -9,13 +9,13 @@ extension Push {
   ///   - subject: The message as it is now.
   ///   - body: The new text. Is `nil` when the notification shows the message's own text.
   public init(
-    id: String, changing subject: PayloadSubject, to body: PushText?, largest: Int = Self.largestPayload
+    id: String, changing subject: PayloadSubject, to body: PushText?, maxSize: Int = Self.maxPayload
   ) throws(PayloadError) {
     var quiet = subject
     quiet.level = .passive
     quiet.isNotifyAnyway = false
     if let body { quiet.manner.body = body }
-    try self.init(quiet, largest: largest)
+    try self.init(quiet, maxSize: maxSize)
     self.id = id
   }
 

@@ -19,9 +19,9 @@ public struct Push: Equatable, Sendable {
   }
 
   /// The maximum size of a payload, in bytes. Source: Apple's "Generating a remote notification".
-  public static let largestPayload = APNsLimits.maxPayload
+  public static let maxPayload = APNsLimits.maxPayload
   /// The maximum size of the payload of a VoIP push, in bytes.
-  public static let largestVoIPPayload = APNsLimits.maxVoIPPayload
+  public static let maxVoIPPayload = APNsLimits.maxVoIPPayload
 
   /// The headers under Apple's names, in a fixed order.
   public var fields: [(name: String, value: String)] {
@@ -44,7 +44,7 @@ public struct PushHeaders: Equatable, Sendable {
   public var priority: Priority
   /// The expiry in seconds since 1970. At 0, the service tries the push once.
   public var expiration: Int64
-  /// A push replaces an earlier one with the same value on the device. At most ``longestCollapseID`` bytes.
+  /// A push replaces an earlier one with the same value on the device. At most ``maxCollapseID`` bytes.
   public var collapseID: String
   /// The app's bundle id, with ``voipSuffix`` for a VoIP push.
   public var topic: String
@@ -72,7 +72,7 @@ public struct PushHeaders: Equatable, Sendable {
     case low = 5
   }
 
-  public static let longestCollapseID = APNsLimits.maxCollapseID
+  public static let maxCollapseID = APNsLimits.maxCollapseID
   /// Source: Apple's "Sending notification requests to APNs".
   public static let voipSuffix = ".voip"
 }

@@ -4,20 +4,20 @@ public import RelayProtocol
 /// Limits the pushes of one sender to one recipient in each minute of the clock. Pushes beyond the limit wait for the
 /// end of the minute, where they become one digest.
 public struct PushPace: Sendable {
-  public static let most = 20
+  public static let maxPerMinute = 20
   /// The maximum number of pairs of sender and recipient that are counted in a minute. Further pairs are not limited.
-  public static let mostPairs = 131_072
+  public static let maxPairs = 131_072
   private static let minute = Duration.seconds(60)
 
   private struct Pair: Hashable {
     let sender, recipient: UserID
   }
 
-  private let most: Int
+  private let maxPerMinute: Int
   private var end = Timestamp(rawValue: 0)
   private var counts: [Pair: Int] = [:]
 
-  public init(most: Int = Self.most) { self.most = most }
+  public init(maxPerMinute: Int = Self.maxPerMinute) { self.maxPerMinute = maxPerMinute }
 
   /// Counts a message that is to be pushed.
   /// - Returns: The time at which the push may be sent: `now` if it is within the limit, otherwise the end of the
@@ -37,10 +37,10 @@ public struct PushPace: Sendable {
     }
     let pair = Pair(sender: sender, recipient: recipient)
     guard let count = counts[pair] else {
-      if counts.count < Self.mostPairs { counts[pair] = 1 }
+      if counts.count < Self.maxPairs { counts[pair] = 1 }
       return now
     }
     counts[pair] = count + 1
-    return count < most ? now : end
+    return count < maxPerMinute ? now : end
   }
 }

@@ -5,8 +5,8 @@ extension PushRequest {
   /// Throws an error if the room does not allow the push, or if a payload could exceed its size.
   /// - Parameters:
   ///   - hasPreview: True if texts of the room's messages may leave the relay.
-  ///   - largest: The maximum size of a payload, in bytes.
-  public func check(sender: UserID, room: RoomID, hasPreview: Bool, largest: Int) throws(RequestError) {
+  ///   - maxSize: The maximum size of a payload, in bytes.
+  public func check(sender: UserID, room: RoomID, hasPreview: Bool, maxSize: Int) throws(RequestError) {
     // A silent push has only data, which has its own limit.
     guard manner != PushManner(), !isSilent else { return }
     if !hasPreview, let key = manner.firstText {
@@ -15,10 +15,10 @@ extension PushRequest {
         at: "/push/\(key)")
     }
     do {
-      try checkSize(sender: sender, room: room, hasPreview: hasPreview, largest: largest)
+      try checkSize(sender: sender, room: room, hasPreview: hasPreview, maxSize: maxSize)
     } catch {
       throw RequestError(
-        .tooLarge, "a push may need \(error.size) bytes without its body, and \(error.largest) are allowed",
+        .tooLarge, "a push may need \(error.size) bytes without its body, and \(error.maxSize) are allowed",
         at: "/push")
     }
   }

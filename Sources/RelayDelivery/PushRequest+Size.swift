@@ -5,23 +5,23 @@ public import RelayProtocol
 extension PushRequest {
   /// Throws an error if the payload could be too large for some recipient even without its text. The relay checks this
   /// when it accepts the message, so that the sender gets the error.
-  /// - Parameter largest: The maximum size of a payload, in bytes.
+  /// - Parameter maxSize: The maximum size of a payload, in bytes.
   public func checkSize(
-    sender: UserID, room: RoomID, hasPreview: Bool, largest: Int = Push.largestPayload
+    sender: UserID, room: RoomID, hasPreview: Bool, maxSize: Int = Push.maxPayload
   ) throws(PayloadError) {
     // Two levels are checked: `timeSensitive` has the longest name, and `critical` the longest sound.
     for level in Set([level, .timeSensitive]) {
       let subject = PayloadSubject(
         notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender),
         room: PayloadRoom(id: room, memberCount: 100_000_000),
-        epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
+        epoch: String(repeating: "e", count: Position.maxEpochLength), seq: maxInteger,
         kind: kind, text: nil, manner: manner, hasPreview: hasPreview, level: level,
-        badge: Int(PushManner.largestBadge),
+        badge: Int(PushManner.maxBadge),
         // The longest label that a recipient may choose. JSON may escape each byte of it with six bytes.
-        criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
-        app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushManner.longestSound)),
-        receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
-      _ = try Push(subject, largest: largest)
+        criteria: String(repeating: "\u{1}", count: FilterReport.maxCriteriaLength), expires: Timestamp(rawValue: 0),
+        app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushManner.maxSoundLength)),
+        receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength))
+      _ = try Push(subject, maxSize: maxSize)
     }
   }
 }

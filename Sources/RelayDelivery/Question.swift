@@ -61,7 +61,7 @@ extension Question {
   func wait(until time: Timestamp?, _ code: Reason.Code) -> Ruling? {
     guard let time, !isCall else { return nil }
     let begin = max(message.time, released ?? message.time)
-    let end = min(time, begin + policy.longestWait, message.expires)
+    let end = min(time, begin + policy.maxWait, message.expires)
     return now < end ? .wait(until: end, code) : nil
   }
 }
@@ -107,7 +107,7 @@ extension Question {
   /// latest one (at most 12 h after the message, and not after its expiry). Otherwise `nil`, and `nil` for messages
   /// that ignore silence.
   func silence(_ mode: SilenceMode) -> (codes: [Reason.Code], until: Timestamp)? {
-    let end = message.time + policy.longestHold
+    let end = message.time + policy.maxHold
     guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, message.isSilent != true, now < end else {
       return nil
     }

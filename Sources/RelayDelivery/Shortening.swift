@@ -5,18 +5,18 @@ import RelayProtocol
 /// Returns the payload with as much of a text as fits: the whole text, or its beginning and `…`.
 ///
 /// - Parameters:
-///   - largest: The maximum size of the payload, in bytes.
+///   - maxSize: The maximum size of the payload, in bytes.
 ///   - render: Returns the payload with a text.
-func fitted(_ text: String?, largest: Int, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
-  guard let text else { return try checked(render(nil), largest) }
+func fitted(_ text: String?, maxSize: Int, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
+  guard let text else { return try checked(render(nil), maxSize) }
   let whole = render(text)
-  if whole.count <= largest { return whole }
-  let room = largest - render("").count
-  return try checked(render(text.shortened(toFit: room)), largest)
+  if whole.count <= maxSize { return whole }
+  let room = maxSize - render("").count
+  return try checked(render(text.shortened(toFit: room)), maxSize)
 }
 
-private func checked(_ payload: [UInt8], _ largest: Int) throws(PayloadError) -> [UInt8] {
-  guard payload.count <= largest else { throw PayloadError(code: .tooLarge, size: payload.count, largest: largest) }
+private func checked(_ payload: [UInt8], _ maxSize: Int) throws(PayloadError) -> [UInt8] {
+  guard payload.count <= maxSize else { throw PayloadError(code: .tooLarge, size: payload.count, maxSize: maxSize) }
   return payload
 }
 
@@ -24,7 +24,7 @@ extension String {
   var isBlank: Bool { allSatisfy(\.isWhitespace) }
 
   /// The text on one line. A text of more than `count` characters is cut and ends with `…`.
-  func onOneLine(longest count: Int) -> String {
+  func onOneLine(maxLength count: Int) -> String {
     var line: [Character] = []
     for character in self where !character.isWhitespace || !(line.last ?? " ").isWhitespace {
       line.append(character.isWhitespace ? " " : character)

@@ -36,9 +36,9 @@ public enum PushOutcome: Equatable, Sendable {
   case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
   /// Nothing was sent. The gateway sends nothing of this lane for the given time. Does not count as an attempt.
   case paused(Duration, GatewayReason)
-  /// The service refuses the payload as too large, although it is within the documented limit. `most`: the bytes that
-  /// the service accepts, or `nil` when unknown.
-  case tooLarge(GatewayReason, most: Int? = nil)
+  /// The service refuses the payload as too large, although it is within the documented limit. `maxSize`: the bytes
+  /// that the service accepts, or `nil` when unknown.
+  case tooLarge(GatewayReason, maxSize: Int? = nil)
   /// The token is no longer valid. Remove it if the device still has it and, if a time is given, registered it before
   /// that time.
   case forgetDevice(GatewayReason, registeredBefore: Timestamp? = nil)

@@ -99,7 +99,7 @@ struct LockScreen: Sendable {
   private(set) var notifications: [ShownNotification] = []
   private(set) var badge: Int64 = 0
 
-  static let mostNotifications = 100
+  static let maxNotifications = 100
 
   /// Shows a push: its alert, its badge, or both.
   /// - Returns: The result, and the event for listeners. The event is `nil` when the push changes nothing visible.
@@ -110,7 +110,7 @@ struct LockScreen: Sendable {
     let id = notification.push.headers.collapseID
     let former = notifications.firstIndex { $0.push.headers.collapseID == id }
     if let former { notifications.remove(at: former) }
-    if notifications.count == Self.mostNotifications { notifications.removeFirst() }
+    if notifications.count == Self.maxNotifications { notifications.removeFirst() }
     notifications.append(notification)
     return (former == nil ? .shown : .replaced, .shown(notification))
   }

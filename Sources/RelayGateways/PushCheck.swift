@@ -10,10 +10,10 @@ extension Push {
   var fault: GatewayReason? {
     if !id.isLowercaseUUID { return .badMessageID }
     if headers.topic.isEmpty { return .missingTopic }
-    if headers.collapseID.utf8.count > PushHeaders.longestCollapseID { return .badCollapseID }
+    if headers.collapseID.utf8.count > PushHeaders.maxCollapseID { return .badCollapseID }
     if headers.expiration < 0 { return .badExpirationDate }
     if payload.isEmpty { return .payloadEmpty }
-    if payload.count > (headers.type == .voip ? Push.largestVoIPPayload : Push.largestPayload) {
+    if payload.count > (headers.type == .voip ? Push.maxVoIPPayload : Push.maxPayload) {
       return .payloadTooLarge
     }
     return nil

@@ -34,23 +34,23 @@ public final class SimulatedGateway: Gateway {
     }
   }
 
-  public static let mostPhones = 10_000
+  public static let maxPhones = 10_000
   /// The capacity of a listener's buffer. A full buffer drops the oldest event.
   public static let eventBuffer = 256
 
   /// Retries within 5 s: attempts cost nothing here, and somebody who makes a phone reachable again waits for its
   /// pushes.
-  public let retryPolicy = RetryPolicy(longest: .seconds(5))
+  public let retryPolicy = RetryPolicy(maxDelay: .seconds(5))
 
   private let state: Mutex<State>
   private let now: @Sendable () -> Timestamp
 
   public convenience init(now: @escaping @Sendable () -> Timestamp) {
-    self.init(mostPhones: Self.mostPhones, now: now)
+    self.init(maxPhones: Self.maxPhones, now: now)
   }
 
-  init(mostPhones: Int, now: @escaping @Sendable () -> Timestamp) {
-    state = Mutex(State(phones: RecentlyUsed(capacity: mostPhones)))
+  init(maxPhones: Int, now: @escaping @Sendable () -> Timestamp) {
+    state = Mutex(State(phones: RecentlyUsed(capacity: maxPhones)))
     self.now = now
   }
 

@@ -112,8 +112,7 @@ extension HTTPService {
       throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: "/path/id")
     }
     if received.isNews {
-      for (message, _) in try await relay.store.read({ try $0.queue.reported(by: id, limit: PushWorker.mostReported) })
-      {
+      for (message, _) in try await relay.store.read({ try $0.queue.reported(by: id, limit: PushWorker.maxReported) }) {
         relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: relay)
       }
     }
@@ -125,7 +124,7 @@ extension HTTPService {
 
   private func receipt(in request: HTTPRequest) throws -> (fields: Fields, receipt: String?) {
     let fields = try parse(request.body)
-    return (fields, try fields.string("receipt", longest: 256))
+    return (fields, try fields.string("receipt", maxLength: 256))
   }
 
   // MARK: Streams

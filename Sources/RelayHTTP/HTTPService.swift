@@ -17,14 +17,14 @@ package final class HTTPService: HTTPHandler {
 
   /// The files of the page. They answer the paths that match no route.
   private let site: Site
-  private var parser = JSONParser(deepest: Limits().nesting)
+  private var parser = JSONParser(maxDepth: Limits().nesting)
   /// Streams of server-sent events.
   private var streams: [ExchangeHandle: Task<Void, Never>] = [:]
 
   package init(site: Site) { self.site = site }
 
   /// Applies new settings.
-  package func use(_ settings: Relay.Settings) { parser = JSONParser(deepest: settings.limits.nesting) }
+  package func use(_ settings: Relay.Settings) { parser = JSONParser(maxDepth: settings.limits.nesting) }
 
   // MARK: Requests
 

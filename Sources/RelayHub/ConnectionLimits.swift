@@ -5,7 +5,7 @@ import CRelay
 /// change these limits.
 public struct ConnectionLimits: Equatable, Sendable {
   /// The maximum number of connections, at most ``possible``. Above it, a new connection gets 503.
-  public var most = Self.possible
+  public var max = Self.possible
   /// The maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit. Above it, a new connection
   /// gets 429.
   public var perAddress = 0

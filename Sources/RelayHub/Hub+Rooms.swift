@@ -60,9 +60,9 @@ extension Hub {
   /// Changes the settings of a room, except ``RoomTraits/stored``.
   /// - Parameters:
   ///   - memberList: The number of members above which the room is large; 0 means that it never is.
-  ///   - mostMembers: The maximum number of members of a room that is not stored; 0 means no limit.
-  public func configure(_ room: RoomHandle, traits: RoomTraits, memberList: Int, mostMembers: Int) {
-    relay_room_configure(hub, room.rawValue, traits.rawValue, UInt32(memberList), UInt32(mostMembers))
+  ///   - maxMembers: The maximum number of members of a room that is not stored; 0 means no limit.
+  public func configure(_ room: RoomHandle, traits: RoomTraits, memberList: Int, maxMembers: Int) {
+    relay_room_configure(hub, room.rawValue, traits.rawValue, UInt32(memberList), UInt32(maxMembers))
   }
 
   /// Removes a room from memory. Returns false if the room is in use.
@@ -110,7 +110,7 @@ extension Hub {
   public func resume(_ room: RoomHandle) { relay_room_resume(hub, room.rawValue) }
 
   /// Adds a member, and sends the events `member` and `presence` to the others. Throws ``HubRefusal/tooMany`` above
-  /// `mostMembers`.
+  /// `maxMembers`.
   public func addMember(_ user: UserHandle, to room: RoomHandle) throws(HubRefusal) {
     try HubRefusal.check(relay_room_add_member(hub, room.rawValue, user.rawValue))
   }

@@ -50,9 +50,10 @@ extension Hub {
     guard !profile.isEmpty else { return User(id: id) }
     profile[0] = UInt8(ascii: "{")
     profile.append(UInt8(ascii: "}"))
-    let fields = try? JSONParser(deepest: 1).parse(profile)
+    let fields = try? JSONParser(maxDepth: 1).parse(profile)
     return User(
-      id: id, name: try? fields?.string("name", longest: .max), avatar: try? fields?.string("avatar", longest: .max))
+      id: id, name: try? fields?.string("name", maxLength: .max), avatar: try? fields?.string("avatar", maxLength: .max)
+    )
   }
 
   /// Sets the name and the avatar that others see. A change is sent to them, except to the session `cause`.

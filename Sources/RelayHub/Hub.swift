@@ -229,14 +229,14 @@ public final class Hub {
       heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
       member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
       presence_grace: milliseconds(grace.seconds),
-      connections: UInt32(connections.most),
+      connections: UInt32(connections.max),
       connections_per_address: UInt32(connections.perAddress),
       requests_per_user: UInt32(connections.requestsPerUser),
       unsent_per_user: UInt64(connections.unsentPerUser), unsent: UInt64(connections.unsent))
   }
 
   /// Changes the limits, except those of connections. A room keeps its `memberList` until
-  /// ``configure(_:traits:memberList:mostMembers:)``.
+  /// ``configure(_:traits:memberList:maxMembers:)``.
   public func setLimits(_ limits: Limits, grace: Duration) {
     var limits = Self.limits(limits, grace: grace, connections: ConnectionLimits())
     relay_hub_set_limits(hub, &limits)

@@ -9,12 +9,12 @@ public import RelayProtocol
 /// The hub's strict JSON parser, for HTTP bodies and other text. An instance belongs to one thread.
 public final class JSONParser {
   private let parser: OpaquePointer
-  private let deepest: Int
+  private let maxDepth: Int
 
-  public init(deepest: Int) {
+  public init(maxDepth: Int) {
     guard let parser = relay_json_parser_create() else { preconditionFailure("out of memory") }
     self.parser = parser
-    self.deepest = deepest
+    self.maxDepth = maxDepth
   }
 
   deinit { relay_json_parser_destroy(parser) }
@@ -45,11 +45,11 @@ public final class JSONParser {
     var offset = 0
     // The values are made inside this closure, because the parser's nodes point into the bytes.
     let result: Result<Reading, JSONFailure> = bytes.withUnsafeBytes { source in
-      let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(deepest), &json, &offset)
+      let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(maxDepth), &json, &offset)
       return switch status {
       case RELAY_JSON_OK: .success(reading(json))
       case RELAY_JSON_TOO_DEEP:
-        .failure(JSONFailure(reason: "more than \(deepest) arrays and objects inside each other"))
+        .failure(JSONFailure(reason: "more than \(maxDepth) arrays and objects inside each other"))
       case RELAY_JSON_TWICE: .failure(JSONFailure(reason: "a key is given twice", offset: offset))
       case RELAY_JSON_TOO_MANY: .failure(JSONFailure(reason: "an object has more than 1024 keys"))
       case RELAY_JSON_SURROGATE:

@@ -11,8 +11,8 @@ public struct APIKeys: Sendable {
   private var keys: [(name: String, hash: Data)] = []
 
   package static let prefix = "sw_"
-  static let mostKeys = 1_000
-  static let longestName = 64
+  static let maxKeys = 1_000
+  static let maxNameLength = 64
 
   /// Makes an empty set of keys.
   public init() {}
@@ -36,7 +36,7 @@ public struct APIKeys: Sendable {
         throw StartupError("line \(index + 1) of \(path): the name \(name) is used twice")
       }
       keys.append((String(name), hash))
-      guard keys.count <= Self.mostKeys else { throw StartupError("\(path) has more than \(Self.mostKeys) keys") }
+      guard keys.count <= Self.maxKeys else { throw StartupError("\(path) has more than \(Self.maxKeys) keys") }
     }
   }
 
@@ -53,7 +53,7 @@ public struct APIKeys: Sendable {
   }
 
   static func isName(_ name: some StringProtocol) -> Bool {
-    (1...longestName).contains(name.utf8.count)
+    (1...maxNameLength).contains(name.utf8.count)
       && name.utf8.allSatisfy {
         $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".") || isLetterOrDigit($0)
       }
@@ -69,11 +69,11 @@ public struct APIKeys: Sendable {
   /// ``StartupError``.
   public static func add(_ name: String, to path: String) throws(StartupError) -> String {
     guard isName(name) else {
-      throw StartupError("\(name) is no name: 1 to \(longestName) letters, digits, and -_.")
+      throw StartupError("\(name) is no name: 1 to \(maxNameLength) letters, digits, and -_.")
     }
     let files = FileManager.default
     let existing = files.fileExists(atPath: path) ? try APIKeys(path: path) : APIKeys()
-    guard existing.keys.count < mostKeys else { throw StartupError("\(path) has \(mostKeys) keys, the maximum") }
+    guard existing.keys.count < maxKeys else { throw StartupError("\(path) has \(maxKeys) keys, the maximum") }
     guard !existing.contains(name) else { throw StartupError("\(path) has a key of the name \(name) already") }
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
     let key = prefix + secret.base64URL

@@ -13,10 +13,10 @@ struct CompactToken {
   let signed: Data
 
   /// The maximum length of a token, in bytes.
-  static let longest = 8192
+  static let maxLength = 8192
 
   init(_ text: String) throws(TokenFailure) {
-    guard text.utf8.count <= Self.longest else { throw .invalid("the token is too long") }
+    guard text.utf8.count <= Self.maxLength else { throw .invalid("the token is too long") }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Self.fields(of: parts[0]), let claims = Self.fields(of: parts[1]),
       let signature = [UInt8](base64URL: parts[2])
@@ -24,8 +24,8 @@ struct CompactToken {
     do {
       // The relay knows no critical extension, so it must reject a token that has one (RFC 7515, section 4.1.11).
       guard !header.has("crit") else { throw TokenFailure.invalid("the token has critical extensions") }
-      algorithm = try header.required("alg", header.string("alg", longest: 64))
-      keyID = try header.string("kid", longest: 256)
+      algorithm = try header.required("alg", header.string("alg", maxLength: 64))
+      keyID = try header.string("kid", maxLength: 256)
     } catch let failure as TokenFailure {
       throw failure
     } catch {
@@ -38,7 +38,7 @@ struct CompactToken {
 
   /// Decodes a part and parses its object. Returns `nil` if it is not base64url (RFC 7515, section 2) or not a JSON object.
   private static func fields(of part: Substring.UTF8View) -> Fields? {
-    guard let bytes = [UInt8](base64URL: part), let value = JSON(reading: bytes, deepest: maxNesting) else {
+    guard let bytes = [UInt8](base64URL: part), let value = JSON(reading: bytes, maxDepth: maxNesting) else {
       return nil
     }
     return try? Fields(value)

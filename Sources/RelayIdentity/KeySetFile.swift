@@ -16,8 +16,8 @@ struct KeySetFile: Sendable {
     let device, number: UInt64
   }
 
-  static let mostBytes = 1 << 20
-  static let mostKeys = 100
+  static let maxBytes = 1 << 20
+  static let maxKeys = 100
 
   /// Reads the file. Throws ``StartupError``.
   init(path: String) async throws(StartupError) {
@@ -64,11 +64,11 @@ struct KeySetFile: Sendable {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StartupError("the key set \(path) cannot be read")
     }
-    guard data.count <= mostBytes else { throw StartupError("the key set \(path) is over 1 MiB") }
+    guard data.count <= maxBytes else { throw StartupError("the key set \(path) is over 1 MiB") }
     guard let set = try? JSONDecoder().decode(Known.self, from: data) else {
       throw StartupError("the key set \(path) is no JWK Set: an object with an array keys")
     }
-    guard set.keys.count <= mostKeys else { throw StartupError("the key set \(path) has more than \(mostKeys) keys") }
+    guard set.keys.count <= maxKeys else { throw StartupError("the key set \(path) has more than \(maxKeys) keys") }
     var keys: [VerificationKey] = []
     for (index, entry) in set.keys.enumerated() {
       guard let jwk = entry.key else { continue }

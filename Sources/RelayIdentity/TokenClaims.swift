@@ -50,11 +50,11 @@ package struct TokenClaims {
   package init(_ fields: Fields) { self.fields = fields }
 
   /// The maximum number of entries of `rooms`, and of `watch`.
-  static let mostEntries = 100
+  static let maxEntries = 100
 
   func identity(_ policy: TokenPolicy, now: Timestamp) throws(TokenFailure) -> Identity {
     do {
-      guard let user = UserID(rawValue: try fields.string("sub", longest: UserID.longest) ?? "") else {
+      guard let user = UserID(rawValue: try fields.string("sub", maxLength: UserID.maxLength) ?? "") else {
         throw TokenFailure.invalid("sub of the token is no user name")
       }
       let expires = try times(policy, now: now)
@@ -94,11 +94,11 @@ package struct TokenClaims {
     guard case .number(let spelling) = value, let seconds = Double(spelling), seconds.isFinite else {
       throw TokenFailure.invalid("\(key) of the token is no time")
     }
-    return Int64(min(max(seconds * 1000, 0), Double(largestInteger)))
+    return Int64(min(max(seconds * 1000, 0), Double(maxInteger)))
   }
 
   private func check(_ policy: TokenPolicy) throws {
-    if let issuer = policy.issuer, try fields.string("iss", longest: .max) != issuer {
+    if let issuer = policy.issuer, try fields.string("iss", maxLength: .max) != issuer {
       throw TokenFailure.invalid("the token is of another issuer")
     }
     guard let audience = policy.audience else { return }
@@ -116,7 +116,7 @@ package struct TokenClaims {
     guard let entries = try list("rooms") else { return nil }
     return try entries.enumerated().map { index, entry in
       let grant = try Fields(entry, at: "/rooms/\(index)")
-      guard let match = Glob(try grant.required("match", grant.string("match", longest: .max))) else {
+      guard let match = Glob(try grant.required("match", grant.string("match", maxLength: .max))) else {
         throw grant.wrong("match", "of rooms is no pattern")
       }
       return Grant(match: match, can: try grant.rights("can"))
@@ -145,8 +145,8 @@ package struct TokenClaims {
   private func list(_ key: String) throws -> [JSON]? {
     guard let value = fields.members[key], value != .null else { return nil }
     guard case .array(let items) = value else { throw fields.wrong(key, "must be an array") }
-    guard items.count <= Self.mostEntries else {
-      throw fields.wrong(key, "must have at most \(Self.mostEntries) entries")
+    guard items.count <= Self.maxEntries else {
+      throw fields.wrong(key, "must have at most \(Self.maxEntries) entries")
     }
     return items
   }

@@ -27,8 +27,8 @@ public struct TokenKeySource: Sendable, Equatable {
   /// Parses an entry of the configuration file. Throws an error with the pointer of the wrong value.
   package init(_ fields: Fields) throws(RequestError) {
     algorithm = try fields.required("algorithm", fields.choice("algorithm"))
-    id = try fields.string("kid", longest: 256)
-    path = try fields.required("file", fields.string("file", longest: 4096))
+    id = try fields.string("kid", maxLength: 256)
+    path = try fields.required("file", fields.string("file", maxLength: 4096))
   }
 
   /// Reads the key. Throws ``StartupError``.

@@ -15,7 +15,7 @@ package actor TokenVerifier {
   private var looked: Timestamp
 
   /// The maximum number of keys that are tried for one token. Anybody may send a token.
-  static let mostTried = 16
+  static let maxTried = 16
   /// The minimum time between two reads of the file: after a token that no key verifies, and in all other cases.
   static let retryPause = Duration.seconds(1)
   static let pause = Duration.seconds(30)
@@ -54,7 +54,7 @@ package actor TokenVerifier {
   }
 
   private func isSigned(_ token: CompactToken) -> Bool {
-    candidates(for: token).prefix(Self.mostTried).contains { $0.verifies(token) }
+    candidates(for: token).prefix(Self.maxTried).contains { $0.verifies(token) }
   }
 
   /// The keys to try: those with the id that the token names. If no key has this id, the keys without an id. If the

@@ -37,10 +37,10 @@ public struct Fields: Sendable {
   public func has(_ key: String) -> Bool { members[key] != nil }
   public func isNull(_ key: String) -> Bool { members[key] == .null }
 
-  public func string(_ key: String, longest: Int) throws(RequestError) -> String? {
+  public func string(_ key: String, maxLength: Int) throws(RequestError) -> String? {
     guard let value = present(key) else { return nil }
     guard case .string(let text) = value else { throw wrong(key, "must be a string") }
-    guard text.utf8.count <= longest else { throw wrong(key, "must be at most \(longest) bytes long") }
+    guard text.utf8.count <= maxLength else { throw wrong(key, "must be at most \(maxLength) bytes long") }
     // SQLite truncates a text at NUL.
     guard !text.utf8.contains(0) else { throw wrong(key, "must not contain NUL") }
     return text
@@ -76,7 +76,7 @@ public struct Fields: Sendable {
 
   public func choice<Choice>(_ key: String, _: Choice.Type = Choice.self) throws(RequestError) -> Choice?
   where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
-    guard let text = try string(key, longest: 256) else { return nil }
+    guard let text = try string(key, maxLength: 256) else { return nil }
     guard let choice = Choice(rawValue: text) else {
       throw wrong(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
@@ -90,10 +90,10 @@ public struct Fields: Sendable {
     return name
   }
 
-  public func names<N: Name>(_ key: String, most: Int, _: N.Type = N.self) throws(RequestError) -> [N]? {
+  public func names<N: Name>(_ key: String, max: Int, _: N.Type = N.self) throws(RequestError) -> [N]? {
     guard let value = present(key) else { return nil }
     guard case .array(let items) = value else { throw wrong(key, "must be an array") }
-    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    guard items.count <= max else { throw wrong(key, "must have at most \(max) items") }
     var names: [N] = []
     for (index, item) in items.enumerated() {
       guard case .string(let text) = item, let name = N(rawValue: text) else {
@@ -104,27 +104,28 @@ public struct Fields: Sendable {
     return names
   }
 
-  public func strings(_ key: String, most: Int, longest: Int) throws(RequestError) -> [String]? {
+  public func strings(_ key: String, max: Int, maxLength: Int) throws(RequestError) -> [String]? {
     var strings: [String] = []
-    guard let items = try items(key, most: most) else { return nil }
+    guard let items = try items(key, max: max) else { return nil }
     for item in items {
-      strings.append(try required("\(key)/\(strings.count)", item.string("\(key)/\(strings.count)", longest: longest)))
+      strings.append(
+        try required("\(key)/\(strings.count)", item.string("\(key)/\(strings.count)", maxLength: maxLength)))
     }
     return strings
   }
 
-  public func integers(_ key: String, most: Int, _ allowed: ClosedRange<Int64>) throws(RequestError) -> [Int64]? {
+  public func integers(_ key: String, max: Int, _ allowed: ClosedRange<Int64>) throws(RequestError) -> [Int64]? {
     var numbers: [Int64] = []
-    guard let items = try items(key, most: most) else { return nil }
+    guard let items = try items(key, max: max) else { return nil }
     for item in items {
       numbers.append(try required("\(key)/\(numbers.count)", item.integer("\(key)/\(numbers.count)", allowed)))
     }
     return numbers
   }
 
-  public func objects(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+  public func objects(_ key: String, max: Int) throws(RequestError) -> [Fields]? {
     var objects: [Fields] = []
-    guard let items = try items(key, most: most) else { return nil }
+    guard let items = try items(key, max: max) else { return nil }
     for item in items {
       objects.append(try required("\(key)/\(objects.count)", item.object("\(key)/\(objects.count)")))
     }
@@ -133,10 +134,10 @@ public struct Fields: Sendable {
 
   /// The items of an array. Each item becomes the only member of an object, with its pointer as the key, so that the
   /// methods for members can parse it.
-  private func items(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+  private func items(_ key: String, max: Int) throws(RequestError) -> [Fields]? {
     guard let value = present(key) else { return nil }
     guard case .array(let items) = value else { throw wrong(key, "must be an array") }
-    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    guard items.count <= max else { throw wrong(key, "must have at most \(max) items") }
     return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: place) }
   }
 
@@ -188,7 +189,7 @@ public struct Fields: Sendable {
   }
 
   public static func badName<N: Name>(_: N.Type) -> String {
-    "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"
+    "is not a \(N.noun) name: 1 to \(N.maxLength) of A-Z a-z 0-9 and -_.:@!|+=~"
   }
 
   private func present(_ key: String) -> JSON? {

@@ -8,13 +8,13 @@ extension JSON {
   /// Returns `nil` in these cases:
   /// - the text is not JSON
   /// - an object has a name twice
-  /// - the nesting is deeper than `deepest`
-  public init?(reading bytes: some Collection<UInt8>, deepest: Int = 32) {
+  /// - the nesting is deeper than `maxDepth`
+  public init?(reading bytes: some Collection<UInt8>, maxDepth: Int = 32) {
     let value = bytes.withContiguousStorageIfAvailable { bytes in
-      var reader = JSONReader(bytes: bytes, deepest: deepest)
+      var reader = JSONReader(bytes: bytes, maxDepth: maxDepth)
       return reader.text()
     }
-    guard let value = value ?? JSON(reading: Array(bytes), deepest: deepest) else { return nil }
+    guard let value = value ?? JSON(reading: Array(bytes), maxDepth: maxDepth) else { return nil }
     self = value
   }
 
@@ -36,12 +36,12 @@ extension JSON {
 /// twice, limits the nesting, and keeps the spelling of numbers.
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
-  let deepest: Int
+  let maxDepth: Int
   private var place = 0
 
-  init(bytes: UnsafeBufferPointer<UInt8>, deepest: Int) {
+  init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int) {
     self.bytes = bytes
-    self.deepest = deepest
+    self.maxDepth = maxDepth
   }
 
   mutating func text() -> JSON? {
@@ -52,7 +52,7 @@ private struct JSONReader {
 
   private mutating func value(depth: Int) -> JSON? {
     skipSpace()
-    guard depth <= deepest, place < bytes.count else { return nil }
+    guard depth <= maxDepth, place < bytes.count else { return nil }
     switch bytes[place] {
     case UInt8(ascii: "{"): return object(depth: depth)
     case UInt8(ascii: "["): return array(depth: depth)

@@ -15,4 +15,4 @@ public enum JSON: Equatable, Sendable {
 
 /// The largest integer that requests may contain, 2^53 - 1. Some languages cannot represent larger ones (RFC 7493,
 /// section 2.2).
-public let largestInteger: Int64 = 1 << 53 - 1
+public let maxInteger: Int64 = 1 << 53 - 1

@@ -11,27 +11,27 @@ extension PushManner {
   /// - Parameter level: The requested level.
   init(_ fields: Fields, level: Level) throws(RequestError) {
     self.init()
-    title = try fields.pushText("title", longest: Self.longestTitle)
-    subtitle = try fields.pushText("subtitle", longest: Self.longestTitle)
-    body = try fields.pushText("body", longest: Self.longestBody)
+    title = try fields.pushText("title", maxLength: Self.maxTitleLength)
+    subtitle = try fields.pushText("subtitle", maxLength: Self.maxTitleLength)
+    body = try fields.pushText("body", maxLength: Self.maxBody)
     relevance = try fields.decimal("relevance", 0...1)
     sound = try fields.sound(level: level)
     if fields.isNull("badge") {
       badge = .unchanged
     } else if fields.has("badge"), fields.members["badge"] != .string("auto") {
-      guard let number = try? fields.integer("badge", 0...Self.largestBadge) else {
-        throw fields.wrong("badge", "must be auto, an integer from 0 to \(Self.largestBadge), or null")
+      guard let number = try? fields.integer("badge", 0...Self.maxBadge) else {
+        throw fields.wrong("badge", "must be auto, an integer from 0 to \(Self.maxBadge), or null")
       }
       badge = .number(number)
     }
     category = try fields.name("category")
     if fields.isNull("thread") {
       thread = .app
-    } else if let name = try fields.readable("thread", longest: Self.longestThread) {
+    } else if let name = try fields.readable("thread", maxLength: Self.maxThreadLength) {
       thread = .own(name)
     }
-    target = try fields.readable("target", longest: Self.longestTarget)
-    image = try fields.webAddress("image", longest: Self.longestImage)
+    target = try fields.readable("target", maxLength: Self.maxTargetLength)
+    image = try fields.webAddress("image", maxLength: Self.maxImageLength)
     if let data = try fields.object("data") { self.data = try data.customKeys }
     collapse = try fields.choice("collapse") ?? .message
     isCommunication = try fields.bool("communication")
@@ -40,18 +40,18 @@ extension PushManner {
 
 extension Fields {
   /// A text that must not be blank.
-  fileprivate func readable(_ key: String, longest: Int) throws(RequestError) -> String? {
-    guard let text = try string(key, longest: longest) else { return nil }
+  fileprivate func readable(_ key: String, maxLength: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, maxLength: maxLength) else { return nil }
     guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
     return text
   }
 
   /// Parses a text: the member `name`, or the members `nameKey` and `nameArgs`.
-  fileprivate func pushText(_ name: String, longest: Int) throws(RequestError) -> PushText? {
-    let text = try readable(name, longest: longest)
-    let key = try readable("\(name)Key", longest: PushManner.longestKey)
+  fileprivate func pushText(_ name: String, maxLength: Int) throws(RequestError) -> PushText? {
+    let text = try readable(name, maxLength: maxLength)
+    let key = try readable("\(name)Key", maxLength: PushManner.maxKeyLength)
     let arguments = try strings(
-      "\(name)Args", most: PushManner.mostArguments, longest: PushManner.longestArgument)
+      "\(name)Args", max: PushManner.maxArguments, maxLength: PushManner.maxArgumentLength)
     guard text == nil || key == nil else { throw wrong("\(name)Key", "and \(name) exclude each other") }
     guard arguments == nil || key != nil else { throw wrong("\(name)Args", "needs \(name)Key") }
     if let key { return .localized(key: key, arguments: arguments ?? []) }
@@ -60,7 +60,7 @@ extension Fields {
 
   fileprivate func sound(level: Level) throws(RequestError) -> PushSound {
     guard has("sound") else { return .standard }
-    if case .string? = members["sound"], let name = try readable("sound", longest: PushManner.longestSound) {
+    if case .string? = members["sound"], let name = try readable("sound", maxLength: PushManner.maxSoundLength) {
       return .file(SoundFile(name: name))
     }
     guard !isNull("sound") else { return .none }
@@ -69,14 +69,14 @@ extension Fields {
     }
     try parsed.checkNames(among: ["name", "volume", "critical"])
     let sound = SoundFile(
-      name: try parsed.required("name", parsed.readable("name", longest: PushManner.longestSound)),
+      name: try parsed.required("name", parsed.readable("name", maxLength: PushManner.maxSoundLength)),
       volume: try parsed.decimal("volume", 0...1), isCritical: try parsed.bool("critical") ?? false)
     guard !sound.isCritical || level == .critical else { throw parsed.wrong("critical", "needs the level critical") }
     return .file(sound)
   }
 
-  fileprivate func webAddress(_ key: String, longest: Int) throws(RequestError) -> String? {
-    guard let text = try string(key, longest: longest) else { return nil }
+  fileprivate func webAddress(_ key: String, maxLength: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, maxLength: maxLength) else { return nil }
     guard text.isSecureURL else { throw wrong(key, "must be an https URL") }
     return text
   }
@@ -94,13 +94,13 @@ extension Fields {
       }
       guard !members.isEmpty else { return [] }
       let text = JSONWriter.object { $0.members(members) }
-      guard text.count <= PushManner.longestData else {
-        throw RequestError(.badRequest, "data must have at most \(PushManner.longestData) bytes", at: place)
+      guard text.count <= PushManner.maxData else {
+        throw RequestError(.badRequest, "data must have at most \(PushManner.maxData) bytes", at: place)
       }
-      guard JSON.object(members).depth <= PushManner.deepestData else {
-        let most = PushManner.deepestData
+      guard JSON.object(members).depth <= PushManner.maxDataDepth else {
+        let max = PushManner.maxDataDepth
         throw RequestError(
-          .badRequest, "data must have at most \(most) objects and arrays inside each other", at: place)
+          .badRequest, "data must have at most \(max) objects and arrays inside each other", at: place)
       }
       return text
     }

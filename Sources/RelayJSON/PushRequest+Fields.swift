@@ -30,9 +30,9 @@ extension PushRequest {
     self.init()
     kind = try fields.choice("kind") ?? .message
     level = try fields.choice("level") ?? .active
-    criteria = try fields.string("criteria", longest: FilterReport.longestCriteria)
-    let longest = Double(Self.longestLifetime.components.seconds)
-    lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
+    criteria = try fields.string("criteria", maxLength: FilterReport.maxCriteriaLength)
+    let maxSeconds = Double(Self.maxLifetime.components.seconds)
+    lifetime = try fields.decimal("expires", 1...maxSeconds).map { .milliseconds(Int64($0 * 1000)) }
     manner = try PushManner(fields, level: level)
     guard kind == .message || manner.isCommunication != false else {
       throw fields.wrong("communication", "must not be false for a call, which names its caller")

@@ -16,7 +16,7 @@ public struct CategoryRegistry: Equatable, Sendable {
 
   public subscript(id: CategoryID) -> NotificationCategory? { places[id].map { categories[$0] } }
 
-  public static let mostCategories = 64
+  public static let maxCategories = 64
   /// The maximum size of the categories as JSON, in bytes.
-  public static let largest = 256 << 10
+  public static let maxSize = 256 << 10
 }

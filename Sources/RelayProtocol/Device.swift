@@ -17,9 +17,9 @@ public struct Device: Equatable, Sendable {
   public var id: DeviceID
   public var app: String?
   public var platform: Platform
-  /// The address of the device at its gateway, at most ``longestToken`` bytes: a token, or a browser's subscription.
+  /// The address of the device at its gateway, at most ``maxTokenLength`` bytes: a token, or a browser's subscription.
   public var token: String
-  /// The token for VoIP pushes, at most ``longestToken`` bytes.
+  /// The token for VoIP pushes, at most ``maxTokenLength`` bytes.
   public var voipToken: String?
   /// The push service that issued the token. Is `nil` if the app has not named it.
   public var environment: PushEnvironment?
@@ -57,5 +57,5 @@ public struct Device: Equatable, Sendable {
     self.topic = topic
   }
 
-  public static let longestToken = 4096
+  public static let maxTokenLength = 4096
 }

@@ -6,7 +6,7 @@ public struct FilterReport: Equatable, Sendable {
   public var device: DeviceID
   /// False if no filter is active, so that all pushes pass.
   public var isActive: Bool
-  /// The criteria that pass the filter: at most ``mostCriteria``, each of at most ``longestCriteria`` bytes.
+  /// The criteria that pass the filter: at most ``maxCriteria``, each of at most ``maxCriteriaLength`` bytes.
   public var allow: [String]
   /// The device's time of the report. Is `nil` for the current time.
   public var at: Timestamp?
@@ -23,8 +23,8 @@ public struct FilterReport: Equatable, Sendable {
     self.number = number
   }
 
-  public static let mostCriteria = 64
-  public static let longestCriteria = 128
+  public static let maxCriteria = 64
+  public static let maxCriteriaLength = 128
 }
 
 /// The newest filter report of a device, as the relay stores it.

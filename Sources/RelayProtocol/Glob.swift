@@ -5,12 +5,12 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
   public let description: String
 
   /// The maximum length of a pattern, in bytes.
-  public static let longest = 255
+  public static let maxLength = 255
 
-  /// Returns `nil` unless the pattern has 1 to ``longest`` bytes, each of them `*` or a character that names may have.
+  /// Returns `nil` unless the pattern has 1 to ``maxLength`` bytes, each of which is `*` or may be in a name.
   public init?(_ pattern: String) {
     let bytes = pattern.utf8
-    guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy({ $0 == Self.star || isNameByte($0) }) else {
+    guard (1...Self.maxLength).contains(bytes.count), bytes.allSatisfy({ $0 == Self.star || isNameByte($0) }) else {
       return nil
     }
     description = pattern

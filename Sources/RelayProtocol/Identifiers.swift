@@ -10,7 +10,7 @@ public protocol Name: RawRepresentable, Hashable, Comparable, Sendable, CustomSt
   CodingKeyRepresentable
 where RawValue == String {
   /// The maximum length, in bytes.
-  static var longest: Int { get }
+  static var maxLength: Int { get }
   /// The word for this type of name in error messages.
   static var noun: String { get }
   init(unchecked text: String)
@@ -29,7 +29,7 @@ extension Name {
 
   static func isValid(_ text: String) -> Bool {
     let bytes = text.utf8
-    guard !bytes.isEmpty, bytes.count <= longest, text != ".", text != ".." else { return false }
+    guard !bytes.isEmpty, bytes.count <= maxLength, text != ".", text != ".." else { return false }
     return bytes.allSatisfy(isNameByte)
   }
 }
@@ -47,7 +47,7 @@ func isNameByte(_ byte: UInt8) -> Bool {
 
 /// A room's name, 1–255 bytes.
 public struct RoomID: Name {
-  public static let longest = 255
+  public static let maxLength = 255
   public static let noun = "room"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
@@ -55,7 +55,7 @@ public struct RoomID: Name {
 
 /// A user's name, 1–128 bytes. It cannot be `me`, because paths of the HTTP API use this word for the caller.
 public struct UserID: Name {
-  public static let longest = 128
+  public static let maxLength = 128
   public static let noun = "user"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
@@ -68,7 +68,7 @@ public struct UserID: Name {
 
 /// The stable name of one installation of an app, 1–128 bytes.
 public struct DeviceID: Name {
-  public static let longest = 128
+  public static let maxLength = 128
   public static let noun = "device"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
@@ -79,7 +79,7 @@ public struct DeviceID: Name {
 
 /// The name of a notification category, 1–128 bytes: `aps.category`.
 public struct CategoryID: Name {
-  public static let longest = 128
+  public static let maxLength = 128
   public static let noun = "category"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
@@ -87,7 +87,7 @@ public struct CategoryID: Name {
 
 /// The name of an action of a notification, 1–128 bytes: `UNNotificationResponse.actionIdentifier`.
 public struct ActionID: Name {
-  public static let longest = 128
+  public static let maxLength = 128
   public static let noun = "action"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }

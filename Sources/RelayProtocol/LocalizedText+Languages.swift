@@ -36,7 +36,7 @@ extension String {
   /// True if the text has the form of a language tag (BCP 47): parts of 1 to 8 letters and digits, and only letters in
   /// the first part.
   public var isLanguageTag: Bool {
-    guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
+    guard (1...LocalizedText.maxTagLength).contains(utf8.count) else { return false }
     let parts = split(separator: "-", omittingEmptySubsequences: false)
     return parts[0].utf8.allSatisfy(\.isLetter)
       && parts.allSatisfy { (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetter || $0.isDigit } }

@@ -12,7 +12,7 @@ public struct Position: Equatable, Sendable {
     self.seq = seq
   }
 
-  public static let longestEpoch = 32
+  public static let maxEpochLength = 32
 }
 
 /// A message of a room that keeps history.

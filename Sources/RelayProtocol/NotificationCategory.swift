@@ -27,9 +27,9 @@ public struct NotificationCategory: Equatable, Sendable {
   }
 
   /// Apple's systems show at most four actions in a banner, and ten in all.
-  public static let mostActions = 10
+  public static let maxActions = 10
   /// The maximum length of ``hiddenPreviewBody`` and of ``summaryFormat`` in each language, in bytes.
-  public static let longestText = 1_024
+  public static let maxTextLength = 1_024
 }
 
 /// A button of a notification, or a text field.
@@ -84,7 +84,7 @@ public struct NotificationAction: Equatable, Sendable {
   }
 
   /// The maximum length of the title, the button and the placeholder in each language, in bytes.
-  public static let longestTitle = 256
+  public static let maxTitleLength = 256
 }
 
 /// A text for users, in one or several languages.
@@ -95,7 +95,7 @@ public enum LocalizedText: Equatable, Sendable {
   case languages([String: String])
 
   public static let defaultTag = "default"
-  public static let mostLanguages = 64
+  public static let maxLanguages = 64
   /// RFC 5646, section 4.4.1, recommends support for tags of this length.
-  public static let longestTag = 35
+  public static let maxTagLength = 35
 }

@@ -5,13 +5,13 @@ public struct PushAttempt: Equatable, Sendable, Codable {
   public let time: Timestamp
   /// The HTTP status. Is `nil` without an HTTP response.
   public let status: Int?
-  /// The reason of the failure, in the service's own word if it has one. At most ``longestReason`` bytes.
+  /// The reason of the failure, in the service's own word if it has one. At most ``maxReasonLength`` bytes.
   public let reason: String?
-  /// Further text of the service. At most ``longestWords`` bytes.
+  /// Further text of the service. At most ``maxWordsLength`` bytes.
   public let words: String?
 
-  public static let longestReason = 64
-  public static let longestWords = 256
+  public static let maxReasonLength = 64
+  public static let maxWordsLength = 256
 
   /// - Parameters:
   ///   - reason: Shortened, and control characters become spaces.
@@ -19,20 +19,20 @@ public struct PushAttempt: Equatable, Sendable, Codable {
   public init(time: Timestamp, status: Int? = nil, reason: String? = nil, words: String? = nil) {
     self.time = time
     self.status = status
-    self.reason = reason.flatMap { Self.readable($0, longest: Self.longestReason) }
-    self.words = words.flatMap { Self.readable($0, longest: Self.longestWords) }
+    self.reason = reason.flatMap { Self.readable($0, maxLength: Self.maxReasonLength) }
+    self.words = words.flatMap { Self.readable($0, maxLength: Self.maxWordsLength) }
   }
 
-  /// Returns a text of another server as one line without control characters, of at most `longest` bytes. Returns `nil`
-  /// if nothing remains.
-  private static func readable(_ text: String, longest: Int) -> String? {
-    // `longest` scalars have at least `longest` bytes, so the rest of a long text need not be read.
-    let line = String(text.unicodeScalars.prefix(longest).map { $0.isReadable ? Character($0) : " " })
+  /// Returns a text of another server as one line without control characters, of at most `maxLength` bytes. Returns
+  /// `nil` if nothing remains.
+  private static func readable(_ text: String, maxLength: Int) -> String? {
+    // `maxLength` scalars have at least `maxLength` bytes, so the rest of a long text need not be read.
+    let line = String(text.unicodeScalars.prefix(maxLength).map { $0.isReadable ? Character($0) : " " })
     let words = line.split(separator: " ").joined(separator: " ")
     var end = words.startIndex
     for index in words.indices {
       let next = words.index(after: index)
-      guard words.utf8.distance(from: words.startIndex, to: next) <= longest else { break }
+      guard words.utf8.distance(from: words.startIndex, to: next) <= maxLength else { break }
       end = next
     }
     return end == words.startIndex ? nil : String(words[..<end])

@@ -32,20 +32,20 @@ public struct PushManner: Hashable, Sendable {
   public init() {}
 
   /// The maximum length of a title in bytes of UTF-8. The next limits of lengths are in bytes, too.
-  public static let longestTitle = 1_024
-  public static let longestBody = 4_096
-  public static let longestKey = 256
-  public static let mostArguments = 16
-  public static let longestArgument = 512
-  public static let longestSound = 128
-  public static let longestThread = 255
-  public static let longestTarget = 1_024
-  public static let longestImage = 2_048
+  public static let maxTitleLength = 1_024
+  public static let maxBody = 4_096
+  public static let maxKeyLength = 256
+  public static let maxArguments = 16
+  public static let maxArgumentLength = 512
+  public static let maxSoundLength = 128
+  public static let maxThreadLength = 255
+  public static let maxTargetLength = 1_024
+  public static let maxImageLength = 2_048
   /// The maximum length of the JSON of all custom keys, in bytes.
-  public static let longestData = 3_072
+  public static let maxData = 3_072
   /// The maximum depth of arrays and objects in the custom keys, including the outermost object.
-  public static let deepestData = 16
-  public static let largestBadge: Int64 = 1_000_000
+  public static let maxDataDepth = 16
+  public static let maxBadge: Int64 = 1_000_000
 
   /// True if Apple or the relay defines a key of this name.
   public static func isReserved(_ key: String) -> Bool {
@@ -106,7 +106,7 @@ public struct SoundFile: Hashable, Sendable {
 public enum PushBadge: Hashable, Sendable {
   /// The number of unread messages.
   case unread
-  /// From 0, which removes the badge, to ``PushManner/largestBadge``.
+  /// From 0, which removes the badge, to ``PushManner/maxBadge``.
   case number(Int64)
   /// The badge stays as it is.
   case unchanged

@@ -38,10 +38,10 @@ public struct PushRequest: Hashable, Sendable {
 
   /// The lifetime if the sender requests none. Apple keeps a push for at most 28 days. A call rings for 45 s.
   public static func lifetime(of kind: MessageKind) -> Duration {
-    kind == .call ? .seconds(45) : longestLifetime
+    kind == .call ? .seconds(45) : maxLifetime
   }
 
-  public static let longestLifetime = Duration.seconds(28 * 24 * 3600)
+  public static let maxLifetime = Duration.seconds(28 * 24 * 3600)
 
   /// The properties, beside the level, that decide how a push looks and sounds. The relay merges several messages into
   /// one push only if these are equal. The texts and the picture are those of the newest message.

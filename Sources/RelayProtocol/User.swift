@@ -3,15 +3,15 @@
 /// The profile of a user. Its sources are the token, a backend, and in open mode the frame `hello`.
 public struct User: Equatable, Sendable {
   public var id: UserID
-  /// The name that other users see, at most ``longestName`` bytes.
+  /// The name that other users see, at most ``maxNameLength`` bytes.
   public var name: String?
-  /// An https URL of at most ``longestAvatar`` bytes.
+  /// An https URL of at most ``maxAvatarLength`` bytes.
   public var avatar: String?
   /// The SHA-256 of the picture at ``avatar``, in lower-case hexadecimal digits. Only phones receive it.
   public var avatarSHA256: String?
-  /// A real address of the user, such as a telephone number: 1 to ``longestHandle`` bytes. Only phones receive it.
+  /// A real address of the user, such as a telephone number: 1 to ``maxHandleLength`` bytes. Only phones receive it.
   public var handle: String?
-  /// The type of ``handle``, at most ``longestHandle`` bytes.
+  /// The type of ``handle``, at most ``maxHandleLength`` bytes.
   public var handleType: String?
 
   public init(
@@ -26,7 +26,7 @@ public struct User: Equatable, Sendable {
     self.avatarSHA256 = avatarSHA256
   }
 
-  public static let longestName = 256
-  public static let longestAvatar = 2048
-  public static let longestHandle = 256
+  public static let maxNameLength = 256
+  public static let maxAvatarLength = 2048
+  public static let maxHandleLength = 256
 }

@@ -9,14 +9,14 @@ package struct Apps: Equatable, Sendable {
   package private(set) var list: [App] = []
   package private(set) var entitlements = AppEntitlements()
 
-  package static let most = 100
+  package static let maxCount = 100
 
   package init() {}
 
   /// Throws an error that names the position of the wrong value.
   package init(_ list: [Fields]) throws(RequestError) {
-    guard list.count <= Self.most else {
-      throw RequestError(.badRequest, "apps must be at most \(Self.most)", at: "/apps")
+    guard list.count <= Self.maxCount else {
+      throw RequestError(.badRequest, "apps must be at most \(Self.maxCount)", at: "/apps")
     }
     for fields in list {
       let app = try App(fields)
@@ -59,8 +59,8 @@ package struct App: Equatable, Sendable {
   /// The JSON pointer of the app in the configuration.
   package var place = ""
 
-  package static let longestName = 255
-  package static let mostTopics = 16
+  package static let maxNameLength = 255
+  package static let maxTopics = 16
 }
 
 /// The key for Apple's service.
@@ -80,19 +80,19 @@ package struct GatewayPlace: Equatable, Sendable {
 extension App {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     place = fields.place
-    name = try fields.required("app", fields.string("app", longest: Self.longestName))
+    name = try fields.required("app", fields.string("app", maxLength: Self.maxNameLength))
     guard !name.isEmpty else { throw fields.wrong("app", "must not be empty") }
-    topics = try fields.strings("topics", most: Self.mostTopics, longest: Self.longestName) ?? [name]
+    topics = try fields.strings("topics", max: Self.maxTopics, maxLength: Self.maxNameLength) ?? [name]
     guard !topics.isEmpty else { throw fields.wrong("topics", "must not be empty") }
     environment = try fields.choice("environment") ?? environment
-    for (index, text) in (try fields.strings("entitlements", most: 16, longest: 64) ?? []).enumerated() {
+    for (index, text) in (try fields.strings("entitlements", max: 16, maxLength: 64) ?? []).enumerated() {
       guard let entitlement = AppEntitlement(rawValue: text) else {
         let known = AppEntitlement.allCases.map(\.rawValue).joined(separator: ", ")
         throw fields.wrong("entitlements/\(index)", "must be one of \(known)")
       }
       entitlements.insert(entitlement)
     }
-    ringtone = try fields.string("ringtone", longest: PushManner.longestSound)
+    ringtone = try fields.string("ringtone", maxLength: PushManner.maxSoundLength)
     // JSON needs no escape for these characters. The size check of a push does not know the app, and counts one byte
     // for each character of the longest ringtone.
     if let ringtone,
@@ -107,19 +107,19 @@ extension App {
 
 extension GatewayPlace {
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    let url = try fields.required("url", fields.string("url", longest: 2048))
+    let url = try fields.required("url", fields.string("url", maxLength: 2048))
     guard let place = HTTPGatewayApp.Place(url) else {
       throw fields.wrong("url", "must be an http or https URL without a user")
     }
     self.place = place
-    secretFile = try fields.string("secretFile", longest: 4096)
+    secretFile = try fields.string("secretFile", maxLength: 4096)
   }
 }
 
 extension AppleCredential {
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    keyFile = try fields.required("keyFile", fields.string("keyFile", longest: 4096))
-    keyID = try fields.required("keyID", fields.string("keyID", longest: 256))
-    team = try fields.required("team", fields.string("team", longest: 256))
+    keyFile = try fields.required("keyFile", fields.string("keyFile", maxLength: 4096))
+    keyID = try fields.required("keyID", fields.string("keyID", maxLength: 256))
+    team = try fields.required("team", fields.string("team", maxLength: 256))
   }
 }

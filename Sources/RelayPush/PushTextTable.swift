@@ -19,11 +19,11 @@ package struct PushTextTable: Equatable, Sendable {
       throw RequestError(.badRequest, "texts must have at most \(Self.maxLanguages) languages", at: "/texts")
     }
     for fields in list {
-      let tag = try fields.required("language", fields.string("language", longest: LocalizedText.longestTag))
+      let tag = try fields.required("language", fields.string("language", maxLength: LocalizedText.maxTagLength))
       guard tag.isLanguageTag else { throw fields.wrong("language", "is not a language tag, such as pt-BR") }
       var texts: [PushTextKey: String] = [:]
       for key in PushTextKey.allCases {
-        guard let text = try fields.string(key.field, longest: PushTexts.maxText) else { continue }
+        guard let text = try fields.string(key.field, maxLength: PushTexts.maxText) else { continue }
         guard !text.allSatisfy(\.isWhitespace) else { throw fields.wrong(key.field, "must not be blank") }
         guard PushTexts.arguments(in: text) <= key.argumentCount else {
           throw fields.wrong(key.field, "must have at most \(key.argumentCount) placeholders (%@)")

@@ -8,8 +8,8 @@ import Synchronization
 /// Makes the payloads of pushes from claimed jobs and the settings.
 extension PushWorker {
   /// Returns the push of an update, or `nil` if it cannot be made or is no longer needed.
-  /// - Parameter largest: The largest payload with texts, in bytes.
-  func push(of claim: UpdateClaim, largest: Int = Push.largestPayload) -> Push? {
+  /// - Parameter maxSize: The largest payload with texts, in bytes.
+  func push(of claim: UpdateClaim, maxSize: Int = Push.maxPayload) -> Push? {
     let topic = claim.device.app ?? Self.defaultTopic
     switch claim.content {
     case .badge(let count):
@@ -32,9 +32,9 @@ extension PushWorker {
       }
       guard kind != .edited || !isOver else { return nil }
       // A notification may stay on the phone, so a change expires as late as any push of the message could.
-      let expires = job.message.time + PushRequest.longestLifetime
+      let expires = job.message.time + PushRequest.maxLifetime
       let subject = subject(of: job, request, expires: expires)
-      return try? Push(id: claim.id, changing: subject, to: body, largest: largest)
+      return try? Push(id: claim.id, changing: subject, to: body, maxSize: maxSize)
     }
   }
 
@@ -85,7 +85,7 @@ extension PushWorker {
 
   /// Returns the text to show: the body if it is a string, or else its member `text`.
   private func text(of body: [UInt8]) -> String? {
-    guard let value = JSON(reading: body, deepest: Self.maxNesting) else { return nil }
+    guard let value = JSON(reading: body, maxDepth: Self.maxNesting) else { return nil }
     return value.text ?? value["text"]?.text
   }
 }

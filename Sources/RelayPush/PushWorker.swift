@@ -38,9 +38,9 @@ package actor PushWorker {
   /// releases all claims (``takeOver()``), or the lease ends.
   static let lease = Duration.seconds(60)
   /// The payload limit in bytes of the second attempt, when a gateway refused the size and named no limit.
-  static let shortened = Push.largestPayload / 4 * 3
+  static let shortened = Push.maxPayload / 4 * 3
   /// The maximum number of messages of one digest whose senders are notified.
-  package static let mostReported = PushQueue.mostCoalesced
+  package static let maxReported = PushQueue.maxCoalesced
   /// The time for which a badge or an edit is retried.
   static let updateLifetime = Duration.seconds(3600)
   /// The topic of devices that register no app.
@@ -234,12 +234,12 @@ package actor PushWorker {
         // The call must not wait: send it as an alert now, even if the VoIP token was kept.
         outcome = await gateway.send(try Push(digest), to: claim.device, noting: attempts)
       }
-      if case .tooLarge(_, let most?) = outcome {
-        outcome = await gateway.send(try Push(digest, largest: most), to: claim.device, noting: attempts)
+      if case .tooLarge(_, let maxSize?) = outcome {
+        outcome = await gateway.send(try Push(digest, maxSize: maxSize), to: claim.device, noting: attempts)
       }
       if case .tooLarge(_, nil) = outcome {
         outcome = await gateway.send(
-          try Push(digest, largest: Self.shortened), to: claim.device, noting: attempts)
+          try Push(digest, maxSize: Self.shortened), to: claim.device, noting: attempts)
       }
     } catch {
       return await finish(claim, .dead, "\(error)")
@@ -273,7 +273,8 @@ package actor PushWorker {
   private func attempt(_ claim: UpdateClaim) async {
     guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
     var outcome = await gateway.send(push, to: claim.device)
-    if case .tooLarge(_, let most) = outcome, let shorter = self.push(of: claim, largest: most ?? Self.shortened) {
+    if case .tooLarge(_, let maxSize) = outcome, let shorter = self.push(of: claim, maxSize: maxSize ?? Self.shortened)
+    {
       outcome = await gateway.send(shorter, to: claim.device)
     }
     let after: Duration?
@@ -308,7 +309,7 @@ package actor PushWorker {
 
   private func notifySender(_ claim: Claim, _ state: DeliveryState) async {
     guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
-    let messages = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.mostReported) }
+    let messages = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.maxReported) }
     for (message, _) in messages ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 

@@ -32,7 +32,7 @@ public struct ConfigurationFile: Sendable {
     self.path = path
     guard bytes.count <= Self.maxSize else { throw StartupError("\(path): more than \(Self.maxSize) bytes") }
     do {
-      let root = try members(JSONParser(deepest: 8).read(bytes), "", SettingShape.ofFile)
+      let root = try members(JSONParser(maxDepth: 8).read(bytes), "", SettingShape.ofFile)
       take(Fields(root), "")
     } catch let error as JSONFailure {
       throw StartupError("\(path)\(error.offset.map { Self.position($0, in: bytes) } ?? ""): \(error.reason)")

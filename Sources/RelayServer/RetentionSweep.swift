@@ -37,11 +37,11 @@ struct RetentionSweep: Service, CustomStringConvertible {
   private func sweepRepeatedly() async {
     while !Task.isCancelled {
       let patterns = await relay.settings.rooms
-      let pause = (patterns.shortestAge ?? Self.maxPause) / 10
+      let pause = (patterns.minAge ?? Self.maxPause) / 10
       try? await Task.sleep(for: min(max(pause, Self.minPause), Self.maxPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("records of silenced users") {
-        try await purge { try $0.silenced.purge() == PushQueue.mostPurged }
+        try await purge { try $0.silenced.purge() == PushQueue.maxPurged }
       }
       await attempt("counts of forgotten tokens") { try await store.write { try $0.devices.purgeForgotten() } }
       await attempt("finished push jobs") { try await purgeJobs() }
@@ -61,12 +61,12 @@ struct RetentionSweep: Service, CustomStringConvertible {
   /// Deletes rows in several transactions, so that a `send` waits for one transaction only.
   /// - Parameter batch: Deletes rows in a transaction. Returns true if more rows may remain.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
-    while !Task.isCancelled, try await store.write(rows: PushQueue.mostPurged, batch) {}
+    while !Task.isCancelled, try await store.write(rows: PushQueue.maxPurged, batch) {}
   }
 
   private func purgeJobs() async throws {
     let bound = now() - PushWorker.retention
-    try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.mostPurged }
+    try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.maxPurged }
   }
 
   private func sweep(_ patterns: RoomPatterns) async throws {
@@ -90,7 +90,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
   private func trim(_ room: RoomID, to retention: Retention) async throws {
     while !Task.isCancelled {
       let trimmed = try await store.write(rows: Self.maxDeleted) {
-        try $0.messages.trim(room, to: retention, mostDeleted: Self.maxDeleted)
+        try $0.messages.trim(room, to: retention, maxDeleted: Self.maxDeleted)
       }
       guard let trimmed else { return }
       await relay.forget(room, before: trimmed.first)

@@ -88,7 +88,7 @@ extension SettingGroup {
         \.connections.trustedProxies,
         needsRestart: true, "Networks of proxies. The relay takes the client's address from their `X-Forwarded-For`."),
       Setting(
-        "connections.most", .whole(1...1_000_000).checked(againstOpenFiles), \.connections.most,
+        "connections.most", .whole(1...1_000_000).checked(againstOpenFiles), \.connections.max,
         default: "the limit of open files", needsRestart: true,
         "Maximum number of connections. The relay answers further connections with 503."),
       Setting(

@@ -44,10 +44,10 @@ public final class Store: Sendable {
     try self.init(folder: folder, synchronous: synchronous, threads: .own, now: now, onCommit: onCommit)
   }
 
-  /// - Parameter largestLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
+  /// - Parameter maxLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
   ///   restart it.
   init(
-    folder: String, synchronous: Synchronous, largestLog: Int = 64 << 20, threads: StoreThreads = .own,
+    folder: String, synchronous: Synchronous, maxLog: Int = 64 << 20, threads: StoreThreads = .own,
     now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     do {
@@ -69,7 +69,7 @@ public final class Store: Sendable {
     self.threads = threads
     reads = GroupRead(pool, threads)
     writer = GroupCommit(
-      log: LogBound(log: files.log, bound: largestLog), run: RunCounter(record, in: file), files: files, now: now,
+      log: LogBound(log: files.log, bound: maxLog), run: RunCounter(record, in: file), files: files, now: now,
       onCommit: onCommit)
   }
 
@@ -86,7 +86,7 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - work: Runs on the writer's thread. It must not keep the transaction.
   ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
-  ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``longestWait`` for others, and
+  ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``maxWait`` for others, and
   ///     keeps its place in the order.
   ///   - completion: Passed to `onCommit` when the transaction is on disk or has failed.
   public func submit<T: Sendable>(
@@ -104,7 +104,7 @@ public final class Store: Sendable {
   }
 
   /// The time that a work item that is not urgent waits for others. A commit of its own costs more than the work.
-  static let longestWait = DispatchTimeInterval.milliseconds(50)
+  static let maxWait = DispatchTimeInterval.milliseconds(50)
 
   /// Queues a message for the next transaction, with the effect of ``submit(_:rows:completion:)`` with
   /// ``MessageWriter/append(_:)``. It is faster, because the messages of a transaction share statements and row
@@ -121,7 +121,7 @@ public final class Store: Sendable {
     case .none: break
     case .now: Self.drain(writer, pool, threads)
     case .later:
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestWait) { [writer, pool, threads] in
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.maxWait) { [writer, pool, threads] in
         if writer.beginSetDrain() { Self.drain(writer, pool, threads) }
       }
     }

@@ -35,7 +35,7 @@ struct Pushes: AsyncParsableCommand {
     try BenchTarget.check("--connections", connections, 1...64)
     try BenchTarget.check("--streams", streams, 1...10_000)
     try BenchTarget.check("--at-once", atOnce, 1...100_000)
-    try BenchTarget.check("--payload", payload, Self.smallestPayload...Push.largestPayload)
+    try BenchTarget.check("--payload", payload, Self.smallestPayload...Push.maxPayload)
     try BenchTarget.check("--seconds", seconds, 0.1...86_400)
     try BenchTarget.check("--warm-up", warmUp, 0...3_600)
   }

@@ -12,7 +12,7 @@ public struct Frame: Equatable, Sendable {
 
   /// Parses a frame. Returns `nil` if the text is not a JSON object.
   init?(reading text: [UInt8]) {
-    guard let members = JSON(reading: text, deepest: Self.maxNesting), case .object = members else { return nil }
+    guard let members = JSON(reading: text, maxDepth: Self.maxNesting), case .object = members else { return nil }
     self.init(members)
   }
 

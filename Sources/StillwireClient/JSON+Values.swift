@@ -21,7 +21,7 @@ extension JSON {
 
   /// Encodes a value of the app. Throws the errors of the encoder, or `bad_request` if the value is nested too deeply.
   public init(encoding value: some Encodable, by encoder: JSONEncoder = JSONEncoder()) throws {
-    guard let json = JSON(reading: try encoder.encode(value), deepest: Frame.maxNesting) else {
+    guard let json = JSON(reading: try encoder.encode(value), maxDepth: Frame.maxNesting) else {
       throw StillwireError(.badRequest, "the value is nested too deeply")
     }
     self = json
@@ -29,7 +29,7 @@ extension JSON {
 
   /// The value as an integer of at most 53 bits, which every language can represent. Is `nil` for all other values.
   var integer: Int64? {
-    guard case .number(let text) = self, let number = Int64(text), (-largestInteger...largestInteger).contains(number)
+    guard case .number(let text) = self, let number = Int64(text), (-maxInteger...maxInteger).contains(number)
     else { return nil }
     return number
   }

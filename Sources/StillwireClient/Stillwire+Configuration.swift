@@ -14,7 +14,7 @@ extension Stillwire {
     /// Maximum number of messages that wait to be sent, in all rooms together. One more fails with `full`.
     public var outbox = 100
     /// Maximum size in bytes of a WebSocket message from the relay. A page of history can have 256 KiB of bodies.
-    public var largestMessage = 16 << 20
+    public var maxMessageSize = 16 << 20
     /// Returns the app's identity. The client calls it at each attempt to connect, and before a token expires. The
     /// argument is true if the last token has expired or will soon expire.
     ///

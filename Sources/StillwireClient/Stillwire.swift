@@ -34,7 +34,7 @@ public final class Stillwire: Sendable {
     let listeners = Listeners()
     self.listeners = listeners
     engine = Engine(
-      connector: WebSocketConnector(address: configuration.address, largestMessage: configuration.largestMessage),
+      connector: WebSocketConnector(address: configuration.address, maxMessageSize: configuration.maxMessageSize),
       settings: ClientMachine.Settings(
         hello: hello, timeout: configuration.timeout, outbox: configuration.outbox, random: configuration.random,
         time: { .wall }, key: Self.newKey),

@@ -111,7 +111,7 @@ struct Simulator: AsyncParsableCommand {
     configuration.host = host
     configuration.port = port
     configuration.threads = threads
-    configuration.mostConnections = connectionsMost
+    configuration.maxConnections = connectionsMost
     configuration.idleTime = .seconds(idleTime)
     configuration.settings.environment = production ? .production : .sandbox
     configuration.settings.topics = Set(topics)

@@ -78,8 +78,8 @@ struct Lint: ParsableCommand {
   private func read() throws -> [UInt8] {
     let source = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
     var text: [UInt8] = []
-    while text.count <= PushLint.longestText {
-      guard let part = try source.read(upToCount: PushLint.longestText + 1 - text.count), !part.isEmpty else { break }
+    while text.count <= PushLint.maxTextLength {
+      guard let part = try source.read(upToCount: PushLint.maxTextLength + 1 - text.count), !part.isEmpty else { break }
       text.append(contentsOf: part)
     }
     return text

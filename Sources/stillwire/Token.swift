@@ -82,15 +82,15 @@ struct Token: AsyncParsableCommand {
     guard UserID(rawValue: user) != nil else {
       throw ValidationError("--user \(Fields.badName(UserID.self))")
     }
-    guard name?.utf8.count ?? 0 <= User.longestName, avatar?.utf8.count ?? 0 <= User.longestAvatar else {
-      throw ValidationError("--name takes \(User.longestName) bytes at most, --avatar \(User.longestAvatar)")
+    guard name?.utf8.count ?? 0 <= User.maxNameLength, avatar?.utf8.count ?? 0 <= User.maxAvatarLength else {
+      throw ValidationError("--name takes \(User.maxNameLength) bytes at most, --avatar \(User.maxAvatarLength)")
     }
     guard avatar?.isSecureURL ?? true else { throw ValidationError("--avatar must be an https URL") }
-    guard handle?.utf8.count ?? 1 > 0, handle?.utf8.count ?? 0 <= User.longestHandle,
-      handleType?.utf8.count ?? 0 <= User.longestHandle
+    guard handle?.utf8.count ?? 1 > 0, handle?.utf8.count ?? 0 <= User.maxHandleLength,
+      handleType?.utf8.count ?? 0 <= User.maxHandleLength
     else {
       throw ValidationError(
-        "--handle takes 1 to \(User.longestHandle) bytes, --handle-type \(User.longestHandle) at most")
+        "--handle takes 1 to \(User.maxHandleLength) bytes, --handle-type \(User.maxHandleLength) at most")
     }
     guard handleType == nil || handle != nil else { throw ValidationError("--handle-type needs --handle") }
     guard (1...315_360_000).contains(expiresIn) else {

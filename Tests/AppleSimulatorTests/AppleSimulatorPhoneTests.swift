@@ -58,10 +58,10 @@ import Testing
       #expect(phone.take(received(id, bundle: bundle, collapseID: "a"), for: bundle, now: now) == .shown)
     }
     #expect(phone.shown.map(\.id) == ["2", "3"])
-    for number in 0..<AppleSimulator.Phone.mostShown {
+    for number in 0..<AppleSimulator.Phone.maxShown {
       _ = phone.take(received("n\(number)"), for: "chat", now: now)
     }
-    #expect(phone.shown.count == AppleSimulator.Phone.mostShown)
+    #expect(phone.shown.count == AppleSimulator.Phone.maxShown)
     #expect(phone.shown.first?.id == "n0")
   }
 
@@ -116,7 +116,7 @@ import Testing
 
   @Test func `a script can set at most 10,000 devices`() {
     let shelf = AppleSimulator.Shelf()
-    for number in 0..<AppleSimulator.Shelf.mostPhones { _ = shelf.change(String(number)) { _ in } }
+    for number in 0..<AppleSimulator.Shelf.maxPhones { _ = shelf.change(String(number)) { _ in } }
     #expect(shelf.change("one more") { _ in true } == nil)
     #expect(shelf.change("7") { _ in true } == true)
   }

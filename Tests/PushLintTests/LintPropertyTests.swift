@@ -30,7 +30,7 @@ import Testing
 
   private func expectSound(_ text: [UInt8]) {
     let report = PushLint.check(text)
-    #expect(report.findings.count <= PushLint.mostFindings + 1)
+    #expect(report.findings.count <= PushLint.maxFindings + 1)
     let lines = text.count { $0 == 0x0A || $0 == 0x0D } + 1
     for finding in report.findings {
       guard case .payload(let pointer, let line, let column) = finding.place else { continue }
@@ -83,8 +83,8 @@ import Testing
   ])
   func `the time is linear in the size of the text`(part: String) {
     for start in ["", "[", "{\"aps\":{", "{\"aps\":\"", "{\"aps\":{\"alert\":\""] {
-      let text = start + String(repeating: part, count: PushLint.longestText / part.utf8.count)
-      #expect(!PushLint.check(Array(text.utf8.prefix(PushLint.longestText)), isLenient: true).findings.isEmpty)
+      let text = start + String(repeating: part, count: PushLint.maxTextLength / part.utf8.count)
+      #expect(!PushLint.check(Array(text.utf8.prefix(PushLint.maxTextLength)), isLenient: true).findings.isEmpty)
     }
     let keys = (0..<4_000).map {
       "\"\(part.unicodeScalars.filter { $0 != "\"" && $0 != "\\" && $0.value > 31 })\($0)\":0"

@@ -47,7 +47,7 @@ import Testing
   @Test func `findings are bounded, and a note has the number of the others`() {
     let keys = (0..<150).map { #""k\#($0)":1"# }.joined(separator: ",")
     let report = PushLint.check(Array(#"{"aps":{"alert":"Hi","sound":"a",\#(keys)}}"#.utf8))
-    #expect(report.findings.count == PushLint.mostFindings + 1)
+    #expect(report.findings.count == PushLint.maxFindings + 1)
     #expect(report.findings.last?.rule == .tooManyFindings)
     #expect(report.findings.last?.words == "there are 50 more findings")
   }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct CategoryFieldsTests {
   private func registry(_ categories: String) throws -> CategoryRegistry {
-    let fields = try JSONParser(deepest: 128).parse(Array(#"{"categories":\#(categories)}"#.utf8))
+    let fields = try JSONParser(maxDepth: 128).parse(Array(#"{"categories":\#(categories)}"#.utf8))
     return try CategoryRegistry(version: 1, fields)
   }
 
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// Fields with the maximum of their length in bytes, or of their count.
-  private static let bounds: [(most: Int, members: @Sendable (Int) -> String)] = [
+  private static let bounds: [(max: Int, members: @Sendable (Int) -> String)] = [
     (10, { count in #""actions":[\#((0..<count).map { #"{"id":"a\#($0)","title":"A"}"# }.joined(separator: ","))]"# }),
     (128, { #""actions":[{"id":"\#(text($0))","title":"A"}]"# }),
     (128, { #""actions":[{\#(action),"icon":{"system":"\#(text($0))"}}]"# }),
@@ -134,9 +134,9 @@ import Testing
 
   @Test(arguments: bounds.indices)
   func `each field may have its maximum length and no more`(index: Int) throws {
-    let (most, members) = Self.bounds[index]
-    #expect(try category(members(most)) != nil)
-    #expect(throws: RequestError.self, "\(index)") { try category(members(most + 1)) }
+    let (max, members) = Self.bounds[index]
+    #expect(try category(members(max)) != nil)
+    #expect(throws: RequestError.self, "\(index)") { try category(members(max + 1)) }
   }
 
   @Test func `a registry has at most 64 categories`() throws {

@@ -62,8 +62,8 @@ import Testing
 
   @Test mutating func `with too many recipients the oldest plans are dropped`() {
     let users = Set((0..<4_096).map { UserHandle(rawValue: $0) })
-    let most = ReportedMessages.maxPlannedUsers / users.count
-    for seq in 1...Int64(most + 1) {
+    let max = ReportedMessages.maxPlannedUsers / users.count
+    for seq in 1...Int64(max + 1) {
       let room = RoomHandle(rawValue: UInt64(seq / 50))
       reports[room, seq] = MessageTraits(from: Self.ann)
       reports.plan(seq, in: room, of: users, at: at(seq))
@@ -71,7 +71,7 @@ import Testing
     }
     reports.forget(RoomHandle(rawValue: 0))
     #expect(reports.plannedUsers < ReportedMessages.maxPlannedUsers)
-    #expect(taken(by: .max) == (50...Int64(most + 1)).map { $0 })
+    #expect(taken(by: .max) == (50...Int64(max + 1)).map { $0 })
     #expect(reports.plannedUsers == 0)
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ResponseRequestTests {
   private func request(_ members: String) throws -> ResponseRequest {
-    try ResponseRequest(JSONParser(deepest: 128).parse(Array("{\(members)}".utf8)))
+    try ResponseRequest(JSONParser(maxDepth: 128).parse(Array("{\(members)}".utf8)))
   }
 
   private static let category = NotificationCategory(
@@ -67,14 +67,14 @@ import Testing
   }
 
   @Test(arguments: [("notification", 64), ("action", 128), ("text", 4_096), ("key", 128)])
-  func `each field may have its maximum length and no more`(key: String, most: Int) throws {
+  func `each field may have its maximum length and no more`(key: String, max: Int) throws {
     func fields(_ length: Int) -> String {
       var members = ["notification": "n", "action": "a"]
       members[key] = String(repeating: "x", count: length)
       return members.map { #""\#($0)":"\#($1)""# }.joined(separator: ",")
     }
-    #expect(throws: Never.self) { try request(fields(most)) }
-    #expect(try #require(throws: RequestError.self) { try request(fields(most + 1)) }.at == "/\(key)")
+    #expect(throws: Never.self) { try request(fields(max)) }
+    #expect(try #require(throws: RequestError.self) { try request(fields(max + 1)) }.at == "/\(key)")
   }
 
   @Test func `a pong confirms the responses that were sent before its ping`() {
@@ -92,8 +92,8 @@ import Testing
   }
 
   @Test(arguments: [([50, 50, 1], 2), ([50, 51], 1), ([101], 1), ([101, 1], 1), ([100, 1], 1), ([], 0)])
-  func `frames are sent while they fit, and one always is`(sizes: [Int], most: Int) {
-    #expect(delivery(maxBytes: 100).fitting(sizes.map { [UInt8](repeating: 0, count: $0) }) == most)
+  func `frames are sent while they fit, and one always is`(sizes: [Int], max: Int) {
+    #expect(delivery(maxBytes: 100).fitting(sizes.map { [UInt8](repeating: 0, count: $0) }) == max)
   }
 
   @Test func `unconfirmed responses use the capacity`() {

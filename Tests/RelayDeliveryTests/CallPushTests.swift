@@ -40,6 +40,6 @@ import Testing
     #expect(try Push(ringing: subject).payload.count < 1_000)
     subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
     let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
-    #expect(error?.largest == Push.largestVoIPPayload)
+    #expect(error?.maxSize == Push.maxVoIPPayload)
   }
 }

@@ -256,7 +256,7 @@ struct Row: CustomTestStringConvertible, Sendable {
   @Test func `the policy sets all waits`() {
     let policy = DeliveryPolicy(
       receiptWait: .milliseconds(1), idleWait: .milliseconds(1_002), grace: .milliseconds(3),
-      longestWait: .milliseconds(1_004))
+      maxWait: .milliseconds(1_004))
     func outcome(_ facts: DeliveryCase) -> Decision.Outcome { decide(facts, policy: policy).outcome }
     #expect(outcome(Self.plain.with(.unreceived(.active, .pending))) == .wait(until: .at(1_001)))
     #expect(outcome(Self.plain.with(.received(.idle))) == .wait(until: .at(1_002)))

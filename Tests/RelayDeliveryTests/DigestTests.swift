@@ -27,7 +27,7 @@ import Testing
 
   private func object(_ digest: DigestSubject) throws -> [String: Any] {
     let payload = try Push(digest).payload
-    #expect(payload.count <= Push.largestPayload)
+    #expect(payload.count <= Push.maxPayload)
     return try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
   }
 
@@ -122,7 +122,7 @@ import Testing
     #expect(try body(digest).split(separator: "\n").count == rooms.count)
     #expect(try alert(digest)["title-loc-args"] as? [String] == ["1003", "501"])
     // One more room would not fit.
-    #expect(try Push(digest).payload.count > Push.largestPayload - 160)
+    #expect(try Push(digest).payload.count > Push.maxPayload - 160)
   }
 
   @Test func `a payload has fewer rooms than the code tries`() throws {
@@ -133,7 +133,7 @@ import Testing
       DigestRoom(room: RoomID(unchecked: "r"), count: 1, seq: 1, sender: newest.sender, text: nil)
     }
     let rooms = try listed(DigestSubject(newest: newest, others: others))
-    #expect((90..<Push.largestPayload / 32).contains(rooms.count))
+    #expect((90..<Push.maxPayload / 32).contains(rooms.count))
   }
 
   @Test func `the line of the only room that fits is shortened`() throws {
@@ -144,7 +144,7 @@ import Testing
     let body = try body(digest)
     #expect(body.hasPrefix("Ann: \u{1}"))
     #expect(body.hasSuffix("\u{1}…"))
-    #expect((Push.largestPayload - 5...Push.largestPayload).contains(try Push(digest).payload.count))
+    #expect((Push.maxPayload - 5...Push.maxPayload).contains(try Push(digest).payload.count))
   }
 
   @Test func `the newest message is pushed alone if no digest fits`() throws {
@@ -153,17 +153,17 @@ import Testing
     // A communication notification has more members around its text than a digest.
     digest.newest.manner.isCommunication = false
     let rest = try Push(digest.newest).payload.count
-    digest.newest.criteria = String(repeating: "a", count: Push.largestPayload - rest - 40)
+    digest.newest.criteria = String(repeating: "a", count: Push.maxPayload - rest - 40)
     #expect(try Push(digest) == Push(digest.newest))
-    digest.newest.criteria = String(repeating: "a", count: Push.largestPayload)
+    digest.newest.criteria = String(repeating: "a", count: Push.maxPayload)
     #expect(throws: PayloadError.self) { try Push(digest) }
   }
 
   @Test func `a long name of the newest sender does not displace the other rooms`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x"), Self.room("y")])
     let others = try listed(digest)
-    digest.newest.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
-    digest.newest.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    digest.newest.sender.avatar = String(repeating: "\"", count: User.maxAvatarLength)
+    digest.newest.sender.name = String(repeating: "\u{1}", count: User.maxNameLength)
     #expect(try listed(digest) == others)
     #expect(try object(digest)["communication"] == nil)
   }
@@ -183,7 +183,7 @@ import Testing
       var digest = DigestSubject(newest: Self.newest, count: dice.one(of: [1, 2]), others: others)
       digest.newest.text = dice.one(of: [nil, "Hi", String(repeating: "\u{2}", count: 5_000)])
       let push = try Push(digest)
-      #expect(push.payload.count <= Push.largestPayload)
+      #expect(push.payload.count <= Push.maxPayload)
       #expect(try Push(digest) == push)
       _ = try object(digest)
     }

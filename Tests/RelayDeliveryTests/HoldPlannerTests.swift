@@ -199,7 +199,7 @@ import Testing
     let push = Self.push(1) { $0.time = .at(5 * hour) }
     let plan = plan([push])
     let message = plan.decisions.first?.explanation.facts.message
-    #expect(message?.time == Self.now - DeliveryPolicy().longestWait)
+    #expect(message?.time == Self.now - DeliveryPolicy().maxWait)
     #expect(message?.expires == Self.now + PushRequest.lifetime(of: .message))
   }
 

@@ -112,7 +112,7 @@ import Testing
     subject.replaces = nil
     subject.room.id = RoomID(unchecked: String(repeating: "r", count: 255))
     let id = try Push(subject).headers.collapseID
-    #expect(id.utf8.count <= PushHeaders.longestCollapseID)
+    #expect(id.utf8.count <= PushHeaders.maxCollapseID)
     subject.manner.collapse = .message
     #expect(try Push(subject).headers.collapseID != id)
   }
@@ -168,7 +168,7 @@ import Testing
     subject.manner.body = .text(String(repeating: "é", count: 2_048))
     subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 2_000))\"}".utf8)
     let push = try Push(subject)
-    #expect((Push.largestPayload - 1...Push.largestPayload).contains(push.payload.count))
+    #expect((Push.maxPayload - 1...Push.maxPayload).contains(push.payload.count))
     #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
   }
 
@@ -187,14 +187,14 @@ import Testing
           id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
         room: PayloadRoom(id: room, memberCount: dice.one(of: [2, 10_000])), epoch: String(repeating: "e", count: 32),
-        seq: largestInteger,
+        seq: maxInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
         level: dice.one(of: Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
         criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), app: PayloadApp(topic: "org.example.chat"),
-        receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
-      subject.app.ringtone = String(repeating: "r", count: PushManner.longestSound)
+        receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength))
+      subject.app.ringtone = String(repeating: "r", count: PushManner.maxSoundLength)
       let push = try Push(subject)
-      #expect(push.payload.count <= Push.largestPayload)
+      #expect(push.payload.count <= Push.maxPayload)
     }
   }
 }
@@ -214,11 +214,11 @@ extension PayloadMannerTests {
         PayloadSubject(
           notification: self.subject.notification, sender: User(id: ann),
           room: PayloadRoom(id: room, memberCount: 100_000_000),
-          epoch: String(repeating: "e", count: 32), seq: largestInteger, text: nil, manner: request.manner,
-          level: level, badge: Int(PushManner.largestBadge), criteria: String(repeating: "\u{1}", count: 128),
+          epoch: String(repeating: "e", count: 32), seq: maxInteger, text: nil, manner: request.manner,
+          level: level, badge: Int(PushManner.maxBadge), criteria: String(repeating: "\u{1}", count: 128),
           expires: .at(0), app: PayloadApp(topic: ""),
-          receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
-      #expect(push.payload.count <= Push.largestPayload)
+          receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength)))
+      #expect(push.payload.count <= Push.maxPayload)
     }
   }
 }

@@ -221,7 +221,7 @@ import Testing
 
   /// The due times of a push after the limit of the pace is used up.
   private mutating func next(_ message: PlanMessage, to member: PlanMember = member()) -> [Timestamp] {
-    for _ in 0..<PushPace.most { _ = plan(Self.message(), Self.member()) }
+    for _ in 0..<PushPace.maxPerMinute { _ = plan(Self.message(), Self.member()) }
     return plan(message, member).pushes.map(\.due)
   }
 
@@ -244,15 +244,15 @@ import Testing
   }
 
   @Test mutating func `a message to several devices counts once`() {
-    let member = Self.member { $0.devices = (0..<PushPace.most).map { Self.device("d\($0)") } }
+    let member = Self.member { $0.devices = (0..<PushPace.maxPerMinute).map { Self.device("d\($0)") } }
     #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.now })
-    for _ in 1..<PushPace.most { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
+    for _ in 1..<PushPace.maxPerMinute { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
     #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.minute })
   }
 
   @Test mutating func `held, critical and refused messages do not count`() {
     let quiet = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour)))
-    for _ in 0..<2 * PushPace.most {
+    for _ in 0..<2 * PushPace.maxPerMinute {
       _ = plan(Self.message(), quiet)
       _ = plan(Self.message(PushRequest(level: .critical)), Self.member())
       _ = plan(Self.message(), Self.member { $0.blocked = [ann] })

@@ -131,9 +131,9 @@ import Testing
     ("title", 1_024), ("subtitle", 1_024), ("body", 4_096), ("titleKey", 256), ("subtitleKey", 256), ("bodyKey", 256),
     ("sound", 128), ("category", 128), ("thread", 255), ("target", 1_024),
   ])
-  func `a text of the maximum length is accepted, and a longer one is rejected`(field: String, longest: Int) throws {
-    _ = try request(#"{"\#(field)":"\#(String(repeating: "a", count: longest))"}"#)
-    let error = try refusal(#"{"\#(field)":"\#(String(repeating: "a", count: longest + 1))"}"#)
+  func `a text of the maximum length is accepted, and a longer one is rejected`(field: String, maxLength: Int) throws {
+    _ = try request(#"{"\#(field)":"\#(String(repeating: "a", count: maxLength))"}"#)
+    let error = try refusal(#"{"\#(field)":"\#(String(repeating: "a", count: maxLength + 1))"}"#)
     #expect((error.code, error.at) == (.badRequest, "/push/\(field)"))
   }
 
@@ -170,10 +170,10 @@ import Testing
   // MARK: Where it is sent
 
   private func check(
-    _ push: String, room: String = "tea", hasPreview: Bool = true, largest: Int = Push.largestPayload
+    _ push: String, room: String = "tea", hasPreview: Bool = true, maxSize: Int = Push.maxPayload
   ) throws {
     try request(push).check(
-      sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview, largest: largest)
+      sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview, maxSize: maxSize)
   }
 
   @Test func `a long body is accepted, and a long field that cannot be shortened is rejected`() throws {
@@ -188,7 +188,7 @@ import Testing
   @Test func `the size limit depends on the gateways`() throws {
     let push = #"{"data":{"a":"\#(String(repeating: "x", count: 1_900))"}}"#
     try check(push)
-    let error = try #require(throws: RequestError.self) { try check(push, largest: 3_000) }
+    let error = try #require(throws: RequestError.self) { try check(push, maxSize: 3_000) }
     #expect(error.code == .tooLarge && error.message.hasSuffix("3000 are allowed"))
   }
 

@@ -62,7 +62,7 @@ import Testing
 
   @Test func `pairs beyond the limit are not throttled`() {
     var pace = PushPace()
-    for number in 0..<PushPace.mostPairs {
+    for number in 0..<PushPace.maxPairs {
       _ = pace.due(from: UserID(unchecked: "\(number)"), to: Self.bob, now: Self.minute)
     }
     for _ in 0..<30 { #expect(pace.due(from: Self.ann, to: Self.bob, now: Self.minute) == Self.minute) }

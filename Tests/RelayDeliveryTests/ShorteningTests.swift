@@ -16,14 +16,14 @@ import Testing
     get throws {
       var short = subject
       short.text = "x"
-      return try Push.largestPayload - Push(short).payload.count + 1
+      return try Push.maxPayload - Push(short).payload.count + 1
     }
   }
 
   private func body(of text: String) throws -> String {
     subject.text = text
     let payload = try Push(subject).payload
-    #expect(payload.count <= Push.largestPayload)
+    #expect(payload.count <= Push.maxPayload)
     let object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
     let aps = try #require(object["aps"] as? [String: Any])
     let alert = try #require(aps["alert"] as? [String: Any])
@@ -76,10 +76,10 @@ import Testing
     subject.text = "Hello"
     subject.sender.avatar = nil
     var light = subject
-    subject.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
+    subject.sender.avatar = String(repeating: "\"", count: User.maxAvatarLength)
     #expect(try Push(subject) == Push(light))
     subject.criteria = String(repeating: "a", count: 1_500)
-    subject.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    subject.sender.name = String(repeating: "\u{1}", count: User.maxNameLength)
     light.criteria = subject.criteria
     light.sender = User(id: subject.sender.id)
     #expect(try Push(subject) == Push(light))

@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test func `the policy sets the maximum of a hold`() {
-    let policy = DeliveryPolicy(longestHold: .seconds(7))
+    let policy = DeliveryPolicy(maxHold: .seconds(7))
     #expect(decide(Self.plain.quiet(.hold), policy: policy).outcome == .hold(until: .at(7_000)))
     #expect(decide(Self.plain.quiet(.passive).at(7_000), policy: policy).outcome == Self.push)
   }

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a listener receives an event when its phone is removed`() async {
-    let gateway = SimulatedGateway(mostPhones: 1) { Timestamp(rawValue: 1_000) }
+    let gateway = SimulatedGateway(maxPhones: 1) { Timestamp(rawValue: 1_000) }
     var events = gateway.events(of: "a").makeAsyncIterator()
     for number in 1...2 { _ = await gateway.send(push(number), to: phone("a")) }
     _ = await gateway.send(push(3), to: phone("b"))

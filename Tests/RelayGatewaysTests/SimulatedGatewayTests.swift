@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `unreachable phones count towards the limit of phones`() async {
-    let gateway = SimulatedGateway(mostPhones: 2) { [clock] in clock.now() }
+    let gateway = SimulatedGateway(maxPhones: 2) { [clock] in clock.now() }
     for token in ["a", "b"] { gateway.setReachable(false, token) }
     gateway.setReachable(true, "c")
     #expect(!gateway.phone("a").isReachable)
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func `a new phone removes the least recently used phone`() async {
-    let gateway = SimulatedGateway(mostPhones: 3) { [clock] in clock.now() }
+    let gateway = SimulatedGateway(maxPhones: 3) { [clock] in clock.now() }
     for token in ["a", "b", "c"] { _ = await gateway.send(push(1), to: phone(token)) }
     _ = await gateway.send(push(2), to: phone("a"))
     #expect(gateway.numbers("b") == [1])
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func `the gateway simulates at most 10,000 phones`() async {
-    for number in 0...SimulatedGateway.mostPhones { _ = await gateway.send(push(1), to: phone("t\(number)")) }
+    for number in 0...SimulatedGateway.maxPhones { _ = await gateway.send(push(1), to: phone("t\(number)")) }
     #expect(gateway.numbers("t0") == [])
     #expect(gateway.numbers("t1") == [1])
     #expect(gateway.numbers("t10000") == [1])

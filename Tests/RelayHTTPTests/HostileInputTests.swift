@@ -22,7 +22,7 @@ struct HostileInputTests {
   @Test(arguments: seeds)
   func `the parser returns the value of any JSON text`(seed: Int) throws {
     var random = SeededGenerator(seed: seed)
-    let parser = JSONParser(deepest: 16)
+    let parser = JSONParser(maxDepth: 16)
     for _ in 0..<Self.rounds {
       var members = random.object(depth: 5)
       members["body"] = nil
@@ -34,7 +34,7 @@ struct HostileInputTests {
   @Test(arguments: seeds)
   func `the parser rejects damaged JSON with a position, unless it is still JSON`(seed: Int) {
     var random = SeededGenerator(seed: seed)
-    let parser = JSONParser(deepest: 8)
+    let parser = JSONParser(maxDepth: 8)
     var accepted = 0
     for _ in 0..<Self.rounds {
       let bytes = random.damaged(Array(random.spelled(.object(random.object(depth: 4, keys: ["body", "a"]))).utf8))
@@ -74,10 +74,10 @@ struct HostileInputTests {
           { _ = try fields.openUser }, { _ = try HelloDetails(fields) },
           {
             guard let position = try fields.position else { return }
-            #expect((0...largestInteger).contains(position.seq) && position.epoch.utf8.count <= Position.longestEpoch)
+            #expect((0...maxInteger).contains(position.seq) && position.epoch.utf8.count <= Position.maxEpochLength)
           },
           {
-            let query = try RoomHistory.Query(fields, most: 300)
+            let query = try RoomHistory.Query(fields, max: 300)
             #expect((1...300).contains(query.limit) && (query.before == nil || query.after == nil))
           },
           { _ = try FocusReport(fields, device: nil) }, { _ = try DeviceRequest(fields, for: PushTargets()) },
@@ -128,7 +128,7 @@ struct HostileInputTests {
         fields: [.contentType: random.text(), .acceptEncoding: random.text()], body: [0])
       let fields = try? Fields(request.arguments(["limit": .number, "before": .number, "after": .text]))
       #expect((fields != nil) == (Set(names).count == names.count))
-      if let fields, let query = try? RoomHistory.Query(fields, most: 100) { #expect((1...100).contains(query.limit)) }
+      if let fields, let query = try? RoomHistory.Query(fields, max: 100) { #expect((1...100).contains(query.limit)) }
       #expect(throws: RequestError.self) { try request.checkContentType() }
     }
   }

@@ -42,7 +42,7 @@ struct HostileTokenTests {
         #expect(UserID(rawValue: identity.id.rawValue) != nil)
         #expect(identity.expires.map { $0 > now } == true)
         accepted += 1
-        #expect((identity.user.name?.utf8.count ?? 0) <= User.longestName)
+        #expect((identity.user.name?.utf8.count ?? 0) <= User.maxNameLength)
       } catch {
         #expect(!error.requestError.message.isEmpty)
       }

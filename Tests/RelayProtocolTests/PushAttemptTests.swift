@@ -23,7 +23,7 @@ import Testing
     let long = String(repeating: character, count: 1_000)
     let attempt = PushAttempt(time: Timestamp(rawValue: 1), reason: long, words: long)
     let (reason, words) = (attempt.reason ?? "", attempt.words ?? "")
-    #expect(!reason.isEmpty && reason.utf8.count <= PushAttempt.longestReason)
-    #expect(words.utf8.count > PushAttempt.longestReason && words.utf8.count <= PushAttempt.longestWords)
+    #expect(!reason.isEmpty && reason.utf8.count <= PushAttempt.maxReasonLength)
+    #expect(words.utf8.count > PushAttempt.maxReasonLength && words.utf8.count <= PushAttempt.maxWordsLength)
   }
 }

@@ -16,7 +16,7 @@ import Testing
     #expect(!key.accepts(receipt, for: "a", now: end))
     #expect(!key.accepts(receipt, for: "b", now: before))
     #expect(receipt == key.receipt(for: "a", until: end))
-    #expect(receipt.utf8.count <= PayloadSubject.longestReceipt)
+    #expect(receipt.utf8.count <= PayloadSubject.maxReceiptLength)
   }
 
   @Test func `a receipt of another installation is refused`() {

@@ -42,7 +42,7 @@ struct Attendance {
   static let receiptWait = Duration.seconds(5)
   static let idleWait = Duration.seconds(30)
   static let grace = Duration.seconds(10)
-  static let longestWait = Duration.seconds(45)
+  static let maxWait = Duration.seconds(45)
 
   init(start: Timestamp) { self.start = start }
 
@@ -142,7 +142,7 @@ struct Attendance {
       let leave = leaves[membership] ?? Leave(time: start, isClean: false)
       if !leave.isClean { ends.append(leave.time + Self.grace) }
     }
-    return ends.max().map { min($0, max(time, released ?? time) + Self.longestWait) }
+    return ends.max().map { min($0, max(time, released ?? time) + Self.maxWait) }
   }
 
   /// Returns whether the user is away for less than the grace without a clean close. Both values are possible if
@@ -155,6 +155,6 @@ struct Attendance {
 
   /// The latest time at which a message must be decided.
   func deadline(of time: Timestamp) -> Timestamp {
-    max(time + Self.longestWait, start + Self.grace, pause ?? start)
+    max(time + Self.maxWait, start + Self.grace, pause ?? start)
   }
 }

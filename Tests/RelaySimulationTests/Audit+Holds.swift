@@ -51,7 +51,7 @@ extension Simulation {
     var ends = [before.attendance, model.attendance].map {
       $0.endOfWait(for: job.place, of: message.time, to: job.target.user, released: released)
     }
-    let bound = max(message.time, released ?? message.time) + Attendance.longestWait
+    let bound = max(message.time, released ?? message.time) + Attendance.maxWait
     if case .wait(let end) = explanation.decision.outcome, end <= bound { ends.append(end) }
     guard ends.contains(where: { $0.map { clock.now <= $0 + Self.delay } ?? false }) else { return false }
     audit.tally.count(.heldWaits)
@@ -126,7 +126,7 @@ extension Simulation {
   func lookAtPayload(_ push: Push, _ job: JobRow, _ before: Model, _ after: Model, _ what: String) throws {
     let payload = try parser.read(push.payload)
     guard push.headers.type != .voip else {
-      guard model.wishes[job.place]?.isCall == true, try payload.string("call", longest: 64) == push.id else {
+      guard model.wishes[job.place]?.isCall == true, try payload.string("call", maxLength: 64) == push.id else {
         throw Violation(.needed, "\(what) as a call")
       }
       return
@@ -142,7 +142,7 @@ extension Simulation {
     }
     if isAnyway { audit.tally.count(.pushedAnyway) }
     guard !payload.has("digest") else { return }
-    let told = try aps.string("interruption-level", longest: 20)
+    let told = try aps.string("interruption-level", maxLength: 20)
     let wish = model.wishes[job.place] ?? PushWish()
     let levels = [before, after].compactMap { model -> String? in
       guard let device = model.devices[job.target] else { return nil }
@@ -152,7 +152,7 @@ extension Simulation {
     guard let told, levels.contains(told) || told == "passive" && !isAnyway else {
       throw Violation(.needed, "\(what) as \(told ?? "nothing"), not \(levels)")
     }
-    let text = try aps.object("alert")?.string("body", longest: 1_000)
+    let text = try aps.object("alert")?.string("body", maxLength: 1_000)
     let bodies = [before, after, model].flatMap { $0.log(of: job.place.room).bodies(job.place.seq) }
     guard let text, Int(text).map(bodies.contains) == true else {
       throw Violation(.inTime, "\(what) with the text \(text ?? "nothing"), but the message is \(bodies)")

@@ -160,7 +160,7 @@ extension Simulation {
     guard let communication = try payload.object("communication") ?? payload.object("push") else {
       return try payload.object("aps")?.members.keys.elementsEqual(["badge"]) == true
     }
-    let told = try communication.string("notification", longest: 64)
+    let told = try communication.string("notification", maxLength: 64)
     guard let told, told != handed.push.id, let job = audit.jobs[told] else {
       return false
     }

@@ -93,9 +93,9 @@ enum Fault: String, CaseIterable, Sendable {
   var policy: DeliveryPolicy {
     switch self {
     case .waitsTooShort: DeliveryPolicy(receiptWait: .seconds(4))
-    case .waitsForReceiptsTooLong: DeliveryPolicy(receiptWait: .seconds(300), longestWait: .seconds(300))
+    case .waitsForReceiptsTooLong: DeliveryPolicy(receiptWait: .seconds(300), maxWait: .seconds(300))
     case .hasNoGrace: DeliveryPolicy(grace: .zero)
-    case .holdsTooLong: DeliveryPolicy(longestHold: .seconds(48 * 3600))
+    case .holdsTooLong: DeliveryPolicy(maxHold: .seconds(48 * 3600))
     default: DeliveryPolicy()
     }
   }

@@ -32,7 +32,7 @@ final class RecordingGateway: Gateway {
   }
 
   /// The delay is not random, so that a seed always has the same run.
-  let retryPolicy = RetryPolicy(shortest: .seconds(20), longest: .seconds(20))
+  let retryPolicy = RetryPolicy(minDelay: .seconds(20), maxDelay: .seconds(20))
 
   private let state = Mutex(State())
   private let clock: VirtualClock

@@ -77,7 +77,7 @@ final class SimulatedRelay {
         await worker.takeOver()
         try await relay.start()
       })
-    onHub { $0.deliveries.use(PushPace(most: 3)) }
+    onHub { $0.deliveries.use(PushPace(maxPerMinute: 3)) }
   }
 
   /// The default limits, but without rate limits.

@@ -11,7 +11,7 @@ import RelayProtocol
 extension Simulation {
   func take(_ json: [UInt8], for client: Client) throws {
     let fields = Fields(try parser.read(json).members)
-    switch try fields.string("type", longest: 64) ?? "" {
+    switch try fields.string("type", maxLength: 64) ?? "" {
     case "message": try hear(fields, client)
     case "member": try hearOfMember(fields, client)
     case "bye": try part(fields, client)
@@ -27,7 +27,7 @@ extension Simulation {
   /// Checks a change in an event, or in the `changes` of a reply.
   private func see(change fields: Fields) throws {
     let place = try place(fields)
-    if try fields.string("type", longest: 64) == "deleted" {
+    if try fields.string("type", maxLength: 64) == "deleted" {
       try model.log(of: place.room).seeDeleted(place)
     } else if let body = try body(of: fields) {
       try model.seeEdit(body, of: place)
@@ -42,8 +42,8 @@ extension Simulation {
 
   /// Parses a message in an event or a reply.
   private func message(_ fields: Fields, in room: RoomID) throws -> (place: Place, message: RoomLog.Message) {
-    let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
-    let time = try fields.required("time", fields.integer("time", 0...largestInteger))
+    let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
+    let time = try fields.required("time", fields.integer("time", 0...maxInteger))
     let from: UserID = try fields.required("from", fields.name("from"))
     let message = RoomLog.Message(from: from, time: Timestamp(rawValue: time), body: try body(of: fields) ?? 0)
     let place = Place(room: room, seq: seq)
@@ -57,12 +57,12 @@ extension Simulation {
   private func body(of fields: Fields) throws -> Int? {
     let text =
       try fields.raw("body").map { String(decoding: $0.dropFirst().dropLast(), as: UTF8.self) }
-      ?? fields.string("body", longest: 20)
+      ?? fields.string("body", maxLength: 20)
     return text.flatMap { Int($0) }
   }
 
   func place(_ fields: Fields) throws -> Place {
-    Place(room: try fields.room, seq: try fields.required("seq", fields.integer("seq", 1...largestInteger)))
+    Place(room: try fields.room, seq: try fields.required("seq", fields.integer("seq", 1...maxInteger)))
   }
 
   /// Checks that a connection receives the next message of a room, including the client's own.
@@ -82,7 +82,9 @@ extension Simulation {
 
   private func hearOfMember(_ fields: Fields, _ client: Client) throws {
     // The user's own event `left`: another connection of the user has left the room for all connections.
-    guard try fields.string("event", longest: 16) == "left", try fields.name("user") == client.slot.user else { return }
+    guard try fields.string("event", maxLength: 16) == "left", try fields.name("user") == client.slot.user else {
+      return
+    }
     client.heard[try fields.room] = nil
   }
 
@@ -99,11 +101,11 @@ extension Simulation {
   // MARK: Replies
 
   private func take(reply fields: Fields, _ type: String, _ json: [UInt8], _ client: Client) throws {
-    let id = Int(try fields.required("id", fields.integer("id", 0...largestInteger)))
+    let id = Int(try fields.required("id", fields.integer("id", 0...maxInteger)))
     guard let question = client.questions.removeValue(forKey: id) else {
       throw Violation(.answered, "\(client.slot) has a second reply to \(id)")
     }
-    let code = type == "error" ? try fields.string("code", longest: 100) : nil
+    let code = type == "error" ? try fields.string("code", maxLength: 100) : nil
     switch question {
     case .hello(let acks, let activity) where code == nil:
       model.attendance.open(client.slot, acks: acks, activity: activity)
@@ -161,9 +163,9 @@ extension Simulation {
   }
 
   private func joined(_ room: RoomID, _ fields: Fields, after: Position?, history: Int, _ client: Client) throws {
-    let epoch = try fields.string("epoch", longest: Position.longestEpoch) ?? ""
-    let seq = try fields.required("seq", fields.integer("seq", 0...largestInteger))
-    let read = try fields.required("read", fields.integer("read", 0...largestInteger))
+    let epoch = try fields.string("epoch", maxLength: Position.maxEpochLength) ?? ""
+    let seq = try fields.required("seq", fields.integer("seq", 0...maxInteger))
+    let read = try fields.required("read", fields.integer("read", 0...maxInteger))
     try model.see(epoch: epoch, of: room)
     let membership = Membership(room: room, user: client.slot.user)
     let log = model.log(of: room)
@@ -214,7 +216,7 @@ extension Simulation {
     return try items.map { item in
       let fields = try Fields(item)
       if try fields.bool("deleted") == true {
-        let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
+        let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
         try model.log(of: room).seeDeleted(Place(room: room, seq: seq))
         return seq
       }
@@ -233,8 +235,8 @@ extension Simulation {
   private func sent(
     _ room: RoomID, _ key: Int?, _ wish: PushWish, _ fields: Fields, body: Int, _ client: Client
   ) throws {
-    let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
-    let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...largestInteger)))
+    let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
+    let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...maxInteger)))
     let place = Place(room: room, seq: seq)
     let key = key.map { Model.Key(room: room, user: client.slot.user, key: $0) }
     let first = key.flatMap { model.keys[$0] }.flatMap { clock.now < $0.time + Model.keyLifetime ? $0 : nil }

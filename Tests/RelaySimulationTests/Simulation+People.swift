@@ -131,7 +131,7 @@ extension Simulation {
   /// Checks `delivery` in the reply to a `send`. Returns the silenced users.
   func delivered(_ fields: Fields, _ place: Place, _ wish: PushWish, to sender: UserID) throws -> [UserID] {
     guard let delivery = try fields.object("delivery") else { throw Violation(.answered, "\(place) has no delivery") }
-    let quiet: [UserID] = try delivery.names("quiet", most: 256) ?? []
+    let quiet: [UserID] = try delivery.names("quiet", max: 256) ?? []
     claims.append { [unowned self] in try look(at: delivery, quiet, place, wish, sender) }
     return quiet
   }
@@ -150,7 +150,7 @@ extension Simulation {
     }
     if !quiet.isEmpty { audit.tally.count(.quiet) }
     for (name, kind) in [("live", Model.Presence.live), ("waiting", .waiting), ("push", .push)] {
-      let told = Int(try delivery.integer(name, 0...largestInteger) ?? -1)
+      let told = Int(try delivery.integer(name, 0...maxInteger) ?? -1)
       let others = World.users.filter { $0 != sender }
       let perhaps = others.map { user in
         models.reduce(into: Set<Bool>()) { perhaps, known in
@@ -159,17 +159,17 @@ extension Simulation {
           perhaps.formUnion(kinds.map { $0 == kind })
         }
       }
-      let least = perhaps.count { $0 == [true] }
-      let most = perhaps.count { $0.contains(true) }
-      guard (least...most).contains(told) else {
-        throw Violation(.discreet, "\(place): \(told) are \(name), not \(least) to \(most)")
+      let lower = perhaps.count { $0 == [true] }
+      let upper = perhaps.count { $0.contains(true) }
+      guard (lower...upper).contains(told) else {
+        throw Violation(.discreet, "\(place): \(told) are \(name), not \(lower) to \(upper)")
       }
     }
   }
 
   func notified(_ fields: Fields, _ place: Place, _ users: [UserID]?, by sender: UserID) throws {
     let named = candidates(place, users)
-    guard try fields.integer("push", 0...largestInteger) == Int64(named.count) else {
+    guard try fields.integer("push", 0...maxInteger) == Int64(named.count) else {
       throw Violation(.needed, "\(named) are notified of \(place), not \(fields)")
     }
     if !named.isEmpty { audit.tally.count(.notified) }
@@ -189,7 +189,7 @@ extension Simulation {
   private func look(atDelivery fields: Fields, _ client: Client) throws {
     let place = try place(fields)
     let user: UserID = try fields.required("user", fields.name("user"))
-    let state = try fields.string("state", longest: 20) ?? ""
+    let state = try fields.string("state", maxLength: 20) ?? ""
     guard let message = model.message(at: place), message.from == client.slot.user, model.wishes[place]?.reports == true
     else { throw Violation(.discreet, "\(client.slot) gets a report about \(place) without a request") }
     let models = [(before, begun), (model, clock.now)]

@@ -36,7 +36,7 @@ final class Simulation {
   var audit = Audit()
   /// Is `nil` when no transcript was requested.
   var transcript: Transcript?
-  let parser = JSONParser(deepest: 100)
+  let parser = JSONParser(maxDepth: 100)
 
   struct Draft {
     let membership: Membership

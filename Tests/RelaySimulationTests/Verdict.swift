@@ -11,7 +11,7 @@ enum Verdict: Equatable, Sendable {
 }
 
 extension Model {
-  static let longestHold = Duration.seconds(12 * 3600)
+  static let maxHold = Duration.seconds(12 * 3600)
 
   /// - Parameter isAnyway: True for a Notify Anyway.
   func verdict(on place: Place, to target: Target, isAnyway: Bool, at now: Timestamp) -> Verdict? {
@@ -21,7 +21,7 @@ extension Model {
     guard let device = devices[target] else { return .none(.noDevice) }
     if !device.allowsAlerts, !(wish.isCall && device.rings) { return .none(.notAllowed) }
     let level = min(wish.level, device.allowsTimeSensitive || wish.level == .critical ? .critical : .active)
-    let isSoft = level < .timeSensitive && !wish.isCall && !isAnyway && now < message.time + Self.longestHold
+    let isSoft = level < .timeSensitive && !wish.isCall && !isAnyway && now < message.time + Self.maxHold
     switch isSoft ? silence(of: target, person, in: place.room, wish, at: now) : nil {
     case .hold: return .hold
     case .passive: return .push(.passive)

@@ -46,7 +46,7 @@ import Testing
       try transaction.queue.note(Array(attempts[15..<18]), of: id)
       try transaction.queue.note(Array(attempts[18...]), of: id)
     }
-    #expect(try await log(of: id) == attempts.suffix(JobRecord.mostAttempts))
+    #expect(try await log(of: id) == attempts.suffix(JobRecord.maxAttempts))
   }
 
   @Test func `attempts of a deleted job are ignored`() async throws {

@@ -203,13 +203,13 @@ import Testing
   }
 
   @Test func `all throttled jobs of a room and device end their wait together`() async throws {
-    let most = Int64(PushQueue.mostCoalesced)
+    let max = Int64(PushQueue.maxCoalesced)
     try await test.write { transaction in
-      for _ in 1...most + 1 { _ = try transaction.messages.append(draft(jobs: [job(due: .at(50))])) }
+      for _ in 1...max + 1 { _ = try transaction.messages.append(draft(jobs: [job(due: .at(50))])) }
       try transaction.digests.endWaits(now: .at(50))
-      #expect(try transaction.reader.queue.jobCounts() == [.ready: Int(most) + 1])
+      #expect(try transaction.reader.queue.jobCounts() == [.ready: Int(max) + 1])
     }
-    #expect(try await drain(now: .at(50)) == [[most, most], [most + 1, 1]])
+    #expect(try await drain(now: .at(50)) == [[max, max], [max + 1, 1]])
   }
 
   @Test func `a digest leaves out a job that expired while it waited`() async throws {
@@ -307,28 +307,28 @@ import Testing
   }
 
   @Test func `a push has a maximum number of messages`() async throws {
-    let most = Int64(PushQueue.mostCoalesced)
+    let max = Int64(PushQueue.maxCoalesced)
     try await test.write { transaction in
-      for _ in 0...most { _ = try transaction.messages.append(draft(jobs: [job()])) }
+      for _ in 0...max { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
     try await fail()
-    #expect(try await drain() == [[most, most], [most + 1, 1]])
+    #expect(try await drain() == [[max, max], [max + 1, 1]])
   }
 
   @Test func `a long backlog is merged by several claims`() async throws {
     let phones = (1...3).map { phone("phone\($0)", token: "token\($0)") }
-    let most = Int64(PushQueue.mostCoalesced)
-    #expect(Digests.mostMergedAtOnce < phones.count * Int(most))
+    let max = Int64(PushQueue.maxCoalesced)
+    #expect(Digests.maxMergedAtOnce < phones.count * Int(max))
     try await test.write { transaction in
       for phone in phones { try transaction.devices.register(phone, of: bob.id, now: .at(0)) }
-      for _ in 1...most { _ = try transaction.messages.append(draft(jobs: phones.map { job($0) })) }
+      for _ in 1...max { _ = try transaction.messages.append(draft(jobs: phones.map { job($0) })) }
       for claim in try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) {
         try transaction.queue.retry(claim.id, due: .at(10))
       }
     }
     let first = try await claim(now: .at(10))
-    #expect(first.map(\.count) == [Int(most), Int(most)])
-    #expect(try await claim(now: .at(10)).map(\.count) == [Int(most)])
+    #expect(first.map(\.count) == [Int(max), Int(max)])
+    #expect(try await claim(now: .at(10)).map(\.count) == [Int(max)])
   }
 
   // MARK: Throttled jobs

@@ -77,9 +77,9 @@ import Testing
   }
 
   @Test func `the store keeps the newest filter of each device`() async throws {
-    let most = (0..<FilterReport.mostCriteria).map { "\"\($0)/é\n" }
+    let max = (0..<FilterReport.maxCriteria).map { "\"\($0)/é\n" }
     let records = [
-      Self.record("a", allow: most, number: 1 << 53), Self.record("b", isActive: false), Self.record("c"),
+      Self.record("a", allow: max, number: 1 << 53), Self.record("b", isActive: false), Self.record("c"),
     ]
     try await test.write { transaction in
       try transaction.people.save(Self.record("a", allow: ["old"]), of: alice.id)

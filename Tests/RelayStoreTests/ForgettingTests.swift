@@ -62,13 +62,13 @@ import Testing
   }
 
   @Test(arguments: [(30, 20), (399, 20), (420, 21), (1_000, 50)])
-  func `the hourly limit is a twentieth of an app's devices, but at least 20`(devices: Int, most: Int) async throws {
+  func `the hourly limit is a twentieth of an app's devices, but at least 20`(devices: Int, max: Int) async throws {
     try await register(devices)
-    #expect(try await forget(0..<most - 1) == most - 1)
+    #expect(try await forget(0..<max - 1) == max - 1)
     #expect(try await pause() == nil)
-    #expect(try await forget(most - 1..<most + 9) == 1)
+    #expect(try await forget(max - 1..<max + 9) == 1)
     #expect(try await pause() == .at(3_600_000))
-    #expect(try await store.read { try $0.people.user(bob.id)?.devices.count } == devices - most)
+    #expect(try await store.read { try $0.people.user(bob.id)?.devices.count } == devices - max)
   }
 
   @Test(arguments: [nil, "other"]) func `each app has its own limit`(other: String?) async throws {

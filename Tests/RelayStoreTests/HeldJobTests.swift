@@ -322,7 +322,7 @@ extension HeldJobTests {
     let ids = try await append([Self.held(), job()])
     _ = try await test.write { transaction in
       try transaction.rooms.advanceCursor(room, to: 2)
-      return try transaction.messages.trim(room, to: Retention(count: 0), mostDeleted: 9)
+      return try transaction.messages.trim(room, to: Retention(count: 0), maxDeleted: 9)
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
     #expect(try await rule(ids[0], .push(level: .active)))

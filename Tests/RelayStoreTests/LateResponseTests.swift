@@ -116,7 +116,7 @@ private final class MovingClock: Sendable {
     try await pass(2)
     #expect(try await notification(id) == nil)
     #expect(try await store.read { try $0.rooms.aging(after: 0, limit: 9) }.rooms.first?.hasLeftovers == true)
-    _ = try await store.write { try $0.messages.trim(room, to: Retention(count: 10), mostDeleted: 999) }
+    _ = try await store.write { try $0.messages.trim(room, to: Retention(count: 10), maxDeleted: 999) }
     #expect(try await store.read { try $0.messages.message(room, 1) } == nil)
   }
 
@@ -147,7 +147,7 @@ private final class MovingClock: Sendable {
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
           SELECT 'gone', 1, seq, 1, 2, 'accept', ?, ? FROM numbers
           """,
-        arguments: [PushQueue.mostPurged + 1, TestStore.time.rawValue, isTold])
+        arguments: [PushQueue.maxPurged + 1, TestStore.time.rawValue, isTold])
     }
     #expect(try await store.write { try $0.responses.purge() })
     #expect(try await store.write { try $0.responses.purge() } == false)

@@ -274,7 +274,7 @@ import Testing
     @Sendable func trim(_ transaction: Transaction) throws -> Int {
       try [Self.a, Self.b].reduce(0) { sum, room in
         try transaction.rooms.advanceCursor(room, to: 1)
-        return sum + (try transaction.messages.trim(room, to: Retention(count: 0), mostDeleted: 9)?.deleted ?? 0)
+        return sum + (try transaction.messages.trim(room, to: Retention(count: 0), maxDeleted: 9)?.deleted ?? 0)
       }
     }
     #expect(try await test.write { try trim($0) } == 0)
@@ -312,13 +312,13 @@ import Testing
   }
 
   @Test func `a digest has a maximum of rooms`() async throws {
-    let rooms = (0...Claim.mostOthers + 1).map { RoomID(unchecked: "room\($0)") }
+    let rooms = (0...Claim.maxOthers + 1).map { RoomID(unchecked: "room\($0)") }
     try await test.write { transaction in for room in rooms { try transaction.prepareRoom(room) } }
     let ids = try await hold(rooms)
     try await release(ids)
     let claim = try #require(try await claim().first)
-    #expect(claim.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(Claim.mostOthers)))
-    #expect(try await record(ids.last ?? "").digest.count == Claim.mostOthers + 1)
+    #expect(claim.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(Claim.maxOthers)))
+    #expect(try await record(ids.last ?? "").digest.count == Claim.maxOthers + 1)
   }
 
   @Test func `a new digest head has the level of the old one`() async throws {

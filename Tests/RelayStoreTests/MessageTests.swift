@@ -156,15 +156,15 @@ import Testing
   @Test func `a page has all requested bodies, or reports that they exceed the maximum`() async throws {
     // Bodies of 3 bytes each.
     try await fill(9)
-    let whole = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, mostBytes: 27) })
+    let whole = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, maxBytes: 27) })
     #expect(whole.messages.count == 9)
     #expect(!whole.exceeds)
-    let none = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, mostBytes: 26) })
+    let none = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, maxBytes: 26) })
     #expect(none.messages.isEmpty)
     #expect(none.exceeds)
     #expect(none.newest == 9)
     let newest = try #require(
-      try await test.read { try $0.messages.page(room, before: nil, limit: 2, mostBytes: 6) })
+      try await test.read { try $0.messages.page(room, before: nil, limit: 2, maxBytes: 6) })
     #expect(newest.messages.map(\.seq) == [8, 9])
     #expect(newest.more)
   }

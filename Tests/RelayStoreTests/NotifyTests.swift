@@ -127,7 +127,7 @@ import Testing
     _ = try await send(silenced: [bob.id, Self.carol.id])
     let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM silenced") }
     #expect(left == 20 - 4 + 2)
-    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.silenced.purge(most: 15) }
+    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.silenced.purge(max: 15) }
     }
     #expect(purged == [15, 1, 0])
   }

@@ -113,9 +113,9 @@ import Testing
         for number in numbers { try $0.people.block(UserID(unchecked: "user\(number)"), by: bob.id) }
       }
     }
-    try await block(1...PeopleWriter.mostBlocked - 1)
+    try await block(1...PeopleWriter.maxBlocked - 1)
     await #expect(throws: StoreError.tooMany(.blockedUsers)) { try await block(5_000...5_001) }
-    #expect(try await test.read { try $0.people.user(bob.id)?.blocks.count } == PeopleWriter.mostBlocked - 1)
+    #expect(try await test.read { try $0.people.user(bob.id)?.blocks.count } == PeopleWriter.maxBlocked - 1)
     try await block(5_000...5_000)
     await #expect(throws: StoreError.tooMany(.blockedUsers)) { try await block(5_001...5_001) }
     // A repeated block does not count.

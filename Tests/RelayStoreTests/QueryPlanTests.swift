@@ -136,7 +136,7 @@ extension Transaction {
     _ = try reader.queue.hasPendingUpdates()
     _ = try reader.messages.changes(room, upTo: 70, limit: 9, maxBytes: 99)
     try rooms.advanceCursor(room, to: 71)
-    _ = try messages.trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)
+    _ = try messages.trim(room, to: Retention(count: 4, age: .seconds(1)), maxDeleted: 2)
   }
 
   private func writeJobs(_ tablet: Device) throws {

@@ -130,7 +130,7 @@ import Testing
 
   @Test func `the oldest responses are dropped beyond the maximum`() async throws {
     let ids = try await test.write { transaction in
-      try (0...ResponseWriter.mostUntold).map { _ in
+      try (0...ResponseWriter.maxPending).map { _ in
         try #require(try transaction.messages.append(draft(jobs: [job()])).jobs.first)
       }
     }
@@ -140,7 +140,7 @@ import Testing
       }
     }
     let kept = try await untold()
-    #expect(kept.count == ResponseWriter.mostUntold)
+    #expect(kept.count == ResponseWriter.maxPending)
     #expect(kept.first?.notification == ids[1])
     #expect(try await respond(ids[0], .open).isDuplicate)
   }
@@ -149,7 +149,7 @@ import Testing
     let answered = try await notify()[0]
     try await respond(answered)
     let ids = try await test.write { transaction in
-      try (0..<ResponseWriter.mostUntold).map { _ in
+      try (0..<ResponseWriter.maxPending).map { _ in
         try #require(try transaction.messages.append(draft(jobs: [job()])).jobs.first)
       }
     }
@@ -159,7 +159,7 @@ import Testing
       }
     }
     let kept = try await untold()
-    #expect(kept.count == ResponseWriter.mostUntold)
+    #expect(kept.count == ResponseWriter.maxPending)
     #expect(kept.first?.notification == answered && kept[1].notification == ids[1])
   }
 

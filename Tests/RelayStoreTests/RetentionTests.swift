@@ -33,8 +33,8 @@ import Testing
     try await test.read { try Int64.fetchAll($0.db, sql: "SELECT seq FROM messages ORDER BY seq") }
   }
 
-  private func trim(_ retention: Retention, most: Int = 1_000) async throws -> MessageWriter.Trimmed? {
-    try await test.write { try $0.messages.trim(room, to: retention, mostDeleted: most) }
+  private func trim(_ retention: Retention, max: Int = 1_000) async throws -> MessageWriter.Trimmed? {
+    try await test.write { try $0.messages.trim(room, to: retention, maxDeleted: max) }
   }
 
   private func aging() async throws -> RoomReader.Aging {
@@ -120,7 +120,7 @@ import Testing
   @Test func `a trim deletes at most the given number, and reports when more remain`() async throws {
     try await append(250, keeping: .everything)
     var steps: [Int] = []
-    while let trimmed = try await trim(Self.ten, most: 100) {
+    while let trimmed = try await trim(Self.ten, max: 100) {
       steps.append(trimmed.deleted)
       if !trimmed.more { break }
     }
@@ -141,7 +141,7 @@ import Testing
       for _ in 0..<250 { _ = try transaction.messages.append(draft(cursorFollows: true)) }
     }
     var steps: [Int] = []
-    while let trimmed = try await later.write({ try $0.messages.trim(room, to: retention, mostDeleted: 100) }) {
+    while let trimmed = try await later.write({ try $0.messages.trim(room, to: retention, maxDeleted: 100) }) {
       steps.append(trimmed.deleted)
       if !trimmed.more { break }
     }
@@ -194,6 +194,6 @@ import Testing
     #expect(names == ["room", "room1", "room2", "room3", "room4", "room5", "room6"])
     #expect(try await trim(.everything) == .init(first: 1, deleted: 0, more: false))
     #expect(
-      try await test.write { try $0.messages.trim(RoomID(unchecked: "none"), to: .everything, mostDeleted: 1) } == nil)
+      try await test.write { try $0.messages.trim(RoomID(unchecked: "none"), to: .everything, maxDeleted: 1) } == nil)
   }
 }

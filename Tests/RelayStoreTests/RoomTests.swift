@@ -82,7 +82,7 @@ import Testing
   @Test func `a room with a message keeps its epoch and seq without members`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
-    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 0), mostDeleted: 9) }
+    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 0), maxDeleted: 9) }
     try await test.write { for user in [alice, bob] { try $0.rooms.leave(user.id, room: room) } }
     #expect(try await test.read { try $0.rooms.snapshot(room) }?.state.seq == 1)
     #expect(try await test.write { try $0.rooms.forgetIfUnused(room) } == false)

@@ -86,10 +86,10 @@ import Testing
     try await append(1, mentions: [bob.id])
     try await append(99, isCounted: false)
     try await append(100)
-    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 10), mostDeleted: 1_000) }
+    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 10), maxDeleted: 1_000) }
     #expect(try await unread().rooms == [room: Unread(messages: 10)])
     #expect(try await badge() == 10)
-    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 0), mostDeleted: 1_000) }
+    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 0), maxDeleted: 1_000) }
     #expect(try await unread().rooms[room] == nil)
     #expect(try await badge() == 1)
   }

@@ -71,7 +71,7 @@ import Testing
 
   @Test mutating func `a newer token is sent only in the session that needs it`() {
     func written(_ actions: [Action]) -> [JSON?] {
-      actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, deepest: 9)?["type"] } else { nil } }
+      actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, maxDepth: 9)?["type"] } else { nil } }
     }
     open(expires: 100_000)
     #expect(take(70) { $0.timePassed() }.contains(.renew(attempt: 1)))

@@ -30,7 +30,7 @@ import Testing
       ) { address in
         #expect(address.isSecure)
         let (events, continuation) = AsyncStream.makeStream(of: SocketEvent.self)
-        let connector = WebSocketConnector(address: address, largestMessage: 1_024, trust: trust)
+        let connector = WebSocketConnector(address: address, maxMessageSize: 1_024, trust: trust)
         let channel = try await connector.connect(on: Transport.loop) { continuation.yield($0) }
         defer { channel.close(promise: nil) }
         return await events.first { _ in true }

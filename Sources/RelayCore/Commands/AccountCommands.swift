@@ -163,7 +163,7 @@ private struct BlockChange {
       others = [try fields.required("other", fields.name("other"))]
       place = fields.pointer(to: "other")
     } else {
-      others = try fields.required("users", fields.names("users", most: Self.maxOthers))
+      others = try fields.required("users", fields.names("users", max: Self.maxOthers))
       place = fields.pointer(to: "users")
     }
   }
@@ -318,7 +318,7 @@ struct RefreshToken: Command {
       throw RequestError(.unsupported, "there are no tokens in open mode", at: "/token")
     }
     self.verifier = verifier
-    token = try request.fields.required("token", request.fields.string("token", longest: .max))
+    token = try request.fields.required("token", request.fields.string("token", maxLength: .max))
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

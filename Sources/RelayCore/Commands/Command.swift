@@ -159,7 +159,7 @@ package struct Request: Sendable {
   package var room: RoomID { get throws(RequestError) { try fields.required("room", fields.name("room")) } }
 
   package var seq: Int64 {
-    get throws(RequestError) { try fields.required("seq", fields.integer("seq", 1...largestInteger)) }
+    get throws(RequestError) { try fields.required("seq", fields.integer("seq", 1...maxInteger)) }
   }
 
   /// The device that the request is about.
@@ -167,7 +167,7 @@ package struct Request: Sendable {
 
   /// The id of a push.
   package var push: String {
-    get throws(RequestError) { try fields.required("id", fields.string("id", longest: .max)) }
+    get throws(RequestError) { try fields.required("id", fields.string("id", maxLength: .max)) }
   }
 
   /// The user of the session, or the `{user}` of the path.
@@ -211,9 +211,9 @@ package struct Request: Sendable {
     get throws(RequestError) {
       let key = try fields.idempotencyKey()
       guard let header = idempotencyKey else { return key }
-      guard (1...IdempotencyKey.longest).contains(header.utf8.count) else {
+      guard (1...IdempotencyKey.maxLength).contains(header.utf8.count) else {
         throw RequestError(
-          .badRequest, "Idempotency-Key must be 1 to \(IdempotencyKey.longest) bytes long",
+          .badRequest, "Idempotency-Key must be 1 to \(IdempotencyKey.maxLength) bytes long",
           at: "/headers/idempotency-key")
       }
       return header

@@ -22,7 +22,7 @@ struct ReadHistory: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    query = try RoomHistory.Query(request.fields, most: request.limits.history)
+    query = try RoomHistory.Query(request.fields, max: request.limits.history)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -144,7 +144,7 @@ struct NotifyAnyway: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     seq = try request.seq
-    users = try request.fields.names("users", most: Self.maxUsers)
+    users = try request.fields.names("users", max: Self.maxUsers)
     sender = try request.actor("from")
   }
 

@@ -287,7 +287,7 @@ struct SetCategories: Command {
   private let tags: EntityTags?
 
   init(_ request: Request) throws(RequestError) {
-    version = try request.fields.integer("version", 0...largestInteger)
+    version = try request.fields.integer("version", 0...maxInteger)
     registry = try CategoryRegistry(version: 0, request.fields)
     tags = request.ifMatch.map(EntityTags.init)
   }

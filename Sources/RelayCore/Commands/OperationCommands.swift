@@ -59,7 +59,7 @@ private struct ProfileChange: Sendable {
   init(_ fields: Fields) throws(RequestError) {
     values = try fields.profile(of: UserID(unchecked: ""), hasAddress: true)
     changed = Set(fields.members.keys)
-    let type = try fields.string("handleType", longest: User.longestHandle)
+    let type = try fields.string("handleType", maxLength: User.maxHandleLength)
     handleType = type?.isEmpty == false ? type : nil
   }
 
@@ -91,11 +91,11 @@ struct Disconnect: Command {
   private let reason: String
 
   /// The maximum length in bytes. A close frame has 125 bytes, and two of them are the code.
-  private static let longestReason = 123
+  private static let maxReasonLength = 123
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    reason = try request.fields.string("reason", longest: Self.longestReason) ?? "closed by an operator"
+    reason = try request.fields.string("reason", maxLength: Self.maxReasonLength) ?? "closed by an operator"
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -125,7 +125,7 @@ package struct ListPushes: Command {
     let fields = request.fields
     state = try fields.choice("state")
     user = try fields.name("user")
-    after = try fields.string("after", longest: 64)
+    after = try fields.string("after", maxLength: 64)
     limit = Int(try fields.integer("limit", 1...Int64(Self.maxPushes)) ?? Int64(Self.usualPushes))
   }
 
@@ -267,8 +267,8 @@ struct LintPush: Command {
     let fields = request.fields
     let payload = try fields.required("payload", request.spelling)
     if case .string(let text) = fields.members["payload"] { self.text = Array(text.utf8) } else { text = payload }
-    guard text.count <= PushLint.longestText else {
-      throw RequestError(.tooLarge, "payload must be at most \(PushLint.longestText) bytes long", at: "/payload")
+    guard text.count <= PushLint.maxTextLength else {
+      throw RequestError(.tooLarge, "payload must be at most \(PushLint.maxTextLength) bytes long", at: "/payload")
     }
     headers = try fields.object("headers")?.headers ?? []
     isLenient = try fields.bool("lenient") ?? false
@@ -284,7 +284,7 @@ struct LintPush: Command {
 
 extension Fields {
   private static let maxHeaders = 32
-  private static let longestHeader = 4096
+  private static let maxHeaderLength = 4096
 
   /// The headers. The value of a number is its spelling.
   fileprivate var headers: [(name: String, value: String)] {
@@ -297,7 +297,7 @@ extension Fields {
         switch members[name] {
         case .number(let spelling): headers.append((name, spelling))
         case .string, .null:
-          if let value = try string(name, longest: Self.longestHeader) { headers.append((name, value)) }
+          if let value = try string(name, maxLength: Self.maxHeaderLength) { headers.append((name, value)) }
         default: throw wrong(name, "must be a string or a number")
         }
       }

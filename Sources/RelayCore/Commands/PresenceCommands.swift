@@ -25,7 +25,7 @@ struct QueryPresence: Command {
     // A session's `room` is parsed before `users`, so a `room` of a wrong type is an error even if `users` is given.
     // HTTP has no `room`.
     let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
-    if let users: [UserID] = try fields.names("users", most: People.maxNames) {
+    if let users: [UserID] = try fields.names("users", max: People.maxNames) {
       subject = .users(users)
     } else if request.caller.session == nil {
       subject = .users(try fields.required("users", nil))
@@ -113,7 +113,7 @@ extension Request {
     get throws(RequestError) {
       // A frame is too small for so many names. The limit `watched` rejects a list that is too long before the store is
       // read.
-      let names: [UserID] = try fields.required("users", fields.names("users", most: 65_536))
+      let names: [UserID] = try fields.required("users", fields.names("users", max: 65_536))
       var seen: Set<UserID> = []
       let each = names.filter { seen.insert($0).inserted }
       guard limits.watched == 0 || each.count <= limits.watched else {

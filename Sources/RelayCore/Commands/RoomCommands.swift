@@ -228,7 +228,7 @@ struct SetRead: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    seq = try request.fields.required("seq", request.fields.integer("seq", 0...largestInteger))
+    seq = try request.fields.required("seq", request.fields.integer("seq", 0...maxInteger))
     user = try request.actor("user")
   }
 

@@ -36,7 +36,7 @@ struct ReportedMessages {
   /// The maximum number of users in all planned reports together. Beyond it the oldest reports are dropped.
   static let maxPlannedUsers = 262_144
   /// The maximum number of reported messages in one room. Beyond it the oldest are dropped.
-  static let mostInRoom = 256
+  static let maxInRoom = 256
 
   /// The time of the next planned report, or an earlier time if that report was dropped. Is `nil` if none is planned.
   var nextPlan: Timestamp? { line.first?.time }
@@ -46,7 +46,7 @@ struct ReportedMessages {
     set {
       cancelPlan(of: seq, in: room)
       rooms[room, default: [:]][seq] = newValue.map { Report(message: $0) }
-      guard let reports = rooms[room], reports.count > Self.mostInRoom, let oldest = reports.keys.min() else { return }
+      guard let reports = rooms[room], reports.count > Self.maxInRoom, let oldest = reports.keys.min() else { return }
       cancelPlan(of: oldest, in: room)
       rooms[room]?[oldest] = nil
     }

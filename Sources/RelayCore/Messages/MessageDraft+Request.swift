@@ -6,7 +6,7 @@ import RelayStore
 
 /// Parses the request of a message, and makes the message that the hub publishes.
 extension MessageDraft {
-  static let mostMentions = 256
+  static let maxMentions = 256
 
   /// Parses the members of a `send`, except its room, its sender, its body and its key.
   /// - Parameters:
@@ -14,8 +14,8 @@ extension MessageDraft {
   ///   - isStored: False if the room keeps no messages. Such a room pushes nothing.
   mutating func read(_ fields: Fields, rights: Rights, newest: Int64, isStored: Bool) throws(RequestError) {
     var seen: Set<UserID> = []
-    mentions = (try fields.names("mentions", most: Self.mostMentions) ?? []).filter { seen.insert($0).inserted }
-    replyTo = try fields.integer("replyTo", 1...largestInteger)
+    mentions = (try fields.names("mentions", max: Self.maxMentions) ?? []).filter { seen.insert($0).inserted }
+    replyTo = try fields.integer("replyTo", 1...maxInteger)
     if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is greater than the newest seq of the room") }
     reports = try fields.bool("report") ?? false
     guard let push = try PushRequest(fields, rights: rights) else { return }

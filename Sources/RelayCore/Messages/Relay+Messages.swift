@@ -48,7 +48,7 @@ extension Relay {
     try push.check(in: responses.categories.registry)
     try push.check(
       sender: sender, room: room, hasPreview: rooms.policy(of: room, on: self).hasPreview,
-      largest: settings.webPushKey == nil ? Push.largestPayload : WebPushGateway.largestPayload)
+      maxSize: settings.webPushKey == nil ? Push.maxPayload : WebPushGateway.maxPayload)
   }
 
   private func reply(to message: HubSend, _ room: RoomID, _ result: Result<SentMessage, any Error>) {

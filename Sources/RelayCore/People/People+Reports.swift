@@ -127,13 +127,13 @@ extension People {
   }
 
   /// Blocks or unblocks users. Throws ``StoreError/tooMany(_:)`` if the user would block more than
-  /// ``PeopleWriter/mostBlocked`` users.
+  /// ``PeopleWriter/maxBlocked`` users.
   package func setBlocked(_ isBlocked: Bool, _ others: [UserID], by user: UserHandle, on relay: isolated Relay)
     async throws
   {
     var recipient = recipient(user)
     if isBlocked { recipient.blocked.formUnion(others) } else { recipient.blocked.subtract(others) }
-    guard !isBlocked || recipient.blocked.count <= PeopleWriter.mostBlocked else {
+    guard !isBlocked || recipient.blocked.count <= PeopleWriter.maxBlocked else {
       throw StoreError.tooMany(.blockedUsers)
     }
     try await change(user, to: recipient, on: relay) { transaction, name in

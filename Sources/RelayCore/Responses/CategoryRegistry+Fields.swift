@@ -8,7 +8,7 @@ extension CategoryRegistry {
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []
     var actions: Set<ActionID> = []
-    let given = try fields.required("categories", fields.objects("categories", most: Self.mostCategories))
+    let given = try fields.required("categories", fields.objects("categories", max: Self.maxCategories))
     for fields in given {
       let category = try NotificationCategory(fields)
       guard known.insert(category.id).inserted else { throw fields.wrong("id", "is the id of another category") }
@@ -24,15 +24,15 @@ extension CategoryRegistry {
 extension NotificationCategory {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     var actions: [NotificationAction] = []
-    for fields in try fields.objects("actions", most: Self.mostActions) ?? [] {
+    for fields in try fields.objects("actions", max: Self.maxActions) ?? [] {
       actions.append(try NotificationAction(fields))
     }
     self.init(
       id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
       // A backend that builds the registry from a form sends an empty text for an absent one.
       hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
-        ? nil : try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
-      summaryFormat: try fields.localizedText("summaryFormat", longest: Self.longestText))
+        ? nil : try fields.localizedText("hiddenPreviewBody", maxLength: Self.maxTextLength),
+      summaryFormat: try fields.localizedText("summaryFormat", maxLength: Self.maxTextLength))
   }
 }
 
@@ -56,8 +56,8 @@ extension NotificationAction.Icon {
   /// Returns `nil` if there is no `icon`.
   fileprivate init?(_ fields: Fields) throws(RequestError) {
     guard let icon = try fields.object("icon") else { return nil }
-    let system = try icon.string("system", longest: Self.maxName)
-    let template = try icon.string("template", longest: Self.maxName)
+    let system = try icon.string("system", maxLength: Self.maxName)
+    let template = try icon.string("template", maxLength: Self.maxName)
     guard let key = icon.members.keys.sorted().first(where: { !["system", "template"].contains($0) }) else {
       switch (system, template) {
       case (.some(let name), nil) where !name.isEmpty: self = .system(name)
@@ -74,7 +74,7 @@ extension Fields {
   fileprivate func options<Option>() throws(RequestError) -> [Option]
   where Option: RawRepresentable<String> & CaseIterable & Equatable {
     var options: [Option] = []
-    for text in try strings("options", most: Option.allCases.count, longest: 64) ?? [] {
+    for text in try strings("options", max: Option.allCases.count, maxLength: 64) ?? [] {
       let key = "options/\(options.count)"
       guard let option = Option(rawValue: text) else {
         throw wrong(key, "must be one of \(Option.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -86,29 +86,29 @@ extension Fields {
   }
 
   fileprivate func label(_ key: String) throws(RequestError) -> LocalizedText {
-    try required(key, localizedText(key, longest: NotificationAction.longestTitle))
+    try required(key, localizedText(key, maxLength: NotificationAction.maxTitleLength))
   }
 
   /// Parses a text, or an object of texts by language tag.
-  fileprivate func localizedText(_ key: String, longest: Int) throws(RequestError) -> LocalizedText? {
+  fileprivate func localizedText(_ key: String, maxLength: Int) throws(RequestError) -> LocalizedText? {
     guard case .object? = members[key], let given = try object(key) else {
-      return try shown(key, longest).map(LocalizedText.text)
+      return try shown(key, maxLength).map(LocalizedText.text)
     }
-    guard given.members.count <= LocalizedText.mostLanguages else {
-      throw wrong(key, "must have at most \(LocalizedText.mostLanguages) languages")
+    guard given.members.count <= LocalizedText.maxLanguages else {
+      throw wrong(key, "must have at most \(LocalizedText.maxLanguages) languages")
     }
     var texts: [String: String] = [:]
     for tag in given.members.keys.sorted() {
       guard tag.isLanguageTag else { throw given.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
-      texts[tag] = try given.required(tag, given.shown(tag, longest))
+      texts[tag] = try given.required(tag, given.shown(tag, maxLength))
     }
     guard texts[LocalizedText.defaultTag] != nil else { throw given.wrong(LocalizedText.defaultTag, "is missing") }
     return .languages(texts)
   }
 
   /// Parses a text, which must not be blank.
-  private func shown(_ key: String, _ longest: Int) throws(RequestError) -> String? {
-    guard let text = try string(key, longest: longest) else { return nil }
+  private func shown(_ key: String, _ maxLength: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, maxLength: maxLength) else { return nil }
     guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
     return text
   }

@@ -10,9 +10,9 @@ struct ResponseRequest: Equatable, Sendable {
   package let text: String?
   package var key: String?
 
-  static let longestNotification = 64
+  static let maxNotificationLength = 64
   /// The maximum length of the text, in bytes.
-  package static let longestText = 4_096
+  package static let maxTextLength = 4_096
 
   /// - Parameter notification: The id from the path. With `nil`, the id is a field.
   init(_ fields: Fields, notification: String? = nil) throws(RequestError) {
@@ -20,10 +20,10 @@ struct ResponseRequest: Equatable, Sendable {
       self.notification = notification
     } else {
       self.notification = try fields.required(
-        "notification", fields.string("notification", longest: Self.longestNotification))
+        "notification", fields.string("notification", maxLength: Self.maxNotificationLength))
     }
     action = try fields.required("action", fields.name("action"))
-    text = try fields.string("text", longest: Self.longestText)
+    text = try fields.string("text", maxLength: Self.maxTextLength)
     key = try fields.idempotencyKey()
   }
 

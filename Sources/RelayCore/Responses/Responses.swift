@@ -42,9 +42,9 @@ package final class Responses {
     with registry: CategoryRegistry, version: Int64?, on relay: isolated Relay
   ) async throws -> Bool {
     let json = registry.categoriesJSON
-    guard json.count <= CategoryRegistry.largest else {
+    guard json.count <= CategoryRegistry.maxSize else {
       throw RequestError(
-        .tooLarge, "the categories may have \(CategoryRegistry.largest) bytes together", at: "/categories")
+        .tooLarge, "the categories may have \(CategoryRegistry.maxSize) bytes together", at: "/categories")
     }
     guard let stored = try await relay.store.write({ try $0.responses.setCategories(json, replacing: version) }) else {
       return false

@@ -9,15 +9,15 @@ struct RoomHistory {
   package let room: RoomID
 
   /// The maximum size of the bodies in the `messages` of a reply to `join`, in bytes.
-  static let mostRecovered = 512 << 10
+  static let maxRecovered = 512 << 10
   /// The maximum size of the bodies in the `changes` of a reply to `join`, in bytes. The limit `outgoingQueue` may be
   /// lower.
   static let maxChanged = 128 << 10
   /// The maximum number of attempts to read the history for a `join`. After them the reply contains no history.
-  static let mostReplays = 3
+  static let maxReplays = 3
   /// The maximum size of the bodies in a page of history, in bytes. The next page continues after it. A larger page
   /// would take more memory for each client that reads slowly.
-  static let mostPaged = 256 << 10
+  static let maxPaged = 256 << 10
 
   // MARK: Pages
 
@@ -27,10 +27,10 @@ struct RoomHistory {
     package let after: Int64?
     package let limit: Int
 
-    init(_ fields: Fields, most: Int) throws(RequestError) {
-      before = try fields.integer("before", 0...largestInteger)
-      after = try fields.integer("after", 0...largestInteger)
-      limit = Int(try fields.integer("limit", 1...Int64(most)) ?? Int64(min(50, most)))
+    init(_ fields: Fields, max: Int) throws(RequestError) {
+      before = try fields.integer("before", 0...maxInteger)
+      after = try fields.integer("after", 0...maxInteger)
+      limit = Int(try fields.integer("limit", 1...Int64(max)) ?? Int64(min(50, max)))
       guard before == nil || after == nil else { throw fields.wrong("before", "and after exclude each other") }
     }
   }
@@ -53,10 +53,10 @@ struct RoomHistory {
     let found = try await relay.store.read { [room] reader in
       let page =
         if let after = query.after {
-          try reader.messages.page(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+          try reader.messages.page(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
         } else {
           try reader.messages.page(
-            room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+            room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
         }
       return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
     }
@@ -86,7 +86,7 @@ struct RoomHistory {
   func replay(
     _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay {
-    for _ in 0..<Self.mostReplays {
+    for _ in 0..<Self.maxReplays {
       // The hub's tail holds the newest frames of the room. The reply combines stored messages with the tail. It reads
       // again if the tail is too short, or if a message was edited during the read.
       let seen = relay.rooms.edits(of: handle)?.count
@@ -114,7 +114,7 @@ struct RoomHistory {
         }
         let from = after.seq
         let page = try await relay.store.read { [room] in
-          try $0.messages.page(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
+          try $0.messages.page(room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered)
         }
         if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
           return shown(page, in: handle, newest: .max, hub).map {
@@ -130,7 +130,7 @@ struct RoomHistory {
     }
     guard
       let page = try await relay.store.read({ [room] in
-        try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostRecovered)
+        try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.maxRecovered)
       })
     else { return .nothing }
     return shown(page, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }

@@ -25,7 +25,7 @@ package struct RoomPatterns: Equatable, Sendable {
   }
 
   /// The maximum number of patterns. More would slow down the first join of a room.
-  package static let most = 1_000
+  package static let maxCount = 1_000
 
   /// The default: rooms named `live.…` keep nothing, and all others keep 1,000 messages for 30 days and push.
   package init() { patterns = [Pattern("live.*", .live)].compactMap { $0 } }
@@ -33,12 +33,12 @@ package struct RoomPatterns: Equatable, Sendable {
   /// The listed patterns, followed by the default patterns. Throws an error with the pointer of the wrong value.
   package init(_ list: [Fields]) throws(RequestError) {
     self.init()
-    guard list.count <= Self.most else {
-      throw RequestError(.badRequest, "rooms must have at most \(Self.most) patterns", at: "/rooms")
+    guard list.count <= Self.maxCount else {
+      throw RequestError(.badRequest, "rooms must have at most \(Self.maxCount) patterns", at: "/rooms")
     }
     var listed: [Pattern] = []
     for fields in list {
-      let match = try fields.required("match", fields.string("match", longest: Glob.longest))
+      let match = try fields.required("match", fields.string("match", maxLength: Glob.maxLength))
       guard let pattern = Pattern(match, try RoomPolicy(fields)) else {
         throw fields.wrong("match", "may have only the characters of room names, and *")
       }
@@ -61,7 +61,7 @@ package struct RoomPatterns: Equatable, Sendable {
   }
 
   /// The shortest time for which rooms keep messages.
-  package var shortestAge: Duration? { (patterns.map(\.policy) + [RoomPolicy()]).compactMap(\.history.age).min() }
+  package var minAge: Duration? { (patterns.map(\.policy) + [RoomPolicy()]).compactMap(\.history.age).min() }
 }
 
 extension RoomPolicy {

@@ -158,7 +158,7 @@ package final class Rooms {
     policies[room] = policy
     relay.hub.configure(
       room, traits: policy.traits, memberList: policy.memberList ?? limits.memberList,
-      mostMembers: policy.members ?? limits.membersPerRoom)
+      maxMembers: policy.members ?? limits.membersPerRoom)
   }
 
   // MARK: Joins under way

@@ -34,10 +34,10 @@ struct AppleAnswer: Equatable, Sendable {
       var timestamp: Double?
     }
     let parsed = body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(body))
-    let longest = 1e15
+    let maxTimestamp = 1e15
     self.init(
       status: status, reason: parsed?.reason,
-      timestamp: parsed?.timestamp.flatMap { (0...longest).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
+      timestamp: parsed?.timestamp.flatMap { (0...maxTimestamp).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
       retryAfter: retryAfter.flatMap { Duration(retryAfter: $0, now: now) },
       date: date.flatMap(Timestamp.init(httpDate:)))
   }

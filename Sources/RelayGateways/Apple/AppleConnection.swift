@@ -27,14 +27,14 @@ final class AppleConnection: ChannelInboundHandler {
   private(set) var wasProven = false
 
   /// The largest body of an answer in bytes. Apple's answers have a few words.
-  static let largestAnswer = 16 * 1024
+  static let maxAnswer = 16 * 1024
   private static let creditStep = 16 * 1024
 
   init(number: Int, settings: ApplePoolSettings, pool: AppleConnectionPool) {
     self.number = number
     self.settings = settings
     self.pool = pool
-    state = AppleConnectionState(most: settings.streams)
+    state = AppleConnectionState(maxStreams: settings.streams)
   }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -144,7 +144,7 @@ final class AppleConnection: ChannelInboundHandler {
       credit = 0
     }
     guard let exchange = state.requests[stream] else { return }
-    guard exchange.body.count + bytes.readableBytes <= Self.largestAnswer else {
+    guard exchange.body.count + bytes.readableBytes <= Self.maxAnswer else {
       write(.rstStream(.cancel), on: HTTP2StreamID(stream), context)
       context.flush()
       state.ended(stream)?.end(.unknown(.connectionLost))

@@ -21,18 +21,18 @@ struct AppleConnectionState<Request> {
   private var nextStream = 1
   /// The streams that the service allows. Unlimited until a SETTINGS frame limits them (RFC 9113, section 6.5.2).
   private var allowed = Int.max
-  private let most: Int
+  private let maxStreams: Int
 
   static var lastStream: Int { Int(Int32.max) }
 
-  /// - Parameter most: The maximum number of streams at once, even if the service allows more.
-  init(most: Int) { self.most = most }
+  /// - Parameter maxStreams: The maximum number of streams at once, even if the service allows more.
+  init(maxStreams: Int) { self.maxStreams = maxStreams }
 
   /// The number of requests that can be sent now.
   var room: Int {
     switch phase {
     case .unproven: max(0, min(allowed, 1) - requests.count)
-    case .open: max(0, min(allowed, most) - requests.count)
+    case .open: max(0, min(allowed, maxStreams) - requests.count)
     case .connecting, .draining, .closed: 0
     }
   }

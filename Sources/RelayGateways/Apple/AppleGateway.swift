@@ -23,9 +23,9 @@ public final class AppleGateway: Gateway {
     var pools: [PoolName: AppleConnectionPool] = [:]
     var pauses: [Lane: CredentialPause] = [:]
     /// The environments of device tokens that the service rejected in the other environment.
-    var environments = RecentlyUsed<String, PushEnvironment>(capacity: AppleGateway.mostRemembered)
+    var environments = RecentlyUsed<String, PushEnvironment>(capacity: AppleGateway.maxRemembered)
     /// The end of the rest of devices that received too many pushes (429), by device token.
-    var resting = RecentlyUsed<String, ContinuousClock.Instant>(capacity: AppleGateway.mostRemembered)
+    var resting = RecentlyUsed<String, ContinuousClock.Instant>(capacity: AppleGateway.maxRemembered)
     var statistics = AppleStatistics()
     var isClockChecked = false
   }
@@ -41,7 +41,7 @@ public final class AppleGateway: Gateway {
     let environment: PushEnvironment
   }
 
-  static let mostRemembered = 10_000
+  static let maxRemembered = 10_000
   /// The time in one call after which no new attempt begins, because the caller's claim of the push expires.
   static let patience = Duration.seconds(20)
   /// The permitted difference between the service's clock and this machine's. At an hour, the service refuses tokens.

@@ -42,14 +42,14 @@ struct ApplePoolSettings: Sendable {
 struct ReconnectPause {
   private var failures = 0
 
-  static let shortest = Duration.milliseconds(200)
-  static let longest = Duration.seconds(60)
+  static let minDelay = Duration.milliseconds(200)
+  static let maxDelay = Duration.seconds(60)
 
   mutating func succeeded() { failures = 0 }
 
   mutating func failed(using generator: inout some RandomNumberGenerator) -> Duration {
     failures = min(failures + 1, 16)
-    let bound = min(Self.shortest * (1 << failures), Self.longest)
-    return .milliseconds(Int64.random(in: Self.shortest.milliseconds...bound.milliseconds, using: &generator))
+    let bound = min(Self.minDelay * (1 << failures), Self.maxDelay)
+    return .milliseconds(Int64.random(in: Self.minDelay.milliseconds...bound.milliseconds, using: &generator))
   }
 }

@@ -14,13 +14,13 @@ struct ProviderTokens {
   private let key: ProviderKey
   private(set) var token: Token?
   /// Set after the service complained that tokens change too often. The token is kept until this time, but not longer
-  /// than ``longestLife``.
+  /// than ``maxLife``.
   private var keepUntil: ContinuousClock.Instant?
 
   static let renewal = Duration.seconds(40 * 60)
-  static let shortestLife = Duration.seconds(20 * 60)
+  static let minLife = Duration.seconds(20 * 60)
   /// Less than the allowed hour, because a request may wait before it is sent.
-  static let longestLife = Duration.seconds(58 * 60)
+  static let maxLife = Duration.seconds(58 * 60)
 
   init(key: ProviderKey) { self.key = key }
 
@@ -38,16 +38,16 @@ struct ProviderTokens {
   /// - Returns: True if another token is available: a newer one exists or may be created.
   mutating func expired(_ refused: Token, at now: ContinuousClock.Instant) -> Bool {
     guard token == refused else { return true }
-    guard now - refused.made >= Self.shortestLife else { return false }
+    guard now - refused.made >= Self.minLife else { return false }
     token = nil
     return true
   }
 
   /// Records that the service complained that tokens change too often.
-  mutating func changedTooOften(at now: ContinuousClock.Instant) { keepUntil = now + Self.shortestLife }
+  mutating func changedTooOften(at now: ContinuousClock.Instant) { keepUntil = now + Self.minLife }
 
   private func life(of token: Token) -> Duration {
     guard let keepUntil else { return Self.renewal }
-    return min(max(Self.renewal, keepUntil - token.made), Self.longestLife)
+    return min(max(Self.renewal, keepUntil - token.made), Self.maxLife)
   }
 }

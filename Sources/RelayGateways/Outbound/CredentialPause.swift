@@ -6,10 +6,10 @@ struct CredentialPause {
   /// The reason of the pause. Is `nil` when pushes are not paused.
   private(set) var reason: GatewayReason?
   private var until: ContinuousClock.Instant?
-  private var length = Self.shortest
+  private var length = Self.minLength
 
-  static let shortest = Duration.seconds(30)
-  static let longest = Duration.seconds(15 * 60)
+  static let minLength = Duration.seconds(30)
+  static let maxLength = Duration.seconds(15 * 60)
   /// The time for which other pushes wait for the result of the trial.
   static let trial = Duration.seconds(30)
   /// The extra delay of a refused trial, so that another push is the next trial. The fault may be in that one push.
@@ -34,7 +34,7 @@ struct CredentialPause {
     if let until, !isTrial, now < until { return (until - now, isNews) }
     self.reason = reason
     until = now + length
-    defer { length = min(length * 2, Self.longest) }
+    defer { length = min(length * 2, Self.maxLength) }
     return (length, isNews)
   }
 

@@ -56,8 +56,8 @@ struct HTTPAnswer: Equatable, Sendable {
 extension Duration {
   /// Parses `Retry-After` (RFC 9110, section 10.2.3): seconds or a date.
   init?(retryAfter text: String, now: Timestamp) {
-    let longest: Int64 = 1_000_000_000_000
-    if let seconds = Int64(text), (0...longest).contains(seconds) {
+    let maxSeconds: Int64 = 1_000_000_000_000
+    if let seconds = Int64(text), (0...maxSeconds).contains(seconds) {
       self = .seconds(seconds)
     } else if let date = Timestamp(httpDate: text) {
       self = max(.zero, date - now)

@@ -24,7 +24,7 @@ struct ServiceStanding {
   /// For this time after an acceptance, a refusal concerns one subscription only.
   static let trust = Duration.seconds(60)
   /// The interval of probes: during a pause, one push to a subscription that was not refused yet is sent in this time.
-  static let probeInterval = CredentialPause.shortest
+  static let probeInterval = CredentialPause.minLength
 
   /// The result of a refusal.
   enum Refusal: Equatable {
@@ -77,7 +77,7 @@ struct ServiceStanding {
       if refused.count == Self.maxRefused { refused.removeFirst() }
       refused.append(subscription)
     }
-    guard pause.reason != nil || refused.count >= Self.minDevices else { return .uncertain(CredentialPause.shortest) }
+    guard pause.reason != nil || refused.count >= Self.minDevices else { return .uncertain(CredentialPause.minLength) }
     let refusal = pause.refused(reason, at: now, isTrial: isTrial)
     return .service(wait: refusal.wait, isNews: refusal.isNews)
   }

@@ -14,7 +14,7 @@ struct SubscriptionKeys: Sendable {
   static let authenticationSize = 16
   /// The largest text in bytes that every push service accepts. A service must accept bodies of 4096 bytes (RFC 8030,
   /// section 7.2). The header takes 21 of them, the sender's key 65 and the record 17.
-  static let longestText = 4096 - 21 - publicKeySize - ContentKey.recordOverhead
+  static let maxTextLength = 4096 - 21 - publicKeySize - ContentKey.recordOverhead
 
   /// Returns `nil` unless `publicKey` is an uncompressed point of P-256 and `authentication` has 16 bytes.
   init?(publicKey: [UInt8], authentication: [UInt8]) {
@@ -27,7 +27,7 @@ struct SubscriptionKeys: Sendable {
 
   /// Returns the encrypted body of a push. Use each `sender` and each `salt` once.
   /// - Parameters:
-  ///   - text: At most ``longestText`` bytes.
+  ///   - text: At most ``maxTextLength`` bytes.
   ///   - sender: A key pair for this push only (section 3.1).
   ///   - salt: 16 random bytes.
   func seal(

@@ -9,12 +9,12 @@ struct VAPIDTokens {
   }
 
   private let key: VAPIDKey
-  private var tokens = RecentlyUsed<String, Token>(capacity: Self.mostOrigins)
+  private var tokens = RecentlyUsed<String, Token>(capacity: Self.maxOrigins)
 
   static let renewal = Duration.seconds(3600)
   /// Half of the lifetime that RFC 8292, section 2, allows, because the service's clock may differ from the relay's.
   static let lifetime = Duration.seconds(12 * 3600)
-  static let mostOrigins = 256
+  static let maxOrigins = 256
 
   init(key: VAPIDKey) { self.key = key }
 

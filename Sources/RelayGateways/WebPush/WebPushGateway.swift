@@ -21,14 +21,14 @@ public final class WebPushGateway: Gateway {
     var tokens: VAPIDTokens?
     var services = PushServices()
     /// The state of each push service, by origin.
-    var standings = RecentlyUsed<String, ServiceStanding>(capacity: WebPushGateway.mostOrigins)
+    var standings = RecentlyUsed<String, ServiceStanding>(capacity: WebPushGateway.maxOrigins)
     var statistics = GatewayStatistics()
   }
 
   /// The largest payload in bytes, before encryption.
-  public static let largestPayload = SubscriptionKeys.longestText
+  public static let maxPayload = SubscriptionKeys.maxTextLength
 
-  static let mostOrigins = 256
+  static let maxOrigins = 256
   /// - Throws: An error of TLS if the certificates cannot be used.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
     var settings = HTTPPoolSettings(
@@ -48,7 +48,7 @@ public final class WebPushGateway: Gateway {
       guard state.key != key else { return }
       state.key = key
       state.tokens = key.map(VAPIDTokens.init)
-      state.standings = RecentlyUsed(capacity: Self.mostOrigins)
+      state.standings = RecentlyUsed(capacity: Self.maxOrigins)
     }
   }
 
@@ -78,8 +78,8 @@ public final class WebPushGateway: Gateway {
       return .dead(.badSubscription)
     }
     guard let urgency = push.urgency else { return .dead(.invalidPushType) }
-    guard push.payload.count <= Self.largestPayload else {
-      return .tooLarge(.payloadTooLarge, most: Self.largestPayload)
+    guard push.payload.count <= Self.maxPayload else {
+      return .tooLarge(.payloadTooLarge, maxSize: Self.maxPayload)
     }
     let origin = subscription.destination.origin
     let endpoint = subscription.endpointHash

@@ -33,9 +33,9 @@ extension Push {
 
   /// The seconds for which the service may keep the push.
   private func timeToLive(now: Timestamp) -> Int64 {
-    min(max(0, headers.expiration - now.rawValue / 1000), Self.longestTimeToLive)
+    min(max(0, headers.expiration - now.rawValue / 1000), Self.maxTimeToLive)
   }
 
   /// Four weeks, in seconds: the largest value that every service accepts.
-  static let longestTimeToLive: Int64 = 28 * 24 * 3600
+  static let maxTimeToLive: Int64 = 28 * 24 * 3600
 }

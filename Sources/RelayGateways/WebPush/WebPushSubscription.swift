@@ -21,7 +21,7 @@ public struct WebPushSubscription: Sendable {
     public let words: String
   }
 
-  public static let longestEndpoint = 2048
+  public static let maxEndpointLength = 2048
 
   /// - Parameters:
   ///   - publicKey: `p256dh` in base64url, with or without padding.
@@ -84,7 +84,9 @@ public struct WebPushSubscription: Sendable {
   private static func place(
     _ endpoint: String, _ services: PushServices
   ) throws(Refusal) -> (HTTPDestination, path: String) {
-    guard endpoint.utf8.count <= longestEndpoint else { throw Refusal("must be at most \(longestEndpoint) bytes long") }
+    guard endpoint.utf8.count <= maxEndpointLength else {
+      throw Refusal("must be at most \(maxEndpointLength) bytes long")
+    }
     guard endpoint.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}#"#.utf8.contains($0) }) else {
       throw Refusal("has a character that is not allowed")
     }

@@ -10,12 +10,12 @@ public struct MessageReader {
   /// room does not exist.
   /// - Parameters:
   ///   - kept: The number of newest messages that count as the history, even if older ones are still stored.
-  ///   - mostBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
+  ///   - maxBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
   ///     true.
   ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
   ///     has at least one message.
   public func page(
-    _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
+    _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, maxBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
     try read(
       room,
@@ -23,19 +23,19 @@ public struct MessageReader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq > max(?3, ?2 - 1) ORDER BY seq
       """,
-      from: seq, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
+      from: seq, limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
   }
 
   /// The newest messages below `seq`, or of all messages, in ascending order. `more` is true if older messages precede.
   /// Is `nil` when the room does not exist.
   /// - Parameters:
   ///   - kept: The number of newest messages that count as the history, even if older ones are still stored.
-  ///   - mostBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
+  ///   - maxBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
   ///     true.
   ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
   ///     has at least one message.
   public func page(
-    _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
+    _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, maxBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
     var page = try read(
       room,
@@ -43,7 +43,7 @@ public struct MessageReader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq DESC
       """,
-      from: seq ?? .max, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
+      from: seq ?? .max, limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
     page?.messages.reverse()
     return page
   }
@@ -116,7 +116,7 @@ public struct MessageReader {
   }
 
   private func read(
-    _ room: RoomID, _ query: String, from seq: Int64, limit: Int, kept: Int, mostBytes: Int?, pageBytes: Int
+    _ room: RoomID, _ query: String, from seq: Int64, limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int
   ) throws -> MessagePage? {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
@@ -133,7 +133,7 @@ public struct MessageReader {
       }
       let message = try StoredMessage(row)
       bytes += message.body.count
-      if let mostBytes, bytes > mostBytes {
+      if let maxBytes, bytes > maxBytes {
         page.messages = []
         page.exceeds = true
         break

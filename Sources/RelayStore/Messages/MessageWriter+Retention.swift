@@ -10,7 +10,7 @@ extension MessageWriter {
   /// The number of messages by which a busy room is trimmed at once, so that most messages cost no deletion.
   static let trimmedAtOnce: Int64 = 64
 
-  /// The result of ``trim(_:to:mostDeleted:)``.
+  /// The result of ``trim(_:to:maxDeleted:)``.
   public struct Trimmed: Equatable, Sendable {
     /// The oldest message of the history.
     public var first: Int64
@@ -20,19 +20,19 @@ extension MessageWriter {
     public var more: Bool
   }
 
-  /// Deletes messages beyond the room's retention, at most `mostDeleted`. Returns `nil` if there is no such room.
-  public func trim(_ room: RoomID, to retention: Retention, mostDeleted: Int) throws -> Trimmed? {
+  /// Deletes messages beyond the room's retention, at most `maxDeleted`. Returns `nil` if there is no such room.
+  public func trim(_ room: RoomID, to retention: Retention, maxDeleted: Int) throws -> Trimmed? {
     guard var known = try row(of: room) else { return nil }
-    let bound = known.first + Int64(mostDeleted)
+    let bound = known.first + Int64(maxDeleted)
     var first = known.firstToKeep(retention) ?? known.first
     if let age = retention.age {
       first = max(first, min(try firstNot(before: now - age, known, upTo: bound), known.cursor + 1))
     }
     let goal = max(known.first, min(first, bound))
-    let deleted = try trim(&known, from: 0, to: goal, most: mostDeleted)
+    let deleted = try trim(&known, from: 0, to: goal, max: maxDeleted)
     try db.run("UPDATE rooms SET first = ? WHERE id = ?", [known.first, known.id])
     cache[room] = known
-    return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == mostDeleted)
+    return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == maxDeleted)
   }
 
   /// Trims a room after new messages, when at least ``trimmedAtOnce`` messages are beyond the retention. The caller
@@ -51,7 +51,7 @@ extension MessageWriter {
   /// `first`.
   @discardableResult
   func trim(
-    _ room: inout WriterCache.Room, from start: Int64, to first: Int64, most: Int = .max
+    _ room: inout WriterCache.Room, from start: Int64, to first: Int64, max: Int = .max
   ) throws -> Int {
     room.first = first
     try db.run(
@@ -60,7 +60,7 @@ extension MessageWriter {
         SELECT seq FROM messages AS old
         WHERE room = ?1 AND seq >= ?2 AND seq < ?3 AND NOT \(Schema.isNeeded("old")) ORDER BY seq LIMIT ?4)
       """,
-      [room.id, start, first, most])
+      [room.id, start, first, max])
     return db.changesCount
   }
 

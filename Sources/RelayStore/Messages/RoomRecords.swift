@@ -26,7 +26,7 @@ public struct MembershipBounds: Equatable, Sendable {
   /// The limit that was exceeded.
   public enum Limit: String, Sendable {
     case membersPerRoom, roomsPerUser
-    /// ``PeopleWriter/mostBlocked``.
+    /// ``PeopleWriter/maxBlocked``.
     case blockedUsers
   }
 

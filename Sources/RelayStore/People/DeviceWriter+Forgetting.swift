@@ -25,7 +25,7 @@ public enum ForgettingScope: Sendable {
 /// Deletes tokens that gateways refuse, but not too many at once, because then the gateway is probably at fault.
 extension DeviceWriter {
   /// The number of an app's tokens that the relay may always delete within ``forgettingHour``.
-  public static let leastForgotten = 20
+  public static let minForgotten = 20
   /// The inverse of the share of an app's devices that the relay may delete within ``forgettingHour``, if this is a
   /// larger number.
   public static let forgottenShare = 20
@@ -88,17 +88,17 @@ extension DeviceWriter {
     let condition = app == nil ? "time > ?" : "time > ? AND app = ?"
     let arguments = StatementArguments([start]) + (app.map { [$0] } ?? [])
     let count: Int = try db.first("SELECT count(*) FROM forgotten WHERE \(condition)", arguments)?[0] ?? 0
-    guard count >= Self.leastForgotten else { return nil }
+    guard count >= Self.minForgotten else { return nil }
     let left =
       if let app {
         try db.first("SELECT count(*) FROM devices WHERE coalesce(app, '') = ?", [app])
       } else {
         try db.first("SELECT count(*) FROM devices")
       }
-    let most = max(Self.leastForgotten, ((left?[0] ?? 0) + count) / Self.forgottenShare)
-    guard count >= most else { return nil }
+    let allowed = max(Self.minForgotten, ((left?[0] ?? 0) + count) / Self.forgottenShare)
+    guard count >= allowed else { return nil }
     let first = try db.first(
-      "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - most])
+      "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - allowed])
     return first?.time("time").map { $0 + Self.forgettingHour }
   }
 

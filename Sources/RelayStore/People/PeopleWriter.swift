@@ -14,11 +14,11 @@ public struct PeopleWriter: TransactionPart {
   }
 
   /// The maximum number of users that one user can block.
-  public static let mostBlocked = 1_000
+  public static let maxBlocked = 1_000
 
   /// Blocks a user name for the user. The store keeps only the name, so an unknown user gets no row.
   ///
-  /// Throws ``StoreError/tooMany(_:)`` if the user exceeds ``mostBlocked``.
+  /// Throws ``StoreError/tooMany(_:)`` if the user exceeds ``maxBlocked``.
   /// - Returns: False if the name was blocked already.
   @discardableResult
   public func block(_ other: UserID, by user: UserID) throws -> Bool {
@@ -26,7 +26,7 @@ public struct PeopleWriter: TransactionPart {
     try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, other.rawValue])
     guard db.changesCount == 1 else { return false }
     let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0
-    if count > Self.mostBlocked { throw StoreError.tooMany(.blockedUsers) }
+    if count > Self.maxBlocked { throw StoreError.tooMany(.blockedUsers) }
     return true
   }
 

@@ -33,7 +33,7 @@ public struct Claim: Equatable, Sendable {
   public var collapse: MessageReference
   /// The number of messages of the room in the push, at least 1.
   public var count: Int
-  /// The other rooms with messages in the push, the room with the newest message first; at most ``mostOthers``.
+  /// The other rooms with messages in the push, the room with the newest message first; at most ``maxOthers``.
   public var others: [Other]
 
   /// Another room with messages in the push.
@@ -56,7 +56,7 @@ public struct Claim: Equatable, Sendable {
   }
 
   /// The maximum number of other rooms that fit into a payload.
-  public static let mostOthers = 128
+  public static let maxOthers = 128
 
   public init(
     id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),

@@ -10,13 +10,13 @@ import RelayProtocol
 extension Digests {
   /// The maximum number of jobs that one call of ``PushQueue/claim(limit:now:leaseUntil:capacity:)`` reads. It may
   /// exceed this to complete a room. The next calls read the rest.
-  static let mostMergedAtOnce = 2 * PushQueue.mostCoalesced
+  static let maxMergedAtOnce = 2 * PushQueue.maxCoalesced
 
   /// Makes throttled jobs ready whose time has come, in the order of their rooms.
   func endWaits(now: Timestamp) throws {
     let ended = try db.all(
       "SELECT user, device, room FROM jobs WHERE \(JobEvent.waitEnded.condition) AND due <= ? ORDER BY due LIMIT ?",
-      [now.rawValue, PushQueue.mostCoalesced])
+      [now.rawValue, PushQueue.maxCoalesced])
     for queue in Set(ended.map(JobQueue.init(_:))) {
       try db.run(
         """
@@ -37,13 +37,13 @@ extension Digests {
     guard budget > 0 else { return nil }
     let late = try lateJobs(in: queue, now: now, &shared)
     // The last job is merged in a later call, when it is the first of its queue.
-    if late.count > PushQueue.mostCoalesced, let last = late.last {
+    if late.count > PushQueue.maxCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
     }
     budget -= late.count
     var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
     for job in late {
-      if let group = groups[job.look], group.count + job.count > PushQueue.mostCoalesced {
+      if let group = groups[job.look], group.count + job.count > PushQueue.maxCoalesced {
         try merge(group.jobs)
         groups[job.look] = nil
       }
@@ -78,7 +78,7 @@ extension Digests {
         AND job.collapse_room IS NULL AND messages.push_kind IS NULL
       ORDER BY job.seq LIMIT ?
       """,
-      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, PushQueue.mostCoalesced + 1]
+      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, PushQueue.maxCoalesced + 1]
     ) { try LateJob($0, push: shared.push($0)) }
   }
 

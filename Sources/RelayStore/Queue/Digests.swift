@@ -139,7 +139,7 @@ struct Digests: TransactionPart {
       """,
       [id])
     let own = rows.first { $0["room"] == room }
-    let others = try rows.filter { $0["room"] != room }.prefix(Claim.mostOthers).compactMap { row in
+    let others = try rows.filter { $0["room"] != room }.prefix(Claim.maxOthers).compactMap { row in
       try db.first(
         """
         SELECT sender.display_name, sender.avatar, \(StoredMessage.columns), \(PushRequest.columns)

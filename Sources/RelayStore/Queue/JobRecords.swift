@@ -8,7 +8,7 @@ public struct JobDraft: Equatable, Sendable {
   public var token: String
   public var platform: Platform
   public var state: State
-  /// The earliest time of the push. For a held job the time of the next decision, at most ``longestHold`` from now.
+  /// The earliest time of the push. For a held job the time of the next decision, at most ``maxHold`` from now.
   public var due: Timestamp
   /// The first moment at which the message is not pushed any more. Is `nil` when it never expires.
   public var expires: Timestamp?
@@ -53,7 +53,7 @@ public struct JobDraft: Equatable, Sendable {
   }
 
   /// The maximum duration of a hold. After it, the relay decides the job again.
-  public static let longestHold = Duration.seconds(12 * 3600)
+  public static let maxHold = Duration.seconds(12 * 3600)
 }
 
 /// The number of messages of one room in a push.
@@ -104,10 +104,10 @@ public struct JobRecord: Equatable, Sendable {
   public var digest: [DigestCount] = []
   /// The time at which the device reported the push.
   public var received: Timestamp?
-  /// The newest attempts, at most ``mostAttempts``. The last attempt is the last element.
+  /// The newest attempts, at most ``maxAttempts``. The last attempt is the last element.
   public var attemptLog: [PushAttempt] = []
   /// The time at which a backend last sent the dead letter again.
   public var revived: Timestamp?
 
-  public static let mostAttempts = 20
+  public static let maxAttempts = 20
 }

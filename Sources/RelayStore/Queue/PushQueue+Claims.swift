@@ -37,7 +37,7 @@ extension PushQueue {
     try transaction.digests.endWaits(now: now)
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
-    var budget = Digests.mostMergedAtOnce
+    var budget = Digests.maxMergedAtOnce
     for job in try dueJobs(in: reader.queue.lanes().filter { !$0.isForUpdates }, limit, now: now, capacity) {
       guard
         let id = try job.isLate ? transaction.digests.coalesce(job.queue, now: now, budget: &budget, &shared) : job.id

@@ -43,7 +43,7 @@ extension PushQueue {
     let lane = try lane(of: queue.device, ofRow: queue.user)
     let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: isHeld ? seq : nil)
     let state: JobState = obstacle != nil ? .cancelled : isHeld ? .held : job.due > now ? .waiting : .ready
-    let due = isHeld ? min(job.due, now + JobDraft.longestHold) : job.due
+    let due = isHeld ? min(job.due, now + JobDraft.maxHold) : job.due
     let id = UUID().uuidString.lowercased()
     try db.run(
       """
@@ -126,7 +126,7 @@ extension PushQueue {
   public func note(_ attempts: [PushAttempt], of id: String) throws {
     guard !attempts.isEmpty else { return }
     func text(_ attempts: [PushAttempt]) throws -> String {
-      try StoredJSON.text(of: Array(attempts.suffix(JobRecord.mostAttempts)))
+      try StoredJSON.text(of: Array(attempts.suffix(JobRecord.maxAttempts)))
     }
     // Most jobs have one attempt, so that the log is empty.
     try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
@@ -194,8 +194,8 @@ extension PushQueue {
     try db.run(Self.leaseEnd)
   }
 
-  /// Deletes jobs that finished before `time`, at most ``mostPurged`` of them.
-  /// - Returns: The number of deleted jobs; if it is ``mostPurged``, there may be more.
+  /// Deletes jobs that finished before `time`, at most ``maxPurged`` of them.
+  /// - Returns: The number of deleted jobs; if it is ``maxPurged``, there may be more.
   @discardableResult
   public func purge(finishedBefore time: Timestamp) throws -> Int {
     try db.run(
@@ -203,12 +203,12 @@ extension PushQueue {
       DELETE FROM jobs WHERE id IN
         (SELECT id FROM jobs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
       """,
-      [time.rawValue, Self.mostPurged])
+      [time.rawValue, Self.maxPurged])
     return db.changesCount
   }
 
   /// The maximum number of rows that one purge deletes, so that no message waits long for it.
-  public static let mostPurged = 1_000
+  public static let maxPurged = 1_000
 
   private static func text(of reasons: [String]) -> String {
     var json = JSONWriter()

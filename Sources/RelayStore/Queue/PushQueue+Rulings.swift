@@ -7,7 +7,7 @@ public enum JobRuling: Equatable, Sendable {
   /// The job is pushed at this level: at once if it was held, otherwise at its due time.
   case push(level: Level)
   /// The job is held, and decided again at this time or when nothing silences the device any more. The maximum is
-  /// ``JobDraft/longestHold`` after the creation of the job. Not possible if the push may have reached the phone, or if
+  /// ``JobDraft/maxHold`` after the creation of the job. Not possible if the push may have reached the phone, or if
   /// it notifies anyway.
   case hold(until: Timestamp)
   /// The job stays held although nothing silences the device any more, because the recipient may still receive the
@@ -38,7 +38,7 @@ extension PushQueue {
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
-      try hold(job, until: until, longest: JobDraft.longestHold)
+      try hold(job, until: until, maxAge: JobDraft.maxHold)
     case .wait(let until):
       guard job.state == .held else { return false }
       try hold(job, until: until)
@@ -98,8 +98,8 @@ extension PushQueue {
     try promote(in: job.queue)
   }
 
-  /// - Parameter longest: The maximum duration of the hold, from the creation of the job.
-  private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
+  /// - Parameter maxAge: The maximum duration of the hold, from the creation of the job.
+  private func hold(_ job: StoredJob, until time: Timestamp, maxAge: Duration? = nil) throws {
     if job.state == .merged { try transaction.digests.separate(job, on: .held, due: time) }
     // The other messages of its digest are not held.
     if job.isDigest { try transaction.digests.split(job) }
@@ -108,7 +108,7 @@ extension PushQueue {
       UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created + ?2, ?1))
       WHERE number = ?3 AND \(JobEvent.held.condition)
       """,
-      [time.rawValue, longest?.milliseconds, job.number])
+      [time.rawValue, maxAge?.milliseconds, job.number])
     try promote(in: job.queue)
   }
 }

@@ -4,7 +4,7 @@ import GRDB
 /// Changes the jobs of the push queue.
 public struct PushQueue: TransactionPart {
   /// The maximum number of late messages in one push. Further messages get another push.
-  public static let mostCoalesced = 1_000
+  public static let maxCoalesced = 1_000
 
   let transaction: Transaction
 

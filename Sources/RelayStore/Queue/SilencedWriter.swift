@@ -10,7 +10,7 @@ public enum Notified: Equatable, Sendable {
   case notSender
   /// ``SilencedWriter/notifyWindow`` is over.
   case tooLate
-  /// The sender has notified one of them ``SilencedWriter/mostNotified`` times within
+  /// The sender has notified one of them ``SilencedWriter/maxNotified`` times within
   /// ``SilencedWriter/notifyRateWindow``. No user was notified. The sender may try again at this time.
   case tooMany(until: Timestamp)
 }
@@ -23,7 +23,7 @@ public struct SilencedWriter: TransactionPart {
   public static let notifyWindow = Duration.seconds(600)
   public static let notifyRateWindow = Duration.seconds(60)
   /// The maximum number of notifications from one sender to one recipient within ``notifyRateWindow``.
-  public static let mostNotified = 5
+  public static let maxNotified = 5
 
   /// Records that the sender of a message notifies users who were silenced when it was sent. The caller passes the
   /// pushes for these users to ``PushQueue/insert(_:room:seq:)`` in the same transaction.
@@ -65,7 +65,7 @@ public struct SilencedWriter: TransactionPart {
       """
       SELECT notified FROM silenced WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
       """,
-      [sender, user, (now - Self.notifyRateWindow).rawValue, Self.mostNotified - 1])
+      [sender, user, (now - Self.notifyRateWindow).rawValue, Self.maxNotified - 1])
     return oldest.map { Timestamp(rawValue: $0[0]) + Self.notifyRateWindow }
   }
 
@@ -79,13 +79,13 @@ public struct SilencedWriter: TransactionPart {
       """,
       [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
     // Deletes more rows than were added, so that the table stays small and no message waits long for the purge.
-    try purge(most: 2 * silenced.count)
+    try purge(max: 2 * silenced.count)
   }
 
-  /// Deletes silenced users that the sender of their message cannot notify any more, at most `most`.
+  /// Deletes silenced users that the sender of their message cannot notify any more, at most `max`.
   /// - Returns: The number of deleted rows.
   @discardableResult
-  public func purge(most: Int = PushQueue.mostPurged) throws -> Int {
+  public func purge(max: Int = PushQueue.maxPurged) throws -> Int {
     // A notification at the end of the window still counts for the rate.
     let end = now - Self.notifyWindow - Self.notifyRateWindow
     try db.run(
@@ -93,7 +93,7 @@ public struct SilencedWriter: TransactionPart {
       DELETE FROM silenced WHERE (room, seq, user) IN
         (SELECT room, seq, user FROM silenced WHERE time <= ? ORDER BY time LIMIT ?)
       """,
-      [end.rawValue, most])
+      [end.rawValue, max])
     return db.changesCount
   }
 

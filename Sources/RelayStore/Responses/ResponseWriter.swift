@@ -12,9 +12,9 @@ public struct ResponseWriter: TransactionPart {
 
   /// The maximum number of responses that wait for one sender. Beyond it the store drops the oldest ones, with `open`
   /// and `dismiss` before all others.
-  public static let mostUntold = 1_000
+  public static let maxPending = 1_000
   /// The time for which a response waits for its sender.
-  public static let longestUntold = Duration.seconds(28 * 24 * 3600)
+  public static let maxPendingAge = Duration.seconds(28 * 24 * 3600)
   /// The minimum time for which the store keeps a response that its sender has received, so that a repeated response
   /// has no effect.
   static let toldRetention = Duration.seconds(3 * 24 * 3600)
@@ -89,7 +89,7 @@ public struct ResponseWriter: TransactionPart {
         SELECT id FROM responses WHERE sender = ? AND NOT is_told
         ORDER BY action IN (?, ?), id DESC LIMIT -1 OFFSET ?)
       """,
-      [sender, ActionID.open.rawValue, ActionID.dismiss.rawValue, Self.mostUntold])
+      [sender, ActionID.open.rawValue, ActionID.dismiss.rawValue, Self.maxPending])
   }
 
   /// True if the user has responded to the notification of a message.
@@ -105,8 +105,8 @@ public struct ResponseWriter: TransactionPart {
     return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
   }
 
-  /// Deletes old responses, at most ``PushQueue/mostPurged`` of each kind: responses that their senders have received,
-  /// as soon as the user cannot respond again, and all others after ``longestUntold``.
+  /// Deletes old responses, at most ``PushQueue/maxPurged`` of each kind: responses that their senders have received,
+  /// as soon as the user cannot respond again, and all others after ``maxPendingAge``.
   /// - Returns: True if more may remain.
   @discardableResult
   public func purge() throws -> Bool {
@@ -115,7 +115,7 @@ public struct ResponseWriter: TransactionPart {
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
-      [(now - Self.longestUntold).rawValue, PushQueue.mostPurged])
+      [(now - Self.maxPendingAge).rawValue, PushQueue.maxPurged])
     let untold = db.changesCount
     try db.run(
       """
@@ -126,8 +126,8 @@ public struct ResponseWriter: TransactionPart {
             WHERE jobs.kind = 'push' AND jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
-      [(now - Self.toldRetention).rawValue, PushQueue.mostPurged])
-    return max(untold, db.changesCount) == PushQueue.mostPurged
+      [(now - Self.toldRetention).rawValue, PushQueue.maxPurged])
+    return max(untold, db.changesCount) == PushQueue.maxPurged
   }
 
   /// Replaces the registry of categories. The version stays if the categories are equal.

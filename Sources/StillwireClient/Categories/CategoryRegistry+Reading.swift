@@ -8,7 +8,7 @@ extension CategoryRegistry {
   ///
   /// Returns `nil` if the answer is not a category registry.
   init?(_ json: JSON) {
-    guard let list = json["categories"]?.items, list.count <= Self.mostCategories else { return nil }
+    guard let list = json["categories"]?.items, list.count <= Self.maxCategories else { return nil }
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []
     for json in list {
@@ -24,7 +24,7 @@ extension NotificationCategory {
     guard let id: CategoryID = json.name("id") else { return nil }
     let list = json["actions"]?.items ?? []
     let actions = list.compactMap(NotificationAction.init)
-    guard actions.count == list.count, actions.count <= Self.mostActions else { return nil }
+    guard actions.count == list.count, actions.count <= Self.maxActions else { return nil }
     self.init(
       id: id, actions: actions, options: json.options(),
       hiddenPreviewBody: LocalizedText(json["hiddenPreviewBody"]), summaryFormat: LocalizedText(json["summaryFormat"]))

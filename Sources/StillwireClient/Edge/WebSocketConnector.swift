@@ -14,7 +14,7 @@ enum ConnectError: Error, Equatable {
 struct WebSocketConnector: Sendable {
   let address: RelayAddress
   /// Maximum size of a message in bytes, in one frame or in fragments.
-  let largestMessage: Int
+  let maxMessageSize: Int
   var trust = Transport.Trust.system
 
   static let subprotocol = "stillwire.v1.json"
@@ -46,13 +46,13 @@ struct WebSocketConnector: Sendable {
   private func upgrade(
     _ channel: any Channel, _ emit: @escaping @Sendable (SocketEvent) -> Void
   ) throws -> EventLoopFuture<any Channel> {
-    let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: largestMessage) { channel, head in
+    let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: maxMessageSize) { channel, head in
       channel.eventLoop.makeCompletedFuture {
         guard head.headers["sec-websocket-protocol"] == [Self.subprotocol] else { throw ConnectError.notUpgraded }
         try channel.pipeline.syncOperations.addHandlers(
           NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.maxFragments,
-            maxAccumulatedFrameSize: largestMessage),
+            maxAccumulatedFrameSize: maxMessageSize),
           WebSocketHandler(emit: emit))
         return channel
       }

@@ -101,7 +101,7 @@ extension URLRequest {
 extension HTTPAnswer {
   /// Returns the body of a success. Throws the error of a problem document (RFC 9457).
   func json() throws -> JSON {
-    let json = JSON(reading: body, deepest: Frame.maxNesting)
+    let json = JSON(reading: body, maxDepth: Frame.maxNesting)
     guard (200..<300).contains(status) else {
       if let json, json["code"]?.text != nil { throw StillwireError(json) }
       throw StillwireError(.unreachable, "the answer was \(status)", isTemporary: status >= 500)

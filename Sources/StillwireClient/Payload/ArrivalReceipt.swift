@@ -23,9 +23,9 @@ public struct ArrivalReceipt: Equatable, Sendable {
     self.init(notification: payload.pushIDs?["notification"]?.text, receipt: payload.pushIDs?["receipt"]?.text)
   }
 
-  /// Reads the text of a payload. Returns `nil` if it has no token, or is longer than ``CommunicationPayload/largest``.
+  /// Reads the text of a payload. Returns `nil` if it has no token, or is longer than ``CommunicationPayload/maxSize``.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.largest, let payload = JSON(reading: text) else { return nil }
+    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else { return nil }
     self.init(payload)
   }
 
@@ -47,11 +47,11 @@ public struct ArrivalReceipt: Equatable, Sendable {
 
 extension CommunicationPayload {
   /// Reads the id of a push of any kind from the text of its payload: a communication, a digest or a plain
-  /// notification. Returns `nil` if the payload has no such id, or is longer than ``largest``.
+  /// notification. Returns `nil` if the payload has no such id, or is longer than ``maxSize``.
   ///
   /// ``RelayAPI/respond(to:with:text:key:)`` takes this id.
   public static func notification(reading text: some Collection<UInt8>) -> String? {
-    guard text.count <= largest, let id = JSON(reading: text)?.pushIDs?["notification"]?.text else { return nil }
+    guard text.count <= maxSize, let id = JSON(reading: text)?.pushIDs?["notification"]?.text else { return nil }
     return UUID(uuidString: id) == nil ? nil : id
   }
 }

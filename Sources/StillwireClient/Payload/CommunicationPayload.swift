@@ -66,11 +66,11 @@ public struct CommunicationPayload: Equatable, Sendable {
   }
 
   /// Maximum size in bytes of a payload that Apple's service accepts, which is that of a VoIP push.
-  public static let largest = 5_120
+  public static let maxSize = 5_120
 
-  /// Reads the text of a payload. Also returns `nil` if it is longer than ``largest`` or is not JSON.
+  /// Reads the text of a payload. Also returns `nil` if it is longer than ``maxSize`` or is not JSON.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= Self.largest, let payload = JSON(reading: text) else { return nil }
+    guard text.count <= Self.maxSize, let payload = JSON(reading: text) else { return nil }
     self.init(payload)
   }
 }

@@ -21,7 +21,7 @@ final class App: Sendable {
       return .token(token)
     }
     if let seconds = options["timeout"]?.double { configuration.timeout = .rounded(seconds: seconds) }
-    if let most = options["outbox"]?.double { configuration.outbox = Int(most) }
+    if let max = options["outbox"]?.double { configuration.outbox = Int(max) }
     let random = Turns(options["random"]?.list ?? [0])
     configuration.random = { random.next()?.double ?? 0 }
     let time = options["clock"]?.text == "real" ? nil : ManualTime()

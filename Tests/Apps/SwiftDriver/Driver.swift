@@ -10,7 +10,7 @@ struct Driver {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let address = RelayAddress(arguments[1]),
-      let options = JSON(reading: arguments[2].utf8, deepest: 256)
+      let options = JSON(reading: arguments[2].utf8, maxDepth: 256)
     else {
       FileHandle.standardError.write(Data("usage: ConformanceDriver URL OPTIONS\n".utf8))
       exit(2)
@@ -18,7 +18,7 @@ struct Driver {
     let output = Output()
     let app = App(address, options, output)
     for try await line in FileHandle.standardInput.lines {
-      guard let command = JSON(reading: line.utf8, deepest: 256) else { fatalError("not JSON: \(line)") }
+      guard let command = JSON(reading: line.utf8, maxDepth: 256) else { fatalError("not JSON: \(line)") }
       await app.feed(command)
     }
     exit(0)

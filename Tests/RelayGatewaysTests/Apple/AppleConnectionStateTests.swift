@@ -4,7 +4,7 @@ import Testing
 @testable import RelayGateways
 
 @Suite struct AppleConnectionStateTests {
-  private var state = AppleConnectionState<String>(most: 4)
+  private var state = AppleConnectionState<String>(maxStreams: 4)
 
   /// Brings the connection to the phase `open`. `streams` is the limit that the service sets.
   private mutating func open(_ streams: Int? = nil) {

@@ -72,13 +72,13 @@ import Testing
     async throws
   {
     service.answer { _ in HTTPAnswer(status: status) }
-    #expect(await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, reason))
-    #expect(await send() == .paused(CredentialPause.shortest, reason))
+    #expect(await send() == .paused(CredentialPause.minLength + CredentialPause.stepBack, reason))
+    #expect(await send() == .paused(CredentialPause.minLength, reason))
     #expect(service.requests.count == 1)
     #expect(gateway.statistics.paused == [PausedGateway(app: "app", reason: reason)])
-    time.pass(CredentialPause.shortest)
-    #expect(await send() == .paused(CredentialPause.shortest * 2 + CredentialPause.stepBack, reason))
-    time.pass(CredentialPause.shortest * 2)
+    time.pass(CredentialPause.minLength)
+    #expect(await send() == .paused(CredentialPause.minLength * 2 + CredentialPause.stepBack, reason))
+    time.pass(CredentialPause.minLength * 2)
     service.answer { _ in Self.taken }
     #expect(await send() == .sent(.accepted))
     #expect(gateway.statistics.paused.isEmpty)

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `the longest text makes a body of 4096 bytes, which every service accepts`() throws {
-    #expect(try keys.seal(Data(count: SubscriptionKeys.longestText)).count == 4096)
+    #expect(try keys.seal(Data(count: SubscriptionKeys.maxTextLength)).count == 4096)
   }
 
   private static let point = [UInt8](P256.KeyAgreement.PrivateKey().publicKey.x963Representation)

@@ -82,21 +82,21 @@ import Testing
   private func pause(refused: Int = 0) async throws {
     service.answer { _ in HTTPAnswer(status: 403) }
     for _ in refused + 1..<ServiceStanding.minDevices {
-      #expect(try await send() == .retry(after: CredentialPause.shortest, .forbidden))
+      #expect(try await send() == .retry(after: CredentialPause.minLength, .forbidden))
     }
-    #expect(try await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, .forbidden))
+    #expect(try await send() == .paused(CredentialPause.minLength + CredentialPause.stepBack, .forbidden))
   }
 
   @Test func `a service that refuses several devices is paused, and then tried again`() async throws {
     let device = try device()
     service.answer { _ in HTTPAnswer(status: 403) }
-    #expect(await send(to: device) == .retry(after: CredentialPause.shortest, .forbidden))
+    #expect(await send(to: device) == .retry(after: CredentialPause.minLength, .forbidden))
     try await pause(refused: 1)
-    #expect(await send(to: device) == .paused(CredentialPause.shortest, .forbidden))
+    #expect(await send(to: device) == .paused(CredentialPause.minLength, .forbidden))
     #expect(service.requests.count == ServiceStanding.minDevices)
     let origin = "https://localhost:\(service.port)"
     #expect(gateway.statistics.paused == [PausedService(origin: origin, reason: .forbidden)])
-    time.pass(CredentialPause.shortest)
+    time.pass(CredentialPause.minLength)
     service.answer { _ in HTTPAnswer(status: 201) }
     #expect(await send(to: device) == .sent(.accepted))
     #expect(gateway.statistics.paused.isEmpty)
@@ -106,7 +106,7 @@ import Testing
     let strange = try device()
     for _ in 0..<10 {
       service.answer { _ in HTTPAnswer(status: 403) }
-      #expect(await send(to: strange) == .retry(after: CredentialPause.shortest, .forbidden))
+      #expect(await send(to: strange) == .retry(after: CredentialPause.minLength, .forbidden))
     }
     #expect(gateway.statistics.paused.isEmpty)
     service.answer { _ in HTTPAnswer(status: 201) }
@@ -119,7 +119,7 @@ import Testing
     service.answer { _ in HTTPAnswer(status: 403) }
     let endpoint = "https://localhost:\(service.port)/push/one"
     for _ in 0..<2 * ServiceStanding.minDevices {
-      #expect(await send(to: try device(endpoint)) == .retry(after: CredentialPause.shortest, .forbidden))
+      #expect(await send(to: try device(endpoint)) == .retry(after: CredentialPause.minLength, .forbidden))
     }
     #expect(gateway.statistics.paused.isEmpty)
   }
@@ -142,9 +142,9 @@ import Testing
   }
 
   @Test func `invalid pushes are not sent`() async throws {
-    let largest = WebPushGateway.largestPayload
+    let maxSize = WebPushGateway.maxPayload
     #expect(
-      try await send(String(repeating: "x", count: largest)) == .tooLarge(.payloadTooLarge, most: largest))
+      try await send(String(repeating: "x", count: maxSize)) == .tooLarge(.payloadTooLarge, maxSize: maxSize))
     let hidden = push(payload: #"{"aps":{"content-available":1}}"#)
     #expect(await gateway.send(hidden, to: try device()) == .dead(.invalidPushType))
     let strange = try device("https://elsewhere.test/a")
