@@ -28,6 +28,8 @@ _TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 _HEADER = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
 _ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
+#: An option of a command. On a phone the browser would break the line after its first hyphen.
+_OPTION = re.compile(r"<code>(--[\w-]{1,24})(?![\w-])")
 #: The begin of a line that is a list, a table or a code block to GitHub. Python-Markdown wants an empty line before it.
 _BLOCK = re.compile(r"\n(?:[-*] |\d+\. |\||```)")
 
@@ -44,6 +46,7 @@ def finish(output: Path) -> list[str]:
         text = _SCRIPT.sub(lambda found: _script(output, root, found[1]), file.read_text())
         text = _PROPERTY.sub(r'<th scope="row">\1</th>', text)
         text = _TABLE.sub(_labelled, text)
+        text = _OPTION.sub(r'<code><span class="option">\1</span>', text)
         text = text.replace('href="relay:', f'href="{root}../')
         for paragraph in _PARAGRAPH.finditer(text):
             if found := _BLOCK.search(paragraph[1]):

@@ -43,6 +43,9 @@ INCLUDED = {
     "reference/simulator.md": f"{PROTOCOL}/AppleSimulator.md",
 }
 
+#: Material's field for pages of the reference: guides come first among the results of a search.
+BEHIND_GUIDES = "---\nsearch:\n  boost: 0.5\n---\n\n"
+
 #: The types of files that the relay serves from its folder `web`.
 SERVED = {".js", ".css", ".html", ".svg"}
 
@@ -64,7 +67,9 @@ def write(checkout: Path, output: Path) -> list[str]:
         resolver = Resolver(checkout, page, source, {source: page for page, source in pages.items()}, titles)
         file = output / page
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(indentation.widened(resolver.resolve(text)))
+        text = indentation.widened(resolver.resolve(text))
+        is_behind = page.startswith("reference/") and not text.startswith("---")
+        file.write_text(BEHIND_GUIDES + text if is_behind else text)
         faults += resolver.faults
     document = json.loads((checkout / FINISHED_DOCUMENTS / "openapi.json").read_text())
     (output / "reference" / "openapi.json").write_text(json.dumps(callers.described(document), ensure_ascii=False))
