@@ -20,7 +20,7 @@ extension AppleSimulator {
       var body: [UInt8] = []
       var length = 0
       /// True after the decision about the request. Later frames of the stream are ignored.
-      var isJudged = false
+      var isDecided = false
       /// True after the client ended its side of the stream.
       var hasEnded = false
     }
@@ -124,59 +124,59 @@ extension AppleSimulator {
 
     private func end(_ id: HTTP2StreamID) {
       streams[id]?.hasEnded = true
-      judge(id)
+      decide(id)
     }
 
     private func received(_ data: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID) {
       let padding = data.paddingBytes.map { $0 + 1 } ?? 0
       acknowledge(data.data.readableBytes + padding, on: data.endStream ? nil : id)
       if data.endStream { streams[id]?.hasEnded = true }
-      guard case .byteBuffer(let bytes) = data.data, let length = streams[id]?.length, streams[id]?.isJudged == false
+      guard case .byteBuffer(let bytes) = data.data, let length = streams[id]?.length, streams[id]?.isDecided == false
       else { return }
       let wanted = Checks.maxPayload + 1 - length
       if wanted > 0 { streams[id]?.body.append(contentsOf: bytes.readableBytesView.prefix(wanted)) }
       streams[id]?.length += bytes.readableBytes
-      if data.endStream || length + bytes.readableBytes > Self.maxBody { judge(id) }
+      if data.endStream || length + bytes.readableBytes > Self.maxBody { decide(id) }
     }
 
-    private func judge(_ id: HTTP2StreamID) {
-      guard let stream = streams[id], !stream.isJudged else { return }
+    private func decide(_ id: HTTP2StreamID) {
+      guard let stream = streams[id], !stream.isDecided else { return }
       // A GOAWAY follows that reports this request as unprocessed.
       if let lastSeen, id > lastSeen { return }
-      streams[id]?.isJudged = true
+      streams[id]?.isDecided = true
       loop.refreshSettings()
       requests += 1
       lastRequest = .now()
       let now = loop.service.now(loop.settings)
       let verified = credential.verifications
-      let judgement = loop.service.judge(
+      let decision = loop.service.decide(
         stream.head, body: stream.body, credential: &credential, settings: loop.settings, now: now,
         newID: loop.newID)
       loop.record(
-        judgement, of: stream.head, headers: stream.headers, payload: stream.body, connection: number,
+        decision, of: stream.head, headers: stream.headers, payload: stream.body, connection: number,
         stream: Int(id), verifications: credential.verifications - verified, now: now)
-      if case .goAway = judgement.fault {
+      if case .goAway = decision.fault {
         lastSeen = max(id.before, newestTaken)
       } else {
         newestTaken = max(newestTaken, id)
       }
       let latency = loop.latency()
-      guard latency > .zero else { return act(on: judgement, id) }
+      guard latency > .zero else { return act(on: decision, id) }
       loop.eventLoop.assumeIsolated().scheduleTask(in: latency) { [weak self] in
         guard let self, streams[id] != nil else { return }
-        act(on: judgement, id)
+        act(on: decision, id)
         flush()
       }
     }
 
-    private func act(on judgement: Judgement, _ id: HTTP2StreamID) {
-      switch judgement.fault {
+    private func act(on decision: Decision, _ id: HTTP2StreamID) {
+      switch decision.fault {
       case nil, .answer:
-        if !isAuthenticated, judgement.keyID != nil {
+        if !isAuthenticated, decision.keyID != nil {
           isAuthenticated = true
           sendSettings()
         }
-        answer(judgement, on: id)
+        answer(decision, on: id)
       case .hang: return
       case .resetStream(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: id)
       case .resetConnection: return abort()
@@ -187,17 +187,17 @@ extension AppleSimulator {
       }
     }
 
-    private func answer(_ judgement: Judgement, on id: HTTP2StreamID) {
+    private func answer(_ decision: Decision, on id: HTTP2StreamID) {
       var headers = HPACKHeaders()
       var body: [UInt8] = []
-      if case .refused(let refusal) = judgement.outcome {
+      if case .refused(let refusal) = decision.outcome {
         headers.add(name: ":status", value: String(refusal.status))
         if let seconds = refusal.retryAfter { headers.add(name: "retry-after", value: String(seconds)) }
         body = refusal.json
       } else {
         headers.add(name: ":status", value: "200")
       }
-      headers.add(name: "apns-id", value: judgement.id, indexing: .nonIndexable)
+      headers.add(name: "apns-id", value: decision.id, indexing: .nonIndexable)
       if loop.settings.environment == .sandbox {
         headers.add(name: "apns-unique-id", value: loop.newID(), indexing: .nonIndexable)
       }
@@ -296,7 +296,7 @@ extension AppleSimulator.Connection {
     idleCheck = loop.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
       guard let self, context != nil else { return }
       let due = lastRequest + loop.idleTime
-      guard NIODeadline.now() >= due, !streams.values.contains(where: \.isJudged) else {
+      guard NIODeadline.now() >= due, !streams.values.contains(where: \.isDecided) else {
         return checkIdleness(in: max(due - .now(), .seconds(1)))
       }
       // Discard requests that never became complete.

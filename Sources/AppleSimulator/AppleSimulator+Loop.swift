@@ -67,17 +67,17 @@ extension AppleSimulator {
     }
 
     func record(
-      _ judgement: Judgement, of head: Head, headers: HPACKHeaders, payload: [UInt8], connection: Int, stream: Int,
+      _ decision: Decision, of head: Head, headers: HPACKHeaders, payload: [UInt8], connection: Int, stream: Int,
       verifications: Int, now: Timestamp
     ) {
       counts.requests += 1
       counts.verifications += verifications
-      counts.outcomes[judgement.outcome.name, default: 0] += 1
-      if case .refused(let refusal) = judgement.outcome { counts.refusals[refusal.reason, default: 0] += 1 }
+      counts.outcomes[decision.outcome.name, default: 0] += 1
+      if case .refused(let refusal) = decision.outcome { counts.refusals[refusal.reason, default: 0] += 1 }
       let arrival = Arrival(
         number: service.nextArrival(), time: now, connection: connection, stream: stream, method: head.method,
-        path: head.path, headers: [], keyID: judgement.keyID, id: judgement.id, payload: payload,
-        outcome: judgement.outcome)
+        path: head.path, headers: [], keyID: decision.keyID, id: decision.id, payload: payload,
+        outcome: decision.outcome)
       records.append(Record(arrival: arrival, headers: headers))
     }
 

@@ -65,7 +65,7 @@ extension AppleSimulator {
   }
 
   /// The decision about a request.
-  struct Judgement {
+  struct Decision {
     var outcome = Arrival.Outcome.shown
     var id: String
     var keyID: String?
@@ -77,24 +77,24 @@ extension AppleSimulator.Service {
   /// - Parameters:
   ///   - body: The whole body, or its first bytes as described at ``AppleSimulator/Checks/maxPayload``.
   ///   - newID: Makes the id of a request without `apns-id`.
-  func judge(
+  func decide(
     _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
     settings: AppleSimulator.Settings, now: Timestamp, newID: () -> String
-  ) -> AppleSimulator.Judgement {
+  ) -> AppleSimulator.Decision {
     let id = head.id.flatMap { $0.isLowercaseUUID ? $0 : nil } ?? newID()
-    var judgement = AppleSimulator.Judgement(id: id)
+    var decision = AppleSimulator.Decision(id: id)
     do throws(AppleSimulator.Refusal) {
-      judgement.outcome = try outcome(
-        head, body: body, credential: &credential, settings: settings, now: now, judgement: &judgement)
+      decision.outcome = try outcome(
+        head, body: body, credential: &credential, settings: settings, now: now, decision: &decision)
     } catch {
-      judgement.outcome = .refused(error)
+      decision.outcome = .refused(error)
     }
-    return judgement
+    return decision
   }
 
   private func outcome(
     _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
-    settings: AppleSimulator.Settings, now: Timestamp, judgement: inout AppleSimulator.Judgement
+    settings: AppleSimulator.Settings, now: Timestamp, decision: inout AppleSimulator.Decision
   ) throws(AppleSimulator.Refusal) -> AppleSimulator.Arrival.Outcome {
     let notification: AppleSimulator.Notification
     do throws(AppleSimulator.Reason) {
@@ -102,15 +102,15 @@ extension AppleSimulator.Service {
       let (keyID, topics) = try credential.check(head.authorization, settings: settings, now: now) {
         isWelcome($0, $1, settings: settings)
       }
-      judgement.keyID = keyID
-      judgement.fault = fault(of: head.token?.lowercased() ?? "")
-      if let fault = judgement.fault { return fault.outcome }
+      decision.keyID = keyID
+      decision.fault = fault(of: head.token?.lowercased() ?? "")
+      if let fault = decision.fault { return fault.outcome }
       notification = try AppleSimulator.Checks.notification(
         head, payload: body, topics: settings.topics, keyTopics: topics)
     } catch {
       throw AppleSimulator.Refusal(error)
     }
-    switch try shelf.take(notification, id: judgement.id, payload: body, settings: settings, now: now) {
+    switch try shelf.take(notification, id: decision.id, payload: body, settings: settings, now: now) {
     case .shown: return .shown
     case .stored: return .stored
     case .dropped: return .dropped

@@ -3,13 +3,13 @@
 
 /// A finding before its line and column are known.
 struct Fault {
-  enum Place: Equatable {
+  enum Location: Equatable {
     case byte(Int)
     case header(String)
   }
 
   var rule: LintRule
-  var place: Place
+  var location: Location
   var words: String
   var mend: String?
   var replacement: String?
@@ -31,7 +31,7 @@ struct FaultList {
   ///   - words: Not evaluated when the list is full.
   ///   - isMended: True if the mistake was corrected, both for later rules and in the payload for lenient callers.
   mutating func report(
-    _ rule: LintRule, at place: Fault.Place, _ words: @autoclosure () -> String,
+    _ rule: LintRule, at location: Fault.Location, _ words: @autoclosure () -> String,
     mend: @autoclosure () -> String? = nil, replacement: @autoclosure () -> String? = nil, isMended: Bool = false
   ) {
     if severity(of: rule, isMended: isMended) == .error { hasErrors = true }
@@ -40,7 +40,8 @@ struct FaultList {
       return
     }
     faults.append(
-      Fault(rule: rule, place: place, words: words(), mend: mend(), replacement: replacement(), isMended: isMended))
+      Fault(
+        rule: rule, location: location, words: words(), mend: mend(), replacement: replacement(), isMended: isMended))
   }
 
   /// Reports a fault of the text itself. If it was not corrected, the text is ambiguous.

@@ -15,8 +15,8 @@ struct LintMap {
     self.root = root
   }
 
-  mutating func place(of place: Fault.Place) -> Finding.Place {
-    switch place {
+  mutating func location(of location: Fault.Location) -> Finding.Location {
+    switch location {
     case .header(let name): return .header(name)
     case .byte(let offset):
       if offset < at { (at, line, column) = (0, 1, 1) }

@@ -5,14 +5,14 @@ struct LintReading {
   let headers: LintHeaders
   let aps: LintValue
   let isActivity: Bool
-  private let place: Int
+  private let location: Int
 
-  init?(_ course: LintCourse) {
-    guard let member = course.root.member("aps") else { return nil }
-    headers = course.headers
+  init?(_ lint: LintRun) {
+    guard let member = lint.root.member("aps") else { return nil }
+    headers = lint.headers
     aps = member.value
-    isActivity = course.isActivity
-    place = member.keyRange.lowerBound
+    isActivity = lint.isActivity
+    location = member.keyRange.lowerBound
   }
 
   var alert: LintValue? { aps["alert"] }
@@ -40,26 +40,26 @@ struct LintReading {
   /// Returns a complaint about the first of these keys in `aps`, or about `aps` if it has none of them.
   func complaint(_ keys: String..., words: String, mend: String) -> Complaint {
     let member = keys.lazy.compactMap { aps.member($0) }.first
-    return Complaint(place: .byte(member?.keyRange.lowerBound ?? place), words: words, mend: mend)
+    return Complaint(location: .byte(member?.keyRange.lowerBound ?? location), words: words, mend: mend)
   }
 
   /// Returns a complaint about a key of the alert.
   func alertComplaint(_ key: String, words: String, mend: String) -> Complaint {
     let member = alert?.member(key) ?? aps.member("alert")
-    return Complaint(place: .byte(member?.keyRange.lowerBound ?? place), words: words, mend: mend)
+    return Complaint(location: .byte(member?.keyRange.lowerBound ?? location), words: words, mend: mend)
   }
 }
 
 /// A finding of a rule about the whole push.
 struct Complaint {
-  let place: Fault.Place
+  let location: Fault.Location
   let words: String
   let mend: String
 }
 
 extension Complaint {
   init(header: String, words: String, mend: String) {
-    self.init(place: .header(header), words: words, mend: mend)
+    self.init(location: .header(header), words: words, mend: mend)
   }
 }
 

@@ -33,10 +33,10 @@ public enum PushLint {
     guard let root = scanner.scan() else {
       return LintReport(scanner.faults, root: nil, text: text, payload: nil)
     }
-    var course = LintCourse(root, headers: LintHeaders(headers), isWhole: scanner.isWhole, faults: scanner.faults)
-    course.run(size: text.count)
-    let isMended = isLenient && !course.faults.hasGuessed
-    return LintReport(course.faults, root: root, text: text, payload: isMended ? course.root.json : nil)
+    var lint = LintRun(root, headers: LintHeaders(headers), isWhole: scanner.isWhole, faults: scanner.faults)
+    lint.run(size: text.count)
+    let isMended = isLenient && !lint.faults.hasGuessed
+    return LintReport(lint.faults, root: root, text: text, payload: isMended ? lint.root.json : nil)
   }
 }
 
@@ -51,15 +51,16 @@ public struct LintReport: Equatable, Sendable {
 
   init(_ list: FaultList, root: LintValue?, text: [UInt8], payload: [UInt8]?) {
     var map = LintMap(text, root: root)
-    var findings = list.faults.sortedByPlace.map { fault in
+    var findings = list.faults.sortedByLocation.map { fault in
       Finding(
         rule: fault.rule, severity: list.severity(of: fault.rule, isMended: fault.isMended),
-        place: map.place(of: fault.place), words: fault.words, mend: fault.mend, replacement: fault.replacement)
+        location: map.location(of: fault.location), words: fault.words, mend: fault.mend, replacement: fault.replacement
+      )
     }
     if list.left > 0 {
       findings.append(
         Finding(
-          rule: .tooManyFindings, severity: .note, place: map.place(of: .byte(0)),
+          rule: .tooManyFindings, severity: .note, location: map.location(of: .byte(0)),
           words: "there are \(list.left) more findings"))
     }
     self.findings = findings
@@ -79,9 +80,9 @@ public struct LintReport: Equatable, Sendable {
 }
 
 extension [Fault] {
-  fileprivate var sortedByPlace: [Fault] {
+  fileprivate var sortedByLocation: [Fault] {
     let order = enumerated().sorted { first, second in
-      switch (first.element.place, second.element.place) {
+      switch (first.element.location, second.element.location) {
       case (.byte(let a), .byte(let b)): (a, first.offset) < (b, second.offset)
       case (.byte, .header): true
       case (.header, .byte): false
@@ -96,7 +97,7 @@ extension Finding {
   fileprivate func write(to object: inout JSONWriter.Object) {
     object["rule"] = rule.rawValue
     object["severity"] = severity.rawValue
-    switch place {
+    switch location {
     case .payload(let pointer, let line, let column):
       object["at"] = pointer
       object.integer("line", line)
@@ -113,7 +114,7 @@ extension Finding {
   public func line(file: String) -> String {
     let advice = mend.map { "; \($0)" } ?? ""
     let where_ =
-      switch place {
+      switch location {
       case .payload(_, let line, let column): "\(line):\(column)"
       case .header(let name): name
       }

@@ -72,7 +72,7 @@ extension LateWriter {
       if try $0.updates.storeBadges(of: user, reading: room, upTo: read) { worker.wake() }
       try $0.rooms.mark(room, user, read: read, received: received)
       _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
-      if received > read { _ = try $0.queue.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }
+      if received > read { _ = try $0.queue.cancel(room, user, upTo: received, keepsCalls: true, reason: "received") }
     }
   }
 

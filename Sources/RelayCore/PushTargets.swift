@@ -75,7 +75,7 @@ extension DeviceRequest {
     } catch let fault as WebPushSubscription.Fault {
       throw json.wrong(fault.member.rawValue, fault.words)
     } catch {
-      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: json.place)
+      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: json.pointer)
     }
   }
 }

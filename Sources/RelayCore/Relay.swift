@@ -125,7 +125,7 @@ package actor Relay {
     gateways.use(settings)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
     rooms.applySettings(on: self)
-    if settings.rooms != former.rooms { people.judgeAllWatches(on: self) }
+    if settings.rooms != former.rooms { people.evaluateAllWatches(on: self) }
   }
 
   // MARK: The end
@@ -182,7 +182,7 @@ package actor Relay {
       case .userAway(let user, let lastSeen): late.saveLastSeen(lastSeen, of: user, on: self)
       case .userGone(let user): people.forget(user)
       case .userDue(let user): people.userDue(user, on: self)
-      case .alarm: deliveries.alarmCame(on: self)
+      case .alarm: deliveries.alarmFired(on: self)
       case .clockSet(let step): clockWasSet(by: step)
       case .marked(let room, let user, let read, let received):
         late.saveMarks(room, user, read: read, received: received, on: self)

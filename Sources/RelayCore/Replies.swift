@@ -72,11 +72,11 @@ enum Replies {
   package static func preferences(_ preferences: Preferences) -> (inout JSONWriter.Object) -> Void {
     {
       $0.object("rooms") {
-        for (room, wish) in preferences.rooms.sorted(by: { $0.key < $1.key }) {
+        for (room, preference) in preferences.rooms.sorted(by: { $0.key < $1.key }) {
           $0.object(room.rawValue) {
-            $0["level"] = wish.level.rawValue
-            $0.integer("until", wish.until?.rawValue)
-            $0["criteria"] = wish.criteria
+            $0["level"] = preference.level.rawValue
+            $0.integer("until", preference.until?.rawValue)
+            $0["criteria"] = preference.criteria
           }
         }
       }

@@ -150,11 +150,11 @@ extension Preferences {
     if let rooms = try fields.object("rooms") {
       for name in rooms.members.keys.sorted() {
         guard let room = RoomID(rawValue: name) else { throw rooms.wrong(name, Fields.badName(RoomID.self)) }
-        guard let wish = try rooms.object(name) else {
+        guard let preference = try rooms.object(name) else {
           self[room] = RoomPreference()
           continue
         }
-        try self[room].change(wish)
+        try self[room].change(preference)
       }
     }
     onFocus = try fields.choice("onFocus") ?? onFocus

@@ -59,13 +59,13 @@ public struct Reason: Equatable, Sendable, Codable {
 /// The function is pure and total: the same case and policy always give the same decision. Times are at most 2^53
 /// milliseconds from 1970.
 public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> Decision {
-  let question = Question(facts: facts, policy: policy)
-  var matching: [(number: Int, name: String, ruling: Ruling)] = rules.compactMap { rule in
-    rule.ruling(question).map { (rule.number, rule.name, $0) }
+  let input = DecisionInput(facts: facts, policy: policy)
+  var matching: [(number: Int, name: String, result: RuleResult)] = rules.compactMap { rule in
+    rule.evaluate(input).map { (rule.number, rule.name, $0) }
   }
-  if matching.isEmpty { matching = [(otherwise.number, otherwise.name, otherwise.ruling(question))] }
+  if matching.isEmpty { matching = [(otherwise.number, otherwise.name, otherwise.evaluate(input))] }
   let reasons = matching.flatMap { rule in
-    rule.ruling.codes.map { Reason(rule: rule.number, code: $0, words: rule.name) }
+    rule.result.codes.map { Reason(rule: rule.number, code: $0, words: rule.name) }
   }
-  return Decision(outcome: matching[0].ruling.outcome, reasons: reasons + remarks(question))
+  return Decision(outcome: matching[0].result.outcome, reasons: reasons + remarks(input))
 }

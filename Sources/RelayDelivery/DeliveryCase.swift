@@ -27,7 +27,7 @@ public struct DeliveryCase: Equatable, Sendable, Codable {
 
 extension DeliveryCase {
   /// The requested level, or the highest lower one that the sender, the device and its app allow.
-  public var allowedLevel: Level { Question(facts: self, policy: DeliveryPolicy()).level }
+  public var allowedLevel: Level { DecisionInput(facts: self, policy: DeliveryPolicy()).level }
 }
 
 /// The message that a decision is about.

@@ -32,7 +32,7 @@ private func fittedPayload(of digest: DigestSubject, maxSize: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
     room: newest.room.id, count: digest.count, seq: newest.seq, sender: newest.sender,
-    text: newest.manner.line(newest.text, hasPreview: newest.hasPreview))
+    text: newest.style.line(newest.text, hasPreview: newest.hasPreview))
   let listed = ([own] + digest.others).prefix(maxRooms).map { (room: $0, line: $0.line) }
   func payload(rooms count: Int, body: String?) -> [UInt8] {
     render(digest, listed.prefix(count).map(\.room), body: body)
@@ -55,7 +55,7 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
         digest.title.write(to: &alert, as: "title", "title-")
         alert["body"] = body
       }
-      digest.newest.writeManner(to: &aps, thread: digest.thread)
+      digest.newest.writeStyle(to: &aps, thread: digest.thread)
       if digest.others.isEmpty { digest.newest.writeContent(to: &aps) }
     }
     // A digest is not the message of one person: with an intent, iOS would replace "3 messages" by the newest sender.

@@ -108,7 +108,8 @@ public struct HoldPlanner: Sendable {
     var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
     message.expires = push.traits.push.expires(from: min(push.time, now))
     let recipient = hold.recipient.facts(
-      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), quiet: hold.quiet,
+      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time),
+      quietHours: hold.quietHours,
       now: now)
     return DeliveryCase(
       message: message, recipient: recipient, device: hold.recipient.facts(of: push.device, in: apps), now: now)
@@ -120,16 +121,16 @@ public struct HoldRecipient: Sendable {
   public var user: UserID
   public var recipient: Recipient
   /// The quiet hours that are on now.
-  public var quiet: QuietFacts?
+  public var quietHours: ActiveQuietHours?
   /// The rooms of the pushes in which the hub knows the user as a member.
   public var rooms: [RoomID: RoomMember]
 
   public init(
-    _ user: UserID, _ recipient: Recipient, quiet: QuietFacts? = nil, rooms: [RoomID: RoomMember] = [:]
+    _ user: UserID, _ recipient: Recipient, quietHours: ActiveQuietHours? = nil, rooms: [RoomID: RoomMember] = [:]
   ) {
     self.user = user
     self.recipient = recipient
-    self.quiet = quiet
+    self.quietHours = quietHours
     self.rooms = rooms
   }
 
@@ -282,19 +283,19 @@ private struct ReleasedDigests: Sendable {
 /// The digest heads to send. Each has the highest level of the messages in it.
 private struct DigestHeads: Sendable {
   private var heads: [(push: OpenPush, level: Level, explanation: Explanation)] = []
-  private var loudest: [String: Level] = [:]
+  private var maxLevels: [String: Level] = [:]
 
   mutating func append(_ push: OpenPush, _ level: Level, _ explanation: Explanation) {
     heads.append((push, level, explanation))
   }
 
   /// Records the level of a push that is merged into a head.
-  mutating func report(_ level: Level, to head: String) { loudest[head] = max(level, loudest[head] ?? level) }
+  mutating func report(_ level: Level, to head: String) { maxLevels[head] = max(level, maxLevels[head] ?? level) }
 
   /// The decisions about the heads whose level has changed.
   var decisions: [JobDecision] {
     heads.compactMap { push, level, explanation in
-      let level = max(level, loudest[push.id] ?? level)
+      let level = max(level, maxLevels[push.id] ?? level)
       return push.level == level ? nil : JobDecision(push.id, .push(level), explanation)
     }
   }

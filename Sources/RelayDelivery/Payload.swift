@@ -59,7 +59,7 @@ private func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(Payl
           subject.subtitle?.write(to: &alert, as: "subtitle", "subtitle-")
           (text.map(PushText.text) ?? subject.body).write(to: &alert, as: "body", "")
         }
-        subject.writeManner(to: &aps, thread: subject.thread)
+        subject.writeStyle(to: &aps, thread: subject.thread)
         subject.writeContent(to: &aps)
       }
       subject.writeOrigin(to: &payload, isCommunication: subject.isCommunication)
@@ -89,8 +89,8 @@ extension PayloadSubject {
   }
 
   /// Writes the members of `aps` that a message and a digest share, without the texts.
-  func writeManner(to aps: inout JSONWriter.Object, thread: String?) {
-    switch manner.badge {
+  func writeStyle(to aps: inout JSONWriter.Object, thread: String?) {
+    switch style.badge {
     case .unread: aps.integer("badge", max(0, badge))
     case .number(let number): aps.integer("badge", number)
     case .unchanged: break
@@ -99,20 +99,20 @@ extension PayloadSubject {
     aps["thread-id"] = thread
     aps.integer("mutable-content", 1)
     aps["interruption-level"] = level.inPayload
-    aps.decimal("relevance-score", manner.relevance)
+    aps.decimal("relevance-score", style.relevance)
     aps["filter-criteria"] = criteria
   }
 
   /// Writes the category (the buttons of the notification) and the target that a tap opens.
   func writeContent(to aps: inout JSONWriter.Object) {
-    aps["category"] = manner.category?.rawValue
-    aps["target-content-id"] = manner.target
+    aps["category"] = style.category?.rawValue
+    aps["target-content-id"] = style.target
   }
 
   /// Writes the sender's image and custom keys, which are outside of `aps`.
   func writeExtras(to payload: inout JSONWriter.Object) {
-    payload["image"] = manner.image
-    payload.members(of: manner.data)
+    payload["image"] = style.image
+    payload.members(of: style.data)
   }
 
   /// Writes the members that the app's extension reads: the intent's fields, the ids of the push, and the message.

@@ -13,7 +13,7 @@ public struct PayloadSubject: Equatable, Sendable {
   /// The text of the message. Is `nil` when its body has no text.
   public var text: String?
   /// The sender's options for the look and the sound of the push.
-  public var manner: PushManner
+  public var style: PushStyle
   /// False if no text of the message may leave the relay. The push then has only ids, names and keys of texts.
   public var hasPreview: Bool
   public var level: Level
@@ -38,7 +38,7 @@ public struct PayloadSubject: Equatable, Sendable {
 
   public init(
     notification: String, sender: User, room: PayloadRoom, epoch: String, seq: Int64, kind: MessageKind = .message,
-    text: String?, manner: PushManner = PushManner(),
+    text: String?, style: PushStyle = PushStyle(),
     hasPreview: Bool = true, level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
     expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, receipt: String? = nil
@@ -50,7 +50,7 @@ public struct PayloadSubject: Equatable, Sendable {
     self.seq = seq
     self.kind = kind
     self.text = text
-    self.manner = manner
+    self.style = style
     self.hasPreview = hasPreview
     self.level = level
     self.badge = badge

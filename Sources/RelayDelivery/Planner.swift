@@ -74,7 +74,7 @@ public struct Planner: Sendable {
 
   private func facts(of member: PlanMember, _ message: PlanMessage, now: Timestamp) -> RecipientFacts {
     member.recipient.facts(
-      member.user, of: message.traits, in: message.room, as: member.membership, quiet: member.quiet, now: now)
+      member.user, of: message.traits, in: message.room, as: member.membership, quietHours: member.quietHours, now: now)
   }
 
   private func decisions(
@@ -130,17 +130,17 @@ public struct PlanMember: Sendable {
   public var recipient: Recipient
   public var membership: Membership
   /// The quiet hours that are on now.
-  public var quiet: QuietFacts?
+  public var quietHours: ActiveQuietHours?
   public var report: MemberReport
 
   public init(
-    _ user: UserID, _ recipient: Recipient, as membership: Membership, quiet: QuietFacts? = nil,
+    _ user: UserID, _ recipient: Recipient, as membership: Membership, quietHours: ActiveQuietHours? = nil,
     report: MemberReport = .none
   ) {
     self.user = user
     self.recipient = recipient
     self.membership = membership
-    self.quiet = quiet
+    self.quietHours = quietHours
     self.report = report
   }
 }

@@ -31,7 +31,7 @@ private func callPayload(of subject: PayloadSubject) -> [UInt8] {
     payload.integer("ringUntil", subject.expires.rawValue)
     payload.object("data") { data in
       subject.writeOrigin(to: &data, isCommunication: true)
-      data.members(of: subject.manner.data)
+      data.members(of: subject.style.data)
     }
   }
 }

@@ -11,11 +11,11 @@ extension Push {
   public init(
     id: String, changing subject: PayloadSubject, to body: PushText?, maxSize: Int = Self.maxPayload
   ) throws(PayloadError) {
-    var quiet = subject
-    quiet.level = .passive
-    quiet.isNotifyAnyway = false
-    if let body { quiet.manner.body = body }
-    try self.init(quiet, maxSize: maxSize)
+    var passive = subject
+    passive.level = .passive
+    passive.isNotifyAnyway = false
+    if let body { passive.style.body = body }
+    try self.init(passive, maxSize: maxSize)
     self.id = id
   }
 

@@ -8,8 +8,8 @@ extension PushRequest {
   ///   - maxSize: The maximum size of a payload, in bytes.
   public func check(sender: UserID, room: RoomID, hasPreview: Bool, maxSize: Int) throws(RequestError) {
     // A silent push has only data, which has its own limit.
-    guard manner != PushManner(), !isSilent else { return }
-    if !hasPreview, let key = manner.firstText {
+    guard style != PushStyle(), !isSilent else { return }
+    if !hasPreview, let key = style.firstText {
       throw RequestError(
         .forbidden, "this room allows no push text: \(key) may only be a key of the app's texts, without arguments",
         at: "/push/\(key)")
@@ -25,7 +25,7 @@ extension PushRequest {
 
   /// Throws an error if the category is not in the registry.
   public func check(in registry: CategoryRegistry) throws(RequestError) {
-    guard let category = manner.category, registry[category] == nil else { return }
+    guard let category = style.category, registry[category] == nil else { return }
     throw RequestError(.badRequest, "the category is not in the registry, see PUT /v1/categories", at: "/push/category")
   }
 }

@@ -15,18 +15,18 @@ extension PushRequest {
         notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender),
         room: PayloadRoom(id: room, memberCount: 100_000_000),
         epoch: String(repeating: "e", count: Position.maxEpochLength), seq: maxInteger,
-        kind: kind, text: nil, manner: manner, hasPreview: hasPreview, level: level,
-        badge: Int(PushManner.maxBadge),
+        kind: kind, text: nil, style: style, hasPreview: hasPreview, level: level,
+        badge: Int(PushStyle.maxBadge),
         // The longest label that a recipient may choose. JSON may escape each byte of it with six bytes.
         criteria: String(repeating: "\u{1}", count: FilterReport.maxCriteriaLength), expires: Timestamp(rawValue: 0),
-        app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushManner.maxSoundLength)),
+        app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushStyle.maxSoundLength)),
         receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength))
       _ = try Push(subject, maxSize: maxSize)
     }
   }
 }
 
-extension PushManner {
+extension PushStyle {
   /// The text of a message in a digest. Is `nil` when there is none to show.
   /// - Parameters:
   ///   - text: The text of the message's body.

@@ -10,14 +10,14 @@ public struct QuietClock: Sendable {
   private static let minute: Int64 = 60_000
 
   private var begin: Int64?
-  private var kept: [QuietHours: QuietFacts?] = [:]
+  private var kept: [QuietHours: ActiveQuietHours?] = [:]
   /// The number of computations, for tests.
   private(set) var computations = 0
 
   public init() {}
 
   /// The same as ``RelayProtocol/QuietHours/facts(at:)``.
-  public mutating func facts(of hours: QuietHours, at now: Timestamp) -> QuietFacts? {
+  public mutating func facts(of hours: QuietHours, at now: Timestamp) -> ActiveQuietHours? {
     let remainder = now.rawValue % Self.minute
     let begin = now.rawValue - (remainder < 0 ? remainder + Self.minute : remainder)
     if begin != self.begin {

@@ -4,7 +4,7 @@ public import RelayProtocol
 
 extension QuietHours {
   /// The quiet hours that are on at `now`. Is `nil` when none are on, or when the time zone does not exist.
-  public func facts(at now: Timestamp) -> QuietFacts? {
+  public func facts(at now: Timestamp) -> ActiveQuietHours? {
     guard let clock = TimeZone(identifier: timeZone).map(WallClock.init) else { return nil }
     let second = floored(now.rawValue, by: 1000).quotient
     let today = clock.day(at: second)
@@ -12,7 +12,7 @@ extension QuietHours {
     for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {
       let end = clock.second(of: to, on: to > from ? day : day + 1)
       if clock.second(of: from, on: day) <= second, second < end {
-        return QuietFacts(mode: mode, until: Timestamp(rawValue: end * 1000))
+        return ActiveQuietHours(mode: mode, until: Timestamp(rawValue: end * 1000))
       }
     }
     return nil

@@ -47,18 +47,19 @@ extension Recipient {
   public var decisionCount: Int { max(1, devices.count) }
 
   /// The facts about the user as the recipient of a message.
-  /// - Parameter quiet: The quiet hours that are on now.
+  /// - Parameter quietHours: The quiet hours that are on now.
   public func facts(
-    _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership, quiet: QuietFacts?,
+    _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership,
+    quietHours: ActiveQuietHours?,
     now: Timestamp
   ) -> RecipientFacts {
-    let wish = preferences[room]
+    let preference = preferences[room]
     return RecipientFacts(
       user: user, isMember: membership.isMember && !withdrawn.contains(room),
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
-      hasReceivedActively: membership.hasReceivedActively, roomLevel: wish.level(at: now),
-      isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
-      quiet: quiet, sessions: membership.sessions, away: membership.away)
+      hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
+      isMentioned: message.mentions.contains(user), roomCriteria: preference.criteria, onFocus: preferences.onFocus,
+      quiet: quietHours, sessions: membership.sessions, away: membership.away)
   }
 
   public func facts(of device: Device, in apps: AppEntitlements) -> DeviceFacts {

@@ -20,7 +20,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
   public var onFocus: SilenceMode
   /// The quiet hours that are on now. Is `nil` when none are on.
-  public var quiet: QuietFacts?
+  public var quiet: ActiveQuietHours?
   /// The sessions that have joined the room and are not closing.
   public var sessions: [SessionFacts]
   /// The end of the last session that was not in the background. It does not count while such a session is open. If it
@@ -30,7 +30,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public init(
     user: UserID, isMember: Bool = true, hasBlockedSender: Bool = false, hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false,
-    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver, quiet: QuietFacts? = nil,
+    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver, quiet: ActiveQuietHours? = nil,
     sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
     self.user = user
@@ -58,7 +58,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
 }
 
 /// Quiet hours that are on.
-public struct QuietFacts: Equatable, Sendable, Codable {
+public struct ActiveQuietHours: Equatable, Sendable, Codable {
   public var mode: SilenceMode
   /// The first moment after the quiet hours.
   public var until: Timestamp

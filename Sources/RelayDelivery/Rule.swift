@@ -5,29 +5,29 @@ import RelayProtocol
 struct Rule<Answer>: Sendable {
   let number: Int
   let name: String
-  let ruling: @Sendable (Question) -> Answer
+  let evaluate: @Sendable (DecisionInput) -> Answer
 
-  init(_ number: Int, _ name: String, _ ruling: @escaping @Sendable (Question) -> Answer) {
+  init(_ number: Int, _ name: String, _ evaluate: @escaping @Sendable (DecisionInput) -> Answer) {
     self.number = number
     self.name = name
-    self.ruling = ruling
+    self.evaluate = evaluate
   }
 }
 
 /// The result of a rule that matches.
-struct Ruling {
+struct RuleResult {
   let outcome: Decision.Outcome
   /// Never empty.
   let codes: [Reason.Code]
 
-  static func end(_ code: Reason.Code) -> Ruling { Ruling(outcome: .none(code), codes: [code]) }
-  static func wait(until time: Timestamp, _ code: Reason.Code) -> Ruling {
-    Ruling(outcome: .wait(until: time), codes: [code])
+  static func end(_ code: Reason.Code) -> RuleResult { RuleResult(outcome: .none(code), codes: [code]) }
+  static func wait(until time: Timestamp, _ code: Reason.Code) -> RuleResult {
+    RuleResult(outcome: .wait(until: time), codes: [code])
   }
-  static func hold(until time: Timestamp, _ codes: [Reason.Code]) -> Ruling {
-    Ruling(outcome: .hold(until: time), codes: codes)
+  static func hold(until time: Timestamp, _ codes: [Reason.Code]) -> RuleResult {
+    RuleResult(outcome: .hold(until: time), codes: codes)
   }
-  static func push(_ level: Level, _ codes: [Reason.Code]) -> Ruling {
-    Ruling(outcome: .push(level), codes: codes)
+  static func push(_ level: Level, _ codes: [Reason.Code]) -> RuleResult {
+    RuleResult(outcome: .push(level), codes: codes)
   }
 }

@@ -3,7 +3,7 @@ import RelayProtocol
 
 /// The rules in their order: the first rule that matches decides. The numbers are stable, because clients and logs
 /// contain them.
-let rules: [Rule<Ruling?>] = [
+let rules: [Rule<RuleResult?>] = [
   Rule(1, "the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
 
   Rule(2, "the message or its room requests no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
@@ -39,27 +39,27 @@ let rules: [Rule<Ruling?>] = [
 
   Rule(11, "the device reports that alerts are off for the app") { $0.isRefusedByDevice ? .end(.notAllowed) : nil },
 
-  Rule(12, "the device is silenced, and the recipient's preference is to hold pushes") { question in
-    guard let (codes, end) = question.silence(.hold), question.now < end else { return nil }
+  Rule(12, "the device is silenced, and the recipient's preference is to hold pushes") { input in
+    guard let (codes, end) = input.silence(.hold), input.now < end else { return nil }
     return .hold(until: end, codes)
   },
 
-  Rule(13, "the device is silenced, and the recipient's preference is to make pushes passive") { question in
-    question.silence(.passive).map { .push(.passive, $0.codes) }
+  Rule(13, "the device is silenced, and the recipient's preference is to make pushes passive") { input in
+    input.silence(.passive).map { .push(.passive, $0.codes) }
   },
 ]
 
 /// The rule that decides if no rule of ``rules`` matches.
-let otherwise = Rule<Ruling>(14, "no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
+let otherwise = Rule<RuleResult>(14, "no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
 
 /// Reasons that accompany the decision without changing its outcome. They always have the number 14, also if another
 /// rule decides.
-func remarks(_ question: Question) -> [Reason] {
+func remarks(_ input: DecisionInput) -> [Reason] {
   var remarks: [(code: Reason.Code, words: String)] = []
-  if question.isCall, question.device?.lacksVoIPEntitlement == true {
+  if input.isCall, input.device?.lacksVoIPEntitlement == true {
     remarks.append((.noVoIPEntitlement, "the app has no entitlement for VoIP, so the call is an alert"))
   }
-  if question.level < question.message.level {
+  if input.level < input.message.level {
     remarks.append(
       (.levelLowered, "the level is lowered to what the sender may ask for and the device and its app allow"))
   }

@@ -12,7 +12,7 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
   private let capacity: Int
   private var slots: [Slot] = []
-  private var places: [Key: Int] = [:]
+  private var indices: [Key: Int] = [:]
   private var oldest: Int?
   private var newest: Int?
 
@@ -28,41 +28,41 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
   /// Calls `body` with the value of `key` and marks it as used. Returns `nil` when the key has no value.
   mutating func use<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
-    guard let place = places[key] else { return nil }
-    unlink(place)
-    link(place)
-    return body(&slots[place].value)
+    guard let index = indices[key] else { return nil }
+    unlink(index)
+    link(index)
+    return body(&slots[index].value)
   }
 
   /// Adds a value under a key that has none.
   /// - Returns: The entry that was removed to make space, if the dictionary was full.
   mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
-    precondition(places[key] == nil, "a key has one value")
-    guard slots.count == capacity, let place = oldest else {
+    precondition(indices[key] == nil, "a key has one value")
+    guard slots.count == capacity, let index = oldest else {
       slots.append(Slot(key: key, value: value))
-      places[key] = slots.count - 1
+      indices[key] = slots.count - 1
       link(slots.count - 1)
       return nil
     }
-    let former = slots[place]
-    unlink(place)
-    places[former.key] = nil
-    slots[place] = Slot(key: key, value: value)
-    places[key] = place
-    link(place)
+    let former = slots[index]
+    unlink(index)
+    indices[former.key] = nil
+    slots[index] = Slot(key: key, value: value)
+    indices[key] = index
+    link(index)
     return (former.key, former.value)
   }
 
-  private mutating func unlink(_ place: Int) {
-    let (older, newer) = (slots[place].older, slots[place].newer)
+  private mutating func unlink(_ index: Int) {
+    let (older, newer) = (slots[index].older, slots[index].newer)
     if let older { slots[older].newer = newer } else { oldest = newer }
     if let newer { slots[newer].older = older } else { newest = older }
   }
 
-  private mutating func link(_ place: Int) {
-    slots[place].older = newest
-    slots[place].newer = nil
-    if let newest { slots[newest].newer = place } else { oldest = place }
-    newest = place
+  private mutating func link(_ index: Int) {
+    slots[index].older = newest
+    slots[index].newer = nil
+    if let newest { slots[newest].newer = index } else { oldest = index }
+    newest = index
   }
 }

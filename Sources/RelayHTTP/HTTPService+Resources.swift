@@ -111,7 +111,7 @@ extension HTTPService {
     guard let received = try await relay.store.write({ try $0.queue.received(id, now: now) }) else {
       throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: "/path/id")
     }
-    if received.isNews {
+    if received.isFirst {
       for (message, _) in try await relay.store.read({ try $0.queue.reported(by: id, limit: PushWorker.maxReported) }) {
         relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: relay)
       }

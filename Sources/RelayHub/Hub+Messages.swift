@@ -79,7 +79,7 @@ extension Hub {
   }
 
   /// Sends an event to every session in the room except `cause`.
-  public func tell(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?) {
+  public func sendEvent(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?) {
     _ = json.withBytes { relay_room_tell(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
   }
 
@@ -88,15 +88,16 @@ extension Hub {
   public func pushes(_ room: RoomHandle) -> Bool { relay_room_pushes(hub, room.rawValue) }
 
   /// Counts the members that a message would reach now.
-  /// - Returns: The counts, and `quiet`: the members who share their Focus with the sender and have it on or have a
-  ///   filter. `quiet` is empty for a large room.
-  public func delivery(in room: RoomHandle, from sender: UserHandle) -> (counts: DeliveryCounts, quiet: [UserHandle]) {
+  /// - Returns: The counts, and `silenced`: the members who share their Focus with the sender and have it on or have a
+  ///   filter. `silenced` is empty for a large room.
+  public func delivery(in room: RoomHandle, from sender: UserHandle) -> (counts: DeliveryCounts, silenced: [UserHandle])
+  {
     var counts = relay_delivery()
     let members = memberCount(of: room)
-    let quiet = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: members) { buffer in
+    let silenced = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: members) { buffer in
       let count = relay_room_delivery(hub, room.rawValue, sender.rawValue, &counts, buffer.baseAddress, members)
       return buffer.prefix(count).map(UserHandle.init(rawValue:))
     }
-    return (DeliveryCounts(live: counts.live, waiting: counts.waiting, away: counts.away), quiet)
+    return (DeliveryCounts(live: counts.live, waiting: counts.waiting, away: counts.away), silenced)
   }
 }

@@ -25,26 +25,26 @@ extension Hub {
   /// its reply, and the hub does not send that state again.
   /// - Parameters:
   ///   - isRelated: True if the two users share a stored room, so that the session may see what is shared with rooms.
-  ///   - isJudged: True if `isRelated` covers all rooms. The hub then ignores shared rooms in memory, because the
+  ///   - isEvaluated: True if `isRelated` covers all rooms. The hub then ignores shared rooms in memory, because the
   ///     session may not see the members of each.
   public func watch(
-    _ session: SessionHandle, _ user: UserHandle, isRelated: Bool, isJudged: Bool
+    _ session: SessionHandle, _ user: UserHandle, isRelated: Bool, isEvaluated: Bool
   ) throws(HubRefusal) {
-    try HubRefusal.check(relay_session_watch(hub, session.rawValue, user.rawValue, isRelated, isJudged))
+    try HubRefusal.check(relay_session_watch(hub, session.rawValue, user.rawValue, isRelated, isEvaluated))
   }
 
   /// Records that a reply has just sent the current presence of users to the session. If a change in that reply is
   /// undone before the hub announces it to others, the hub still sends the session an event.
-  public func noteTold(_ session: SessionHandle) { relay_session_told_presence(hub, session.rawValue) }
+  public func notePresence(_ session: SessionHandle) { relay_session_told_presence(hub, session.rawValue) }
 
   /// Ends a watch. Does nothing if the session does not watch the user.
   public func unwatch(_ session: SessionHandle, _ user: UserHandle) {
     relay_session_unwatch(hub, session.rawValue, user.rawValue)
   }
 
-  /// Changes the facts of ``watch(_:_:isRelated:isJudged:)``. Sends an event if the session's view changes.
-  public func relate(_ watching: Watching, isRelated: Bool, isJudged: Bool) {
-    _ = relay_session_watch_relate(hub, watching.session.rawValue, watching.user.rawValue, isRelated, isJudged)
+  /// Changes the facts of ``watch(_:_:isRelated:isEvaluated:)``. Sends an event if the session's view changes.
+  public func relate(_ watching: Watching, isRelated: Bool, isEvaluated: Bool) {
+    _ = relay_session_watch_relate(hub, watching.session.rawValue, watching.user.rawValue, isRelated, isEvaluated)
   }
 
   /// The watches of the user by others, and the watches of the user's own sessions.

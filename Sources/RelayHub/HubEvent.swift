@@ -32,7 +32,7 @@ public enum HubEvent: Sendable {
   case cursor(RoomHandle, Int64)
   /// Messages are due to be decided for this member: see ``Hub/undecided(_:_:limit:)``.
   case due(RoomHandle, UserHandle)
-  /// A session for which ``Hub/tellEnd(of:)`` was called has ended.
+  /// A session for which ``Hub/notifyEnd(of:)`` was called has ended.
   case sessionEnded(SessionHandle)
   /// Everything that was sent before a ``Hub/confirm(_:)`` with this number or a lower one has arrived.
   case confirmed(SessionHandle, Int64)

@@ -6,12 +6,12 @@ public struct PrivateFile {
   public let text: String
 
   /// Reads the file. Throws ``StartupError``, also if other users have any permission on the file.
-  /// - Parameter place: The name of the file's setting, for errors.
-  package init(_ path: String, at place: String) throws(StartupError) {
+  /// - Parameter location: The name of the file's setting, for errors.
+  package init(_ path: String, at location: String) throws(StartupError) {
     guard let file = OpenedFile(path) else {
-      throw StartupError("\(place): \(path) cannot be read")
+      throw StartupError("\(location): \(path) cannot be read")
     }
-    try file.checkMode(of: path, at: place)
+    try file.checkMode(of: path, at: location)
     text = String(decoding: file.data, as: UTF8.self)
   }
 

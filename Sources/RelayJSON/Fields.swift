@@ -7,29 +7,29 @@ public import RelayProtocol
 public struct Fields: Sendable {
   public private(set) var members: [String: JSON]
   /// The JSON pointer of this object.
-  public let place: String
+  public let pointer: String
   /// The JSON pointers of the objects from which ``adding(_:at:)`` took the members.
   private var added: [String: String] = [:]
   /// The members of this object that are hidden by an added member of the same name.
   private var hidden: Set<String> = []
 
-  public init(_ members: [String: JSON], at place: String = "") {
+  public init(_ members: [String: JSON], at pointer: String = "") {
     self.members = members
-    self.place = place
+    self.pointer = pointer
   }
 
   /// Parses `value` as an object.
-  public init(_ value: JSON, at place: String = "") throws(RequestError) {
-    guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: place) }
-    self.init(members, at: place)
+  public init(_ value: JSON, at pointer: String = "") throws(RequestError) {
+    guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: pointer) }
+    self.init(members, at: pointer)
   }
 
   /// Adds members from another part of the request, such as its path. They hide members of the same name.
-  public func adding(_ members: [String: JSON], at place: String) -> Fields {
+  public func adding(_ members: [String: JSON], at pointer: String) -> Fields {
     var sum = self
     for (key, value) in members {
       if sum.members.updateValue(value, forKey: key) != nil { sum.hidden.insert(key) }
-      sum.added[key] = place
+      sum.added[key] = pointer
     }
     return sum
   }
@@ -138,7 +138,7 @@ public struct Fields: Sendable {
     guard let value = present(key) else { return nil }
     guard case .array(let items) = value else { throw wrong(key, "must be an array") }
     guard items.count <= max else { throw wrong(key, "must have at most \(max) items") }
-    return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: place) }
+    return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: pointer) }
   }
 
   public func object(_ key: String) throws(RequestError) -> Fields? {
@@ -153,8 +153,8 @@ public struct Fields: Sendable {
     let hint = name.nearest(of: known).map { "; did you mean \($0)?" } ?? ""
     let shown = String(name.prefix(64))
     // RFC 6901 escapes `~` and `/`.
-    let pointer = shown.replacing("~", with: "~0").replacing("/", with: "~1")
-    throw RequestError(.badRequest, "\(shown) is not known here\(hint)", at: "\(place)/\(pointer)")
+    let escaped = shown.replacing("~", with: "~0").replacing("/", with: "~1")
+    throw RequestError(.badRequest, "\(shown) is not known here\(hint)", at: "\(pointer)/\(escaped)")
   }
 
   /// The text of a member that the relay passes on unchanged, including null.
@@ -176,15 +176,15 @@ public struct Fields: Sendable {
   /// The JSON pointer of a member. `~` in a name is escaped (RFC 6901). A `/` in a key separates an array's key from an
   /// index.
   public func pointer(to key: String) -> String {
-    "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))"
+    "\(added[key] ?? pointer)/\(key.replacing("~", with: "~0"))"
   }
 
   /// Corrects the pointer of an error about an added member. Commands throw `/seq`, although the `seq` of an HTTP
   /// request may be in its path.
   public func located(_ error: RequestError) -> RequestError {
-    guard let at = error.at, let place = added[String(at.dropFirst())] else { return error }
+    guard let at = error.at, let pointer = added[String(at.dropFirst())] else { return error }
     var error = error
-    error.at = place + at
+    error.at = pointer + at
     return error
   }
 

@@ -37,7 +37,7 @@ extension JSON {
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
   let maxDepth: Int
-  private var place = 0
+  private var position = 0
 
   init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int) {
     self.bytes = bytes
@@ -47,13 +47,13 @@ private struct JSONReader {
   mutating func text() -> JSON? {
     guard let value = value(depth: 0) else { return nil }
     skipSpace()
-    return place == bytes.count ? value : nil
+    return position == bytes.count ? value : nil
   }
 
   private mutating func value(depth: Int) -> JSON? {
     skipSpace()
-    guard depth <= maxDepth, place < bytes.count else { return nil }
-    switch bytes[place] {
+    guard depth <= maxDepth, position < bytes.count else { return nil }
+    switch bytes[position] {
     case UInt8(ascii: "{"): return object(depth: depth)
     case UInt8(ascii: "["): return array(depth: depth)
     case UInt8(ascii: "\""): return string().map(JSON.string)
@@ -65,7 +65,7 @@ private struct JSONReader {
   }
 
   private mutating func object(depth: Int) -> JSON? {
-    place += 1
+    position += 1
     var members: [String: JSON] = [:]
     if skipMark("}") { return .object(members) }
     repeat {
@@ -78,7 +78,7 @@ private struct JSONReader {
   }
 
   private mutating func array(depth: Int) -> JSON? {
-    place += 1
+    position += 1
     var items: [JSON] = []
     if skipMark("]") { return .array(items) }
     repeat {
@@ -89,27 +89,27 @@ private struct JSONReader {
   }
 
   private mutating func string() -> String? {
-    guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
-    place += 1
-    let start = place
-    while place < bytes.count {
-      switch bytes[place] {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
+    position += 1
+    let start = position
+    while position < bytes.count {
+      switch bytes[position] {
       case UInt8(ascii: "\""):
-        defer { place += 1 }
-        return String(validating: bytes[start..<place], as: UTF8.self)
+        defer { position += 1 }
+        return String(validating: bytes[start..<position], as: UTF8.self)
       case UInt8(ascii: "\\"): return escapedString(from: start)
       case 0..<0x20: return nil
-      default: place += 1
+      default: position += 1
       }
     }
     return nil
   }
 
   private mutating func escapedString(from start: Int) -> String? {
-    var text = Array(bytes[start..<place])
-    while place < bytes.count {
-      let byte = bytes[place]
-      place += 1
+    var text = Array(bytes[start..<position])
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
       switch byte {
       case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
       case UInt8(ascii: "\\"):
@@ -123,9 +123,9 @@ private struct JSONReader {
   }
 
   private mutating func escape() -> Unicode.Scalar? {
-    guard place < bytes.count else { return nil }
-    defer { place += 1 }
-    switch bytes[place] {
+    guard position < bytes.count else { return nil }
+    defer { position += 1 }
+    switch bytes[position] {
     case UInt8(ascii: "\""): return "\""
     case UInt8(ascii: "\\"): return "\\"
     case UInt8(ascii: "/"): return "/"
@@ -143,70 +143,74 @@ private struct JSONReader {
   private mutating func unicodeEscape() -> Unicode.Scalar? {
     guard let first = digits() else { return nil }
     guard first & 0xFC00 == 0xD800 else { return Unicode.Scalar(first) }
-    guard place + 2 < bytes.count, bytes[place + 1] == UInt8(ascii: "\\"), bytes[place + 2] == UInt8(ascii: "u") else {
+    guard position + 2 < bytes.count, bytes[position + 1] == UInt8(ascii: "\\"),
+      bytes[position + 2] == UInt8(ascii: "u")
+    else {
       return nil
     }
-    place += 2
+    position += 2
     guard let second = digits(), second & 0xFC00 == 0xDC00 else { return nil }
     return Unicode.Scalar(0x10000 + (first & 0x3FF) << 10 + (second & 0x3FF))
   }
 
   private mutating func digits() -> UInt32? {
-    guard place + 4 < bytes.count else { return nil }
+    guard position + 4 < bytes.count else { return nil }
     var number: UInt32 = 0
     for _ in 0..<4 {
-      place += 1
-      guard let digit = Character(Unicode.Scalar(bytes[place])).hexDigitValue, bytes[place] < 0x80 else { return nil }
+      position += 1
+      guard let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue, bytes[position] < 0x80 else {
+        return nil
+      }
       number = number << 4 | UInt32(digit)
     }
     return number
   }
 
   private mutating func number() -> JSON? {
-    let start = place
-    if peek() == UInt8(ascii: "-") { place += 1 }
+    let start = position
+    if peek() == UInt8(ascii: "-") { position += 1 }
     if peek() == UInt8(ascii: "0") {
-      place += 1
+      position += 1
     } else {
       guard skipDigits() else { return nil }
     }
     if peek() == UInt8(ascii: ".") {
-      place += 1
+      position += 1
       guard skipDigits() else { return nil }
     }
     if let mark = peek(), mark | 0x20 == UInt8(ascii: "e") {
-      place += 1
-      if let sign = peek(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { place += 1 }
+      position += 1
+      if let sign = peek(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { position += 1 }
       guard skipDigits() else { return nil }
     }
-    return .number(String(decoding: bytes[start..<place], as: UTF8.self))
+    return .number(String(decoding: bytes[start..<position], as: UTF8.self))
   }
 
   /// Returns `false` if there is no digit.
   private mutating func skipDigits() -> Bool {
-    let start = place
-    while let byte = peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { place += 1 }
-    return place > start
+    let start = position
+    while let byte = peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+    return position > start
   }
 
-  private func peek() -> UInt8? { place < bytes.count ? bytes[place] : nil }
+  private func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
   private mutating func skip(_ word: StaticString) -> Bool {
-    let end = place + word.utf8CodeUnitCount
+    let end = position + word.utf8CodeUnitCount
     guard end <= bytes.count else { return false }
-    for index in 0..<word.utf8CodeUnitCount where bytes[place + index] != word.utf8Start[index] { return false }
-    place = end
+    for index in 0..<word.utf8CodeUnitCount where bytes[position + index] != word.utf8Start[index] { return false }
+    position = end
     return true
   }
 
   private mutating func skipMark(_ mark: Unicode.Scalar) -> Bool {
     skipSpace()
     guard peek() == UInt8(ascii: mark) else { return false }
-    place += 1
+    position += 1
     return true
   }
 
   private mutating func skipSpace() {
-    while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { place += 1 }
+    while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 }

@@ -11,7 +11,7 @@ extension PushRequest {
       if !isUrgentAllowed { $0.bool(Self.urgentKey, false) }
       $0["criteria"] = criteria
       $0.decimal("expires", lifetime?.seconds)
-      manner.write(to: &$0)
+      style.write(to: &$0)
       if isSilent { $0.bool("silent", true) }
     }
   }
@@ -29,8 +29,8 @@ extension PushRequest {
     default: break
     }
     self.kind = kind
-    manner.category = category
-    manner.collapse = collapse
+    style.category = category
+    style.collapse = collapse
   }
 
   /// A member of the stored form only, because senders do not set their own rights in a request.

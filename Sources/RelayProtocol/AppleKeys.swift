@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The keys that Apple defines for push payloads, with the types of their values. The push linter checks payloads
-// against these tables, and `PushManner` reserves the names.
+// against these tables, and `PushStyle` reserves the names.
 
 /// The type of a key's value.
 package enum KeyShape {

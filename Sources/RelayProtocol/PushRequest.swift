@@ -13,14 +13,14 @@ public struct PushRequest: Hashable, Sendable {
   public var criteria: String?
   /// The time within which the push must be sent. Is `nil` for ``lifetime(of:)``.
   public var lifetime: Duration?
-  public var manner: PushManner
+  public var style: PushStyle
   /// True if the push wakes the app and shows nothing. An app must not depend on such a push, because Apple may drop
   /// it.
   public var isSilent: Bool
 
   public init(
     isAsked: Bool = true, kind: MessageKind = .message, level: Level = .active, isUrgentAllowed: Bool = true,
-    criteria: String? = nil, lifetime: Duration? = nil, manner: PushManner = PushManner(),
+    criteria: String? = nil, lifetime: Duration? = nil, style: PushStyle = PushStyle(),
     isSilent: Bool = false
   ) {
     self.isAsked = isAsked
@@ -29,7 +29,7 @@ public struct PushRequest: Hashable, Sendable {
     self.isUrgentAllowed = isUrgentAllowed
     self.criteria = criteria
     self.lifetime = lifetime
-    self.manner = manner
+    self.style = style
     self.isSilent = isSilent
   }
 
@@ -47,8 +47,8 @@ public struct PushRequest: Hashable, Sendable {
   /// one push only if these are equal. The texts and the picture are those of the newest message.
   public var look: Look {
     Look(
-      criteria: criteria, category: manner.category, collapse: manner.collapse, sound: manner.sound,
-      thread: manner.thread, isCommunication: manner.isCommunication)
+      criteria: criteria, category: style.category, collapse: style.collapse, sound: style.sound,
+      thread: style.thread, isCommunication: style.isCommunication)
   }
 
   public struct Look: Hashable, Sendable {

@@ -7,17 +7,17 @@ package func makeUUID(using generator: inout some RandomNumberGenerator) -> Stri
   high = high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
   low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
   return String(unsafeUninitializedCapacity: 36) { text in
-    var place = 0
+    var position = 0
     for index in 0..<32 {
       if index == 8 || index == 12 || index == 16 || index == 20 {
-        text[place] = UInt8(ascii: "-")
-        place += 1
+        text[position] = UInt8(ascii: "-")
+        position += 1
       }
       let word = index < 16 ? high : low
       let digit = UInt8(word >> UInt64(60 - 4 * (index % 16)) & 15)
-      text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-      place += 1
+      text[position] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+      position += 1
     }
-    return place
+    return position
   }
 }

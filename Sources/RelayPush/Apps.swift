@@ -50,14 +50,14 @@ package struct App: Equatable, Sendable {
   /// The credential for Apple's service. Is `nil` if the devices of the app are simulated.
   package var credential: AppleCredential?
   /// The push gateway of devices of the platform `http`. Is `nil` if there is none.
-  package var gateway: GatewayPlace?
+  package var gateway: GatewayEndpoint?
   /// The service that is tried first with the token of a device that names none.
   package var environment = PushEnvironment.production
   package var entitlements: Set<AppEntitlement> = []
   /// The sound file in the app that rings for a call without a sound of its own. Is `nil` when the app has none.
   package var ringtone: String?
   /// The JSON pointer of the app in the configuration.
-  package var place = ""
+  package var pointer = ""
 
   package static let maxNameLength = 255
   package static let maxTopics = 16
@@ -71,15 +71,15 @@ package struct AppleCredential: Equatable, Sendable {
 }
 
 /// The push gateway of an app.
-package struct GatewayPlace: Equatable, Sendable {
-  package var place: HTTPGatewayApp.Place
+package struct GatewayEndpoint: Equatable, Sendable {
+  package var endpoint: HTTPGatewayApp.Endpoint
   /// The file with the secret that signs pushes. Is `nil` if pushes are not signed.
   package var secretFile: String?
 }
 
 extension App {
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    place = fields.place
+    pointer = fields.pointer
     name = try fields.required("app", fields.string("app", maxLength: Self.maxNameLength))
     guard !name.isEmpty else { throw fields.wrong("app", "must not be empty") }
     topics = try fields.strings("topics", max: Self.maxTopics, maxLength: Self.maxNameLength) ?? [name]
@@ -92,7 +92,7 @@ extension App {
       }
       entitlements.insert(entitlement)
     }
-    ringtone = try fields.string("ringtone", maxLength: PushManner.maxSoundLength)
+    ringtone = try fields.string("ringtone", maxLength: PushStyle.maxSoundLength)
     // JSON needs no escape for these characters. The size check of a push does not know the app, and counts one byte
     // for each character of the longest ringtone.
     if let ringtone,
@@ -101,17 +101,17 @@ extension App {
       throw fields.wrong("ringtone", "must be the name of a sound file, in printable ASCII")
     }
     if let object = try fields.object("credential") { credential = try AppleCredential(object) }
-    if let object = try fields.object("gateway") { gateway = try GatewayPlace(object) }
+    if let object = try fields.object("gateway") { gateway = try GatewayEndpoint(object) }
   }
 }
 
-extension GatewayPlace {
+extension GatewayEndpoint {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     let url = try fields.required("url", fields.string("url", maxLength: 2048))
-    guard let place = HTTPGatewayApp.Place(url) else {
+    guard let endpoint = HTTPGatewayApp.Endpoint(url) else {
       throw fields.wrong("url", "must be an http or https URL without a user")
     }
-    self.place = place
+    self.endpoint = endpoint
     secretFile = try fields.string("secretFile", maxLength: 4096)
   }
 }

@@ -73,11 +73,11 @@ extension PushWorker {
     case .kept(let until):
       tally.countKept()
       let time = now()
-      let isNews = forgettingPauses.withLock { pauses in
+      let isNew = forgettingPauses.withLock { pauses in
         let known = pauses.updateValue(until, forKey: app)
         return known.map { $0 <= time } ?? true
       }
-      guard isNews else { return }
+      guard isNew else { return }
       log.error(
         "too many of an app's tokens were refused, so that no more are removed for now",
         metadata: ["app": "\(app)", "seconds": "\(Int((until - time).seconds.rounded(.up)))"])

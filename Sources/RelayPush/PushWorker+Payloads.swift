@@ -18,7 +18,7 @@ extension PushWorker {
       let expires = request.expires(from: message.time)
       guard now() < expires else { return nil }
       return Push(
-        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.manner.data,
+        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data,
         expires: expires, topic: topic)
     case .change(let kind, let job):
       let request = job.push
@@ -43,10 +43,10 @@ extension PushWorker {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
       others: claim.others.map { other in
-        let manner = other.push.manner
+        let style = other.push.style
         return DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
-          text: manner.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
+          text: style.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
       })
   }
 
@@ -71,7 +71,7 @@ extension PushWorker {
       notification: claim.id, sender: claim.sender,
       room: PayloadRoom(id: claim.room, memberCount: claim.roomMemberCount), epoch: claim.epoch, seq: claim.message.seq,
       kind: request.kind, text: text(of: claim.message.body),
-      manner: request.manner, hasPreview: hasPreview(claim.room),
+      style: request.style, hasPreview: hasPreview(claim.room),
       level: claim.level ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,

@@ -28,7 +28,7 @@ package actor PushWorker {
   /// Limits the log lines about results that could not be stored.
   var logPause = LogPause()
 
-  private var underWay = PushesUnderWay()
+  private var inProgress = PushesInProgress()
   /// Signals that no push is in progress.
   private let ends = EndSignal()
 
@@ -112,7 +112,7 @@ package actor PushWorker {
   /// True while the store claims jobs that will then be in progress.
   private var isClaiming = false
 
-  private var isIdle: Bool { underWay.isEmpty && !isClaiming }
+  private var isIdle: Bool { inProgress.isEmpty && !isClaiming }
 
   /// Claims no more jobs, and waits for the pushes in progress. A push that is still in progress at the deadline is
   /// sent again by the next run, so that it may arrive twice.
@@ -145,14 +145,14 @@ package actor PushWorker {
       isClaiming = false
       if isIdle { ends.send() }
     }
-    let (time, underWay) = (now(), underWay)
+    let (time, inProgress) = (now(), inProgress)
     let claims: [ClaimedJob]
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
-        try $0.queue.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
+        try $0.queue.renewLeases(of: inProgress.ids, now: time, until: time + Self.lease)
         let claims = try $0.queue.claimDue(
-          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: underWay.capacity)
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: inProgress.capacity)
         return (claims, try $0.reader.queue.hasPendingUpdates())
       }
     } catch {
@@ -161,7 +161,7 @@ package actor PushWorker {
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
     for claim in claims {
-      self.underWay.begin(claim.id, in: claim.lane)
+      self.inProgress.begin(claim.id, in: claim.lane)
       begin(claim)
     }
     guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
@@ -189,7 +189,7 @@ package actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    let capacity = underWay.capacity
+    let capacity = inProgress.capacity
     if result != .failed,
       let due = try? await store.read({
         try $0.queue.nextDue(capacity: capacity) ?? .distant
@@ -209,7 +209,7 @@ package actor PushWorker {
     case .push(let push): await attempt(push)
     case .update(let update): await attempt(update)
     }
-    underWay.end(claim.id, in: claim.lane)
+    inProgress.end(claim.id, in: claim.lane)
     if isIdle { ends.send() }
     // The device's next job can be claimed, and the lane has capacity.
     wake()

@@ -11,9 +11,9 @@ extension Apps {
     var found: [AppleApp] = []
     for app in list {
       guard let credential = app.credential else { continue }
-      let key = try credential.read(at: "\(app.place)/credential")
+      let key = try credential.read(at: "\(app.pointer)/credential")
       if let other = found.first(where: { $0.key.id == key.id && $0.key != key }) {
-        throw StartupError("\(app.place)/credential: \(other.name) has another key of the same id \(key.id)")
+        throw StartupError("\(app.pointer)/credential: \(other.name) has another key of the same id \(key.id)")
       }
       found.append(AppleApp(name: app.name, topics: app.topics, key: key, environment: app.environment))
     }
@@ -27,12 +27,12 @@ extension Apps {
       guard let gateway = app.gateway else { continue }
       var secret: [UInt8]?
       if let file = gateway.secretFile {
-        let pointer = "\(app.place)/gateway/secretFile"
+        let pointer = "\(app.pointer)/gateway/secretFile"
         secret = Array(try PrivateFile(file, at: pointer).text.utf8)
         while secret?.last == 0x0A || secret?.last == 0x0D { secret?.removeLast() }
         guard secret?.isEmpty == false else { throw StartupError("\(pointer): \(file) is empty") }
       }
-      found.append(HTTPGatewayApp(name: app.name, topics: app.topics, place: gateway.place, secret: secret))
+      found.append(HTTPGatewayApp(name: app.name, topics: app.topics, endpoint: gateway.endpoint, secret: secret))
     }
     return found
   }

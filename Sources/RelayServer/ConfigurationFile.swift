@@ -69,7 +69,7 @@ public struct ConfigurationFile: Sendable {
   /// Stores the values of an object that has passed the check.
   private mutating func take(_ fields: Fields, _ prefix: String) {
     for (name, value) in fields.members {
-      let (key, pointer) = (prefix + name, "\(fields.place)/\(name)")
+      let (key, pointer) = (prefix + name, "\(fields.pointer)/\(name)")
       switch value {
       case .string(let text), .number(let text): values[key] = text
       case .bool(let flag): values[key] = String(flag)
@@ -119,7 +119,7 @@ public struct ConfigurationFile: Sendable {
   ) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
     for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
-      let pointer = "\(fields.place)/\(name)"
+      let pointer = "\(fields.pointer)/\(name)"
       if let shape = shapes[prefix + name] {
         members[name] = try resolved(value, shape, at: pointer)
       } else if shapes.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {

@@ -25,11 +25,11 @@ public struct Room: Sendable {
   /// All messages from now on, once and in the order of the room, also across reconnects. They include those of this
   /// user. Call this before ``join(history:)``, so that no message is missed.
   /// - Parameter limit: Maximum number of messages that the reader has not taken yet. The oldest are lost beyond it.
-  public func messages(limit: Int = 1_024) -> Told<Message> { listeners.messages(in: id, limit: limit) }
+  public func messages(limit: Int = 1_024) -> Subscription<Message> { listeners.messages(in: id, limit: limit) }
 
   /// The people in the room with their presence, now and after each change. A slow reader receives only the newest
   /// state.
-  public func people() -> Told<People> { listeners.crowd(in: id) }
+  public func people() -> Subscription<People> { listeners.crowd(in: id) }
 
   /// Sends a message, and returns when the relay has stored it. Without a connection the message waits. After a
   /// reconnect the client sends it again with the same key, so that the relay stores it once.
@@ -75,7 +75,7 @@ public struct Room: Sendable {
     try await request("signal", fields)
   }
 
-  /// Notify Anyway: notifies members whose Focus silenced a message that this user sent (``Sent/Delivery/quiet``).
+  /// Notify Anyway: notifies members whose Focus silenced a message that this user sent (``Sent/Delivery/silenced``).
   /// - Parameter users: The members to notify. All of them if `nil`.
   /// - Returns: The number of members that the relay notifies.
   public func notify(_ seq: Int64, users: [UserID]? = nil) async throws -> Int {

@@ -19,7 +19,7 @@ public struct Sent: Equatable, Sendable {
     public var waiting: Int
     /// The members whose Focus silenced the message (“… has notifications silenced”). ``Room/notify(_:users:)`` can
     /// notify them anyway.
-    public var quiet: [UserID]
+    public var silenced: [UserID]
   }
 
   init(_ reply: JSON) {
@@ -30,7 +30,7 @@ public struct Sent: Equatable, Sendable {
       func count(_ key: String) -> Int { Int(json[key]?.integer ?? 0) }
       return Delivery(
         live: count("live"), push: count("push"), waiting: count("waiting"),
-        quiet: json["quiet"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [])
+        silenced: json["quiet"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [])
     }
   }
 }

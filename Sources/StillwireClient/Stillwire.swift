@@ -84,7 +84,7 @@ public final class Stillwire: Sendable {
 
   /// All events from now on.
   /// - Parameter limit: Maximum number of events that the reader has not taken yet. The oldest are lost beyond it.
-  public func events(limit: Int = 1_024) -> Told<Event> { listeners.events(limit: limit) }
+  public func events(limit: Int = 1_024) -> Subscription<Event> { listeners.events(limit: limit) }
 
   /// The room with this id. It need not be joined.
   public func room(_ id: RoomID) -> Room { Room(id: id, engine: engine, listeners: listeners) }
@@ -95,7 +95,7 @@ public final class Stillwire: Sendable {
   }
 
   /// Reports the activity of the person. Derive it from the scene's phase and from input.
-  public func tell(_ activity: Activity) async { await engine.take { $0.activityChanged(activity) } }
+  public func report(_ activity: Activity) async { await engine.take { $0.activityChanged(activity) } }
 
   /// Reports the Focus of this device, which the app reads from `INFocusStatusCenter`. The client sends the report
   /// again after a reconnect until the relay has answered. A newer report replaces it.

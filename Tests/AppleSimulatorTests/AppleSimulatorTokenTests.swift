@@ -164,10 +164,10 @@ import Testing
       var credential = AppleSimulator.Credential()
       var head = head()
       head.authorization = try? bearer(age)
-      let judgement = service.judge(
+      let decision = service.decide(
         head, body: Array(alert.utf8), credential: &credential, settings: settings, now: now,
         newID: { "00000000-0000-4000-8000-000000000007" })
-      #expect(judgement.outcome == expected.map { .refused(.init($0)) } ?? .shown)
+      #expect(decision.outcome == expected.map { .refused(.init($0)) } ?? .shown)
     }
   }
 }

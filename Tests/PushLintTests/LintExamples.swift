@@ -112,7 +112,7 @@ struct LintExample: CustomStringConvertible, Sendable {
     LintExample(.bytesAfterEnd, hi + hi),
   ]
 
-  static let ofPlaces: [LintExample] = [
+  static let ofLocations: [LintExample] = [
     LintExample(.notAnObject, #""Hi""#, mended: #""Hi""#),
     LintExample(.vendorWrapper, #"{"message":{"token":"x","apns":{"payload":{"aps":{"alert":"Hi"}}}}}"#, mended: hi),
     LintExample(.vendorWrapper, #"{"payload":{"aps":{"alert":"Hi"}}}"#, mended: hi),
@@ -282,5 +282,5 @@ struct LintExample: CustomStringConvertible, Sendable {
     LintExample(.expirationOnce, hi, headers: sent(["apns-expiration": "0"])),
   ]
 
-  static let all = ofTexts + ofPlaces + ofValues + ofCombinations + ofHeaders
+  static let all = ofTexts + ofLocations + ofValues + ofCombinations + ofHeaders
 }

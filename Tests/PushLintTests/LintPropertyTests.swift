@@ -33,7 +33,7 @@ import Testing
     #expect(report.findings.count <= PushLint.maxFindings + 1)
     let lines = text.count { $0 == 0x0A || $0 == 0x0D } + 1
     for finding in report.findings {
-      guard case .payload(let pointer, let line, let column) = finding.place else { continue }
+      guard case .payload(let pointer, let line, let column) = finding.location else { continue }
       #expect(pointer.isEmpty || pointer.hasPrefix("/"))
       #expect((1...lines).contains(line) && (1...(text.count + 1)).contains(column))
       #expect(finding.words.utf8.count < 1_000)

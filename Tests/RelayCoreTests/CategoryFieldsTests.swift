@@ -67,9 +67,9 @@ import Testing
       ),
       (#"[{"id":"c","actions":[{\#(action)},{\#(action)}]}]"#, "/0/actions/1/id"),
     ])
-  func `an error in a registry has its JSON pointer`(categories: String, place: String) throws {
+  func `an error in a registry has its JSON pointer`(categories: String, pointer: String) throws {
     let error = try #require(throws: RequestError.self) { try registry(categories) }
-    #expect((error.code, error.at) == (.badRequest, "/categories\(place)"))
+    #expect((error.code, error.at) == (.badRequest, "/categories\(pointer)"))
   }
 
   @Test(
@@ -100,9 +100,9 @@ import Testing
       (#""options":["customDismissAction","quiet"]"#, "options/1"), (#""hiddenPreviewBody":1"#, "hiddenPreviewBody"),
       (#""summaryFormat":"""#, "summaryFormat"),
     ])
-  func `an error in a category has its JSON pointer`(members: String, place: String) throws {
+  func `an error in a category has its JSON pointer`(members: String, pointer: String) throws {
     let error = try #require(throws: RequestError.self) { try category(members) }
-    #expect((error.code, error.at) == (.badRequest, "/categories/0/\(place)"), "\(members)")
+    #expect((error.code, error.at) == (.badRequest, "/categories/0/\(pointer)"), "\(members)")
   }
 
   /// Fields with the maximum of their length in bytes, or of their count.

@@ -45,9 +45,9 @@ import Testing
       ("reply", nil, "/text"), ("reply", " ", "/text"), (ActionID.open.rawValue, "hi", "/text"),
       (ActionID.dismiss.rawValue, "hi", "/text"),
     ] as [(String, String?, String)])
-  func `other actions and texts are rejected`(action: String, text: String?, place: String) throws {
+  func `other actions and texts are rejected`(action: String, text: String?, pointer: String) throws {
     let error = try #require(throws: RequestError.self) { try posts(action, text: text) }
-    #expect((error.code, error.at) == (.badRequest, place))
+    #expect((error.code, error.at) == (.badRequest, pointer))
   }
 
   @Test func `without a category only the actions of the system are allowed`() throws {
@@ -62,8 +62,8 @@ import Testing
       (#""notification":"n","action":"a","text":1"#, "/text"), (#""notification":"n","action":"a","key":"""#, "/key"),
       (#""notification":"n","action":"a","key":1"#, "/key"),
     ])
-  func `an invalid field has an error with its JSON pointer`(members: String, place: String) throws {
-    #expect(try #require(throws: RequestError.self) { try request(members) }.at == place)
+  func `an invalid field has an error with its JSON pointer`(members: String, pointer: String) throws {
+    #expect(try #require(throws: RequestError.self) { try request(members) }.at == pointer)
   }
 
   @Test(arguments: [("notification", 64), ("action", 128), ("text", 4_096), ("key", 128)])

@@ -15,7 +15,7 @@ import Testing
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
   @Test mutating func `a VoIP push contains the call that the app reports`() throws {
-    subject.manner.data = Array(#"{"video":true}"#.utf8)
+    subject.style.data = Array(#"{"video":true}"#.utf8)
     let push = try Push(ringing: subject)
     #expect(
       String(decoding: push.payload, as: UTF8.self)
@@ -38,7 +38,7 @@ import Testing
   @Test mutating func `a long name or picture of the caller does not stop a call`() throws {
     subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
     #expect(try Push(ringing: subject).payload.count < 1_000)
-    subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
+    subject.style.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
     let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
     #expect(error?.maxSize == Push.maxVoIPPayload)
   }

@@ -151,7 +151,7 @@ import Testing
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
     digest.newest.sender = User(id: Self.newest.sender.id)
     // A communication notification has more members around its text than a digest.
-    digest.newest.manner.isCommunication = false
+    digest.newest.style.isCommunication = false
     let rest = try Push(digest.newest).payload.count
     digest.newest.criteria = String(repeating: "a", count: Push.maxPayload - rest - 40)
     #expect(try Push(digest) == Push(digest.newest))

@@ -53,8 +53,8 @@ extension DeliveryCase {
   }
 
   /// The quiet hours of the recipient are on.
-  func quiet(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
-    with { $0.recipient.quiet = QuietFacts(mode: mode, until: .at(until)) }
+  func quietHours(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
+    with { $0.recipient.quiet = ActiveQuietHours(mode: mode, until: .at(until)) }
   }
 }
 

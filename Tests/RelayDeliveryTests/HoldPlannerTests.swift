@@ -35,14 +35,15 @@ import Testing
 
   /// Bob without any silence.
   static func bobs(
-    quiet: QuietFacts? = nil, rooms: [RoomID: RoomMember] = [:], _ change: (inout Recipient) -> Void = { _ in }
+    quietHours: ActiveQuietHours? = nil, rooms: [RoomID: RoomMember] = [:],
+    _ change: (inout Recipient) -> Void = { _ in }
   ) -> HoldRecipient {
     var recipient = Recipient()
     change(&recipient)
-    return HoldRecipient(bob, recipient, quiet: quiet, rooms: rooms)
+    return HoldRecipient(bob, recipient, quietHours: quietHours, rooms: rooms)
   }
 
-  static let silenced = QuietFacts(mode: .hold, until: .at(3 * hour))
+  static let silenced = ActiveQuietHours(mode: .hold, until: .at(3 * hour))
 
   /// The plan of one page.
   private func plan(
@@ -75,23 +76,23 @@ import Testing
   }
 
   @Test func `a silence that continues keeps a push held`() {
-    let plan = plan([Self.push(1)], of: Self.bobs(quiet: Self.silenced))
+    let plan = plan([Self.push(1)], of: Self.bobs(quietHours: Self.silenced))
     #expect(plan.made == [Made("tea-1", .hold(until: .at(3 * hour)))])
     #expect(!plan.hasReleases && plan.nextEnd == .at(3 * hour))
     #expect(plan.decisions.first?.explanation.facts.released == nil)
-    let known = self.plan([Self.push(1) { $0.due = .at(3 * hour) }], of: Self.bobs(quiet: Self.silenced))
+    let known = self.plan([Self.push(1) { $0.due = .at(3 * hour) }], of: Self.bobs(quietHours: Self.silenced))
     #expect(known.made.isEmpty && known.nextEnd == .at(3 * hour))
   }
 
   @Test func `a silence that begins holds a queued push`() {
-    let silenced = Self.bobs(quiet: Self.silenced)
+    let silenced = Self.bobs(quietHours: Self.silenced)
     #expect(actions(Self.queued(1), of: silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
     // The due time of a queued push is not the end of a hold.
     #expect(actions(Self.queued(1) { $0.due = .at(3 * hour) }, of: silenced).count == 1)
   }
 
   @Test func `a silence that only makes pushes passive ends a hold`() {
-    let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
+    let soft = Self.bobs(quietHours: ActiveQuietHours(mode: .passive, until: .at(3 * hour)))
     let focused = Self.bobs {
       $0.preferences.onFocus = .passive
       Self.focus(&$0)
@@ -109,10 +110,10 @@ import Testing
   }
 
   @Test func `each cause alone holds a push`() {
-    func planned(quiet: QuietFacts?, _ change: (inout Recipient) -> Void = { _ in }) -> [Made] {
+    func planned(quietHours: ActiveQuietHours?, _ change: (inout Recipient) -> Void = { _ in }) -> [Made] {
       actions(
         Self.push(1) { $0.traits.push.criteria = "work" },
-        of: Self.bobs(quiet: quiet) {
+        of: Self.bobs(quietHours: quietHours) {
           $0.preferences.onFocus = .hold
           change(&$0)
         })
@@ -124,11 +125,11 @@ import Testing
       let report = FilterReport(device: phone, isActive: true, allow: ["home"], at: .at(-2 * hour))
       _ = recipient.filters.apply(report, now: Self.now)
     }
-    #expect(planned(quiet: Self.silenced, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
-    #expect(planned(quiet: Self.silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
-    #expect(planned(quiet: nil, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
-    #expect(planned(quiet: nil, filter) == [Made("tea-1", .hold(until: .at(10 * hour)))])
-    #expect(planned(quiet: nil) == [Made("tea-1", .push(.active))])
+    #expect(planned(quietHours: Self.silenced, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
+    #expect(planned(quietHours: Self.silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
+    #expect(planned(quietHours: nil, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
+    #expect(planned(quietHours: nil, filter) == [Made("tea-1", .hold(until: .at(10 * hour)))])
+    #expect(planned(quietHours: nil) == [Made("tea-1", .push(.active))])
   }
 
   @Test func `after a Focus has ended, a push is held until the false settles`() {
@@ -142,10 +143,11 @@ import Testing
 
   @Test func `the earliest end of a hold counts`() {
     let short = { (push: inout OpenPush) in push.traits.push.lifetime = .seconds(2 * 3600) }
-    let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quiet: Self.silenced))
+    let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quietHours: Self.silenced))
     #expect(plan.nextEnd == .at(2 * hour + 1))
     #expect(
-      self.plan([Self.push(2, short), Self.push(1)], of: Self.bobs(quiet: Self.silenced)).nextEnd == .at(2 * hour + 2))
+      self.plan([Self.push(2, short), Self.push(1)], of: Self.bobs(quietHours: Self.silenced)).nextEnd
+        == .at(2 * hour + 2))
   }
 
   // MARK: The end of a push
@@ -262,7 +264,7 @@ import Testing
 
   @Test func `a push to a silenced recipient does not wait for sessions`() {
     let present = Self.bobs(
-      quiet: Self.silenced, rooms: [Self.tea: Self.member(Self.session(.active, received: 1))])
+      quietHours: Self.silenced, rooms: [Self.tea: Self.member(Self.session(.active, received: 1))])
     #expect(actions(Self.push(1), of: present) == [Made("tea-1", .cancel(.received))])
   }
 
@@ -283,7 +285,7 @@ import Testing
     let urgent = Self.queued(1) { $0.traits.push.level = .timeSensitive }
     #expect(actions(urgent) == [Made("tea-1", .push(.timeSensitive))])
     #expect(plan([urgent]).decisions.first?.explanation.facts.released == nil)
-    let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
+    let soft = Self.bobs(quietHours: ActiveQuietHours(mode: .passive, until: .at(3 * hour)))
     #expect(actions(Self.queued(1), of: soft) == [Made("tea-1", .push(.passive))])
     #expect(!plan([urgent]).hasReleases)
   }
@@ -332,14 +334,14 @@ import Testing
 
   @Test(arguments: unknown)
   func `a repeated push to a silenced device makes no sound`(action: JobDecision.Action?, push: OpenPush) {
-    let plan = plan([push], of: Self.bobs(quiet: Self.silenced))
+    let plan = plan([push], of: Self.bobs(quietHours: Self.silenced))
     #expect(plan.made == (action.map { [Made("tea-1", $0)] } ?? []))
     #expect(plan.nextEnd == nil)
   }
 
   @Test func `Notify Anyway is not held`() {
     let push = Self.queued(1) { $0.isNotifyAnyway = true }
-    #expect(actions(push, of: Self.bobs(quiet: Self.silenced)).isEmpty)
+    #expect(actions(push, of: Self.bobs(quietHours: Self.silenced)).isEmpty)
   }
 
   // MARK: Digests

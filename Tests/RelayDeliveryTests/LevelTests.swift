@@ -7,7 +7,7 @@ import Testing
 /// The rules that lower the level of a push, and their effects.
 @Suite struct LevelTests {
   struct Case: Sendable {
-    let asked: Level
+    let requested: Level
     var maySender = true
     var mayTimeSensitive = true
     var mayCritical = true
@@ -15,7 +15,7 @@ import Testing
 
     var facts: DeliveryCase {
       .plain.with {
-        $0.message.level = asked
+        $0.message.level = requested
         $0.message.isUrgentAllowed = maySender
         $0.device?.allowsTimeSensitive = mayTimeSensitive
         $0.device?.allowsCritical = mayCritical
@@ -24,25 +24,26 @@ import Testing
   }
 
   @Test(arguments: [
-    Case(asked: .passive, given: .passive),
-    Case(asked: .passive, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .passive),
-    Case(asked: .active, given: .active),
-    Case(asked: .active, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .active),
-    Case(asked: .timeSensitive, given: .timeSensitive),
-    Case(asked: .timeSensitive, maySender: false, given: .active),
-    Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active),
-    Case(asked: .timeSensitive, mayCritical: false, given: .timeSensitive),
-    Case(asked: .critical, given: .critical),
-    Case(asked: .critical, maySender: false, given: .active),
-    Case(asked: .critical, mayTimeSensitive: false, given: .critical),
-    Case(asked: .critical, mayCritical: false, given: .timeSensitive),
-    Case(asked: .critical, mayTimeSensitive: false, mayCritical: false, given: .active),
+    Case(requested: .passive, given: .passive),
+    Case(requested: .passive, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .passive),
+    Case(requested: .active, given: .active),
+    Case(requested: .active, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .active),
+    Case(requested: .timeSensitive, given: .timeSensitive),
+    Case(requested: .timeSensitive, maySender: false, given: .active),
+    Case(requested: .timeSensitive, mayTimeSensitive: false, given: .active),
+    Case(requested: .timeSensitive, mayCritical: false, given: .timeSensitive),
+    Case(requested: .critical, given: .critical),
+    Case(requested: .critical, maySender: false, given: .active),
+    Case(requested: .critical, mayTimeSensitive: false, given: .critical),
+    Case(requested: .critical, mayCritical: false, given: .timeSensitive),
+    Case(requested: .critical, mayTimeSensitive: false, mayCritical: false, given: .active),
   ])
   func `a level that is not allowed is lowered, and the decision gives the reason`(row: Case) {
     let decision = decide(row.facts)
     #expect(decision.outcome == .push(row.given))
     #expect(
-      decision.reasons.map(\.code) == (row.given < row.asked ? [.nothingAgainst, .levelLowered] : [.nothingAgainst]))
+      decision.reasons.map(\.code)
+        == (row.given < row.requested ? [.nothingAgainst, .levelLowered] : [.nothingAgainst]))
     #expect(decision.reasons.allSatisfy { $0.rule == 14 && !$0.words.isEmpty })
   }
 
@@ -56,22 +57,22 @@ import Testing
   }
 
   @Test func `a silence applies to a message at its lowered level`() {
-    let lowered = Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active).facts
-    let held = decide(lowered.quiet(.hold))
+    let lowered = Case(requested: .timeSensitive, mayTimeSensitive: false, given: .active).facts
+    let held = decide(lowered.quietHours(.hold))
     #expect(held.outcome == .hold(until: .at(hour)))
     #expect(held.reasons.map(\.code) == [.quietHours, .levelLowered])
-    let softened = decide(lowered.quiet(.passive))
+    let softened = decide(lowered.quietHours(.passive))
     #expect(softened.outcome == .push(.passive))
     #expect(softened.reasons.map(\.code) == [.quietHours, .levelLowered])
   }
 
   @Test func `a critical push that is lowered to time-sensitive is not held`() {
-    let lowered = Case(asked: .critical, mayCritical: false, given: .timeSensitive).facts
-    #expect(decide(lowered.quiet(.hold)).outcome == .push(.timeSensitive))
+    let lowered = Case(requested: .critical, mayCritical: false, given: .timeSensitive).facts
+    #expect(decide(lowered.quietHours(.hold)).outcome == .push(.timeSensitive))
   }
 
   @Test func `a decision without a device lowers no level`() {
-    let facts = Case(asked: .critical, maySender: false, given: .active).facts.with { $0.device = nil }
+    let facts = Case(requested: .critical, maySender: false, given: .active).facts.with { $0.device = nil }
     #expect(decide(facts).reasons.map(\.code) == [.noDevice])
   }
 

@@ -12,7 +12,7 @@ import Testing
     var dice = SeededGenerator(seed: 11)
     for _ in 0..<600 {
       let newest = PayloadSubject.random(using: &dice)
-      let request = PushRequest(kind: newest.kind, level: newest.level, manner: newest.manner)
+      let request = PushRequest(kind: newest.kind, level: newest.level, style: newest.style)
       do {
         try request.checkSize(sender: newest.sender.id, room: newest.room.id, hasPreview: newest.hasPreview)
       } catch {
@@ -50,7 +50,7 @@ extension PayloadSubject {
         id: RoomID(unchecked: dice.one(of: ["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
         title: dice.one(of: [nil, "", "Team\nrocket"]), memberCount: dice.one(of: [0, 1, 2, 3, 10_000])), epoch: "e1",
       seq: dice.one(of: [1, 42, maxInteger]), kind: dice.one(of: [.message, .call]), text: dice.one(of: texts),
-      manner: .random(using: &dice), hasPreview: !dice.hits(oneIn: 3),
+      style: .random(using: &dice), hasPreview: !dice.hits(oneIn: 3),
       level: dice.one(of: Level.allCases), badge: dice.one(of: [-1, 0, 7]), isMention: dice.hits(oneIn: 2),
       isReply: dice.hits(oneIn: 2), isNotifyAnyway: dice.hits(oneIn: 2), criteria: dice.one(of: [nil, "", "work"]),
       expires: .at(999), app: PayloadApp(topic: "org.example.chat"),

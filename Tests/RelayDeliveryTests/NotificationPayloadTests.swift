@@ -15,7 +15,7 @@ import Testing
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
   @Test mutating func `a notification is a conversation with its sender and names no message`() throws {
-    subject.manner.body = .text("On its way")
+    subject.style.body = .text("On its way")
     let push = try Push(subject)
     #expect(
       String(decoding: push.payload, as: UTF8.self)
@@ -32,11 +32,11 @@ import Testing
 
   @Test func `notifications of different users and rooms have different collapse ids`() {
     let users = [String(repeating: "a", count: 32), String(repeating: "b", count: 128), "user", "u"]
-    let places = users.flatMap { user in
+    let roomIDs = users.flatMap { user in
       [RoomID.notifications(of: UserID(unchecked: user)), RoomID(unchecked: user), RoomID(unchecked: "user")]
     }
-    let ids = Set(Set(places).map { collapseID(room: $0, seq: 1) })
-    #expect(ids.count == Set(places).count)
+    let ids = Set(Set(roomIDs).map { collapseID(room: $0, seq: 1) })
+    #expect(ids.count == Set(roomIDs).count)
   }
 
   @Test func `a silent notification names no message`() {

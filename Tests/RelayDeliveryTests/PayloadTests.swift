@@ -101,7 +101,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   ) throws {
     subject.level = level
     subject.kind = kind
-    subject.manner.sound = sound
+    subject.style.sound = sound
     subject.app.ringtone = "ring.caf"
     for push in [try Push(subject), try Push(DigestSubject(newest: subject, count: 2))] {
       if let expected {
@@ -142,7 +142,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   ) throws {
     subject.room.memberCount = 3
     subject.room.title = title
-    subject.manner.subtitle = subtitle.map(PushText.text)
+    subject.style.subtitle = subtitle.map(PushText.text)
     let expected =
       name.map { #""conversation":{"id":"team","name":"\#($0)","# } ?? #""conversation":{"id":"team","group""#
     #expect(try text(Push(subject)).contains(expected))
@@ -150,12 +150,12 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 
   @Test mutating func `a hidden subtitle does not name the conversation`() throws {
     subject.hasPreview = false
-    subject.manner.subtitle = .text("secret")
+    subject.style.subtitle = .text("secret")
     #expect(try !text(Push(subject)).contains("secret"))
   }
 
   @Test mutating func `a plain push has its ids and no intent`() throws {
-    subject.manner.isCommunication = false
+    subject.style.isCommunication = false
     subject.receipt = "1700000000.mark"
     #expect(
       try text(Push(subject)).hasSuffix(

@@ -16,13 +16,14 @@ import Testing
 
   /// Bob with one device. He is away.
   static func member(
-    _ user: UserID = bob, as membership: Membership = .absent, quiet: QuietFacts? = nil, report: MemberReport = .none,
+    _ user: UserID = bob, as membership: Membership = .absent, quietHours: ActiveQuietHours? = nil,
+    report: MemberReport = .none,
     _ change: (inout Recipient) -> Void = { _ in }
   ) -> PlanMember {
     var recipient = Recipient()
     recipient.devices = [device()]
     change(&recipient)
-    return PlanMember(user, recipient, as: membership, quiet: quiet, report: report)
+    return PlanMember(user, recipient, as: membership, quietHours: quietHours, report: report)
   }
 
   static func message(
@@ -158,7 +159,7 @@ import Testing
 
   @Test(arguments: [PushRequest(kind: .call), PushRequest(level: .timeSensitive), PushRequest(level: .critical)])
   mutating func `calls and urgent messages are pushed in spite of every silence`(push: PushRequest) {
-    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+    let member = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour))) {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
     }
@@ -167,7 +168,7 @@ import Testing
   }
 
   @Test mutating func `a held push keeps its allowed level`() {
-    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+    let member = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour))) {
       $0.devices[0].allowsTimeSensitive = false
     }
     let plan = plan(Self.message(PushRequest(level: .timeSensitive)), member)
@@ -179,19 +180,19 @@ import Testing
 
   @Test mutating func `the first end of a hold counts`() {
     let plan = plan(
-      Self.message(), Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))),
-      Self.member(UserID(unchecked: "eve"), quiet: QuietFacts(mode: .hold, until: .at(hour - 1))))
+      Self.message(), Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour))),
+      Self.member(UserID(unchecked: "eve"), quietHours: ActiveQuietHours(mode: .hold, until: .at(hour - 1))))
     #expect(plan.holdEnd == .at(hour - 1))
   }
 
   @Test(arguments: [(SilenceMode.deliver, Level.active), (.passive, .passive)])
   mutating func `quiet hours make a push passive`(mode: SilenceMode, level: Level) {
-    let plan = plan(Self.message(), Self.member(quiet: QuietFacts(mode: mode, until: .at(hour))))
+    let plan = plan(Self.message(), Self.member(quietHours: ActiveQuietHours(mode: mode, until: .at(hour))))
     #expect(plan.pushes.map(\.level) == [level] && plan.pushes.allSatisfy { !$0.isHeld && $0.due == Self.now })
   }
 
   @Test mutating func `Notify Anyway is pushed in spite of every silence`() {
-    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+    let member = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour))) {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
     }
@@ -251,15 +252,15 @@ import Testing
   }
 
   @Test mutating func `held, critical and refused messages do not count`() {
-    let quiet = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour)))
+    let quietHours = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)))
     for _ in 0..<2 * PushPace.maxPerMinute {
-      _ = plan(Self.message(), quiet)
+      _ = plan(Self.message(), quietHours)
       _ = plan(Self.message(PushRequest(level: .critical)), Self.member())
       _ = plan(Self.message(), Self.member { $0.blocked = [ann] })
     }
     #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now])
     // A held push is not delayed, either.
-    #expect(next(Self.message(), to: quiet) == [.at(hour)])
+    #expect(next(Self.message(), to: quietHours) == [.at(hour)])
   }
 
   // MARK: Reports
@@ -297,7 +298,7 @@ import Testing
     // Other senders may learn it, because they got the report `received`.
     (false, member(as: read, report: .unplanned, mutes)), (false, member(as: received, report: .unplanned, hidesFocus)),
     // The report does not reveal quiet hours, a Focus, or a missing device.
-    (true, member(quiet: QuietFacts(mode: .hold, until: .at(hour)), report: .unplanned, hidesFocus)),
+    (true, member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)), report: .unplanned, hidesFocus)),
     (
       true,
       member(report: .unplanned) {
@@ -387,7 +388,7 @@ import Testing
     #expect(pushed.map(\.device?.id) == [phone, laptop])
     #expect(pushed.map(\.push?.device.id) == [phone, laptop])
     #expect(pushed.allSatisfy { $0.push?.due == Self.now && $0.push?.isHeld == false })
-    let held = decisions(Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))))
+    let held = decisions(Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour))))
     #expect(held.map(\.push?.due) == [.at(hour)] && held.map(\.push?.isHeld) == [true])
     let waits = decisions(Self.member(as: Self.sessions(Self.session(.active))))
     #expect(waits.map(\.outcome) == [.wait(until: .at(5_000))] && waits.allSatisfy { $0.push == nil })

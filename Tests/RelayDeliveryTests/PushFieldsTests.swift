@@ -16,15 +16,15 @@ import Testing
   /// The request as the store returns it.
   private func stored(_ request: PushRequest) -> PushRequest {
     PushRequest(
-      storedRest: request.storedRest, kind: request.kind, category: request.manner.category,
-      collapse: request.manner.collapse)
+      storedRest: request.storedRest, kind: request.kind, category: request.style.category,
+      collapse: request.style.collapse)
   }
 
   private func refusal(_ push: String, rights: Rights = .standard) throws -> RequestError {
     try #require(throws: RequestError.self) { try request(push, rights: rights) }
   }
 
-  private static let readings: [(push: String, change: @Sendable (inout PushManner) -> Void)] = [
+  private static let readings: [(push: String, change: @Sendable (inout PushStyle) -> Void)] = [
     (#"{"title":"a"}"#, { $0.title = .text("a") }),
     (#"{"titleKey":"a"}"#, { $0.title = .localized(key: "a") }),
     (#"{"titleKey":"a","titleArgs":["b",""]}"#, { $0.title = .localized(key: "a", arguments: ["b", ""]) }),
@@ -57,10 +57,10 @@ import Testing
   @Test(arguments: readings.indices)
   func `each field is parsed, and restored from the store`(index: Int) throws {
     let (push, change) = Self.readings[index]
-    var manner = PushManner()
-    change(&manner)
+    var style = PushStyle()
+    change(&style)
     let request = try request(push)
-    #expect(request.manner == manner, "\(push)")
+    #expect(request.style == style, "\(push)")
     #expect(stored(request) == request, "\(push)")
   }
 
@@ -78,7 +78,7 @@ import Testing
       "body":"b","relevance":1,"sound":{"name":"n","volume":1,"critical":true},"badge":3,"category":"c","thread":null,
       "target":"w","image":"https://a.example/","data":{"k":{"l":[]}},"collapse":"room"}
       """#)
-    #expect(request.manner.sound == .file(SoundFile(name: "n", volume: 1, isCritical: true)))
+    #expect(request.style.sound == .file(SoundFile(name: "n", volume: 1, isCritical: true)))
     #expect(stored(request) == request)
   }
 
@@ -112,9 +112,9 @@ import Testing
     (#"{"data":{"push":1}}"#, "/push/data/push"),
     (#"{"data":{"a":{"aps":{}}}}"#, "/push/data/a/aps"), (#"{"collapse":"thread"}"#, "/push/collapse"),
   ])
-  func `an error names the position of the wrong field`(push: String, place: String) throws {
+  func `an error names the position of the wrong field`(push: String, pointer: String) throws {
     let error = try refusal(push)
-    #expect((error.code, error.at) == (.badRequest, place))
+    #expect((error.code, error.at) == (.badRequest, pointer))
   }
 
   @Test(arguments: [
@@ -156,7 +156,7 @@ import Testing
     #expect(try refusal(nested(17)).at == "/push/data")
   }
 
-  @Test(arguments: PushManner.keys + ["silent"])
+  @Test(arguments: PushStyle.keys + ["silent"])
   func `each custom field needs the right push`(field: String) throws {
     let error = try refusal(#"{"\#(field)":null}"#, rights: Rights.standard.subtracting(.push))
     #expect((error.code, error.at) == (.forbidden, "/push/\(field)"))
@@ -196,9 +196,9 @@ import Testing
     (#"{"title":"a"}"#, "/push/title"), (#"{"subtitleKey":"a","subtitleArgs":["b"]}"#, "/push/subtitleArgs"),
     (#"{"titleKey":"a","body":"b"}"#, "/push/body"),
   ])
-  func `a room without previews rejects texts`(push: String, place: String) throws {
+  func `a room without previews rejects texts`(push: String, pointer: String) throws {
     let error = try #require(throws: RequestError.self) { try check(push, hasPreview: false) }
-    #expect((error.code, error.at) == (.forbidden, place))
+    #expect((error.code, error.at) == (.forbidden, pointer))
     try check(push)
   }
 

@@ -12,15 +12,15 @@ import Testing
 
   private static let looks = [
     request { $0.criteria = "work" },
-    request { $0.manner.category = CategoryID(rawValue: "invitation") },
-    request { $0.manner.collapse = .room },
-    request { $0.manner.sound = .none },
-    request { $0.manner.sound = .file(SoundFile(name: "bell")) },
-    request { $0.manner.sound = .file(SoundFile(name: "bell", volume: 0.5)) },
-    request { $0.manner.thread = .app },
-    request { $0.manner.thread = .own("news") },
-    request { $0.manner.isCommunication = true },
-    request { $0.manner.isCommunication = false },
+    request { $0.style.category = CategoryID(rawValue: "invitation") },
+    request { $0.style.collapse = .room },
+    request { $0.style.sound = .none },
+    request { $0.style.sound = .file(SoundFile(name: "bell")) },
+    request { $0.style.sound = .file(SoundFile(name: "bell", volume: 0.5)) },
+    request { $0.style.thread = .app },
+    request { $0.style.thread = .own("news") },
+    request { $0.style.isCommunication = true },
+    request { $0.style.isCommunication = false },
   ]
 
   @Test func `each field of the look makes a different look`() {
@@ -32,8 +32,8 @@ import Testing
   @Test(arguments: [
     PushRequest(), PushRequest(isAsked: false), PushRequest(kind: .call), PushRequest(level: .passive),
     PushRequest(lifetime: .seconds(9)), PushRequest(isSilent: true),
-    request { ($0.manner.title, $0.manner.body) = (.text("a"), .text("b")) },
-    request { ($0.manner.badge, $0.manner.image, $0.manner.relevance) = (.number(3), "https://a", 0.5) },
+    request { ($0.style.title, $0.style.body) = (.text("a"), .text("b")) },
+    request { ($0.style.badge, $0.style.image, $0.style.relevance) = (.number(3), "https://a", 0.5) },
   ])
   func `the other fields of a request do not change its look`(request: PushRequest) {
     #expect(request.look == PushRequest().look)

@@ -23,7 +23,7 @@ import Testing
 
   @Test func `a change repeats the message's push without a sound`() throws {
     var loud = subject
-    loud.manner.sound = .file(SoundFile(name: "siren", isCritical: true))
+    loud.style.sound = .file(SoundFile(name: "siren", isCritical: true))
     let push = try Push(id: id, changing: loud, to: nil)
     #expect(push.id == id)
     #expect(try push.headers.collapseID == Push(loud).headers.collapseID)

@@ -45,7 +45,7 @@ import Testing
   @Test(arguments: days + zones + springs + autumns)
   func `quiet hours end at the time of their row`(row: Row) throws {
     let hours = try Self.hours(row.span, days: row.days, in: row.zone)
-    let expected = try row.until.map { QuietFacts(mode: .hold, until: try Self.time($0)) }
+    let expected = try row.until.map { ActiveQuietHours(mode: .hold, until: try Self.time($0)) }
     #expect(hours.facts(at: try Self.time(row.now)) == expected)
   }
 

@@ -43,7 +43,7 @@ extension RecipientFacts {
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
       isMentioned: dice.hits(oneIn: 2), roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
       quiet: dice.hits(oneIn: 2)
-        ? nil : QuietFacts(mode: dice.one(of: SilenceMode.allCases), until: dice.time(now)),
+        ? nil : ActiveQuietHours(mode: dice.one(of: SilenceMode.allCases), until: dice.time(now)),
       sessions: (0..<dice.one(of: [0, 0, 0, 0, 1, 2])).map { _ in .random(using: &dice, now) },
       away: dice.hits(oneIn: 4) ? nil : AwayFacts(since: dice.time(now), isClean: dice.hits(oneIn: 2)))
   }

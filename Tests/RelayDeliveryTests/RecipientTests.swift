@@ -10,11 +10,11 @@ import Testing
 
   private func facts(
     of message: MessageTraits = MessageTraits(from: ann), as membership: Membership = .absent,
-    quiet: QuietFacts? = nil, _ change: (inout Recipient) -> Void = { _ in }
+    quietHours: ActiveQuietHours? = nil, _ change: (inout Recipient) -> Void = { _ in }
   ) -> RecipientFacts {
     var recipient = Recipient()
     change(&recipient)
-    return recipient.facts(bob, of: message, in: Self.tea, as: membership, quiet: quiet, now: Self.now)
+    return recipient.facts(bob, of: message, in: Self.tea, as: membership, quietHours: quietHours, now: Self.now)
   }
 
   @Test func `without preferences, no fact prevents a push`() {
@@ -22,8 +22,8 @@ import Testing
   }
 
   @Test func `the facts contain the preferences`() {
-    let quiet = QuietFacts(mode: .passive, until: .at(hour))
-    let known = facts(of: MessageTraits(from: ann, mentions: [bob]), quiet: quiet) {
+    let quietHours = ActiveQuietHours(mode: .passive, until: .at(hour))
+    let known = facts(of: MessageTraits(from: ann, mentions: [bob]), quietHours: quietHours) {
       $0.blocked = [ann]
       $0.preferences.onFocus = .hold
       $0.preferences[Self.tea].level = .mentions
@@ -31,7 +31,7 @@ import Testing
     }
     let expected = RecipientFacts(
       user: bob, hasBlockedSender: true, roomLevel: .mentions, isMentioned: true, roomCriteria: "work",
-      onFocus: .hold, quiet: quiet)
+      onFocus: .hold, quiet: quietHours)
     #expect(known == expected)
     #expect(!facts(of: MessageTraits(from: ann, mentions: [ann])).isMentioned)
     #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
@@ -267,7 +267,7 @@ import Testing
       var recipient = Recipient()
       change(&recipient)
       return recipient.hidesResult(
-        recipient.facts(bob, of: message, in: Self.tea, as: .absent, quiet: nil, now: Self.now))
+        recipient.facts(bob, of: message, in: Self.tea, as: .absent, quietHours: nil, now: Self.now))
     }
     #expect(!hides { _ in })
     #expect(hides { $0.blocked = [ann] })

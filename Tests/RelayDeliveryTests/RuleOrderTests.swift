@@ -4,13 +4,13 @@ import RelayProtocol
 import Testing
 
 /// A rule with a change that makes it match, and the outcome when no other rule matches.
-struct Speaker: CustomTestStringConvertible, Sendable {
+struct RuleExample: CustomTestStringConvertible, Sendable {
   let rule: Int
   let code: Reason.Code
   let outcome: Decision.Outcome
   /// The cases to which the rule does not apply.
-  let spares: Set<Exception>
-  let provoke: @Sendable (inout DeliveryCase) -> Void
+  let exceptions: Set<Exception>
+  let apply: @Sendable (inout DeliveryCase) -> Void
 
   var testDescription: String { "rule \(rule), \(code.rawValue)" }
 
@@ -31,47 +31,47 @@ struct Speaker: CustomTestStringConvertible, Sendable {
 
   /// - Parameter outcome: If it is absent, the outcome is `none` with `code`.
   init(
-    _ rule: Int, _ code: Reason.Code, _ outcome: Decision.Outcome? = nil, spares: Set<Exception> = [],
-    _ provoke: @escaping @Sendable (inout DeliveryCase) -> Void
+    _ rule: Int, _ code: Reason.Code, _ outcome: Decision.Outcome? = nil, exceptions: Set<Exception> = [],
+    _ apply: @escaping @Sendable (inout DeliveryCase) -> Void
   ) {
     self.rule = rule
     self.code = code
     self.outcome = outcome ?? .none(code)
-    self.spares = spares
-    self.provoke = provoke
+    self.exceptions = exceptions
+    self.apply = apply
   }
 
   private static let calls: Set<Exception> = [.call, .ringingCall]
   private static let silences = Set(Exception.allCases)
 
   static let all = [
-    Speaker(1, .ownMessage) { $0.message.sender = $0.recipient.user },
-    Speaker(2, .noPushAsked) { $0.message.isPushAsked = false },
-    Speaker(3, .blocked) { $0.recipient.hasBlockedSender = true },
-    Speaker(4, .read) { $0.recipient.hasRead = true },
-    Speaker(4, .received, spares: calls) { $0.recipient.hasReceivedActively = true },
-    Speaker(5, .deleted) { $0.message.isDeleted = true },
-    Speaker(5, .expired) { $0.message.expires = $0.now },
-    Speaker(5, .notMember) { $0.recipient.isMember = false },
-    Speaker(6, .muted) { $0.recipient.roomLevel = .none },
-    Speaker(7, .notReceivedYet, .wait(until: .at(5_000)), spares: calls) {
+    RuleExample(1, .ownMessage) { $0.message.sender = $0.recipient.user },
+    RuleExample(2, .noPushAsked) { $0.message.isPushAsked = false },
+    RuleExample(3, .blocked) { $0.recipient.hasBlockedSender = true },
+    RuleExample(4, .read) { $0.recipient.hasRead = true },
+    RuleExample(4, .received, exceptions: calls) { $0.recipient.hasReceivedActively = true },
+    RuleExample(5, .deleted) { $0.message.isDeleted = true },
+    RuleExample(5, .expired) { $0.message.expires = $0.now },
+    RuleExample(5, .notMember) { $0.recipient.isMember = false },
+    RuleExample(6, .muted) { $0.recipient.roomLevel = .none },
+    RuleExample(7, .notReceivedYet, .wait(until: .at(5_000)), exceptions: calls) {
       $0.recipient.sessions.append(.unreceived(.active, .written(at: .at(0))))
     },
-    Speaker(8, .receivedIdle, .wait(until: .at(30_000)), spares: calls) {
+    RuleExample(8, .receivedIdle, .wait(until: .at(30_000)), exceptions: calls) {
       $0.recipient.sessions.append(.received(.idle))
     },
-    Speaker(9, .withinGrace, .wait(until: .at(9_000)), spares: calls) {
+    RuleExample(9, .withinGrace, .wait(until: .at(9_000)), exceptions: calls) {
       $0.recipient.away = AwayFacts(since: .at(-1_000), isClean: false)
     },
-    Speaker(10, .noDevice) { $0.device = nil },
-    Speaker(11, .notAllowed, spares: [.ringingCall]) { $0.device?.allowsAlerts = false },
-    Speaker(12, .focused, .hold(until: .at(hour)), spares: silences) { $0 = $0.focused(.hold) },
-    Speaker(13, .quietHours, .push(.passive), spares: silences) { $0 = $0.quiet(.passive) },
+    RuleExample(10, .noDevice) { $0.device = nil },
+    RuleExample(11, .notAllowed, exceptions: [.ringingCall]) { $0.device?.allowsAlerts = false },
+    RuleExample(12, .focused, .hold(until: .at(hour)), exceptions: silences) { $0 = $0.focused(.hold) },
+    RuleExample(13, .quietHours, .push(.passive), exceptions: silences) { $0 = $0.quietHours(.passive) },
   ]
 
   /// True if the facts that make one rule match prevent the other from matching, so that only the first one is a
   /// reason.
-  static func exclude(_ first: Speaker, _ second: Speaker) -> Bool {
+  static func exclude(_ first: RuleExample, _ second: RuleExample) -> Bool {
     if first.rule == second.rule { return true }
     return switch (first.code, second.code) {
     // A recipient who has the message is not waited for.
@@ -91,58 +91,58 @@ struct Speaker: CustomTestStringConvertible, Sendable {
 
 /// The order of the rules: every rule alone, every pair, and all together.
 @Suite struct RuleOrderTests {
-  private static let pairs = Speaker.all.indices.flatMap { first in
-    Speaker.all[(first + 1)...].map { (Speaker.all[first], $0) }
+  private static let pairs = RuleExample.all.indices.flatMap { first in
+    RuleExample.all[(first + 1)...].map { (RuleExample.all[first], $0) }
   }
 
   /// A message that is a second old, so that the age of the message and the present time differ.
-  private static func facts(_ provoke: (inout DeliveryCase) -> Void...) -> DeliveryCase {
+  private static func facts(_ changes: (inout DeliveryCase) -> Void...) -> DeliveryCase {
     DeliveryCase.plain.with { facts in
-      for change in provoke { change(&facts) }
+      for change in changes { change(&facts) }
     }
   }
 
   @Test func `the table covers every rule`() {
-    #expect(Set(Speaker.all.map(\.rule)) == Set(1...13))
+    #expect(Set(RuleExample.all.map(\.rule)) == Set(1...13))
   }
 
-  @Test(arguments: Speaker.all)
-  func `a rule that matches alone decides`(speaker: Speaker) {
-    let decision = decide(Self.facts(speaker.provoke))
-    #expect(decision.outcome == speaker.outcome)
-    #expect(decision.reasons.map(\.rule) == [speaker.rule])
-    #expect(decision.reasons.map(\.code) == [speaker.code])
+  @Test(arguments: RuleExample.all)
+  func `a rule that matches alone decides`(example: RuleExample) {
+    let decision = decide(Self.facts(example.apply))
+    #expect(decision.outcome == example.outcome)
+    #expect(decision.reasons.map(\.rule) == [example.rule])
+    #expect(decision.reasons.map(\.code) == [example.code])
   }
 
-  @Test(arguments: Speaker.all, Speaker.Exception.allCases)
+  @Test(arguments: RuleExample.all, RuleExample.Exception.allCases)
   func `some rules do not apply to calls, Notify Anyway or urgent levels`(
-    speaker: Speaker, exception: Speaker.Exception
+    example: RuleExample, exception: RuleExample.Exception
   ) {
-    let facts = Self.facts(speaker.provoke, exception.make)
+    let facts = Self.facts(example.apply, exception.make)
     let decision = decide(facts)
-    if speaker.spares.contains(exception) {
+    if example.exceptions.contains(exception) {
       #expect(decision.outcome == .push(facts.message.level))
       #expect(decision.reasons.map(\.rule) == [14])
     } else {
-      #expect(decision.outcome == speaker.outcome)
-      #expect(decision.reasons.map(\.code) == [speaker.code])
+      #expect(decision.outcome == example.outcome)
+      #expect(decision.reasons.map(\.code) == [example.code])
     }
   }
 
   @Test(arguments: pairs)
-  func `the earlier of two matching rules decides, and both are reasons`(first: Speaker, second: Speaker) {
-    for facts in [Self.facts(first.provoke, second.provoke), Self.facts(second.provoke, first.provoke)] {
+  func `the earlier of two matching rules decides, and both are reasons`(first: RuleExample, second: RuleExample) {
+    for facts in [Self.facts(first.apply, second.apply), Self.facts(second.apply, first.apply)] {
       let decision = decide(facts)
       #expect(decision.outcome == first.outcome)
-      let expected = Speaker.exclude(first, second) ? [first.code] : [first.code, second.code]
+      let expected = RuleExample.exclude(first, second) ? [first.code] : [first.code, second.code]
       #expect(decision.reasons.map(\.code) == expected)
     }
   }
 
   @Test func `all rules that can match together are reasons in their order`() {
     let facts = DeliveryCase.plain.with { facts in
-      for speaker in Speaker.all where ![.received, .expired, .noDevice].contains(speaker.code) {
-        speaker.provoke(&facts)
+      for example in RuleExample.all where ![.received, .expired, .noDevice].contains(example.code) {
+        example.apply(&facts)
       }
     }
     #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 6, 7, 8, 11, 12])

@@ -30,30 +30,31 @@ import Testing
     Row("filtered", plain.filtered(.deliver), push, .nothingAgainst),
     Row("filtered, softened", plain.filtered(.passive), passive, .filtered),
     Row("filtered, held", plain.filtered(.hold), held, .filtered),
-    Row("quiet hours with the mode deliver", plain.quiet(.deliver), push, .nothingAgainst),
-    Row("quiet hours, softened", plain.quiet(.passive), passive, .quietHours),
-    Row("quiet hours, held", plain.quiet(.hold), held, .quietHours),
+    Row("quiet hours with the mode deliver", plain.quietHours(.deliver), push, .nothingAgainst),
+    Row("quiet hours, softened", plain.quietHours(.passive), passive, .quietHours),
+    Row("quiet hours, held", plain.quietHours(.hold), held, .quietHours),
     Row("a preference without a silence", plain.with { $0.recipient.onFocus = .hold }, push, .nothingAgainst),
   ]
 
   private static let mixtures = [
-    Row("hold wins over passive", plain.focused(.hold).quiet(.passive, until: 2 * hour), held, .focused),
-    Row("hold wins, in the other order", plain.focused(.passive, until: 2 * hour).quiet(.hold), held, .quietHours),
-    Row("hold wins over deliver", plain.focused(.deliver, until: 2 * hour).quiet(.hold), held, .quietHours),
-    Row("passive wins over deliver", plain.focused(.deliver).quiet(.passive), passive, .quietHours),
-    Row("a filter uses the preference for Focus", plain.filtered(.hold).quiet(.passive), held, .filtered),
-    Row("a Focus whose hold is over", plain.focused(.hold, until: 1_000).quiet(.passive), passive, .quietHours),
+    Row("hold wins over passive", plain.focused(.hold).quietHours(.passive, until: 2 * hour), held, .focused),
+    Row("hold wins, in the other order", plain.focused(.passive, until: 2 * hour).quietHours(.hold), held, .quietHours),
+    Row("hold wins over deliver", plain.focused(.deliver, until: 2 * hour).quietHours(.hold), held, .quietHours),
+    Row("passive wins over deliver", plain.focused(.deliver).quietHours(.passive), passive, .quietHours),
+    Row("a filter uses the preference for Focus", plain.filtered(.hold).quietHours(.passive), held, .filtered),
+    Row("a Focus whose hold is over", plain.focused(.hold, until: 1_000).quietHours(.passive), passive, .quietHours),
     Row(
-      "all passive", plain.focused(.passive).filtered(.passive).quiet(.passive), passive, .focused, .filtered,
+      "all passive", plain.focused(.passive).filtered(.passive).quietHours(.passive), passive, .focused, .filtered,
       .quietHours),
     Row(
-      "the last end counts: quiet hours'", plain.focused(.hold, until: 1).focused(.hold).quiet(.hold, until: 2 * hour),
+      "the last end counts: quiet hours'",
+      plain.focused(.hold, until: 1).focused(.hold).quietHours(.hold, until: 2 * hour),
       .hold(until: .at(2 * hour)), .focused, .quietHours),
     Row(
-      "the last end counts: the Focus's", plain.focused(.hold, until: 2 * hour).quiet(.hold),
+      "the last end counts: the Focus's", plain.focused(.hold, until: 2 * hour).quietHours(.hold),
       .hold(until: .at(2 * hour)), .focused, .quietHours),
     Row(
-      "the last end counts: the filter's", plain.focused(.hold).filtered(.hold, until: 3 * hour).quiet(.hold),
+      "the last end counts: the filter's", plain.focused(.hold).filtered(.hold, until: 3 * hour).quietHours(.hold),
       .hold(until: .at(3 * hour)), .focused, .filtered, .quietHours),
   ]
 
@@ -64,8 +65,9 @@ import Testing
     Row("a Focus that ends in a moment", plain.focused(.hold, until: 1_001), .hold(until: .at(1_001)), .focused),
     Row("a filter that ends now", plain.filtered(.hold, until: 1_000), push, .nothingAgainst),
     Row("a filter that ends in a moment", plain.filtered(.hold, until: 1_001), .hold(until: .at(1_001)), .filtered),
-    Row("quiet hours that end now", plain.quiet(.hold, until: 1_000), push, .nothingAgainst),
-    Row("quiet hours that end in a moment", plain.quiet(.hold, until: 1_001), .hold(until: .at(1_001)), .quietHours),
+    Row("quiet hours that end now", plain.quietHours(.hold, until: 1_000), push, .nothingAgainst),
+    Row(
+      "quiet hours that end in a moment", plain.quietHours(.hold, until: 1_001), .hold(until: .at(1_001)), .quietHours),
     Row("a stale Focus does not soften", plain.focused(.passive, until: 999), push, .nothingAgainst),
     Row("12 h from the message's time", tooLong, .hold(until: .at(12 * hour)), .focused),
     Row("at the last millisecond of the 12 h", tooLong.at(12 * hour - 1), .hold(until: .at(12 * hour)), .focused),
@@ -120,7 +122,7 @@ import Testing
   @Test(arguments: exceptions.indices, [SilenceMode.passive, .hold])
   func `a silence does not change these pushes`(index: Int, mode: SilenceMode) {
     let (_, change) = Self.exceptions[index]
-    let silenced = Self.plain.focused(mode, until: 20 * hour).filtered(mode, until: 20 * hour).quiet(
+    let silenced = Self.plain.focused(mode, until: 20 * hour).filtered(mode, until: 20 * hour).quietHours(
       mode, until: 20 * hour)
     let facts = silenced.with(change)
     let decision = decide(facts)
@@ -144,7 +146,7 @@ import Testing
 
   @Test func `the policy sets the maximum of a hold`() {
     let policy = DeliveryPolicy(maxHold: .seconds(7))
-    #expect(decide(Self.plain.quiet(.hold), policy: policy).outcome == .hold(until: .at(7_000)))
-    #expect(decide(Self.plain.quiet(.passive).at(7_000), policy: policy).outcome == Self.push)
+    #expect(decide(Self.plain.quietHours(.hold), policy: policy).outcome == .hold(until: .at(7_000)))
+    #expect(decide(Self.plain.quietHours(.passive).at(7_000), policy: policy).outcome == Self.push)
   }
 }

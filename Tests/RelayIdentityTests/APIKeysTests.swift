@@ -74,9 +74,9 @@ import Testing
     ("a \(String(repeating: "x", count: 64))", "line 1"),
     ("a \(String(repeating: "0", count: 64))\na \(String(repeating: "1", count: 64))", "line 2"),
   ])
-  func `an error has the number of the wrong line`(text: String, place: String) throws {
+  func `an error has the number of the wrong line`(text: String, location: String) throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     let error = #expect(throws: StartupError.self) { try APIKeys(path: path) }
-    #expect(error?.description.contains(place) == true)
+    #expect(error?.description.contains(location) == true)
   }
 }

@@ -187,7 +187,7 @@ import Testing
     let second = try await send()
     try await test.write { transaction in
       _ = try transaction.queue.revive(first)
-      let isMerged = try transaction.queue.rule(first, .merge(into: second))
+      let isMerged = try transaction.queue.decide(first, .merge(into: second))
       #expect(!isMerged)
     }
   }
@@ -217,7 +217,7 @@ import Testing
     let second = try await send()
     let third = try await send()
     try await test.write { transaction in
-      for id in [first, second] { _ = try transaction.queue.rule(id, .merge(into: third)) }
+      for id in [first, second] { _ = try transaction.queue.decide(id, .merge(into: third)) }
     }
     #expect(try await claim().map(\.count) == [2])
     #expect(try await record(first).state == .expired)
@@ -356,7 +356,7 @@ import Testing
     let states = try await test.write { transaction in
       _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
       try transaction.people.noteChange(of: bob.id)
-      try transaction.queue.rule(second, .push(level: .passive))
+      try transaction.queue.decide(second, .push(level: .passive))
       return try (
         transaction.reader.queue.openJobs(of: bob.id).jobs.count,
         transaction.reader.queue.changedUsers(after: nil, limit: 9)

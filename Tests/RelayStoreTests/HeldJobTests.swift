@@ -37,14 +37,14 @@ import Testing
     try #require(try await test.read { try $0.queue.job(id) })
   }
 
-  private func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) async throws -> Bool {
-    try await test.write { try $0.queue.rule(id, ruling, explanation: explanation) }
+  private func decide(_ id: String, _ outcome: JobOutcome, explanation: [UInt8]? = nil) async throws -> Bool {
+    try await test.write { try $0.queue.decide(id, outcome, explanation: explanation) }
   }
 
   @Test func `an expired digest head hands its digest over`() async throws {
     let ids = try await append([Self.held(), Self.held()])
-    #expect(try await rule(ids[0], .merge(into: ids[1])))
-    #expect(try await rule(ids[1], .expire))
+    #expect(try await decide(ids[0], .merge(into: ids[1])))
+    #expect(try await decide(ids[1], .expire))
     let expired = try await record(ids[1])
     #expect((expired.state, expired.note, expired.finishedAt) == (.expired, "expired", .at(0)))
     #expect(try await record(ids[0]).state == .held)
@@ -73,14 +73,14 @@ import Testing
     let due = min(asked, 12 * Self.hour)
     let ids = try await append([Self.held(due: asked), job()])
     #expect(try await record(ids[0]).due == .at(due))
-    #expect(try await rule(ids[1], .hold(until: .at(asked))))
+    #expect(try await decide(ids[1], .hold(until: .at(asked))))
     #expect(try await record(ids[1]).due == .at(due))
   }
 
   @Test func `a wait lasts as decided, even for a job that is older than the longest hold`() async throws {
     let ids = try await append([Self.held()])
     let end = 40 * Self.hour
-    #expect(try await rule(ids[0], .wait(until: .at(end))))
+    #expect(try await decide(ids[0], .wait(until: .at(end))))
     #expect(try await record(ids[0]).due == .at(end))
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(end))
   }
@@ -190,7 +190,7 @@ import Testing
       try transaction.queue.retry(ids[0], due: .at(0), isUnknown: true)
       try transaction.queue.finish(ids[1], state: .dead, now: .at(0))
       _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
-      try transaction.queue.rule(ids[4], .merge(into: ids[5]))
+      try transaction.queue.decide(ids[4], .merge(into: ids[5]))
     }
     let states = try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.state) }
     #expect(states == [.ready, .merged, .waiting, .held])
@@ -220,7 +220,7 @@ extension HeldJobTests {
   @Test func `a released push is sent in the order of its room`() async throws {
     let ids = try await append([Self.held(), job(), job()])
     #expect(try await claim().map(\.id) == [ids[1]])
-    #expect(try await rule(ids[0], .push(level: .passive), explanation: Array("{}".utf8)))
+    #expect(try await decide(ids[0], .push(level: .passive), explanation: Array("{}".utf8)))
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[0]])
@@ -234,7 +234,7 @@ extension HeldJobTests {
     let ids = try await append([job(), job(due: .at(900))])
     _ = try await claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
-    for id in ids { #expect(try await rule(id, .push(level: .active))) }
+    for id in ids { #expect(try await decide(id, .push(level: .active))) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[0]).due == .at(500))
     #expect(try await record(ids[1]).state == .waiting)
@@ -244,7 +244,7 @@ extension HeldJobTests {
 
   @Test(arguments: [0, 900]) func `a queued push that is held lets others pass`(due: Int64) async throws {
     let ids = try await append([job(due: .at(due)), job()])
-    #expect(try await rule(ids[0], .hold(until: .at(7))))
+    #expect(try await decide(ids[0], .hold(until: .at(7))))
     #expect(try await record(ids[0]).state == .held)
     #expect(try await record(ids[0]).due == .at(7))
     #expect(try await claim().map(\.id) == [ids[1]])
@@ -252,16 +252,16 @@ extension HeldJobTests {
 
   @Test func `a new decision can move the end of a hold`() async throws {
     let ids = try await append([Self.held()])
-    #expect(try await rule(ids[0], .hold(until: .at(8)), explanation: Array("1".utf8)))
+    #expect(try await decide(ids[0], .hold(until: .at(8)), explanation: Array("1".utf8)))
     #expect(try await record(ids[0]).due == .at(8))
-    #expect(try await rule(ids[0], .hold(until: .at(9))))
+    #expect(try await decide(ids[0], .hold(until: .at(9))))
     #expect(try await record(ids[0]).explanation == Array("1".utf8))
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(9))
   }
 
   @Test func `a cancelled job has the reason`() async throws {
     let ids = try await append([Self.held(), job(), job()])
-    for id in ids.prefix(2) { #expect(try await rule(id, .cancel("blocked"), explanation: Array("{}".utf8))) }
+    for id in ids.prefix(2) { #expect(try await decide(id, .cancel("blocked"), explanation: Array("{}".utf8))) }
     for id in ids.prefix(2) {
       let record = try await record(id)
       #expect(record.state == .cancelled)
@@ -272,17 +272,17 @@ extension HeldJobTests {
     #expect(try await claim().map(\.id) == [ids[2]])
   }
 
-  @Test(arguments: [JobRuling.push(level: Level.active), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
-  func `a job that is being sent or has ended gets no decision`(ruling: JobRuling) async throws {
+  @Test(arguments: [JobOutcome.push(level: Level.active), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
+  func `a job that is being sent or has ended gets no decision`(outcome: JobOutcome) async throws {
     let ids = try await append([job(), job()])
     _ = try await claim()
     try await test.write { try $0.queue.finish(ids[1], state: .expired, now: .at(0)) }
     for id in ids {
       let before = try await record(id)
-      #expect(try await rule(id, ruling, explanation: Array("1".utf8)) == false)
+      #expect(try await decide(id, outcome, explanation: Array("1".utf8)) == false)
       #expect(try await record(id) == before)
     }
-    #expect(try await rule("none", ruling) == false)
+    #expect(try await decide("none", outcome) == false)
   }
 }
 
@@ -325,7 +325,7 @@ extension HeldJobTests {
       return try transaction.messages.trim(room, to: Retention(count: 0), maxDeleted: 9)
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
-    #expect(try await rule(ids[0], .push(level: .active)))
+    #expect(try await decide(ids[0], .push(level: .active)))
     #expect(try await claim().map(\.message.seq) == [1])
   }
 }
@@ -371,7 +371,7 @@ extension HeldJobTests {
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[0]])
     try await test.write { try $0.queue.retry(ids[0], due: .at(9), isUnknown: true) }
-    for id in ids { #expect(try await rule(id, .hold(until: .at(99))) == false) }
+    for id in ids { #expect(try await decide(id, .hold(until: .at(99))) == false) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[1]).state == .ready)
   }

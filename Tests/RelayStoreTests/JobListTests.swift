@@ -52,7 +52,7 @@ import Testing
         _ = try transaction.messages.append(draft)
       }
       let ids = try transaction.reader.queue.jobs(limit: 9).reversed().map(\.id)
-      #expect(try transaction.queue.rule(ids[0], .merge(into: ids[1])))
+      #expect(try transaction.queue.decide(ids[0], .merge(into: ids[1])))
       #expect(try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(9)).map(\.id) == [ids[2]])
     }
     let ids = Array(try await list().reversed())

@@ -75,7 +75,7 @@ import Testing
     try await test.write { transaction in
       try transaction.queue.releaseLeases()
       for job in try transaction.reader.queue.openJobs(of: bob.id).jobs {
-        try transaction.queue.rule(job.id, .push(level: .active))
+        try transaction.queue.decide(job.id, .push(level: .active))
       }
     }
     // Each round ends at least one job of each device with jobs.
@@ -136,10 +136,10 @@ import Testing
         guard !open.isEmpty else { break }
         let ids = picks.map { open[$0 % open.count] }
         switch kind {
-        case 10: try transaction.queue.rule(ids[0], .push(level: .active))
-        case 11: try transaction.queue.rule(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
-        case 12: try transaction.queue.rule(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
-        default: for id in ids.dropLast() { try transaction.queue.rule(id, .merge(into: ids[2])) }
+        case 10: try transaction.queue.decide(ids[0], .push(level: .active))
+        case 11: try transaction.queue.decide(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
+        case 12: try transaction.queue.decide(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
+        default: for id in ids.dropLast() { try transaction.queue.decide(id, .merge(into: ids[2])) }
         }
       }
       return []

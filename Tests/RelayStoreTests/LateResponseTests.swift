@@ -89,7 +89,7 @@ private final class MovingClock: Sendable {
     }
   }
 
-  private func untold() async throws -> [String] {
+  private func unsent() async throws -> [String] {
     try await store.read { try $0.responses.responses(to: alice.id, after: 0, limit: 9) }.map(\.notification)
   }
 
@@ -99,13 +99,13 @@ private final class MovingClock: Sendable {
     try restart()
     try await pass(23)
     #expect(try await notification(id)?.message == MessageReference(room: room, seq: 1))
-    #expect(try await accept(id).isToTell)
+    #expect(try await accept(id).needsSending)
     try restart()
     #expect(try await store.read { try $0.responses.sendersWithResponses() } == [alice.id])
     try await pass(27 * 24)
-    #expect(try await untold() == [id])
+    #expect(try await unsent() == [id])
     try await pass(25)
-    #expect(try await untold().isEmpty)
+    #expect(try await unsent().isEmpty)
   }
 
   @Test func `a notification can be answered for three days, even if the history is trimmed`() async throws {
@@ -129,7 +129,7 @@ private final class MovingClock: Sendable {
   @Test func `a received response is kept as long as the user could repeat it`() async throws {
     let id = try await notify()
     let response = try await accept(id).response
-    _ = try await store.write { try $0.responses.told([response.id], to: alice.id) }
+    _ = try await store.write { try $0.responses.markSent([response.id], to: alice.id) }
     try await pass(71)
     #expect(try await accept(id).isDuplicate)
     try await pass(2)
@@ -137,7 +137,7 @@ private final class MovingClock: Sendable {
   }
 
   @Test(arguments: [(false, 28), (true, 3)]) func `a purge has a maximum of rows, and reports when it is reached`(
-    isTold: Bool, days: Int64
+    isSent: Bool, days: Int64
   ) async throws {
     _ = clock.pass(.seconds(days * 24 * 3600) + .milliseconds(1))
     try await store.write { transaction in
@@ -147,7 +147,7 @@ private final class MovingClock: Sendable {
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
           SELECT 'gone', 1, seq, 1, 2, 'accept', ?, ? FROM numbers
           """,
-        arguments: [PushQueue.maxPurged + 1, TestStore.time.rawValue, isTold])
+        arguments: [PushQueue.maxPurged + 1, TestStore.time.rawValue, isSent])
     }
     #expect(try await store.write { try $0.responses.purge() })
     #expect(try await store.write { try $0.responses.purge() } == false)

@@ -35,11 +35,11 @@ import Testing
   /// Merges all jobs into the last one and releases it.
   private func release(_ ids: [String]) async throws {
     let newest = ids[ids.count - 1]
-    let rulings = try await test.write { transaction in
-      try ids.dropLast().map { try transaction.queue.rule($0, .merge(into: newest)) }
-        + [transaction.queue.rule(newest, .push(level: .active))]
+    let results = try await test.write { transaction in
+      try ids.dropLast().map { try transaction.queue.decide($0, .merge(into: newest)) }
+        + [transaction.queue.decide(newest, .push(level: .active))]
     }
-    #expect(!rulings.contains(false))
+    #expect(!results.contains(false))
   }
 
   private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
@@ -137,7 +137,7 @@ import Testing
     { transaction, _ in _ = try transaction.queue.cancel(c, bob.id, upTo: 9, reason: "read") },
     { transaction, _ in _ = try transaction.messages.delete(c, 1) },
     { transaction, _ in try transaction.rooms.leave(bob.id, room: c) },
-    { transaction, id in try transaction.queue.rule(id, .cancel("blocked")) },
+    { transaction, id in try transaction.queue.decide(id, .cancel("blocked")) },
   ]
 
   @Test(arguments: ends.indices) func `a digest continues when its newest message is removed`(way: Int) async throws {
@@ -157,8 +157,8 @@ import Testing
   @Test func `a held digest that loses its newest message stays held`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await test.write { transaction in
-      try transaction.queue.rule(ids[2], .hold(until: .at(77)))
-      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
+      try transaction.queue.decide(ids[2], .hold(until: .at(77)))
+      for id in ids.prefix(2) { try transaction.queue.decide(id, .merge(into: ids[2])) }
       _ = try transaction.queue.cancel(Self.c, bob.id, upTo: 1, reason: "read")
     }
     #expect(try await states(ids) == [.merged, .held, .cancelled])
@@ -231,9 +231,9 @@ import Testing
     let merged = try await test.write { transaction in
       try transaction.devices.register(tablet, of: bob.id, now: .at(0))
       func merges(_ id: String, into carrier: String) throws -> Bool {
-        try transaction.queue.rule(id, .merge(into: carrier))
+        try transaction.queue.decide(id, .merge(into: carrier))
       }
-      try transaction.queue.rule(ids[5], .push(level: .active))
+      try transaction.queue.decide(ids[5], .push(level: .active))
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
       var merged = ["being sent": try merges(ids[0], into: ids[5])]
       try transaction.queue.retry(ids[5], due: .at(5), isUnknown: true)
@@ -258,9 +258,9 @@ import Testing
   @Test func `a merged job that is held again is sent later`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    #expect(try await test.write { try $0.queue.rule(ids[0], .push(level: .passive)) })
+    #expect(try await test.write { try $0.queue.decide(ids[0], .push(level: .passive)) })
     #expect(try await states(ids) == [.merged, .ready])
-    #expect(try await test.write { try $0.queue.rule(ids[0], .hold(until: .at(70))) })
+    #expect(try await test.write { try $0.queue.decide(ids[0], .hold(until: .at(70))) })
     let record = try await record(ids[0])
     #expect(record.state == .held)
     #expect(record.due == .at(70))
@@ -325,23 +325,23 @@ import Testing
     let ids = try await hold([Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
       try [
-        transaction.queue.rule(ids[0], .merge(into: ids[2], level: .passive)),
-        transaction.queue.rule(ids[1], .merge(into: ids[2], level: .passive)),
-        transaction.queue.rule(ids[2], .push(level: .timeSensitive)),
-        transaction.queue.rule(ids[2], .cancel("deleted")),
+        transaction.queue.decide(ids[0], .merge(into: ids[2], level: .passive)),
+        transaction.queue.decide(ids[1], .merge(into: ids[2], level: .passive)),
+        transaction.queue.decide(ids[2], .push(level: .timeSensitive)),
+        transaction.queue.decide(ids[2], .cancel("deleted")),
       ]
     }
     #expect(merged == [true, true, true, true])
     #expect(try await record(ids[1]).level == .timeSensitive)
     // A single push has its own decided level.
-    try await test.write { _ = try $0.queue.rule(ids[1], .cancel("deleted")) }
+    try await test.write { _ = try $0.queue.decide(ids[1], .cancel("deleted")) }
     #expect(try await record(ids[0]).level == .passive)
   }
 
   @Test func `a digest head that is held again leaves its digest`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
-    #expect(try await test.write { try $0.queue.rule(ids[2], .hold(until: .at(5_000))) })
+    #expect(try await test.write { try $0.queue.decide(ids[2], .hold(until: .at(5_000))) })
     #expect(try await states(ids) == [.merged, .ready, .held])
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[1])
@@ -356,13 +356,13 @@ import Testing
     #expect(claimed.map(\.id) == [ids[2]])
     try await test.write { transaction in
       try transaction.queue.retry(ids[2], due: .at(100), isUnknown: true)
-      for id in ids.prefix(2) { #expect(try transaction.queue.rule(id, .hold(until: .at(5_000)))) }
+      for id in ids.prefix(2) { #expect(try transaction.queue.decide(id, .hold(until: .at(5_000)))) }
     }
     let open = try await test.read { try $0.queue.openJobs(of: bob.id).jobs }
     #expect(Set(open.filter { $0.state == .held }.map(\.collapse)) == ["3/1"])
     let merged = try await test.write { transaction in
       try [
-        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .push(level: .active)),
+        transaction.queue.decide(ids[0], .merge(into: ids[1])), transaction.queue.decide(ids[1], .push(level: .active)),
       ]
     }
     #expect(merged == [true, true])

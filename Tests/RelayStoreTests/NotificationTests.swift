@@ -9,7 +9,7 @@ import Testing
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  private let place = RoomID.notifications(of: bob.id)
+  private let notificationRoom = RoomID.notifications(of: bob.id)
 
   /// Stores a notification.
   /// - Returns: The stored notification, and the id of the push to the phone.
@@ -17,12 +17,12 @@ import Testing
   private func post(
     key: String? = nil, from sender: User = alice, jobs: [JobDraft] = [job()]
   ) async throws -> (stored: Appended, push: String?) {
-    let place = place
+    let notificationRoom = notificationRoom
     let posted = try await test.write { transaction in
       try transaction.devices.register(phone(), of: bob.id, now: .at(0))
       return try transaction.messages.post(
         MessageDraft(
-          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: PushRequest("{}"),
+          room: notificationRoom, from: sender, time: .at(0), body: Array("null".utf8), push: PushRequest("{}"),
           isCounted: false,
           key: key, jobs: jobs, cursorFollows: true), epoch: "epoch")
     }
@@ -34,7 +34,7 @@ import Testing
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     let claim = try #require(claims.first)
     #expect(claim.id == posted.push)
-    #expect((claim.recipient, claim.sender.id, claim.room, claim.unread) == (bob.id, alice.id, place, 0))
+    #expect((claim.recipient, claim.sender.id, claim.room, claim.unread) == (bob.id, alice.id, notificationRoom, 0))
     #expect(claim.room.isNotifications)
   }
 
@@ -74,11 +74,11 @@ import Testing
       Issue.record("\(updates)")
       return
     }
-    #expect(room == place)
+    #expect(room == notificationRoom)
   }
 
   @Test func `the name of a notification room is not a valid room name`() {
-    #expect(RoomID(rawValue: place.rawValue) == nil)
+    #expect(RoomID(rawValue: notificationRoom.rawValue) == nil)
     #expect(!room.isNotifications)
   }
 }

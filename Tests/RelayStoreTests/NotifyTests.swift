@@ -259,7 +259,7 @@ import Testing
   @Test func `a merged job leaves a digest that was not sent`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
-      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
+      for id in ids.prefix(2) { try transaction.queue.decide(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(1) == [ids[0]])
     #expect(try await record(ids[0]).mergedInto == nil)
@@ -273,7 +273,7 @@ import Testing
   @Test func `the head of a digest that was not sent leaves the others`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
-      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
+      for id in ids.prefix(2) { try transaction.queue.decide(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(3) == [ids[2]])
     let claims = try await claim()
@@ -288,8 +288,8 @@ import Testing
   func `a Notify Anyway replaces the push of a digest that was sent`(isFinished: Bool, seq: Int64) async throws {
     let ids = try await append([Self.held(), Self.held()])
     try await test.write { transaction in
-      try transaction.queue.rule(ids[0], .merge(into: ids[1]))
-      try transaction.queue.rule(ids[1], .push(level: .active))
+      try transaction.queue.decide(ids[0], .merge(into: ids[1]))
+      try transaction.queue.decide(ids[1], .push(level: .active))
     }
     _ = try await claim()
     if isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
@@ -304,12 +304,12 @@ import Testing
 
   @Test func `a Notify Anyway is not merged, and no job is merged into it`() async throws {
     let ids = try await append([Self.held(), Self.held()])
-    let rulings = try await test.write { transaction in
+    let results = try await test.write { transaction in
       try transaction.queue.insert([Self.anyway], room: room, seq: 1)
       return try [
-        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .merge(into: ids[0])),
+        transaction.queue.decide(ids[0], .merge(into: ids[1])), transaction.queue.decide(ids[1], .merge(into: ids[0])),
       ]
     }
-    #expect(rulings == [false, false])
+    #expect(results == [false, false])
   }
 }

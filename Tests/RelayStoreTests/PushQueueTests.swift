@@ -231,21 +231,21 @@ import Testing
       case .moveDue: try transaction.queue.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
       case .edit:
         // Prefers a message whose earlier edit is being sent.
-        let underWay = try transaction.db.first(
+        let inProgress = try transaction.db.first(
           "SELECT rooms.name, jobs.seq FROM jobs JOIN rooms ON rooms.id = room WHERE \(Schema.updates) AND state = 'sending'"
         )
         _ = try transaction.messages.edit(
-          underWay.map { RoomID(unchecked: $0["name"]) } ?? room, underWay?["seq"] ?? seq, body: [])
+          inProgress.map { RoomID(unchecked: $0["name"]) } ?? room, inProgress?["seq"] ?? seq, body: [])
       case .claimUpdate: _ = try transaction.updates.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15))
-      case .finishUpdate: for id in try updatesUnderWay(transaction.db) { try transaction.updates.finish(id) }
+      case .finishUpdate: for id in try updatesInProgress(transaction.db) { try transaction.updates.finish(id) }
       case .retryUpdate:
-        for id in try updatesUnderWay(transaction.db) { try transaction.updates.retry(id, due: now, wasTried: flag) }
+        for id in try updatesInProgress(transaction.db) { try transaction.updates.retry(id, due: now, wasTried: flag) }
       case .push, .hold, .wait, .cancel, .expire, .merge: try rule(transaction)
       }
       return []
     }
 
-    private func updatesUnderWay(_ db: Database) throws -> [String] {
+    private func updatesInProgress(_ db: Database) throws -> [String] {
       try db.all("SELECT id FROM jobs WHERE \(Schema.updates) AND state = 'sending'").map { $0["id"] }
     }
 
@@ -254,12 +254,12 @@ import Testing
       guard !open.isEmpty else { return }
       let ids = picks.map { open[$0 % open.count] }
       switch operation {
-      case .push: try transaction.queue.rule(ids[0], .push(level: .active))
-      case .hold: try transaction.queue.rule(ids[0], .hold(until: now + .milliseconds(20)))
-      case .wait: try transaction.queue.rule(ids[0], .wait(until: now + .milliseconds(20)))
-      case .cancel: try transaction.queue.rule(ids[0], .cancel("muted"))
-      case .expire: try transaction.queue.rule(ids[0], .expire)
-      default: for id in ids.dropLast() { try transaction.queue.rule(id, .merge(into: ids[2])) }
+      case .push: try transaction.queue.decide(ids[0], .push(level: .active))
+      case .hold: try transaction.queue.decide(ids[0], .hold(until: now + .milliseconds(20)))
+      case .wait: try transaction.queue.decide(ids[0], .wait(until: now + .milliseconds(20)))
+      case .cancel: try transaction.queue.decide(ids[0], .cancel("muted"))
+      case .expire: try transaction.queue.decide(ids[0], .expire)
+      default: for id in ids.dropLast() { try transaction.queue.decide(id, .merge(into: ids[2])) }
       }
     }
   }

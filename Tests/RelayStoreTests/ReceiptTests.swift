@@ -18,8 +18,8 @@ import Testing
       })
     let first = try await test.write { try $0.queue.received(id, now: .at(5)) }
     let second = try await test.write { try $0.queue.received(id, now: .at(9)) }
-    #expect((first?.time, first?.isNews, first?.user) == (.at(5), true, bob.id))
-    #expect((second?.time, second?.isNews) == (.at(5), false))
+    #expect((first?.time, first?.isFirst, first?.user) == (.at(5), true, bob.id))
+    #expect((second?.time, second?.isFirst) == (.at(5), false))
     #expect(try await test.read { try $0.queue.job(id)?.received } == .at(5))
     #expect(try await test.write { try $0.queue.received("another", now: .at(5)) } == nil)
   }

@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  private func untold(after id: Int64 = 0, limit: Int = 2_000) async throws -> [StoredResponse] {
+  private func unsent(after id: Int64 = 0, limit: Int = 2_000) async throws -> [StoredResponse] {
     try await test.read { try $0.responses.responses(to: alice.id, after: id, limit: limit) }
   }
 
@@ -51,18 +51,18 @@ import Testing
       id: 1, notification: id, message: MessageReference(room: room, seq: 1), user: bob.id, sender: alice.id,
       action: Self.accept, text: "yes")
     #expect(responded == Responded(response: expected, time: .at(0)))
-    #expect(try await untold() == [expected])
+    #expect(try await unsent() == [expected])
     #expect(try await test.read { try $0.responses.sendersWithResponses() } == [alice.id])
-    #expect(try await test.write { try $0.responses.told([1], to: alice.id) } == false)
-    #expect(try await untold().isEmpty)
+    #expect(try await test.write { try $0.responses.markSent([1], to: alice.id) } == false)
+    #expect(try await unsent().isEmpty)
     #expect(try await test.read { try $0.responses.sendersWithResponses() }.isEmpty)
   }
 
   @Test func `the result shows that more responses wait`() async throws {
     for _ in 0..<3 { try await respond(notify()[0]) }
-    #expect(try await untold(limit: 2).map(\.id) == [1, 2])
-    #expect(try await test.write { try $0.responses.told([1, 2], to: alice.id) })
-    #expect(try await untold(after: 2).map(\.id) == [3])
+    #expect(try await unsent(limit: 2).map(\.id) == [1, 2])
+    #expect(try await test.write { try $0.responses.markSent([1, 2], to: alice.id) })
+    #expect(try await unsent(after: 2).map(\.id) == [3])
   }
 
   @Test func `a repeated response has no effect, from any device`() async throws {
@@ -70,10 +70,10 @@ import Testing
     let first = try await respond(ids[0], text: "yes")
     for id in ids {
       let again = try await respond(id, text: "yes")
-      #expect(again.isDuplicate && !again.isToTell)
+      #expect(again.isDuplicate && !again.needsSending)
       #expect(again.response == first.response)
     }
-    #expect(try await untold().count == 1)
+    #expect(try await unsent().count == 1)
   }
 
   @Test func `a response with a known key is a duplicate, whatever its contents`() async throws {
@@ -91,7 +91,7 @@ import Testing
     await #expect(throws: StoreError.answered) { try await respond(ids[1], Self.decline) }
     await #expect(throws: StoreError.answered) { try await respond(ids[0], text: "no") }
     await #expect(throws: StoreError.answered) { try await respond(ids[0], text: nil, key: "k") }
-    #expect(try await untold().count == 1)
+    #expect(try await unsent().count == 1)
   }
 
   @Test func `a notification can still be answered after it was opened or dismissed`() async throws {
@@ -99,7 +99,7 @@ import Testing
     for (id, action) in [(ids[0], ActionID.dismiss), (ids[1], .open), (ids[1], Self.accept), (ids[0], .open)] {
       try await respond(id, action)
     }
-    #expect(try await untold().map(\.action) == [.dismiss, .open, Self.accept])
+    #expect(try await unsent().map(\.action) == [.dismiss, .open, Self.accept])
   }
 
   @Test func `a user cannot read or answer another user's notification`() async throws {
@@ -123,8 +123,8 @@ import Testing
     let id = try await notify()[0]
     try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
     let responded = try await respond(id)
-    #expect(!responded.isToTell)
-    #expect(try await untold().isEmpty)
+    #expect(!responded.needsSending)
+    #expect(try await unsent().isEmpty)
     #expect(try await respond(id).isDuplicate)
   }
 
@@ -139,7 +139,7 @@ import Testing
         _ = try transaction.responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))
       }
     }
-    let kept = try await untold()
+    let kept = try await unsent()
     #expect(kept.count == ResponseWriter.maxPending)
     #expect(kept.first?.notification == ids[1])
     #expect(try await respond(ids[0], .open).isDuplicate)
@@ -158,7 +158,7 @@ import Testing
         _ = try transaction.responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))
       }
     }
-    let kept = try await untold()
+    let kept = try await unsent()
     #expect(kept.count == ResponseWriter.maxPending)
     #expect(kept.first?.notification == answered && kept[1].notification == ids[1])
   }
@@ -167,8 +167,8 @@ import Testing
     let ids = try await notify()
     try await respond(ids[0], text: "yes")
     try await test.write { _ = try $0.rooms.leave(alice.id, room: room) }
-    #expect(try await untold().map(\.text) == [nil])
-    #expect(try await untold().map(\.action) == [Self.accept])
+    #expect(try await unsent().map(\.text) == [nil])
+    #expect(try await unsent().map(\.action) == [Self.accept])
     let others = try await notify()
     try await test.write { _ = try $0.rooms.leave(bob.id, room: room) }
     await #expect(throws: StoreError.notMember) { try await respond(others[0]) }
@@ -190,7 +190,7 @@ import Testing
   @Test func `a text becomes one message`() async throws {
     let ids = try await notify()
     let first = try await post("yes", to: ids[0], key: "k")
-    #expect((first.seq, first.isDuplicate, first.response?.isToTell) == (2, false, true))
+    #expect((first.seq, first.isDuplicate, first.response?.needsSending) == (2, false, true))
     #expect(first.response?.response.posted == 2)
     for id in ids {
       let again = try await post("yes", to: id, key: "k")
@@ -199,7 +199,7 @@ import Testing
     }
     await #expect(throws: StoreError.answered) { try await post("no", to: ids[0]) }
     #expect(try await test.read { try $0.messages.page(room, after: 1, limit: 9) }?.messages.map(\.seq) == [2])
-    #expect(try await untold().map(\.text) == ["yes"])
+    #expect(try await unsent().map(\.text) == ["yes"])
     // The seq of a refused text is used again.
     #expect(try await test.write { try $0.messages.append(draft()) }.seq == 3)
   }

@@ -150,7 +150,7 @@ import Testing
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.rooms.join(carol, room: RoomID(unchecked: "other"), epoch: "e", now: .at(0)) }
     let others = [bob.id, carol.id, UserID(unchecked: "nobody")]
-    #expect(try await test.read { try $0.rooms.relatives(of: alice.id, among: others) } == [bob.id])
+    #expect(try await test.read { try $0.rooms.relatedUsers(of: alice.id, among: others) } == [bob.id])
     #expect(try await test.read { try $0.rooms.names(of: alice.id) } == [room])
     #expect(try await test.read { try $0.rooms.members(of: [room], among: others) } == [bob.id])
     #expect(try await test.read { try $0.rooms.members(of: [], among: others) } == [])

@@ -33,8 +33,10 @@ import Testing
     try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
   }
 
-  private func edit(_ text: String, isTold: Bool = true) async throws {
-    try await test.write { _ = try $0.messages.edit(room, 1, body: Array("\"\(text)\"".utf8), isTold: isTold) }
+  private func edit(_ text: String, updatesNotifications: Bool = true) async throws {
+    try await test.write {
+      _ = try $0.messages.edit(room, 1, body: Array("\"\(text)\"".utf8), updatesNotifications: updatesNotifications)
+    }
   }
 
   private func change(_ claim: UpdateClaim?) throws -> (UpdateKind, Claim) {
@@ -88,7 +90,7 @@ import Testing
 
   @Test func `an edit that phones need not show makes no update`() async throws {
     try await show()
-    try await edit("new", isTold: false)
+    try await edit("new", updatesNotifications: false)
     #expect(try await updates().isEmpty)
   }
 

@@ -54,7 +54,7 @@ func withClient<Value: Sendable>(
   }
 }
 
-extension Told {
+extension Subscription {
   /// Returns the first element that meets the condition.
   func first(where isWanted: (Element) -> Bool) async -> Element? {
     for await element in self where isWanted(element) { return element }

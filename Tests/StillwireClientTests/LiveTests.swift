@@ -82,7 +82,7 @@ import Testing
           let people = await ann.room("tea").people().first { $0["bob"]?.isSilenced == true }
           #expect(people?.memberCount == 2)
           let sent = try await ann.room("tea").send(text: "hush")
-          #expect(sent.delivery?.quiet == ["bob"])
+          #expect(sent.delivery?.silenced == ["bob"])
           // The numbers of reports over the socket also follow the clock, so they continue after the extension's.
           let other = try await bob.report(FocusReport(device: "phone", isFocused: true, source: .center))
           #expect(other.isApplied)

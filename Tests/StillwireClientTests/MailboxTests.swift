@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test func `a released sequence is removed`() async {
-    var messages: Told<Message>? = listeners.messages(in: "tea", limit: 3)
+    var messages: Subscription<Message>? = listeners.messages(in: "tea", limit: 3)
     weak let mailbox = messages?.mailbox
     #expect(mailbox != nil)
     messages = nil

@@ -79,7 +79,7 @@ export class Connection {
   }
 
   /** Sends a frame without an id, to which the relay sends no reply. */
-  tell(type, fields) {
+  notify(type, fields) {
     const frame = { type, ...fields }
     if (this.#isWelcome && !this.#isOver) this.#write(JSON.stringify(frame), frame)
   }
@@ -89,7 +89,7 @@ export class Connection {
     if (!this.#isWelcome || this.#isOver) return
     this.#clock.clearTimeout(this.#timer)
     this.#isAsked = true
-    this.tell('ping')
+    this.notify('ping')
     this.#timer = this.#clock.setTimeout(() => {
       if (this.#isAsked) this.#lose(silent, 'silence')
       else this.#watch()

@@ -20,11 +20,11 @@ export class FocusReport {
     this.#settle('reject', new StillwireError({ code: 'replaced', message: 'a newer report replaced it' }))
     return new Promise((resolve, reject) => {
       this.#report = { fields: { isFocused, at, number: this.#lastNumber, ...fields }, resolve, reject }
-      this.tell()
+      this.send()
     })
   }
 
-  tell() {
+  send() {
     this.stop()
     const report = this.#report
     if (!report) return
@@ -46,7 +46,7 @@ export class FocusReport {
   }
 
   #again({ retryAfter }) {
-    this.#retry = this.#link.clock.setTimeout(() => this.tell(), this.#link.delay(this.#attempt++, retryAfter))
+    this.#retry = this.#link.clock.setTimeout(() => this.send(), this.#link.delay(this.#attempt++, retryAfter))
   }
 
   #settle(how, outcome) {

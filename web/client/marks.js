@@ -26,13 +26,13 @@ export class Marks {
 
   read(seq) {
     this.#read.newest = Math.max(this.#read.newest, seq)
-    this.#tell('read', this.#read)
+    this.#send('read', this.#read)
   }
 
   /** Sends the marks that the relay has missed. `read` is the relay's mark after a join. */
   joined(read) {
     this.#read.sent = read
-    this.#tell('read', this.#read)
+    this.#send('read', this.#read)
     this.#schedule()
   }
 
@@ -52,13 +52,13 @@ export class Marks {
     if (this.#timer || !this.#isReady() || this.#received.newest <= this.#received.sent) return
     this.#timer = this.#link.clock.setTimeout(() => {
       this.#timer = 0
-      this.#tell('received', this.#received)
+      this.#send('received', this.#received)
     }, interval)
   }
 
-  #tell(type, mark) {
+  #send(type, mark) {
     if (mark.newest <= mark.sent || !this.#isReady()) return
     mark.sent = mark.newest
-    this.#link.tell(type, { room: this.#room, seq: mark.newest })
+    this.#link.notify(type, { room: this.#room, seq: mark.newest })
   }
 }

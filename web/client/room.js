@@ -100,7 +100,7 @@ export class Room extends EventTarget {
   }
 
   signal(name, body) {
-    if (this.isJoined) this.#link.tell('signal', { room: this.name, name, body })
+    if (this.isJoined) this.#link.notify('signal', { room: this.name, name, body })
   }
 
   edit(seq, body) {

@@ -206,7 +206,7 @@ export class Stillwire {
   /** Sends a request, and resolves with its reply. */
   request(type: string, fields?: Fields): Promise<Frame>
   /** Sends a request that needs no reply. Does nothing without a connection. */
-  tell(type: string, fields?: Fields): void
+  notify(type: string, fields?: Fields): void
   /** The room of this name. `history` is the number of newest messages that the first join requests. */
   room(name: string, first?: { history?: number }): Room
   /** Sets the activity of the person. With null the page determines it again. */

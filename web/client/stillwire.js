@@ -99,7 +99,7 @@ export class Stillwire extends EventTarget {
         if (this.#connection) this.#connection.ask(type, fields, settle)
         else settle(closed())
       },
-      tell: (type, fields) => this.tell(type, fields),
+      notify: (type, fields) => this.notify(type, fields),
       delay: (attempt, retryAfter) => reconnectDelay(attempt, retryAfter, random),
       reserve: () => this.#waiting < outbox && ++this.#waiting > 0,
       release: () => (this.#waiting -= 1),
@@ -143,8 +143,8 @@ export class Stillwire extends EventTarget {
   }
 
   /** Sends a request that needs no reply. Does nothing without a connection. */
-  tell(type, fields = {}) {
-    this.#connection?.tell(type, fields)
+  notify(type, fields = {}) {
+    this.#connection?.notify(type, fields)
   }
 
   /**
@@ -208,7 +208,7 @@ export class Stillwire extends EventTarget {
     this.user = frame.user
     this.#become('open')
     this.#dispatch('welcome', frame)
-    this.#focus.tell()
+    this.#focus.send()
     for (const room of this.#joinedRooms()) room[opened]()
   }
 
@@ -297,7 +297,7 @@ export class Stillwire extends EventTarget {
   #beActive(state) {
     if (this.#activity === state) return
     this.#activity = state
-    this.tell('activity', { state })
+    this.notify('activity', { state })
   }
 
   #pageListener() {

@@ -149,7 +149,7 @@ private struct BlockChange {
   let user: UserID
   let others: [UserID]
   /// The JSON pointer of `others`.
-  let place: String
+  let pointer: String
 
   private static let maxOthers = 256
   /// The number of names that costs as much as one request.
@@ -161,16 +161,16 @@ private struct BlockChange {
     let fields = request.fields
     if caller.session == nil {
       others = [try fields.required("other", fields.name("other"))]
-      place = fields.pointer(to: "other")
+      pointer = fields.pointer(to: "other")
     } else {
       others = try fields.required("users", fields.names("users", max: Self.maxOthers))
-      place = fields.pointer(to: "users")
+      pointer = fields.pointer(to: "users")
     }
   }
 
   func checkOthers() throws(RequestError) {
     guard !others.contains(user) else {
-      throw RequestError(.badRequest, "users cannot block themselves", at: place)
+      throw RequestError(.badRequest, "users cannot block themselves", at: pointer)
     }
   }
 
@@ -213,17 +213,17 @@ struct RegisterDevice: Command {
 
   private let request: Request
   private let user: UserID
-  private let wish: DeviceRequest
+  private let change: DeviceRequest
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
     user = try request.user
-    wish = try DeviceRequest(request.fields, for: request.settings.pushTargets)
+    change = try DeviceRequest(request.fields, for: request.settings.pushTargets)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await relay.people.withUser(user, on: relay) { handle in
-      switch wish {
+      switch change {
       case .forget(let device):
         try await relay.people.forget(device, of: handle, on: relay)
         guard request.caller.session == nil else { return .nothing }

@@ -37,7 +37,7 @@ struct Respond: Command {
         try await relay.access.check(response.notification, isPushedTo: reporter, on: relay)
       }
       let responded = try await respond(handle, permissions, on: relay)
-      if responded.isToTell { relay.responses.send(responded.response, on: relay) }
+      if responded.needsSending { relay.responses.send(responded.response, on: relay) }
       guard request.caller.session == nil else { return .nothing }
       return Reply(status: responded.isDuplicate ? 200 : 201) {
         let response = responded.response
@@ -52,7 +52,7 @@ struct Respond: Command {
   }
 
   /// The JSON pointer of the notification in the request.
-  private var place: String { request.caller.session == nil ? "/path/id" : "/notification" }
+  private var pointer: String { request.caller.session == nil ? "/path/id" : "/notification" }
 
   /// Stores the response, and posts its text if the action requires it.
   ///
@@ -64,7 +64,7 @@ struct Respond: Command {
     let id = response.notification
     let name = self.user
     guard let found = try await relay.store.read({ try $0.responses.notification(id, of: name) }) else {
-      throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: place)
+      throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: pointer)
     }
     guard found.isMember else { throw notMember }
     let category = found.category.flatMap { relay.responses.categories.registry[$0] }
@@ -82,12 +82,12 @@ struct Respond: Command {
       } else {
         relay.access.rights(of: request.caller, in: room, on: relay)
       }
-    try rights.check(.send, in: room, at: place)
+    try rights.check(.send, in: room, at: pointer)
     return try await post(draft, of: user, answering: found.message, on: relay)
   }
 
   private var notMember: RequestError {
-    RequestError(.notJoined, "you are no longer a member of the notification's room", at: place)
+    RequestError(.notJoined, "you are no longer a member of the notification's room", at: pointer)
   }
 
   /// Sends the text as a message of the user. One transaction stores the message and the response.
@@ -132,14 +132,14 @@ struct NotifyUser: Command {
       throw fields.wrong("push", "must be an object: a notification needs a push")
     }
     // Such an app sets the badge itself. The number of unread messages would overwrite it.
-    if try fields.object("push")?.has("badge") != true { push.manner.badge = .unchanged }
+    if try fields.object("push")?.has("badge") != true { push.style.badge = .unchanged }
     self.push = push
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     var push = push
-    if push.manner.isCommunication == nil, push.manner.title != nil, !push.isSilent, push.kind == .message {
-      push.manner.isCommunication = try await isPerson(sender, on: relay) ? nil : false
+    if push.style.isCommunication == nil, push.style.title != nil, !push.isSilent, push.kind == .message {
+      push.style.isCommunication = try await isPerson(sender, on: relay) ? nil : false
     }
     let room = RoomID.notifications(of: user)
     try relay.check(push, from: sender, to: room)

@@ -290,7 +290,7 @@ extension Fields {
   fileprivate var headers: [(name: String, value: String)] {
     get throws(RequestError) {
       guard members.count <= Self.maxHeaders else {
-        throw RequestError(.badRequest, "headers must have at most \(Self.maxHeaders) members", at: place)
+        throw RequestError(.badRequest, "headers must have at most \(Self.maxHeaders) members", at: pointer)
       }
       var headers: [(name: String, value: String)] = []
       for name in members.keys.sorted() {

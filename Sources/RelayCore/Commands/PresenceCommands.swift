@@ -47,7 +47,7 @@ struct QueryPresence: Command {
         return relay.hub.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub))
       }
     }
-    if let session = request.caller.session { relay.hub.noteTold(session) }
+    if let session = request.caller.session { relay.hub.notePresence(session) }
     return Reply { $0.raw("presence", entries) }
   }
 }

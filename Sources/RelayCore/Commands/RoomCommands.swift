@@ -39,7 +39,7 @@ struct JoinRoom: Command {
     let requested = try await relay.access.rights(permissions, of: user, joining: room, on: relay)
     try requested.check(Self.declaration.rights, in: room, at: "/room")
     try relay.hub.checkMayJoin(session, relay.hub.room(room))
-    let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, place: "/room", isBounded: true)
+    let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, pointer: "/room", isBounded: true)
     let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
     let history =
       requested.contains(.history)
@@ -164,7 +164,7 @@ struct AddMember: Command {
         rights = relay.access.rights(of: caller, in: room, on: relay)
       }
       try rights.check(Self.declaration.rights, in: room, at: "/path/room")
-      let newcomer = Rooms.Newcomer(user: handle, rights: rights, place: "/path/room", isBounded: caller.owner != nil)
+      let newcomer = Rooms.Newcomer(user: handle, rights: rights, pointer: "/path/room", isBounded: caller.owner != nil)
       let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
       guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
       let facts = relay.hub.facts(of: joined.room, for: handle)

@@ -25,7 +25,7 @@ package final class Deliveries {
   package func use(_ pace: PushPace) { self.pace = pace }
 
   /// The quiet hours of a user that apply now.
-  package func quiet(of recipient: Recipient, at now: Timestamp) -> QuietFacts? {
+  package func quietHours(of recipient: Recipient, at now: Timestamp) -> ActiveQuietHours? {
     recipient.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
   }
 
@@ -35,7 +35,7 @@ package final class Deliveries {
     now: Timestamp, on relay: isolated Relay
   ) -> [DeviceDecision] {
     let recipient = relay.people.recipient(user)
-    let member = PlanMember(name, recipient, as: membership, quiet: quiet(of: recipient, at: now))
+    let member = PlanMember(name, recipient, as: membership, quietHours: quietHours(of: recipient, at: now))
     return relay.settings.planner.decisions(about: PlanMessage(message, in: room, at: now), for: member, now: now)
   }
 
@@ -60,7 +60,8 @@ package final class Deliveries {
       let recipient = relay.people.recipient(user)
       // The hub has selected members who have no session and are not within the grace. The reports about members who
       // hide their presence are planned later, from the same preferences.
-      return PlanMember(name, recipient, as: .absent, quiet: quiet(of: recipient, at: time), report: .unplanned)
+      return PlanMember(
+        name, recipient, as: .absent, quietHours: quietHours(of: recipient, at: time), report: .unplanned)
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
   }
@@ -195,14 +196,15 @@ package final class Deliveries {
     let devices = recipient.devices.count
     let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))
     slice.add(messages: messages.count, devices: devices)
-    let quiet = quiet(of: recipient, at: now)
+    let quietHours = quietHours(of: recipient, at: now)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
       let membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)
       let report = report(about: user, of: message.seq, in: room, now: now)
       let plan = plan(
         PlanMessage(traits(of: message, in: room, to: userName, hub), in: name, at: message.time),
-        for: [PlanMember(userName, recipient, as: membership, quiet: quiet, report: report)], now: now, on: relay)
+        for: [PlanMember(userName, recipient, as: membership, quietHours: quietHours, report: report)], now: now,
+        on: relay)
       let wait = plan.waits[userName]
       round.decided.append(DecidedSeq(message.seq, wait: wait.map { $0 - now }))
       guard wait == nil, !plan.pushes.isEmpty || !plan.reports.isEmpty else { continue }
@@ -227,7 +229,7 @@ package final class Deliveries {
     relay.hub.setAlarm([holds.alarm, reports.nextPlan].compactMap { $0 }.min())
   }
 
-  func alarmCame(on relay: isolated Relay) {
+  func alarmFired(on relay: isolated Relay) {
     holds.endDue(on: relay)
     reportHidden(on: relay)
     armAlarm(on: relay)

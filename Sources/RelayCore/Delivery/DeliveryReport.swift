@@ -10,7 +10,7 @@ package struct DeliveryReport: Equatable, Sendable {
   package var push = 0
   package var waiting = 0
   /// The users whose Focus is on, or whose filter refuses their own label, and who share this with the sender.
-  package var quiet: [UserID] = []
+  package var silenced: [UserID] = []
 }
 
 extension JSONWriter.Object {
@@ -18,7 +18,7 @@ extension JSONWriter.Object {
     integer("live", delivery.live)
     integer("push", delivery.push)
     integer("waiting", delivery.waiting)
-    array("quiet") { list in delivery.quiet.forEach { list.string($0.rawValue) } }
+    array("quiet") { list in delivery.silenced.forEach { list.string($0.rawValue) } }
   }
 }
 
@@ -38,11 +38,11 @@ extension Deliveries {
     let (counts, candidates) = hub.delivery(in: room, from: sender)
     guard showsPresence else { return DeliveryReport(push: counts.live + counts.waiting + counts.away) }
     let now = hub.now
-    let quiet = candidates.compactMap { user -> UserID? in
+    let silenced = candidates.compactMap { user -> UserID? in
       guard let name = hub.name(of: user) else { return nil }
       let recipient = relay.people.recipient(user)
       return recipient.focus.isFocused == true || recipient.filtersOut(roomName, now: now) ? name : nil
     }
-    return DeliveryReport(live: counts.live, push: counts.away, waiting: counts.waiting, quiet: quiet.sorted())
+    return DeliveryReport(live: counts.live, push: counts.away, waiting: counts.waiting, silenced: silenced.sorted())
   }
 }

@@ -19,7 +19,7 @@ extension JobDraft {
   }
 }
 
-extension JobRuling {
+extension JobOutcome {
   package init(_ action: JobDecision.Action) {
     self =
       switch action {

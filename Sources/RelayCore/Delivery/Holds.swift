@@ -216,7 +216,7 @@ package final class Holds {
     for room in Set(pushes.map(\.room)) where !room.isNotifications {
       if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
     }
-    return HoldRecipient(name, recipient, quiet: relay.deliveries.quiet(of: recipient, at: now), rooms: rooms)
+    return HoldRecipient(name, recipient, quietHours: relay.deliveries.quietHours(of: recipient, at: now), rooms: rooms)
   }
 
   /// Stores the decisions in their order and in slices, so that messages do not wait long for the store. If the relay
@@ -229,12 +229,13 @@ package final class Holds {
       let slice = left.prefix(DecisionBounds.maxSlice)
       left = left.dropFirst(slice.count)
       // A reader's thread writes the JSON, because messages wait for the hub's thread and for the transaction.
-      let rulings = try await relay.store.read { _ in slice.map { ($0.id, JobRuling($0.action), $0.explanation.json) } }
-      let isSliceDone = try await relay.store.write(rows: rulings.count * Self.rowsPerRuling) { transaction in
+      let outcomes = try await relay.store.read { _ in slice.map { ($0.id, JobOutcome($0.action), $0.explanation.json) }
+      }
+      let isSliceDone = try await relay.store.write(rows: outcomes.count * Self.rowsPerOutcome) { transaction in
         var isDone = true
-        for (id, ruling, explanation) in rulings where try !transaction.queue.rule(id, ruling, explanation: explanation)
-        {
-          switch ruling {
+        for (id, outcome, explanation) in outcomes
+        where try !transaction.queue.decide(id, outcome, explanation: explanation) {
+          switch outcome {
           case .merge, .push: isDone = false
           case .hold, .wait, .cancel, .expire: break
           }
@@ -247,5 +248,5 @@ package final class Holds {
   }
 
   /// The number of rows that one decision changes: the job, the explanation and the next job of the queue.
-  private static let rowsPerRuling = 3
+  private static let rowsPerOutcome = 3
 }

@@ -21,7 +21,7 @@ extension MessageDraft {
     guard let push = try PushRequest(fields, rights: rights) else { return }
     guard isStored else {
       throw RequestError(
-        .unsupported, "a room that keeps nothing pushes nothing", at: "\(fields.place)/push", status: 422)
+        .unsupported, "a room that keeps nothing pushes nothing", at: "\(fields.pointer)/push", status: 422)
     }
     self.push = push == PushRequest() ? nil : push
   }

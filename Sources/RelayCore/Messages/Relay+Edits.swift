@@ -16,7 +16,7 @@ extension Relay {
     let hasPreview = rooms.policy(of: room, on: self).hasPreview
     rooms.pin(room)
     let edited = try await commit(rows: changeRows(of: handle)) {
-      try $0.messages.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
+      try $0.messages.edit(room, seq, by: sender, at: now, body: body, updatesNotifications: hasPreview)
     } then: { relay, edited in
       defer { relay.rooms.unpin(room, on: relay) }
       guard let edited = try? edited.get(), edited.isChanged else { return }
@@ -84,6 +84,6 @@ extension Relay {
     // A user who joins at this time must get the new state of the message.
     rooms.countEdit(of: handle, newest: edited.newest)
     hub.trim(handle, before: seq + 1)
-    hub.tell(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
+    hub.sendEvent(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
   }
 }

@@ -125,7 +125,7 @@ extension Relay {
     var draft = draft
     draft.time = now
     draft.isCounted = isAsked
-    draft.silenced = delivery?.quiet ?? []
+    draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
     draft.retention = rooms.policy(of: handle)?.history ?? .everything
     rooms.pin(room)

@@ -19,7 +19,7 @@ package final class Access {
   /// Gives a session the permissions of its token, until the token expires.
   package func admit(_ session: SessionHandle, as identity: Identity, on relay: isolated Relay) {
     relay.hub.setExpiry(identity.expires.map { $0 + relay.settings.identityGrace }, of: session)
-    guard !relay.settings.isOpen, relay.hub.tellEnd(of: session) else { return }
+    guard !relay.settings.isOpen, relay.hub.notifyEnd(of: session) else { return }
     permissions[session] = identity.permissions
   }
 
@@ -167,7 +167,7 @@ package final class Access {
       guard let name = relay.hub.name(of: room) else { continue }
       withdraw(from: session, in: room, rights(permissions, in: name, on: relay), on: relay)
     }
-    relay.people.judgeWatches(of: session, user, on: relay)
+    relay.people.evaluateWatches(of: session, user, on: relay)
   }
 
   private func withdraw(from session: SessionHandle, in room: RoomHandle, _ rights: Rights, on relay: isolated Relay) {
@@ -181,12 +181,12 @@ package final class Access {
 
 extension Rights {
   /// Throws `forbidden` if one of the needed rights is missing.
-  /// - Parameter place: The JSON pointer of the room in the request.
-  package func check(_ needed: Rights, in room: RoomID, at place: String) throws(RequestError) {
+  /// - Parameter pointer: The JSON pointer of the room in the request.
+  package func check(_ needed: Rights, in room: RoomID, at pointer: String) throws(RequestError) {
     let missing = needed.subtracting(self)
     guard missing.isEmpty else {
       throw RequestError(
-        .forbidden, "the right \(missing.names.joined(separator: ", ")) is needed in \(room)", at: place)
+        .forbidden, "the right \(missing.names.joined(separator: ", ")) is needed in \(room)", at: pointer)
     }
   }
 }

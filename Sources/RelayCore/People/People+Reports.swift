@@ -118,7 +118,7 @@ extension People {
     try recipient.preferences.change(fields, now: relay.hub.now)
     let limit = relay.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
-      throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.place)/rooms")
+      throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.pointer)/rooms")
     }
     let preferences = recipient.preferences
     guard preferences != self.recipient(user).preferences else { return preferences }

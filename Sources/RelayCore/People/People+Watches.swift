@@ -8,11 +8,11 @@ import RelayStore
 /// The presence of users as other users may see it, and the watches on them.
 extension People {
   /// The users who share with a viewer a room in which the viewer may see presence.
-  package struct Relatives {
+  package struct RelatedUsers {
     package let users: Set<UserID>
     /// True if ``users`` also covers the rooms in memory, because the viewer may not see presence in all rooms. If
     /// false, the hub checks the rooms in memory.
-    package let isJudged: Bool
+    package let isEvaluated: Bool
   }
 
   /// The maximum number of users in one request.
@@ -30,9 +30,9 @@ extension People {
     guard let viewer, let permissions = relay.access.permissions(of: caller, on: relay) else {
       return handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
     }
-    let relatives = try await relatives(of: viewer, permissions, among: users, on: relay)
+    let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: relay)
     return try zip(users, handles).map { name, handle in
-      let isSeen = sees(handle, name, by: viewer, relatives, on: relay)
+      let isSeen = sees(handle, name, by: viewer, relatedUsers, on: relay)
       if !isSeen { try checkMayWatch(name, permissions, on: relay) }
       return relay.hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
     }
@@ -53,21 +53,21 @@ extension People {
       throw tooMany
     }
     let permissions = relay.access.permissions(of: session, on: relay)
-    let relatives = try await steadyRelatives(of: viewer, permissions, among: names, on: relay)
-    for (name, handle) in zip(names, users) where !sees(handle, name, by: viewer, relatives, on: relay) {
+    let relatedUsers = try await stableRelatedUsers(of: viewer, permissions, among: names, on: relay)
+    for (name, handle) in zip(names, users) where !sees(handle, name, by: viewer, relatedUsers, on: relay) {
       try checkMayWatch(name, permissions, on: relay)
     }
     for (name, handle) in zip(names, users) {
       do {
         try relay.hub.watch(
-          session, handle, isRelated: relatives.users.contains(name), isJudged: relatives.isJudged)
+          session, handle, isRelated: relatedUsers.users.contains(name), isEvaluated: relatedUsers.isEvaluated)
       } catch .tooMany {  // another request of the session came first
         throw tooMany
       }
     }
     return zip(names, users).map { name, handle in
       relay.hub.entry(
-        of: handle, seenBy: viewer, isRelated: sees(handle, name, by: viewer, relatives, on: relay)) ?? []
+        of: handle, seenBy: viewer, isRelated: sees(handle, name, by: viewer, relatedUsers, on: relay)) ?? []
     }
   }
 
@@ -76,13 +76,13 @@ extension People {
   /// The users among `users` who share a room with `viewer` in which these permissions give ``Rights/presence``.
   ///
   /// If all rooms give it, this reads only the stored rooms: the hub knows the rooms in memory.
-  private func relatives(
+  private func relatedUsers(
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
-  ) async throws -> Relatives {
+  ) async throws -> RelatedUsers {
     guard let name = relay.hub.name(of: viewer) else { throw HubRefusal.gone }
     guard permissions.grants != nil || !relay.settings.rooms.allGive(.presence) else {
-      return Relatives(
-        users: try await relay.store.read { try $0.rooms.relatives(of: name, among: users) }, isJudged: false)
+      return RelatedUsers(
+        users: try await relay.store.read { try $0.rooms.relatedUsers(of: name, among: users) }, isEvaluated: false)
     }
     func shows(_ room: RoomID) -> Bool { relay.access.rights(permissions, in: room, on: relay).contains(.presence) }
     let rooms = try await relay.store.read { try $0.rooms.names(of: name) }.filter(shows)
@@ -92,20 +92,20 @@ extension People {
       let shared = relay.hub.rooms(sharedBy: viewer, other).compactMap(relay.hub.name(of:))
       if shared.contains(where: shows) { found.insert(user) }
     }
-    return Relatives(users: found, isJudged: true)
+    return RelatedUsers(users: found, isEvaluated: true)
   }
 
   /// Returns the same. Reads again if one of the users has joined or left a room during the read.
-  private func steadyRelatives(
+  private func stableRelatedUsers(
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
-  ) async throws -> Relatives {
+  ) async throws -> RelatedUsers {
     beginReading()
     defer { endReading() }
     for _ in 0..<Self.maxReads {
       let since = newestChange
-      let relatives = try await relatives(of: viewer, permissions, among: users, on: relay)
+      let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: relay)
       let names = [relay.hub.name(of: viewer)].compactMap { $0 } + users
-      if !names.contains(where: { hasChanged($0, since: since) }) { return relatives }
+      if !names.contains(where: { hasChanged($0, since: since) }) { return relatedUsers }
     }
     throw RequestError(.unavailable, "the memberships change too fast to be read", retryAfter: .seconds(1))
   }
@@ -115,10 +115,10 @@ extension People {
 
   /// True if `viewer` sees the user because they share a room.
   private func sees(
-    _ user: UserHandle, _ name: UserID, by viewer: UserHandle, _ relatives: Relatives, on relay: isolated Relay
+    _ user: UserHandle, _ name: UserID, by viewer: UserHandle, _ relatedUsers: RelatedUsers, on relay: isolated Relay
   ) -> Bool {
-    user == viewer || relatives.users.contains(name)
-      || (!relatives.isJudged && relay.hub.sharesRoom(viewer, user))
+    user == viewer || relatedUsers.users.contains(name)
+      || (!relatedUsers.isEvaluated && relay.hub.sharesRoom(viewer, user))
   }
 
   /// True if the token permits the caller to watch a user who shares no room with the caller.
@@ -136,51 +136,51 @@ extension People {
   // MARK: Watches that may have to end
 
   /// Checks the watches of a user who has joined or left a room, and the watches on that user.
-  func judgeWatches(of user: UserHandle, on relay: isolated Relay) {
-    judge(relay.hub.watches(of: user), on: relay)
+  func evaluateWatches(of user: UserHandle, on relay: isolated Relay) {
+    evaluate(relay.hub.watches(of: user), on: relay)
   }
 
   /// Checks all watches after the settings have changed the rights in rooms.
-  func judgeAllWatches(on relay: isolated Relay) {
-    judge(relay.hub.watches, on: relay)
+  func evaluateAllWatches(on relay: isolated Relay) {
+    evaluate(relay.hub.watches, on: relay)
   }
 
   /// Checks the watches of a session after its permissions have changed.
-  func judgeWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
-    judge(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
+  func evaluateWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
+    evaluate(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
   }
 
-  private func judge(_ watches: [Watching], on relay: isolated Relay) {
+  private func evaluate(_ watches: [Watching], on relay: isolated Relay) {
     for (session, watched) in Dictionary(grouping: watches, by: \.session) {
-      Task { await judge(watched, of: session, on: relay) }
+      Task { await evaluate(watched, of: session, on: relay) }
     }
   }
 
   /// Ends the watches of a session that are no longer permitted.
-  private func judge(_ watches: [Watching], of session: SessionHandle, on relay: isolated Relay) async {
+  private func evaluate(_ watches: [Watching], of session: SessionHandle, on relay: isolated Relay) async {
     guard let viewer = watches.first?.viewer else { return }
     let permissions = relay.access.permissions(of: session, on: relay)
     let names = watches.map { relay.hub.name(of: $0.user) }
-    let relatives: Relatives
+    let relatedUsers: RelatedUsers
     do {
-      relatives = try await steadyRelatives(
+      relatedUsers = try await stableRelatedUsers(
         of: viewer, permissions, among: names.compactMap { $0 }, on: relay)
     } catch {
       _ = relay.requestError(error)  // logs the failure
       // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
-      for watching in watches { relay.hub.relate(watching, isRelated: false, isJudged: true) }
+      for watching in watches { relay.hub.relate(watching, isRelated: false, isEvaluated: true) }
       try? await Task.sleep(for: Relay.storePause)
-      if relay.stage != .stopping { judgeWatches(of: session, viewer, on: relay) }
+      if relay.stage != .stopping { evaluateWatches(of: session, viewer, on: relay) }
       return
     }
     // The session may have got a token with other rights during the read. Its own check may have run before this one.
     guard relay.access.permissions(of: session, on: relay) == permissions else {
-      return judgeWatches(of: session, viewer, on: relay)
+      return evaluateWatches(of: session, viewer, on: relay)
     }
     for (watching, name) in zip(watches, names) {
       guard let name else { continue }
-      if sees(watching.user, name, by: viewer, relatives, on: relay) || mayWatch(name, permissions, on: relay) {
-        relay.hub.relate(watching, isRelated: relatives.users.contains(name), isJudged: relatives.isJudged)
+      if sees(watching.user, name, by: viewer, relatedUsers, on: relay) || mayWatch(name, permissions, on: relay) {
+        relay.hub.relate(watching, isRelated: relatedUsers.users.contains(name), isEvaluated: relatedUsers.isEvaluated)
       } else {
         relay.hub.unwatch(session, watching.user)
       }

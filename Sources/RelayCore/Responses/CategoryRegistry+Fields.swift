@@ -99,7 +99,7 @@ extension Fields {
     }
     var texts: [String: String] = [:]
     for tag in given.members.keys.sorted() {
-      guard tag.isLanguageTag else { throw given.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
+      guard tag.isLanguageTag else { throw given.wrong(tag.escapedForPointer, "is not a language tag, such as pt-BR") }
       texts[tag] = try given.required(tag, given.shown(tag, maxLength))
     }
     guard texts[LocalizedText.defaultTag] != nil else { throw given.wrong(LocalizedText.defaultTag, "is missing") }
@@ -116,5 +116,5 @@ extension Fields {
 
 extension String {
   /// The name as part of a JSON pointer (RFC 6901). `~` is escaped elsewhere.
-  fileprivate var placeable: String { replacing("/", with: "~1") }
+  fileprivate var escapedForPointer: String { replacing("/", with: "~1") }
 }

@@ -69,7 +69,7 @@ package final class Responses {
   func sendUnconfirmed(to session: SessionHandle, of sender: UserID, on relay: isolated Relay) {
     guard senders.contains(sender) else { return }
     if sessions[session] == nil {
-      guard relay.hub.tellEnd(of: session) else { return }
+      guard relay.hub.notifyEnd(of: session) else { return }
       sessions[session] = ResponseDelivery(
         sender: sender, maxBytes: relay.limits.outgoingQueue / ResponseDelivery.shareOfQueue)
     }
@@ -118,7 +118,7 @@ package final class Responses {
     guard let arrived = sessions[session]?.confirm(upTo: number), !arrived.isEmpty,
       let sender = sessions[session]?.sender
     else { return }
-    relay.store.submit({ try $0.responses.told(arrived, to: sender) }) { [relay] result in
+    relay.store.submit({ try $0.responses.markSent(arrived, to: sender) }) { [relay] result in
       relay.assumeIsolated { $0.responses.confirmed(by: sender, result, on: $0) }
     }
     sendUnconfirmed(to: session, of: sender, on: relay)

@@ -80,7 +80,7 @@ extension RoomPolicy {
       throw fields.wrong("push", "needs history: a push has to find its message")
     }
     if let preview: Preview = try fields.choice("preview") { hasPreview = preview == .text }
-    tellsReceipts = try fields.bool("receipts") ?? tellsReceipts
+    sendsReceipts = try fields.bool("receipts") ?? sendsReceipts
     if fields.has("can") { can = try fields.rights("can") }
     memberList = try fields.integer("memberList", Self.memberLists).map(Int.init)
     members = try fields.integer("members", Self.memberCounts).map(Int.init)

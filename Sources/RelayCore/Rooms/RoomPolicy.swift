@@ -15,7 +15,7 @@ package struct RoomPolicy: Equatable, Sendable {
   /// True if pushes contain the text of messages. If false, only ids, names and keys of texts leave the relay.
   package var hasPreview = true
   /// True if members receive `receipt` events of the others.
-  var tellsReceipts = false
+  var sendsReceipts = false
   /// The number of members above which the room is large. Is `nil` for the value of the limits.
   package var memberList: Int?
   /// The maximum number of members. Is `nil` for the value of the limits.
@@ -44,7 +44,7 @@ package struct RoomPolicy: Equatable, Sendable {
     var traits: RoomTraits = []
     if isStored { traits.insert(.stored) }
     if pushes { traits.insert(.pushes) }
-    if tellsReceipts { traits.insert(.receipts) }
+    if sendsReceipts { traits.insert(.receipts) }
     return traits
   }
 }

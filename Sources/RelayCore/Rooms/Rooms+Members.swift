@@ -13,7 +13,7 @@ extension Rooms {
     /// The rights of the caller.
     package let rights: Rights
     /// The JSON pointer of the room in the request.
-    package let place: String
+    package let pointer: String
     /// True if a new membership counts against the room's rate.
     let isBounded: Bool
   }
@@ -27,7 +27,7 @@ extension Rooms {
     guard policy.isStored else { return try addLive(newcomer, to: room, on: relay) }
     let loaded = try await load(room, on: relay)
     if let loaded, relay.hub.isMember(newcomer.user, of: loaded) { return (loaded, false) }
-    if loaded == nil { try newcomer.rights.check(.create, in: room, at: newcomer.place) }
+    if loaded == nil { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
     if newcomer.isBounded, let loaded { try relay.spend(.membership, of: loaded) }
     guard let profile = relay.hub.profile(of: newcomer.user) else { throw HubRefusal.gone }
     let now = relay.hub.now
@@ -48,7 +48,7 @@ extension Rooms {
           continuation.resume(
             with: Result {
               // The last member may have left since the room was loaded.
-              if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.place) }
+              if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
               return try relay.rooms.admit(newcomer.user, profile.id, to: room, result.get(), on: relay)
             })
         }
@@ -73,7 +73,7 @@ extension Rooms {
     } catch .tooMany {
       throw StoreError.tooMany(.membersPerRoom)
     }
-    if isNew { relay.people.judgeWatches(of: newcomer.user, on: relay) }
+    if isNew { relay.people.evaluateWatches(of: newcomer.user, on: relay) }
     return (handle, isNew)
   }
 
@@ -91,7 +91,7 @@ extension Rooms {
     } else {
       relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received)
     }
-    relay.people.judgeWatches(of: user, on: relay)
+    relay.people.evaluateWatches(of: user, on: relay)
     return (handle, joined.isNewMember)
   }
 
@@ -122,6 +122,6 @@ extension Rooms {
   private func dismiss(_ user: UserHandle, from room: RoomHandle, byOthers: Bool, on relay: isolated Relay) {
     if let name = relay.hub.name(of: room) { relay.people.forgetWithdrawn(user, from: name) }
     try? relay.hub.removeMember(user, from: room, byOthers: byOthers)  // another session may have left at the same time
-    relay.people.judgeWatches(of: user, on: relay)
+    relay.people.evaluateWatches(of: user, on: relay)
   }
 }

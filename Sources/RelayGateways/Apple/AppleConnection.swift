@@ -46,7 +46,7 @@ final class AppleConnection: ChannelInboundHandler {
   func send(_ exchange: AppleExchange, authorizedBy token: ProviderTokens.Token) {
     guard let context else { preconditionFailure("a connection without a pipeline has no capacity") }
     let stream = state.begin(exchange)
-    exchange.place = (self, stream)
+    exchange.assignment = (self, stream)
     exchange.token = token
     exchange.left = .now
     var headers: HPACKHeaders = [":method": "POST", ":scheme": "https", ":authority": settings.host]
@@ -125,7 +125,7 @@ final class AppleConnection: ChannelInboundHandler {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
-    pool.roomChanged()
+    pool.capacityChanged()
   }
 
   private func headersArrived(_ headers: HTTP2Frame.FramePayload.Headers, on stream: Int) {

@@ -53,8 +53,8 @@ final class AppleConnectionPool: @unchecked Sendable {
   var currentLoad: Load { load.withLock { $0 } }
 
   /// Sends a request once. If the task is cancelled after the request was sent, its result is unknown.
-  func send(_ request: AppleRequest) async -> AppleFate {
-    let promise = loop.makePromise(of: AppleFate.self)
+  func send(_ request: AppleRequest) async -> AppleResult {
+    let promise = loop.makePromise(of: AppleResult.self)
     let number = Mutex<Int?>(nil)
     loop.execute {
       let id = self.enqueue(request, promise)
@@ -82,7 +82,7 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   // MARK: Requests
 
-  private func enqueue(_ request: AppleRequest, _ promise: EventLoopPromise<AppleFate>) -> Int {
+  private func enqueue(_ request: AppleRequest, _ promise: EventLoopPromise<AppleResult>) -> Int {
     loop.preconditionInEventLoop()
     nextNumber += 1
     let id = nextNumber
@@ -102,9 +102,9 @@ final class AppleConnectionPool: @unchecked Sendable {
   private func giveUp(_ id: Int, _ reason: GatewayReason) {
     loop.preconditionInEventLoop()
     guard let exchange = exchanges[id] else { return }
-    if let place = exchange.place, let left = exchange.left {
+    if let assignment = exchange.assignment, let left = exchange.left {
       exchange.end(.unknown(reason))
-      place.connection.abandon(place.stream, sentAt: left)
+      assignment.connection.abandon(assignment.stream, sentAt: left)
     } else {
       waiting.removeAll { $0 === exchange }
       exchange.end(.unprocessed(reason))
@@ -205,11 +205,11 @@ final class AppleConnectionPool: @unchecked Sendable {
     loop.scheduleTask(in: TimeAmount(settings.timeout)) {
       if self.connections[number]?.state.phase == .connecting { channel.close(promise: nil) }
     }
-    roomChanged()
+    capacityChanged()
   }
 
   /// Sends waiting requests after the capacity of a connection may have changed.
-  func roomChanged() {
+  func capacityChanged() {
     loop.preconditionInEventLoop()
     if connections.values.contains(where: { $0.state.phase == .open }) { pause.succeeded() }
     pump()

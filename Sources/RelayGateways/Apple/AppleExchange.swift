@@ -15,7 +15,7 @@ struct AppleRequest: Sendable {
 }
 
 /// The result of an attempt.
-enum AppleFate: Sendable {
+enum AppleResult: Sendable {
   /// - Parameters:
   ///   - token: The token that was sent.
   ///   - connection: The number of the connection.
@@ -31,25 +31,25 @@ enum AppleFate: Sendable {
 final class AppleExchange {
   let id: Int
   let request: AppleRequest
-  private let promise: EventLoopPromise<AppleFate>
+  private let promise: EventLoopPromise<AppleResult>
   var deadline: Scheduled<Void>?
 
   /// The connection and the stream on which the request was sent.
-  var place: (connection: AppleConnection, stream: Int)?
+  var assignment: (connection: AppleConnection, stream: Int)?
   var token: ProviderTokens.Token?
   var left: ContinuousClock.Instant?
 
   var head: HPACKHeaders?
   var body: [UInt8] = []
 
-  init(id: Int, request: AppleRequest, promise: EventLoopPromise<AppleFate>) {
+  init(id: Int, request: AppleRequest, promise: EventLoopPromise<AppleResult>) {
     self.id = id
     self.request = request
     self.promise = promise
   }
 
-  func end(_ fate: AppleFate) {
+  func end(_ result: AppleResult) {
     deadline?.cancel()
-    promise.succeed(fate)
+    promise.succeed(result)
   }
 }

@@ -98,14 +98,14 @@ public final class AppleGateway: Gateway {
 
   public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     guard let app = app(of: device) else { return count(.dead(.noCredential)) }
-    return count(await course(of: push, to: device, app, noting: log))
+    return count(await attempt(of: push, to: device, app, noting: log))
   }
 
   private func app(of device: Device) -> AppleApp? {
     device.app.flatMap { name in state.withLock { $0.apps[name] } }
   }
 
-  private func course(
+  private func attempt(
     of push: Push, to device: Device, _ first: AppleApp, noting attempts: AttemptLog
   ) async -> PushOutcome {
     var (push, app) = (push, first)
@@ -141,13 +141,13 @@ public final class AppleGateway: Gateway {
       case .answered(let answer, let credential, let connection, let took):
         note(answer, took)
         attempts.note(PushAttempt(time: clock.wall(), status: answer.status, reason: answer.reason))
-        let verdict = AppleVerdict(
+        let decision = AppleDecision(
           answer, after: steps, isEnvironmentKnown: device.environment != nil,
           canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue
             && expired(credential, of: app.key))
         let reason = GatewayReason(words: answer.reason)
-        if verdict != .pause, answer.status != 403, answer.status < 500 { accepted(lane) }
-        switch verdict {
+        if decision != .pause, answer.status != 403, answer.status < 500 { accepted(lane) }
+        switch decision {
         case .sent:
           if steps.contains(.switchedEnvironment) { remember(lane.environment, of: token) }
           return .sent(.accepted)
@@ -216,10 +216,10 @@ public final class AppleGateway: Gateway {
 
   private func refused(_ lane: Lane, _ reason: GatewayReason, isTrial: Bool) -> Duration {
     let now = clock.monotonic()
-    let (wait, isNews) = state.withLock {
+    let (wait, isNew) = state.withLock {
       $0.pauses[lane, default: CredentialPause()].refused(reason, at: now, isTrial: isTrial)
     }
-    if isNews {
+    if isNew {
       log.error(
         "Apple's service refuses an app's pushes; they wait",
         metadata: ["app": "\(lane.app)", "environment": "\(lane.environment)", "reason": "\(reason.rawValue)"])

@@ -99,13 +99,13 @@ public final class HTTPGateway: Gateway {
 
   private func refused(_ reason: GatewayReason, of app: HTTPGatewayApp, isTrial: Bool) -> PushOutcome {
     let now = clock.monotonic()
-    let refusal: (wait: Duration, isNews: Bool)? = state.withLock { state in
+    let refusal: (wait: Duration, isNew: Bool)? = state.withLock { state in
       // The refused request used an earlier URL or secret.
       guard state.apps[app.name] == app else { return nil }
       return state.pauses[app.name, default: CredentialPause()].refused(reason, at: now, isTrial: isTrial)
     }
     guard let refusal else { return .paused(.zero, reason) }
-    if refusal.isNews {
+    if refusal.isNew {
       log.error(
         "a push gateway refuses an app's pushes; they wait",
         metadata: ["app": "\(app.name)", "gateway": "\(app.destination.origin)", "reason": "\(reason.rawValue)"])

@@ -15,7 +15,7 @@ public struct HTTPGatewayApp: Sendable, Equatable {
   let secret: [UInt8]?
 
   /// The URL of a gateway.
-  public struct Place: Sendable, Equatable {
+  public struct Endpoint: Sendable, Equatable {
     let destination: HTTPDestination
     let path: String
 
@@ -34,12 +34,12 @@ public struct HTTPGatewayApp: Sendable, Equatable {
     }
   }
 
-  public init(name: String, topics: [String], place: Place, secret: [UInt8]? = nil) {
+  public init(name: String, topics: [String], endpoint: Endpoint, secret: [UInt8]? = nil) {
     precondition(!topics.isEmpty, "an app must have a topic")
     self.name = name
     self.topics = topics
-    destination = place.destination
-    path = place.path
+    destination = endpoint.destination
+    path = endpoint.path
     self.secret = secret
   }
 

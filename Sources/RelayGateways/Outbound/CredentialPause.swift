@@ -25,17 +25,17 @@ struct CredentialPause {
   }
 
   /// Records that the service refused a push.
-  /// - Returns: The time to wait. `isNews` is true if the pause has just begun, or its reason changed.
+  /// - Returns: The time to wait. `isNew` is true if the pause has just begun, or its reason changed.
   mutating func refused(_ reason: GatewayReason, at now: ContinuousClock.Instant, isTrial: Bool)
-    -> (wait: Duration, isNews: Bool)
+    -> (wait: Duration, isNew: Bool)
   {
-    let isNews = self.reason != reason
+    let isNew = self.reason != reason
     // Other pushes were sent before the first refusal. Their refusals do not lengthen the pause.
-    if let until, !isTrial, now < until { return (until - now, isNews) }
+    if let until, !isTrial, now < until { return (until - now, isNew) }
     self.reason = reason
     until = now + length
     defer { length = min(length * 2, Self.maxLength) }
-    return (length, isNews)
+    return (length, isNew)
   }
 
   /// Records that the service accepted the credential.

@@ -11,11 +11,11 @@ public struct HTTPClient: Sendable {
   /// The largest body of an answer in bytes. A larger answer is an error.
   public static let maxAnswer = 16 * 1024 * 1024
 
-  private let base: HTTPGatewayApp.Place
+  private let base: HTTPGatewayApp.Endpoint
 
   /// Returns `nil` unless the URL is an `http` or `https` URL with a host, and without a user, a query or a fragment.
   public init?(url: String) {
-    guard let base = HTTPGatewayApp.Place(url), !base.path.contains("?") else { return nil }
+    guard let base = HTTPGatewayApp.Endpoint(url), !base.path.contains("?") else { return nil }
     self.base = base
   }
 

@@ -128,13 +128,13 @@ final class HTTPConnection: ChannelInboundHandler {
     } else {
       exchange.end(.unknown(reason))
     }
-    pool.roomChanged(at: destination)
+    pool.capacityChanged(at: destination)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
       isReady = true
-      pool.roomChanged(at: destination)
+      pool.capacityChanged(at: destination)
     }
     context.fireUserInboundEventTriggered(event)
   }

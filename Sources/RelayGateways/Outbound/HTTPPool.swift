@@ -205,11 +205,11 @@ final class HTTPPool: @unchecked Sendable {
       guard let connection = self.lanes[destination]?.connections[number], !connection.isReady else { return }
       connection.close()
     }
-    roomChanged(at: destination)
+    capacityChanged(at: destination)
   }
 
   /// Sends waiting requests after a connection became idle or ready, and starts the idle timers.
-  func roomChanged(at destination: HTTPDestination) {
+  func capacityChanged(at destination: HTTPDestination) {
     loop.preconditionInEventLoop()
     pump(destination)
     for connection in lanes[destination]?.connections.values.filter(\.isIdle) ?? [] {

@@ -32,8 +32,8 @@ struct ServiceStanding {
     case subscription
     /// The cause is not known yet. Send this push again after the wait.
     case uncertain(Duration)
-    /// The service refuses the key. `isNews`: the pause has just begun, or its reason changed.
-    case service(wait: Duration, isNews: Bool)
+    /// The service refuses the key. `isNew`: the pause has just begun, or its reason changed.
+    case service(wait: Duration, isNew: Bool)
   }
 
   /// The reason of the pause; `nil` when there is none.
@@ -79,6 +79,6 @@ struct ServiceStanding {
     }
     guard pause.reason != nil || refused.count >= Self.minDevices else { return .uncertain(CredentialPause.minLength) }
     let refusal = pause.refused(reason, at: now, isTrial: isTrial)
-    return .service(wait: refusal.wait, isNews: refusal.isNews)
+    return .service(wait: refusal.wait, isNew: refusal.isNew)
   }
 }

@@ -99,16 +99,16 @@ public final class WebPushGateway: Gateway {
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome = self.outcome(
-        of: WebPushVerdict(answer), of: endpoint, at: origin, isTrial: entry == .trial)
+        of: WebPushDecision(answer), of: endpoint, at: origin, isTrial: entry == .trial)
       attempts.note(answer, outcome, at: clock.wall(), hiding: subscription.path)
       return outcome
     }
   }
 
   private func outcome(
-    of verdict: WebPushVerdict, of subscription: ServiceStanding.Subscription, at origin: String, isTrial: Bool
+    of decision: WebPushDecision, of subscription: ServiceStanding.Subscription, at origin: String, isTrial: Bool
   ) -> PushOutcome {
-    switch verdict {
+    switch decision {
     case .sent:
       accepted(at: origin)
       return .sent(.accepted)
@@ -150,8 +150,8 @@ public final class WebPushGateway: Gateway {
     switch refusal {
     case .subscription: return .dead(reason)
     case .uncertain(let wait): return .retry(after: wait, reason)
-    case .service(let wait, let isNews):
-      if isNews {
+    case .service(let wait, let isNew):
+      if isNew {
         log.error(
           "a push service refuses the relay's key for several devices; its pushes wait",
           metadata: ["origin": "\(origin)", "reason": "\(reason.rawValue)"])

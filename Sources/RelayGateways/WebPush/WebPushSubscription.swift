@@ -30,7 +30,7 @@ public struct WebPushSubscription: Sendable {
     endpoint: String, publicKey: String, authentication: String, services: PushServices
   ) throws(Fault) {
     do {
-      (destination, path) = try Self.place(endpoint, services)
+      (destination, path) = try Self.parse(endpoint, services)
     } catch {
       throw Fault(member: .endpoint, words: error.words)
     }
@@ -81,7 +81,7 @@ public struct WebPushSubscription: Sendable {
 
   /// Parses an endpoint. Accepts only the subset of RFC 3986 that push services use, so that no other parser can
   /// interpret it differently.
-  private static func place(
+  private static func parse(
     _ endpoint: String, _ services: PushServices
   ) throws(Refusal) -> (HTTPDestination, path: String) {
     guard endpoint.utf8.count <= maxEndpointLength else {

@@ -41,8 +41,8 @@ struct MessageInsert {
     // A parameter that is not bound is NULL.
     if let push = draft.push {
       try statement.bind(12, push.kind == .message ? nil : push.kind.rawValue)
-      try statement.bind(13, push.manner.category?.rawValue)
-      try statement.bind(14, push.manner.collapse == .message ? nil : push.manner.collapse.rawValue)
+      try statement.bind(13, push.style.category?.rawValue)
+      try statement.bind(14, push.style.collapse == .message ? nil : push.style.collapse.rawValue)
     }
     try draft.body.withUnsafeBytes { body in
       try (draft.push?.storedRest ?? []).withUnsafeBytes { push in

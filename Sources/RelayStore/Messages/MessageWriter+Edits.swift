@@ -9,15 +9,15 @@ extension MessageWriter {
   ///   - user: The user who must have sent the message. Is `nil` when any sender is allowed.
   ///   - time: The time of the change. Is `nil` for the store's clock.
   ///   - body: Valid JSON.
-  ///   - isTold: False if phones get no update.
+  ///   - updatesNotifications: False if phones get no update.
   /// - Returns: The result. Is `nil` when the message is not stored.
   public func edit(
     _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil, body: [UInt8],
-    isTold: Bool = true
+    updatesNotifications: Bool = true
   ) throws -> Edited? {
     try change(room, seq, by: user, at: time ?? now) { room in
       try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
-      if isTold { try transaction.updates.store(room, seq, .edited) }
+      if updatesNotifications { try transaction.updates.store(room, seq, .edited) }
     }
   }
 

@@ -15,13 +15,13 @@ public struct RoomReader {
     let id: Int64 = row["id"]
     let rows = try db.all(
       """
-      SELECT \(Belongings.columns), read, received
+      SELECT \(UserDetails.columns), read, received
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
       [id])
-    let belongings = try Belongings(db, of: rows.map { $0["id"] })
+    let details = try UserDetails(db, of: rows.map { $0["id"] })
     let members = try rows.map { row in
-      let user = try belongings.user(row)
+      let user = try details.user(row)
       return MemberRecord(
         user: user.user, lastSeen: user.lastSeen, read: row["read"], received: row["received"], focus: user.focus,
         devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
@@ -82,7 +82,7 @@ public struct RoomReader {
   }
 
   /// The users of `others` who are members of a room of the user.
-  public func relatives(of user: UserID, among others: [UserID]) throws -> Set<UserID> {
+  public func relatedUsers(of user: UserID, among others: [UserID]) throws -> Set<UserID> {
     let rows = try db.all(
       """
       SELECT name FROM users WHERE name IN (SELECT value FROM json_each(?)) AND EXISTS (

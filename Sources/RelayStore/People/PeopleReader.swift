@@ -26,10 +26,10 @@ public struct PeopleReader {
   /// The users who have a row, in the order of `users`.
   public func users(_ users: [UserID]) throws -> [UserRecord] {
     let rows = try users.compactMap {
-      try db.first("SELECT \(Belongings.columns) FROM users WHERE name = ?", [$0.rawValue])
+      try db.first("SELECT \(UserDetails.columns) FROM users WHERE name = ?", [$0.rawValue])
     }
-    let belongings = try Belongings(db, of: rows.map { $0["id"] })
-    return try rows.map(belongings.user)
+    let details = try UserDetails(db, of: rows.map { $0["id"] })
+    return try rows.map(details.user)
   }
 
   /// The owner of a report key. Is `nil` if the key is unknown or was revoked.

@@ -31,7 +31,7 @@ public struct UserRecord: Equatable, Sendable {
 }
 
 /// The reports, devices and blocks of many users, by the users' row ids.
-struct Belongings {
+struct UserDetails {
   private var focus: [Int64: [FocusRecord]] = [:]
   private var filters: [Int64: [FilterRecord]] = [:]
   private var devices: [Int64: [Device]] = [:]

@@ -24,7 +24,7 @@ extension Digests {
         WHERE \(Schema.aside) AND \(JobEvent.waitEnded.condition) AND user = ? AND room = ? AND device = ? AND due <= ?
         """,
         [queue.user, queue.room, queue.device, now.rawValue])
-      try transaction.queue.promoteAnew(in: queue)
+      try transaction.queue.promoteAgain(in: queue)
     }
   }
 

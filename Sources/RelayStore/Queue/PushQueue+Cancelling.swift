@@ -6,12 +6,12 @@ public import RelayProtocol
 extension PushQueue {
   /// Cancels the user's jobs for messages of the room up to `seq`, including held ones, except those that are being
   /// sent.
-  /// - Parameter sparesCalls: True if calls continue to ring: a received mark does not answer a call, but a read mark
+  /// - Parameter keepsCalls: True if calls continue to ring: a received mark does not answer a call, but a read mark
   ///   does.
   /// - Returns: The number of cancelled jobs.
   @discardableResult
   public func cancel(
-    _ room: RoomID, _ user: UserID, upTo seq: Int64, sparesCalls: Bool = false, reason: String
+    _ room: RoomID, _ user: UserID, upTo seq: Int64, keepsCalls: Bool = false, reason: String
   ) throws -> Int {
     guard let known = try row(of: room), let id = try row(of: user) else { return 0 }
     let isSpared = """
@@ -20,7 +20,7 @@ extension PushQueue {
           AND push_kind = '\(MessageKind.call.rawValue)')
       """
     return try cancelJobs(
-      "user = ? AND room = ? AND seq <= ? \(sparesCalls ? isSpared : "")", [id, known.id, seq], note: reason)
+      "user = ? AND room = ? AND seq <= ? \(keepsCalls ? isSpared : "")", [id, known.id, seq], note: reason)
   }
 
   /// Cancels unfinished jobs, except those that are being sent.

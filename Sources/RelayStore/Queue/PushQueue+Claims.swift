@@ -65,10 +65,10 @@ extension PushQueue {
 
   /// Renews expired leases of claims on which the caller still works, so that nobody claims these jobs again. A lease
   /// is only needed when a caller has ended.
-  public func renewLeases(of underWay: Set<String>, now: Timestamp, until: Timestamp) throws {
-    guard !underWay.isEmpty else { return }
+  public func renewLeases(of inProgress: Set<String>, now: Timestamp, until: Timestamp) throws {
+    guard !inProgress.isEmpty else { return }
     let rows = try db.all("SELECT number, id FROM jobs WHERE state = 'sending' AND lease <= ?", [now.rawValue])
-    for row in rows where underWay.contains(row["id"]) {
+    for row in rows where inProgress.contains(row["id"]) {
       try db.run("UPDATE jobs SET lease = ? WHERE number = ?", [until.rawValue, row["number"] as Int64])
     }
   }

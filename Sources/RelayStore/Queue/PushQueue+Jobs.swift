@@ -140,7 +140,7 @@ extension PushQueue {
   /// Records the first report of a device that a push has arrived.
   /// - Returns: The time of the first report, true if this is the first one, and the owner of the device. Is `nil` when
   ///   the job does not exist.
-  public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
+  public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isFirst: Bool, user: UserID)? {
     let row = try db.first(
       "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ? AND kind = 'push'",
       [id])

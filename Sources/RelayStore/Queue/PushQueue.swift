@@ -21,13 +21,13 @@ public struct PushQueue: TransactionPart {
       WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
       """,
       [queue.user, queue.room, queue.device])
-    for (place, row) in firstTwo.enumerated() where (row["is_next"] as Bool) != (place == 0) {
-      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [place == 0, row["number"] as Int64])
+    for (index, row) in firstTwo.enumerated() where (row["is_next"] as Bool) != (index == 0) {
+      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [index == 0, row["number"] as Int64])
     }
   }
 
   /// The same after changes of several jobs. Reads all jobs of the queue.
-  func promoteAnew(in queue: JobQueue) throws {
+  func promoteAgain(in queue: JobQueue) throws {
     let condition = "\(Schema.queued) AND user = ?1 AND room = ?2 AND device = ?3"
     try db.run(
       """

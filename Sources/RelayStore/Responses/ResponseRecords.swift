@@ -75,12 +75,12 @@ public struct Responded: Equatable, Sendable {
   /// True if the response was stored before. Nothing was written.
   public var isDuplicate: Bool
   /// True if the relay must send the response to the message's sender.
-  public var isToTell: Bool
+  public var needsSending: Bool
 
-  public init(response: StoredResponse, time: Timestamp, isDuplicate: Bool = false, isToTell: Bool = true) {
+  public init(response: StoredResponse, time: Timestamp, isDuplicate: Bool = false, needsSending: Bool = true) {
     self.response = response
     self.time = time
     self.isDuplicate = isDuplicate
-    self.isToTell = isToTell
+    self.needsSending = needsSending
   }
 }

@@ -17,7 +17,7 @@ public struct ResponseWriter: TransactionPart {
   public static let maxPendingAge = Duration.seconds(28 * 24 * 3600)
   /// The minimum time for which the store keeps a response that its sender has received, so that a repeated response
   /// has no effect.
-  static let toldRetention = Duration.seconds(3 * 24 * 3600)
+  static let sentRetention = Duration.seconds(3 * 24 * 3600)
 
   /// Stores a response. If the message is a call, this ends the call.
   ///
@@ -46,7 +46,7 @@ public struct ResponseWriter: TransactionPart {
     if let known = try earlier(than: draft, message) {
       (response.id, response.notification, response.posted) = (known["id"], known["notification"], known["posted"])
       (response.action, response.text) = (ActionID(unchecked: known["action"]), known["text"])
-      return Responded(response: response, time: known.timestamp("time"), isDuplicate: true, isToTell: false)
+      return Responded(response: response, time: known.timestamp("time"), isDuplicate: true, needsSending: false)
     }
     let isBlocked: Bool = found["is_blocked"]
     try db.run(
@@ -63,7 +63,7 @@ public struct ResponseWriter: TransactionPart {
     if found["is_call"] {
       try transaction.queue.cancelJobs("room = ? AND seq = ? AND user = ?", message, note: "answered")
     }
-    return Responded(response: response, time: now, isToTell: !isBlocked)
+    return Responded(response: response, time: now, needsSending: !isBlocked)
   }
 
   /// The row of the same response. Is `nil` when there is none. Throws an error if another response excludes this one.
@@ -99,7 +99,7 @@ public struct ResponseWriter: TransactionPart {
 
   /// Records that a sender has received responses.
   /// - Returns: True if more responses wait for this sender.
-  public func told(_ responses: [Int64], to sender: UserID) throws -> Bool {
+  public func markSent(_ responses: [Int64], to sender: UserID) throws -> Bool {
     for id in responses { try db.run("UPDATE responses SET is_told = 1 WHERE id = ?", [id]) }
     guard let id = try row(of: sender) else { return false }
     return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
@@ -116,7 +116,7 @@ public struct ResponseWriter: TransactionPart {
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
       [(now - Self.maxPendingAge).rawValue, PushQueue.maxPurged])
-    let untold = db.changesCount
+    let unsent = db.changesCount
     try db.run(
       """
       DELETE FROM responses WHERE id IN (
@@ -126,8 +126,8 @@ public struct ResponseWriter: TransactionPart {
             WHERE jobs.kind = 'push' AND jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
-      [(now - Self.toldRetention).rawValue, PushQueue.maxPurged])
-    return max(untold, db.changesCount) == PushQueue.maxPurged
+      [(now - Self.sentRetention).rawValue, PushQueue.maxPurged])
+    return max(unsent, db.changesCount) == PushQueue.maxPurged
   }
 
   /// Replaces the registry of categories. The version stays if the categories are equal.

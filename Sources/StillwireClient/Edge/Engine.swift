@@ -46,7 +46,7 @@ package actor Engine {
   }
 
   /// Starts a request. Calls `done` once with the result, on the loop.
-  package func ask(
+  package func request(
     _ input: @Sendable (inout ClientMachine, Ticket) -> Void,
     done: @escaping @Sendable (Result<JSON, any Error>) -> Void
   ) {
@@ -62,7 +62,7 @@ package actor Engine {
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       return try await withCheckedThrowingContinuation { continuation in
-        ask(input) { continuation.resume(with: $0) }
+        request(input) { continuation.resume(with: $0) }
       }
     } onCancel: {
       Task { await self.cancel(ticket) }

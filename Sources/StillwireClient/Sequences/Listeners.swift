@@ -33,25 +33,25 @@ final class Listeners: Sendable {
 
   func people(in room: RoomID) -> People? { state.withLock { $0.people[room] } }
 
-  func events(limit: Int) -> Told<Event> {
+  func events(limit: Int) -> Subscription<Event> {
     let mailbox = Mailbox<Event>(limit: Swift.max(limit, 2)) { $0[$0.startIndex] = .missed }
     state.withLock { $0.events.append(Weak(mailbox: mailbox)) }
-    return Told(mailbox: mailbox)
+    return Subscription(mailbox: mailbox)
   }
 
-  func messages(in room: RoomID, limit: Int) -> Told<Message> {
+  func messages(in room: RoomID, limit: Int) -> Subscription<Message> {
     let mailbox = Mailbox<Message>(limit: limit) { $0[$0.startIndex].isAfterGap = true }
     state.withLock { $0.messages[room, default: []].append(Weak(mailbox: mailbox)) }
-    return Told(mailbox: mailbox)
+    return Subscription(mailbox: mailbox)
   }
 
-  func crowd(in room: RoomID) -> Told<People> {
+  func crowd(in room: RoomID) -> Subscription<People> {
     let mailbox = Mailbox<People>(limit: 1) { _ in }
     state.withLock {
       if let people = $0.people[room] { mailbox.put(people) }
       $0.crowds[room, default: []].append(Weak(mailbox: mailbox))
     }
-    return Told(mailbox: mailbox)
+    return Subscription(mailbox: mailbox)
   }
 
   /// Delivers an event to all readers. Callers must not run concurrently, so that each mailbox keeps the order.

@@ -40,19 +40,20 @@ final class App: Sendable {
     case "close": await engine.take { $0.closeAsked() }
     case "join":
       let history = Int(command["history"]?.double ?? 0)
-      await engine.ask({ $0.joinAsked(room, history: history, $1) }) { _ in }
+      await engine.request({ $0.joinAsked(room, history: history, $1) }) { _ in }
     case "leave":
       let stays = command["stay"] == .bool(true)
-      await engine.ask({ $0.leaveAsked(room, stays: stays, $1) }) { _ in }
+      await engine.request({ $0.leaveAsked(room, stays: stays, $1) }) { _ in }
     case "send":
       var fields = command.object ?? [:]
       for name in ["do", "tag", "room", "key"] { fields[name] = nil }
       let complete = fields
-      await engine.ask({ $0.sendAsked(room, complete, key: command["key"]?.text, $1) }, done: answer(command, "sent"))
+      await engine.request(
+        { $0.sendAsked(room, complete, key: command["key"]?.text, $1) }, done: answer(command, "sent"))
     case "request":
       let type = command["type"]?.text ?? ""
       let fields = command["fields"]?.object ?? [:]
-      await engine.ask({ $0.requested(type, fields, $1) }, done: answer(command, "replied"))
+      await engine.request({ $0.requested(type, fields, $1) }, done: answer(command, "replied"))
     case "read":
       let seq = Int64(command["seq"]?.double ?? 0)
       await engine.take { $0.markRead(room, seq) }
@@ -61,7 +62,7 @@ final class App: Sendable {
       await engine.take { $0.activityChanged(activity) }
     case "focus":
       let report = FocusReport(isFocused: command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true))
-      await engine.ask({ $0.focusReported(report, $1) }, done: answer(command, "replied"))
+      await engine.request({ $0.focusReported(report, $1) }, done: answer(command, "replied"))
     case "iterate":
       let messages = client.room(room).messages(limit: Int(command["limit"]?.double ?? 1))
       iterations.withLock { $0[command.tag.bytes] = Iteration(messages) }
@@ -117,10 +118,10 @@ final class App: Sendable {
 
 /// A sequence of messages that the script reads, and the newest task that reads it.
 private struct Iteration {
-  let messages: Told<Message>
+  let messages: Subscription<Message>
   var taking: Task<Void, Never>?
 
-  init(_ messages: Told<Message>) { self.messages = messages }
+  init(_ messages: Subscription<Message>) { self.messages = messages }
 }
 
 /// A list of values that is read in order.

@@ -54,7 +54,7 @@ import Testing
     switch await pool.send(request) {
     case .unprocessed(.expired): #expect(isOver)
     case .answered: #expect(!isOver)
-    case let fate: Issue.record("\(fate)")
+    case let result: Issue.record("\(result)")
     }
     pool.close()
     try await simulator.stop()

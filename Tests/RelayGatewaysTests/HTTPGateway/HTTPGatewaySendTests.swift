@@ -24,8 +24,8 @@ import Testing
   }
 
   private func app(secret: String? = nil) throws -> HTTPGatewayApp {
-    let place = try #require(HTTPGatewayApp.Place("http://127.0.0.1:\(service.port)/notify?v=1"))
-    return HTTPGatewayApp(name: "app", topics: ["topic"], place: place, secret: secret.map { Array($0.utf8) })
+    let endpoint = try #require(HTTPGatewayApp.Endpoint("http://127.0.0.1:\(service.port)/notify?v=1"))
+    return HTTPGatewayApp(name: "app", topics: ["topic"], endpoint: endpoint, secret: secret.map { Array($0.utf8) })
   }
 
   private func send(noting log: AttemptLog = AttemptLog()) async -> PushOutcome {

@@ -13,7 +13,7 @@ import Testing
     #expect(pause.wait(at: at(0)) == nil)
     let first = pause.refused(.invalidProviderToken, at: at(0), isTrial: false)
     #expect(first.wait == .seconds(30))
-    #expect(first.isNews)
+    #expect(first.isNew)
     #expect(pause.wait(at: at(10)) == .seconds(20))
     #expect(pause.wait(at: at(30)) == nil)
     #expect(pause.wait(at: at(30)) == .seconds(30))
@@ -23,7 +23,7 @@ import Testing
     _ = pause.refused(.forbidden, at: at(0), isTrial: false)
     let other = pause.refused(.forbidden, at: at(1), isTrial: false)
     #expect(other.wait == .seconds(29))
-    #expect(!other.isNews)
+    #expect(!other.isNew)
   }
 
   @Test mutating func `each trial that fails doubles the pause, up to 15 minutes`() {

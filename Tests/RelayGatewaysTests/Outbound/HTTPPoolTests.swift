@@ -139,7 +139,7 @@ import Testing
 }
 
 /// A service on 127.0.0.1, without TLS, that gives the same answer to each request.
-private struct Speaker: Sendable {
+private struct TestServer: Sendable {
   let channel: any Channel
   let count: NIOLockedValueBox<Int>
 
@@ -148,7 +148,7 @@ private struct Speaker: Sendable {
   func close() async throws { try await channel.close() }
 }
 
-private func listen(saying words: String) async throws -> Speaker {
+private func listen(saying words: String) async throws -> TestServer {
   let count = NIOLockedValueBox(0)
   let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
     .childChannelInitializer { channel in
@@ -158,7 +158,7 @@ private func listen(saying words: String) async throws -> Speaker {
       }
     }
     .bind(host: "127.0.0.1", port: 0).get()
-  return Speaker(channel: channel, count: count)
+  return TestServer(channel: channel, count: count)
 }
 
 private final class SpeakingHandler: ChannelInboundHandler {

@@ -24,11 +24,11 @@ import Testing
   @Test mutating func `three distinct subscriptions pause the service`() {
     #expect(refuse(1, at: 0) == .uncertain(.seconds(30)))
     #expect(refuse(2, at: 1) == .uncertain(.seconds(30)))
-    #expect(refuse(3, at: 2) == .service(wait: .seconds(30), isNews: true))
+    #expect(refuse(3, at: 2) == .service(wait: .seconds(30), isNew: true))
     #expect(standing.reason == .forbidden)
     #expect(standing.entry(of: 1, at: at(12)) == .wait(.seconds(20)))
     #expect(standing.entry(of: 1, at: at(32)) == .trial)
-    #expect(refuse(1, at: 32, isTrial: true) == .service(wait: .seconds(60), isNews: false))
+    #expect(refuse(1, at: 32, isTrial: true) == .service(wait: .seconds(60), isNew: false))
   }
 
   @Test mutating func `an acceptance between refusals starts the count again`() {
@@ -43,7 +43,7 @@ import Testing
     for subscription in 1...3 { _ = refuse(subscription, at: 0) }
     #expect(standing.entry(of: 4, at: at(1)) == .send)
     #expect(standing.entry(of: 5, at: at(2)) == .wait(.seconds(28)))
-    #expect(refuse(4, at: 3) == .service(wait: .seconds(27), isNews: false))
+    #expect(refuse(4, at: 3) == .service(wait: .seconds(27), isNew: false))
     #expect(standing.entry(of: 4, at: at(29)) == .wait(.seconds(1)))
     #expect(standing.entry(of: 5, at: at(31)) == .send)
     #expect(standing.accepted(at: at(32)) == true)

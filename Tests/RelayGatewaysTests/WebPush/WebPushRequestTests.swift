@@ -56,21 +56,21 @@ import Testing
   }
 }
 
-@Suite struct WebPushVerdictTests {
+@Suite struct WebPushDecisionTests {
   @Test(arguments: [
-    (200, WebPushVerdict.sent), (201, .sent), (202, .sent), (301, .dead(.redirected)), (307, .dead(.redirected)),
+    (200, WebPushDecision.sent), (201, .sent), (202, .sent), (301, .dead(.redirected)), (307, .dead(.redirected)),
     (400, .dead(.other)), (401, .refused(.invalidProviderToken)), (403, .refused(.forbidden)), (404, .forget),
     (405, .dead(.other)), (408, .retry(after: nil, .timeout, isUnknown: true)), (410, .forget), (413, .shorten),
     (429, .retry(after: nil, .tooManyRequests)), (500, .retry(after: nil, .internalServerError, isUnknown: true)),
     (502, .retry(after: nil, .internalServerError, isUnknown: true)), (503, .retry(after: nil, .serviceUnavailable)),
   ])
-  func `each status leads to one decision`(_ status: Int, _ verdict: WebPushVerdict) {
-    #expect(WebPushVerdict(HTTPAnswer(status: status)) == verdict)
+  func `each status leads to one decision`(_ status: Int, _ decision: WebPushDecision) {
+    #expect(WebPushDecision(HTTPAnswer(status: status)) == decision)
   }
 
   @Test(arguments: [429, 500, 503]) func `the decision uses Retry-After`(_ status: Int) {
-    let verdict = WebPushVerdict(HTTPAnswer(status: status, retryAfter: .seconds(7), body: nil))
-    guard case .retry(let after, _, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
+    let decision = WebPushDecision(HTTPAnswer(status: status, retryAfter: .seconds(7), body: nil))
+    guard case .retry(let after, _, _) = decision else { return #expect(Bool(false), "\(decision)") }
     #expect(after == .seconds(7))
   }
 }

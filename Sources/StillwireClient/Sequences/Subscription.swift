@@ -8,7 +8,7 @@
 /// - of people: only the newest state is buffered
 ///
 /// The sequence ends when the reading task is cancelled, or when the client is released.
-public struct Told<Element: Sendable>: AsyncSequence, Sendable {
+public struct Subscription<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let mailbox: Mailbox<Element>

@@ -5,15 +5,15 @@ import Testing
 
 @testable import RelayPush
 
-@Suite struct PushesUnderWayTests {
+@Suite struct PushesInProgressTests {
   private static let lanes = ["x", "y"].map { app in
     Lane(of: Device(id: DeviceID(unchecked: "phone"), app: app, platform: .apns, token: "token"))
   }
-  private var underWay = PushesUnderWay()
+  private var inProgress = PushesInProgress()
 
   private mutating func begin(jobs: Int, updates: Int, in lane: Lane = lanes[0]) {
-    for number in 0..<jobs { underWay.begin("job \(number)", in: lane) }
-    for number in 0..<updates { underWay.begin("update \(number)", in: lane.forUpdates) }
+    for number in 0..<jobs { inProgress.begin("job \(number)", in: lane) }
+    for number in 0..<updates { inProgress.begin("update \(number)", in: lane.forUpdates) }
   }
 
   @Test(arguments: [
@@ -24,32 +24,32 @@ import Testing
     jobs: Int, updates: Int, capacity: Int, updateCapacity: Int
   ) {
     begin(jobs: jobs, updates: updates)
-    #expect(underWay.capacity == [Self.lanes[0]: capacity, Self.lanes[0].forUpdates: updateCapacity])
-    #expect(underWay.ids.count == jobs + updates)
+    #expect(inProgress.capacity == [Self.lanes[0]: capacity, Self.lanes[0].forUpdates: updateCapacity])
+    #expect(inProgress.ids.count == jobs + updates)
   }
 
   @Test mutating func `a full lane does not reduce the capacity of other lanes`() {
     begin(jobs: 256, updates: 0)
-    underWay.begin("other", in: Self.lanes[1])
+    inProgress.begin("other", in: Self.lanes[1])
     let (full, other) = (Self.lanes[0], Self.lanes[1])
-    #expect(underWay.capacity == [full: 0, full.forUpdates: 0, other: 255, other.forUpdates: 64])
+    #expect(inProgress.capacity == [full: 0, full.forUpdates: 0, other: 255, other.forUpdates: 64])
   }
 
   @Test mutating func `the list is empty after the last push ends`() {
     begin(jobs: 1, updates: 1)
-    underWay.end("update 0", in: Self.lanes[0].forUpdates)
-    #expect(underWay.capacity[Self.lanes[0].forUpdates] == 64)
-    #expect(underWay.ids == ["job 0"] && !underWay.isEmpty)
-    underWay.end("job 0", in: Self.lanes[0])
-    #expect(underWay.capacity.isEmpty && underWay.isEmpty)
+    inProgress.end("update 0", in: Self.lanes[0].forUpdates)
+    #expect(inProgress.capacity[Self.lanes[0].forUpdates] == 64)
+    #expect(inProgress.ids == ["job 0"] && !inProgress.isEmpty)
+    inProgress.end("job 0", in: Self.lanes[0])
+    #expect(inProgress.capacity.isEmpty && inProgress.isEmpty)
   }
 
   @Test mutating func `repeated starts and ends of a push have no effect`() {
-    underWay.begin("one", in: Self.lanes[0].forUpdates)
-    underWay.begin("one", in: Self.lanes[0].forUpdates)
-    #expect(underWay.capacity[Self.lanes[0].forUpdates] == 63)
+    inProgress.begin("one", in: Self.lanes[0].forUpdates)
+    inProgress.begin("one", in: Self.lanes[0].forUpdates)
+    #expect(inProgress.capacity[Self.lanes[0].forUpdates] == 63)
     begin(jobs: 1, updates: 0)
-    for _ in 0..<2 { underWay.end("one", in: Self.lanes[0].forUpdates) }
-    #expect(underWay.capacity[Self.lanes[0]] == 255)
+    for _ in 0..<2 { inProgress.end("one", in: Self.lanes[0].forUpdates) }
+    #expect(inProgress.capacity[Self.lanes[0]] == 255)
   }
 }

@@ -3,7 +3,7 @@ import RelayProtocol
 
 /// The rules for `communication`, which an app's notification service extension converts to an intent. Sources: Apple's
 /// "Implementing communication notifications", and the parameters of `INPerson` and `INSendMessageIntent`.
-extension LintCourse {
+extension LintRun {
   mutating func checkCommunication() {
     guard var talk = root["communication"], talk.members != nil else { return }
     if isWhole, root["aps"]?["mutable-content"]?.number != 1, root["aps"]?["mutable-content"]?.isBroken != true,

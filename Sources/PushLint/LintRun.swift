@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// One run of all rules over a push. Mistakes whose correction is certain are corrected before the next rule runs.
-struct LintCourse {
+struct LintRun {
   /// The payload with the corrections so far.
   var root: LintValue
   let headers: LintHeaders
@@ -39,7 +39,7 @@ struct LintCourse {
     guard isWhole, let push = LintReading(self) else { return }
     for (rule, find) in combinations + activityRules + headerRules {
       for complaint in find(push) {
-        faults.report(rule, at: complaint.place, complaint.words, mend: complaint.mend)
+        faults.report(rule, at: complaint.location, complaint.words, mend: complaint.mend)
       }
     }
   }

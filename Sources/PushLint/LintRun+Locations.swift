@@ -2,9 +2,9 @@
 import RelayProtocol
 
 /// The rules for keys in the wrong object. A key is moved to the right object if that object does not have it yet.
-extension LintCourse {
+extension LintRun {
   mutating func placeKeys() {
-    move(from: [], to: "aps", .apsKeyOutside, "beside aps") { course, key in course.isApples(key) }
+    move(from: [], to: "aps", .apsKeyOutside, "beside aps") { lint, key in lint.isApples(key) }
     reportCommonKeys()
     if !isActivity {
       move(from: ["aps", "alert"], to: "aps", .apsKeyInAlert, "in alert") { _, key in
@@ -21,8 +21,8 @@ extension LintCourse {
   }
 
   private mutating func move(
-    from source: [String], to target: String, _ rule: LintRule, _ place: String,
-    where isAstray: (LintCourse, String) -> Bool
+    from source: [String], to target: String, _ rule: LintRule, _ location: String,
+    where isAstray: (LintRun, String) -> Bool
   ) {
     guard let members = source.reduce(root as LintValue?, { $0?[$1] })?.members else { return }
     let astray = members.filter { isAstray(self, $0.key) }
@@ -32,7 +32,7 @@ extension LintCourse {
     for member in astray {
       let isMoved = moved.contains(member.key)
       report(
-        rule, at: member, "\(member.key) is \(place), where iOS does not read it",
+        rule, at: member, "\(member.key) is \(location), where iOS does not read it",
         mend: isMoved ? "move it into \(target)" : "remove it: \(target) has its own", isMended: isMoved)
     }
     let kept = (source.reduce(root as LintValue?) { $0?[$1] })?.members?.filter { !moved.contains($0.key) } ?? []
@@ -58,15 +58,16 @@ extension LintCourse {
       return true
     }
     guard var object = aps[target] else {
-      let place = member.keyRange.lowerBound..<member.keyRange.lowerBound
-      aps.append(LintMember(key: target, keyRange: place, value: LintValue(kind: .object([member]), range: place)))
+      let location = member.keyRange.lowerBound..<member.keyRange.lowerBound
+      aps.append(
+        LintMember(key: target, keyRange: location, value: LintValue(kind: .object([member]), range: location)))
       return true
     }
     if object.text != nil {
       // Convert a text to an object: it is the body of an alert or the name of a sound.
-      let place = object.range.lowerBound..<object.range.lowerBound
+      let location = object.range.lowerBound..<object.range.lowerBound
       let key = target == "alert" ? "body" : "name"
-      object.kind = .object([LintMember(key: key, keyRange: place, value: object)])
+      object.kind = .object([LintMember(key: key, keyRange: location, value: object)])
     }
     guard object.members != nil, object[member.key] == nil else { return false }
     object.append(member)

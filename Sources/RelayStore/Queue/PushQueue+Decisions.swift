@@ -3,7 +3,7 @@ import GRDB
 public import RelayProtocol
 
 /// The new decision about a job.
-public enum JobRuling: Equatable, Sendable {
+public enum JobOutcome: Equatable, Sendable {
   /// The job is pushed at this level: at once if it was held, otherwise at its due time.
   case push(level: Level)
   /// The job is held, and decided again at this time or when nothing silences the device any more. The maximum is
@@ -30,9 +30,9 @@ extension PushQueue {
   /// - Parameter explanation: The decision and its facts as JSON. Is `nil` when they stay unchanged.
   /// - Returns: False if the job has another state now, or cannot be merged. Nothing was changed.
   @discardableResult
-  public func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) throws -> Bool {
+  public func decide(_ id: String, _ outcome: JobOutcome, explanation: [UInt8]? = nil) throws -> Bool {
     guard let job = try storedJob(id), job.isOpen else { return false }
-    switch ruling {
+    switch outcome {
     case .push(let level):
       try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level.rawValue, job.number])
       if job.state == .held { try release(job) }

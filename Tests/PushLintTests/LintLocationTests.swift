@@ -2,17 +2,17 @@
 import PushLint
 import Testing
 
-@Suite struct LintPlaceTests {
-  private func places(_ text: String, isLenient: Bool = false) -> [Finding.Place] {
-    PushLint.check(Array(text.utf8), isLenient: isLenient).findings.map(\.place)
+@Suite struct LintLocationTests {
+  private func locations(_ text: String, isLenient: Bool = false) -> [Finding.Location] {
+    PushLint.check(Array(text.utf8), isLenient: isLenient).findings.map(\.location)
   }
 
   @Test func `columns count Unicode scalars, and an invalid byte as one`() {
     #expect(
-      places(#"{"own":"🇫🇷é","aps":{"badge":-1}}"#) == [.payload(pointer: "/aps/badge", line: 1, column: 29)])
+      locations(#"{"own":"🇫🇷é","aps":{"badge":-1}}"#) == [.payload(pointer: "/aps/badge", line: 1, column: 29)])
     let bytes = Array(#"{"own":""#.utf8) + [0xE2, 0x80, 0xFF] + Array(#"","aps":{"badge":-1}}"#.utf8)
     #expect(
-      PushLint.check(bytes).findings.map(\.place) == [
+      PushLint.check(bytes).findings.map(\.location) == [
         .payload(pointer: "/own", line: 1, column: 9), .payload(pointer: "/own", line: 1, column: 10),
         .payload(pointer: "/own", line: 1, column: 11), .payload(pointer: "/aps/badge", line: 1, column: 29),
       ])
@@ -20,12 +20,12 @@ import Testing
 
   @Test(arguments: ["\n", "\r\n", "\r"]) func `a line ends with LF, CR LF or CR`(end: String) {
     let text = ["{", #""aps":{"#, #""badge":-1"#, "}", "}"].joined(separator: end)
-    #expect(places(text) == [.payload(pointer: "/aps/badge", line: 3, column: 9)])
+    #expect(locations(text) == [.payload(pointer: "/aps/badge", line: 3, column: 9)])
   }
 
   @Test func `a pointer is escaped, and has numbers for items of arrays`() {
     #expect(
-      places(#"{"aps":{"badge":1},"a/b~c":[0,{"x":[True]}]}"#) == [
+      locations(#"{"aps":{"badge":1},"a/b~c":[0,{"x":[True]}]}"#) == [
         .payload(pointer: "/a~1b~0c/1/x/0", line: 1, column: 37)
       ])
   }
@@ -35,11 +35,11 @@ import Testing
     let rules = PushLint.check(Array(text.utf8)).findings.map(\.rule)
     #expect(rules == [.apsKeyOutside, .numberAsText, .badgeRange])
     #expect(
-      places(text) == [
+      locations(text) == [
         .payload(pointer: "/badge", line: 1, column: 23), .payload(pointer: "/badge", line: 1, column: 31),
         .payload(pointer: "/badge", line: 1, column: 31),
       ])
-    #expect(places(text, isLenient: true) == places(text))
+    #expect(locations(text, isLenient: true) == locations(text))
   }
 
   @Test func `several mistakes in a text are several findings`() {

@@ -4,7 +4,7 @@
 // parses and writes it, and `RelayDelivery` makes the payload from it.
 
 /// The requested look and sound of a push: the fields of `push` that need the right `push`.
-public struct PushManner: Hashable, Sendable {
+public struct PushStyle: Hashable, Sendable {
   /// Is `nil` for the sender's name.
   public var title: PushText?
   /// Is `nil` for the room's title, if it has one.
@@ -106,7 +106,7 @@ public struct SoundFile: Hashable, Sendable {
 public enum PushBadge: Hashable, Sendable {
   /// The number of unread messages.
   case unread
-  /// From 0, which removes the badge, to ``PushManner/maxBadge``.
+  /// From 0, which removes the badge, to ``PushStyle/maxBadge``.
   case number(Int64)
   /// The badge stays as it is.
   case unchanged

@@ -3,7 +3,7 @@ import RelayProtocol
 
 /// The rules for secrets in a payload. Source: "do not include sensitive data" in Apple's "Generating a remote
 /// notification". The findings do not quote the secrets.
-extension LintCourse {
+extension LintRun {
   private static let names: Set<String> = [
     "accesstoken", "apikey", "authkey", "authtoken", "bearertoken", "clientsecret", "passwd", "password", "privatekey",
     "refreshtoken", "secret", "secretkey",

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The rules for the position of `aps`, and for requests to other services that contain Apple's payload.
-extension LintCourse {
+extension LintRun {
   /// The paths to Apple's payload in requests to other services.
   private static let ways = [
     ["message", "apns", "payload"], ["apns", "payload"], ["payload"], ["apns"], ["ios"], ["notification"], ["push"],
@@ -86,8 +86,8 @@ extension LintCourse {
     report(
       .apsMissing, at: own[0], "there is no aps around \(names)", mend: "put Apple's keys into an object called aps",
       isMended: true)
-    let place = own[0].keyRange.lowerBound..<own[0].keyRange.lowerBound
-    let aps = LintMember(key: "aps", keyRange: place, value: LintValue(kind: .object(own), range: place))
+    let location = own[0].keyRange.lowerBound..<own[0].keyRange.lowerBound
+    let aps = LintMember(key: "aps", keyRange: location, value: LintValue(kind: .object(own), range: location))
     root.kind = .object([aps] + members.filter { !isApples($0.key) })
     return true
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import RelayDelivery
 
 /// The sender's options for the look and the sound of a push, and their effect on the payload.
-@Suite struct PayloadMannerTests {
+@Suite struct PayloadStyleTests {
   var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
     room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", memberCount: 2), epoch: "e1", seq: 42,
@@ -21,7 +21,7 @@ import Testing
     try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
   }
 
-  private static let changes: [(String, @Sendable (inout PushManner) -> Void, String)] = [
+  private static let changes: [(String, @Sendable (inout PushStyle) -> Void, String)] = [
     ("title", { $0.title = .text("T") }, #"{"aps":{"alert":{"title":"T"}}}"#),
     (
       "titleKey", { $0.title = .localized(key: "K", arguments: ["a", "b"]) },
@@ -76,7 +76,7 @@ import Testing
   mutating func `each field changes only its part of the payload`(index: Int) throws {
     let (field, change, difference) = Self.changes[index]
     let plain = try Push(subject)
-    change(&subject.manner)
+    change(&subject.style)
     let push = try Push(subject)
     let expected = try merged(members(plain), object(difference.utf8))
     #expect(try NSDictionary(dictionary: members(push)) == NSDictionary(dictionary: expected), "\(field)")
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test mutating func `all fields together have this payload`() throws {
-    for (_, change, _) in Self.changes { change(&subject.manner) }
+    for (_, change, _) in Self.changes { change(&subject.style) }
     #expect(
       try String(decoding: Push(subject).payload, as: UTF8.self)
         == #"""
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test mutating func `pushes of one room replace each other if the message requests it`() throws {
-    subject.manner.collapse = .room
+    subject.style.collapse = .room
     #expect(try Push(subject).headers.collapseID == "team/newest")
     subject.seq = 43
     #expect(try Push(subject).headers.collapseID == "team/newest")
@@ -113,7 +113,7 @@ import Testing
     subject.room.id = RoomID(unchecked: String(repeating: "r", count: 255))
     let id = try Push(subject).headers.collapseID
     #expect(id.utf8.count <= PushHeaders.maxCollapseID)
-    subject.manner.collapse = .message
+    subject.style.collapse = .message
     #expect(try Push(subject).headers.collapseID != id)
   }
 
@@ -122,7 +122,7 @@ import Testing
       Level.allCases,
       [nil, #""a""#, #""a""#, #"{"critical":1,"name":"a","volume":1}"#]))
   mutating func `the sound depends on the decided level`(level: Level, sound: String?) throws {
-    subject.manner.sound = .file(SoundFile(name: "a", isCritical: true))
+    subject.style.sound = .file(SoundFile(name: "a", isCritical: true))
     subject.level = level
     let text = try String(decoding: Push(subject).payload, as: UTF8.self)
     if let sound { #expect(text.contains(#""sound":\#(sound),"#)) } else { #expect(!text.contains("sound")) }
@@ -136,17 +136,17 @@ import Testing
 
   @Test mutating func `without a preview, a push has no text of the message`() throws {
     subject.hasPreview = false
-    subject.manner.title = .text("secret")
-    subject.manner.subtitle = .localized(key: "K", arguments: ["secret"])
-    subject.manner.body = .text("secret")
-    subject.manner.data = Array(#"{"cipher":"Zm9v"}"#.utf8)
+    subject.style.title = .text("secret")
+    subject.style.subtitle = .localized(key: "K", arguments: ["secret"])
+    subject.style.body = .text("secret")
+    subject.style.data = Array(#"{"cipher":"Zm9v"}"#.utf8)
     subject.text = "secret"
     #expect(
       try String(decoding: Push(subject).payload, as: UTF8.self).hasPrefix(
         #"{"aps":{"alert":{"title":"Ann","subtitle":"Team","loc-key":"New message"},"#))
     #expect(try String(decoding: Push(subject).payload, as: UTF8.self).hasSuffix(#""cipher":"Zm9v"}"#))
-    subject.manner.title = .localized(key: "T")
-    subject.manner.body = .localized(key: "B")
+    subject.style.title = .localized(key: "T")
+    subject.style.body = .localized(key: "B")
     #expect(
       try String(decoding: Push(subject).payload, as: UTF8.self).hasPrefix(
         #"{"aps":{"alert":{"title-loc-key":"T","subtitle":"Team","loc-key":"B"},"#))
@@ -155,18 +155,18 @@ import Testing
   }
 
   @Test mutating func `a digest shows the sender's own body`() throws {
-    subject.manner.body = .text("own")
+    subject.style.body = .text("own")
     let digest = try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
     #expect(digest.contains(#""body":"Ann: own""#))
-    subject.manner.body = .localized(key: "K")
+    subject.style.body = .localized(key: "K")
     #expect(
       try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
         .contains(#""body":"Ann""#))
   }
 
   @Test mutating func `a long own body is shortened, and other fields stay`() throws {
-    subject.manner.body = .text(String(repeating: "é", count: 2_048))
-    subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 2_000))\"}".utf8)
+    subject.style.body = .text(String(repeating: "é", count: 2_048))
+    subject.style.data = Array("{\"a\":\"\(String(repeating: "x", count: 2_000))\"}".utf8)
     let push = try Push(subject)
     #expect((Push.maxPayload - 1...Push.maxPayload).contains(push.payload.count))
     #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
@@ -178,7 +178,7 @@ import Testing
       var request = PushRequest()
       request.kind = dice.one(of: [.message, .call])
       request.level = dice.one(of: Level.allCases)
-      request.manner = .random(using: &dice)
+      request.style = .random(using: &dice)
       let room = RoomID(unchecked: dice.one(of: ["tea", String(repeating: "r", count: 255)]))
       guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
       var subject = PayloadSubject(
@@ -188,34 +188,34 @@ import Testing
           handle: String(repeating: "h", count: 256)),
         room: PayloadRoom(id: room, memberCount: dice.one(of: [2, 10_000])), epoch: String(repeating: "e", count: 32),
         seq: maxInteger,
-        kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
+        kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), style: request.style,
         level: dice.one(of: Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
         criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), app: PayloadApp(topic: "org.example.chat"),
         receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength))
-      subject.app.ringtone = String(repeating: "r", count: PushManner.maxSoundLength)
+      subject.app.ringtone = String(repeating: "r", count: PushStyle.maxSoundLength)
       let push = try Push(subject)
       #expect(push.payload.count <= Push.maxPayload)
     }
   }
 }
 
-extension PayloadMannerTests {
+extension PayloadStyleTests {
   @Test func `a critical push still fits after its level is lowered`() throws {
     var request = PushRequest()
     request.level = .critical
     let room = RoomID(unchecked: "tea")
     let fitting = (1_000...4_000).reversed().first { count in
-      request.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: count))\"}".utf8)
+      request.style.data = Array("{\"a\":\"\(String(repeating: "x", count: count))\"}".utf8)
       return (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil
     }
-    request.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: try #require(fitting)))\"}".utf8)
+    request.style.data = Array("{\"a\":\"\(String(repeating: "x", count: try #require(fitting)))\"}".utf8)
     for level in Level.allCases {
       let push = try Push(
         PayloadSubject(
           notification: self.subject.notification, sender: User(id: ann),
           room: PayloadRoom(id: room, memberCount: 100_000_000),
-          epoch: String(repeating: "e", count: 32), seq: maxInteger, text: nil, manner: request.manner,
-          level: level, badge: Int(PushManner.maxBadge), criteria: String(repeating: "\u{1}", count: 128),
+          epoch: String(repeating: "e", count: 32), seq: maxInteger, text: nil, style: request.style,
+          level: level, badge: Int(PushStyle.maxBadge), criteria: String(repeating: "\u{1}", count: 128),
           expires: .at(0), app: PayloadApp(topic: ""),
           receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength)))
       #expect(push.payload.count <= Push.maxPayload)
@@ -223,34 +223,34 @@ extension PayloadMannerTests {
   }
 }
 
-extension PushManner {
+extension PushStyle {
   /// Random options. Each field is set in some of the results.
-  static func random(using dice: inout SeededGenerator) -> PushManner {
+  static func random(using dice: inout SeededGenerator) -> PushStyle {
     let texts: [PushText?] = [
       nil, .text("Text \"\\\u{1}😀"), .localized(key: "KEY"), .localized(key: "KEY", arguments: ["", "b\n"]),
       .text(String(repeating: "ж", count: 500)),
     ]
-    var manner = PushManner()
-    manner.title = dice.one(of: texts)
-    manner.subtitle = dice.one(of: texts)
-    manner.body = dice.one(of: texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
-    manner.relevance = dice.one(of: [nil, 0, 0.001, 1])
-    manner.sound = dice.one(of: [
+    var style = PushStyle()
+    style.title = dice.one(of: texts)
+    style.subtitle = dice.one(of: texts)
+    style.body = dice.one(of: texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
+    style.relevance = dice.one(of: [nil, 0, 0.001, 1])
+    style.sound = dice.one(of: [
       .standard, .none, .file(SoundFile(name: "default")), .file(SoundFile(name: "a.caf", volume: 0)),
       .file(SoundFile(name: "b", isCritical: true)),
     ])
-    manner.badge = dice.one(of: [.unread, .number(0), .number(1_000_000), .unchanged])
-    manner.category = dice.one(of: [nil, CategoryID(unchecked: "reply")])
-    manner.thread = dice.one(of: [.room, .own("a b"), .app])
-    manner.target = dice.one(of: [nil, "window"])
-    manner.image = dice.one(of: [nil, "https://a.example/b.png"])
-    manner.data = Array(
+    style.badge = dice.one(of: [.unread, .number(0), .number(1_000_000), .unchanged])
+    style.category = dice.one(of: [nil, CategoryID(unchecked: "reply")])
+    style.thread = dice.one(of: [.room, .own("a b"), .app])
+    style.target = dice.one(of: [nil, "window"])
+    style.image = dice.one(of: [nil, "https://a.example/b.png"])
+    style.data = Array(
       dice.one(of: [
         "", #"{"cipher":"Zm9v","n":[1e3,null]}"#, #"{"category":1,"event":"x","payload":{"a":true},"title":"t"}"#,
         "{\"a\":\"\(String(repeating: "x", count: 1_500))\"}",
       ]).utf8)
-    manner.collapse = dice.one(of: CollapseScope.allCases)
-    manner.isCommunication = dice.one(of: [nil, true, false])
-    return manner
+    style.collapse = dice.one(of: CollapseScope.allCases)
+    style.isCommunication = dice.one(of: [nil, true, false])
+    return style
   }
 }

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The rules for values of the wrong type.
-extension LintCourse {
+extension LintRun {
   mutating func checkTypes() {
     guard var aps = root["aps"] else { return }
     type(&aps, AppleKeys.aps)

@@ -4,31 +4,31 @@ import RelayProtocol
 
 /// The texts of a push: the sender's own, or else those that follow from the message and its room.
 extension PayloadSubject {
-  var title: PushText { shown(manner.title) ?? .text(sender.shownName) }
+  var title: PushText { shown(style.title) ?? .text(sender.shownName) }
 
   /// True if the app's extension makes an intent of the push. A call always names its caller.
-  var isCommunication: Bool { kind == .call || (manner.isCommunication ?? true) }
+  var isCommunication: Bool { kind == .call || (style.isCommunication ?? true) }
 
   /// The name of the conversation: the room's title, or else the subtitle, because the extension's intent replaces the
   /// subtitle by this name.
   var conversationName: String? {
     guard hasNames else { return nil }
     if let title = room.title.nonEmpty { return title }
-    guard case .text(let text) = shown(manner.subtitle) else { return nil }
+    guard case .text(let text) = shown(style.subtitle) else { return nil }
     return text
   }
 
-  var subtitle: PushText? { shown(manner.subtitle) ?? room.title.nonEmpty.map(PushText.text) }
+  var subtitle: PushText? { shown(style.subtitle) ?? room.title.nonEmpty.map(PushText.text) }
 
   var body: PushText {
-    if let body = shown(manner.body) { return body }
+    if let body = shown(style.body) { return body }
     if hasPreview, let text, !text.isBlank { return .text(text) }
     return app.texts.text(kind == .call ? .incomingCall : .newMessage)
   }
 
   /// The thread of the notification. Is `nil` for the app's own group.
   var thread: String? {
-    switch manner.thread {
+    switch style.thread {
     case .room: room.id.isNotifications ? nil : room.id.rawValue
     case .own(let name): name
     case .app: nil
@@ -39,7 +39,7 @@ extension PayloadSubject {
   var collapseID: String {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
-    if manner.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id) }
+    if style.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id) }
     return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq)
   }
 
@@ -72,7 +72,7 @@ extension PayloadSubject {
   /// The sound that the device plays. Is `nil` when the sender requests no sound, and at the level `passive`.
   var sound: SoundFile? {
     guard level != .passive else { return nil }
-    switch manner.sound {
+    switch style.sound {
     case .standard: return SoundFile(name: kind == .call ? app.ringtone ?? Self.standardSound : Self.standardSound)
     case .none: return nil
     case .file(let file): return file

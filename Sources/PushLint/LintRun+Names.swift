@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The rules for unknown and misspelled keys in the objects where only Apple defines keys.
-extension LintCourse {
+extension LintRun {
   mutating func nameKeys() {
     guard var aps = root["aps"] else { return }
     rename(&aps, AppleKeys.aps, .unknownApsKey, "aps")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-extension PushManner {
+extension PushStyle {
   /// The names of the members of `push` that this type parses.
   public static let keys = [
     "title", "titleKey", "titleArgs", "subtitle", "subtitleKey", "subtitleArgs", "body", "bodyKey", "bodyArgs",
@@ -49,9 +49,9 @@ extension Fields {
   /// Parses a text: the member `name`, or the members `nameKey` and `nameArgs`.
   fileprivate func pushText(_ name: String, maxLength: Int) throws(RequestError) -> PushText? {
     let text = try readable(name, maxLength: maxLength)
-    let key = try readable("\(name)Key", maxLength: PushManner.maxKeyLength)
+    let key = try readable("\(name)Key", maxLength: PushStyle.maxKeyLength)
     let arguments = try strings(
-      "\(name)Args", max: PushManner.maxArguments, maxLength: PushManner.maxArgumentLength)
+      "\(name)Args", max: PushStyle.maxArguments, maxLength: PushStyle.maxArgumentLength)
     guard text == nil || key == nil else { throw wrong("\(name)Key", "and \(name) exclude each other") }
     guard arguments == nil || key != nil else { throw wrong("\(name)Args", "needs \(name)Key") }
     if let key { return .localized(key: key, arguments: arguments ?? []) }
@@ -60,7 +60,7 @@ extension Fields {
 
   fileprivate func sound(level: Level) throws(RequestError) -> PushSound {
     guard has("sound") else { return .standard }
-    if case .string? = members["sound"], let name = try readable("sound", maxLength: PushManner.maxSoundLength) {
+    if case .string? = members["sound"], let name = try readable("sound", maxLength: PushStyle.maxSoundLength) {
       return .file(SoundFile(name: name))
     }
     guard !isNull("sound") else { return .none }
@@ -69,7 +69,7 @@ extension Fields {
     }
     try parsed.checkNames(among: ["name", "volume", "critical"])
     let sound = SoundFile(
-      name: try parsed.required("name", parsed.readable("name", maxLength: PushManner.maxSoundLength)),
+      name: try parsed.required("name", parsed.readable("name", maxLength: PushStyle.maxSoundLength)),
       volume: try parsed.decimal("volume", 0...1), isCritical: try parsed.bool("critical") ?? false)
     guard !sound.isCritical || level == .critical else { throw parsed.wrong("critical", "needs the level critical") }
     return .file(sound)
@@ -85,7 +85,7 @@ extension Fields {
   fileprivate var customKeys: [UInt8] {
     get throws(RequestError) {
       for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-        guard !PushManner.isReserved(key) else {
+        guard !PushStyle.isReserved(key) else {
           throw wrong(key, "is not for data: Apple or the relay defines this key")
         }
         if case .object(let inner) = value, inner["aps"] != nil {
@@ -94,13 +94,13 @@ extension Fields {
       }
       guard !members.isEmpty else { return [] }
       let text = JSONWriter.object { $0.members(members) }
-      guard text.count <= PushManner.maxData else {
-        throw RequestError(.badRequest, "data must have at most \(PushManner.maxData) bytes", at: place)
+      guard text.count <= PushStyle.maxData else {
+        throw RequestError(.badRequest, "data must have at most \(PushStyle.maxData) bytes", at: pointer)
       }
-      guard JSON.object(members).depth <= PushManner.maxDataDepth else {
-        let max = PushManner.maxDataDepth
+      guard JSON.object(members).depth <= PushStyle.maxDataDepth else {
+        let max = PushStyle.maxDataDepth
         throw RequestError(
-          .badRequest, "data must have at most \(max) objects and arrays inside each other", at: place)
+          .badRequest, "data must have at most \(max) objects and arrays inside each other", at: pointer)
       }
       return text
     }

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The decision after an attempt. Source: Apple's "Handling notification responses from APNs".
-enum AppleVerdict: Equatable {
+enum AppleDecision: Equatable {
   case sent
   /// Send the push again later, not before `after`.
   case retry(after: Duration?)
@@ -28,7 +28,7 @@ enum AppleVerdict: Equatable {
 /// The steps that one call has already tried for a push. It tries each step at most once.
 enum AppleStep: Hashable { case reconnected, renewedToken, switchedEnvironment }
 
-extension AppleVerdict {
+extension AppleDecision {
   /// The rest of a device when the answer has no `Retry-After`. Apple's limit seems to be per minute.
   static let deviceRest = Duration.seconds(60)
 

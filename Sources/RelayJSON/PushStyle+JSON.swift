@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-extension PushManner {
+extension PushStyle {
   /// Writes the members of `push` that differ from the defaults, except those that have their own columns in the store.
   func write(to object: inout JSONWriter.Object) {
     title?.write(to: &object, as: "title")

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The rules for values out of range.
-extension LintCourse {
+extension LintRun {
   mutating func checkValues() {
     guard var aps = root["aps"] else { return }
     expect(aps["badge"], .badgeRange, "badge", "a whole number from 0 on; 0 removes it") {

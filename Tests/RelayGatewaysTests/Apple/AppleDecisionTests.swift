@@ -5,16 +5,16 @@ import Testing
 @testable import RelayGateways
 
 /// Tests the table of Apple's "Handling notification responses from APNs".
-@Suite struct AppleVerdictTests {
+@Suite struct AppleDecisionTests {
   struct Row: CustomTestStringConvertible {
     let status: Int
     let reason: String?
-    let verdict: AppleVerdict
+    let decision: AppleDecision
 
-    init(_ status: Int, _ reason: String?, _ verdict: AppleVerdict) {
+    init(_ status: Int, _ reason: String?, _ decision: AppleDecision) {
       self.status = status
       self.reason = reason
-      self.verdict = verdict
+      self.decision = decision
     }
 
     var testDescription: String { "\(status) \(reason ?? "")" }
@@ -43,32 +43,32 @@ import Testing
 
   @Test(arguments: rows)
   func `each answer leads to one decision`(_ row: Row) {
-    #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason)) == row.verdict)
+    #expect(AppleDecision(AppleAnswer(status: row.status, reason: row.reason)) == row.decision)
   }
 
   @Test func `a token is removed only if it registered before the service's time`() {
     let time = Timestamp(rawValue: 1_700_000_000_123)
     let answer = AppleAnswer(status: 410, reason: "Unregistered", timestamp: time)
-    #expect(AppleVerdict(answer) == .forget(before: time))
+    #expect(AppleDecision(answer) == .forget(before: time))
   }
 
-  private static let environments: [(Bool, Set<AppleStep>, AppleVerdict)] = [
+  private static let environments: [(Bool, Set<AppleStep>, AppleDecision)] = [
     (false, [], .switchEnvironment), (false, [.switchedEnvironment], .forget(before: nil)),
     (true, [], .forget(before: nil)), (false, [.reconnected], .switchEnvironment),
   ]
 
   @Test(arguments: environments)
   func `the other environment is tried once, and only when the relay guessed the first`(
-    _ isKnown: Bool, _ steps: Set<AppleStep>, _ verdict: AppleVerdict
+    _ isKnown: Bool, _ steps: Set<AppleStep>, _ decision: AppleDecision
   ) {
     let answer = AppleAnswer(status: 400, reason: "BadDeviceToken")
-    #expect(AppleVerdict(answer, after: steps, isEnvironmentKnown: isKnown) == verdict)
+    #expect(AppleDecision(answer, after: steps, isEnvironmentKnown: isKnown) == decision)
   }
 
   @Test func `an expired token is renewed once, and only when it is old enough`() {
     let answer = AppleAnswer(status: 403, reason: "ExpiredProviderToken")
-    #expect(AppleVerdict(answer, canRenewToken: false) == .pause)
-    #expect(AppleVerdict(answer, after: [.renewedToken]) == .pause)
+    #expect(AppleDecision(answer, canRenewToken: false) == .pause)
+    #expect(AppleDecision(answer, after: [.renewedToken]) == .pause)
   }
 
   @Test(arguments: [
@@ -76,15 +76,15 @@ import Testing
     Row(403, "UnrelatedKeyIdInToken", .pause),
   ])
   func `a new connection is tried once`(_ row: Row) {
-    #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason), after: [.reconnected]) == row.verdict)
+    #expect(AppleDecision(AppleAnswer(status: row.status, reason: row.reason), after: [.reconnected]) == row.decision)
   }
 
   @Test func `the decisions use the service's Retry-After`() {
     func answer(_ status: Int, _ reason: String) -> AppleAnswer {
       AppleAnswer(status: status, reason: reason, retryAfter: .seconds(7))
     }
-    #expect(AppleVerdict(answer(429, "TooManyRequests")) == .spareDevice(.seconds(7)))
-    #expect(AppleVerdict(answer(429, "TooManyProviderTokenUpdates")) == .keepToken(after: .seconds(7)))
-    #expect(AppleVerdict(answer(503, "ServiceUnavailable")) == .retry(after: .seconds(7)))
+    #expect(AppleDecision(answer(429, "TooManyRequests")) == .spareDevice(.seconds(7)))
+    #expect(AppleDecision(answer(429, "TooManyProviderTokenUpdates")) == .keepToken(after: .seconds(7)))
+    #expect(AppleDecision(answer(503, "ServiceUnavailable")) == .retry(after: .seconds(7)))
   }
 }

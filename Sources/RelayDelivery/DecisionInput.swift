@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// A case with the derived facts that the rules use.
-struct Question {
+struct DecisionInput {
   let message: MessageFacts
   let recipient: RecipientFacts
   let device: DeviceFacts?
@@ -24,7 +24,7 @@ struct Question {
 }
 
 /// Rules 4 and 7 to 9: the sessions that have received the message, and those that may still receive it.
-extension Question {
+extension DecisionInput {
   var hasActiveReceipt: Bool {
     recipient.hasReceivedActively || recipient.sessions.contains { $0.activity == .active && $0.hasReceived }
   }
@@ -58,7 +58,7 @@ extension Question {
 
   /// A wait until the earliest of `time`, the maximum wait and the expiry. Is `nil` when that time is over, and for a
   /// call. The maximum counts from the message, or from the end of its hold.
-  func wait(until time: Timestamp?, _ code: Reason.Code) -> Ruling? {
+  func wait(until time: Timestamp?, _ code: Reason.Code) -> RuleResult? {
     guard let time, !isCall else { return nil }
     let begin = max(message.time, released ?? message.time)
     let end = min(time, begin + policy.maxWait, message.expires)
@@ -67,7 +67,7 @@ extension Question {
 }
 
 /// Rules 11 to 13: the limits and silences of the device.
-extension Question {
+extension DecisionInput {
   /// True if the device would show nothing of the push. CallKit shows a call even if alerts are off.
   var isRefusedByDevice: Bool {
     guard let device, !device.allowsAlerts else { return false }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The decision after a push service's answer (RFC 8030, sections 5, 7.3 and 8.4; RFC 8292, section 4.2).
-enum WebPushVerdict: Equatable {
+enum WebPushDecision: Equatable {
   case sent
   /// Send the push again, not before `after`. `isUnknown`: the service may have accepted it.
   case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)

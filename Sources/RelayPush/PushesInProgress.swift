@@ -2,7 +2,7 @@
 import RelayStore
 
 /// The pushes in progress by lane, and the remaining capacity.
-struct PushesUnderWay: Sendable {
+struct PushesInProgress: Sendable {
   /// The maximum number of jobs and updates of a lane in progress. It bounds the memory that a slow gateway can use.
   static let maxInLane = 256
   /// The maximum number of updates among them, so that badges and edits leave capacity for messages and calls.

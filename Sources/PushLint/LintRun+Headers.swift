@@ -2,7 +2,7 @@
 import RelayProtocol
 
 /// The rules for single headers. Source: Apple's "Sending notification requests to APNs".
-extension LintCourse {
+extension LintRun {
   private static let known = [
     "apns-channel-id", "apns-collapse-id", "apns-expiration", "apns-id", "apns-priority", "apns-push-type",
     "apns-request-id", "apns-topic", "authorization",
