@@ -21,13 +21,13 @@ ptrdiff_t load__frame_read(const char *bytes, size_t size, load_frame_t *frame) 
     length = 0;
     for (size_t i = 2; i < header; i++) length = length << 8 | head[i];
   }
-  if (length > LOAD_LONGEST_FRAME) return -1;
+  if (length > LOAD_MAX_FRAME) return -1;
   if (size - header < length) return 0;
   *frame = (load_frame_t){opcode, bytes + header, length};
   return (ptrdiff_t)(header + length);
 }
 
-size_t load__frame_header(uint8_t opcode, size_t length, char header[LOAD_LONGEST_HEADER]) {
+size_t load__frame_header(uint8_t opcode, size_t length, char header[LOAD_MAX_HEADER]) {
   size_t size = 0;
   header[size++] = (char)(0x80 | opcode);
   if (length < 126) {

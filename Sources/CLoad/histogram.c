@@ -21,7 +21,7 @@ static uint64_t largest_in(uint32_t part) {
 }
 
 void load_histogram_add(load_histogram_t *histogram, uint64_t value) {
-  if (value > LOAD_HISTOGRAM_LARGEST) value = LOAD_HISTOGRAM_LARGEST;
+  if (value > LOAD_HISTOGRAM_MAX) value = LOAD_HISTOGRAM_MAX;
   histogram->parts[part_of(value)]++;
   histogram->count++;
   if (value > histogram->largest) histogram->largest = value;

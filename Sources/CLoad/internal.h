@@ -11,12 +11,12 @@
 #include <sys/socket.h>
 
 enum {
-  LOAD_READ = 128 << 10,      /* bytes of a recv() */
-  LOAD_MOST_UNREAD = 1 << 20, /* unsent bytes of a session above which it does not publish */
-  LOAD_MOST_OPENING = 256,    /* sessions between connect and join at the same time */
-  LOAD_MOST_PROBLEMS = 32,
-  LOAD_LONGEST_PROBLEM = 128,
-  LOAD_LONGEST_EPOCH = 32
+  LOAD_READ = 128 << 10,     /* bytes of a recv() */
+  LOAD_MAX_UNREAD = 1 << 20, /* unsent bytes of a session above which it does not publish */
+  LOAD_MAX_OPENING = 256,    /* sessions between connect and join at the same time */
+  LOAD_MAX_PROBLEMS = 32,
+  LOAD_MAX_PROBLEM = 128,
+  LOAD_MAX_EPOCH = 32
 };
 
 typedef enum {
@@ -37,7 +37,7 @@ typedef struct {
   uint64_t newest;  /* the seq of the last message if the relay accepts all that were sent */
   uint32_t members; /* sessions in the room */
   bool is_known;    /* `newest` and `epoch` are known from a reply */
-  char epoch[LOAD_LONGEST_EPOCH + 1];
+  char epoch[LOAD_MAX_EPOCH + 1];
 } load_room_t;
 
 /* A queue of bytes. */
@@ -109,9 +109,9 @@ struct load {
   int64_t missing;
   char *welcome;
   struct {
-    char text[LOAD_LONGEST_PROBLEM];
+    char text[LOAD_MAX_PROBLEM];
     uint64_t times;
-  } problems[LOAD_MOST_PROBLEMS];
+  } problems[LOAD_MAX_PROBLEMS];
 
   char *buffer; /* received bytes */
   size_t buffer_size;

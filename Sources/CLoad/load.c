@@ -28,7 +28,7 @@ void *load__resize(void *memory, size_t size) {
 }
 
 void load__problem(load_t *load, const char *format, ...) {
-  char text[LOAD_LONGEST_PROBLEM];
+  char text[LOAD_MAX_PROBLEM];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
@@ -36,14 +36,14 @@ void load__problem(load_t *load, const char *format, ...) {
   for (char *c = text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
   int i = 0;
-  while (i < LOAD_MOST_PROBLEMS - 1 && load->problems[i].times && strcmp(load->problems[i].text, text)) i++;
-  if (i == LOAD_MOST_PROBLEMS - 1) strcpy(text, "others");
+  while (i < LOAD_MAX_PROBLEMS - 1 && load->problems[i].times && strcmp(load->problems[i].text, text)) i++;
+  if (i == LOAD_MAX_PROBLEMS - 1) strcpy(text, "others");
   strcpy(load->problems[i].text, text);
   load->problems[i].times++;
 }
 
 const char *load_problem(const load_t *load, uint32_t number, uint64_t *times) {
-  if (number >= LOAD_MOST_PROBLEMS || !load->problems[number].times) return NULL;
+  if (number >= LOAD_MAX_PROBLEMS || !load->problems[number].times) return NULL;
   *times = load->problems[number].times;
   return load->problems[number].text;
 }
@@ -198,7 +198,7 @@ static void flap_due(load_t *load) {
 }
 
 static uint64_t open_next(const load_t *load) {
-  if (!load->queue_count || load->opening >= LOAD_MOST_OPENING) return UINT64_MAX;
+  if (!load->queue_count || load->opening >= LOAD_MAX_OPENING) return UINT64_MAX;
   return load->sessions[load->queue[load->queue_begin]].since;
 }
 
@@ -276,7 +276,7 @@ load_counts_t load_counts(const load_t *load) {
   counts.missing = load->missing > 0 ? (uint64_t)load->missing : 0;
   for (uint32_t i = 0; i < load->session_count; i++) {
     const load_session_t *session = &load->sessions[i];
-    if (session->events > counts.most_events) counts.most_events = session->events;
+    if (session->events > counts.max_events) counts.max_events = session->events;
     if (session->was_joined) counts.skipped += load__numbers_missing(&session->acknowledged);
   }
   return counts;

@@ -17,9 +17,9 @@ enum {
   MIDDLE = sizeof BODY_MIDDLE - 1,
   TAIL = sizeof BODY_TAIL - 1
 };
-enum { MOST_AT_ONCE = 256 };
+enum { MAX_AT_ONCE = 256 };
 
-_Static_assert(HEAD + DIGITS + MIDDLE + TAIL == LOAD_SMALLEST_BODY, "a body without padding");
+_Static_assert(HEAD + DIGITS + MIDDLE + TAIL == LOAD_MIN_BODY, "a body without padding");
 
 bool load__body_time(const load_t *load, const char *body, uint64_t *time) {
   if (!load->body || memcmp(body, BODY_HEAD, HEAD)) return false;
@@ -90,7 +90,7 @@ void load__publish_one(load_t *load, load_session_t *session, uint64_t intended)
   }
   static const char body_key[] = ",\"body\":";
   const size_t size = room->send_size + (size_t)id_size + sizeof body_key - 1 + load->body_size + 1;
-  char header[LOAD_LONGEST_HEADER];
+  char header[LOAD_MAX_HEADER];
   set_time(load->body + HEAD, intended);
   load__session_put(load, session, header, load__frame_header(LOAD_TEXT, size, header));
   load__session_put(load, session, room->send, room->send_size);
@@ -107,7 +107,7 @@ void load__publish_one(load_t *load, load_session_t *session, uint64_t intended)
 }
 
 static bool can_take(const load_session_t *session) {
-  return session->state == LOAD_OPEN && session->outbox.end - session->outbox.begin < LOAD_MOST_UNREAD;
+  return session->state == LOAD_OPEN && session->outbox.end - session->outbox.begin < LOAD_MAX_UNREAD;
 }
 
 /* Returns the next publisher in turn that is not blocked, or NULL. */
@@ -137,7 +137,7 @@ void load__publish_due(load_t *load) {
     fill_windows(load);
     return;
   }
-  for (int i = 0; i < MOST_AT_ONCE; i++) {
+  for (int i = 0; i < MAX_AT_ONCE; i++) {
     uint64_t intended = load->now;
     if (!load->publish.window && (intended = intended_next(load)) > load->now) break;
     if (load->publish.window && load->missing >= (int64_t)(load->publish.window * load->fan_out)) break;

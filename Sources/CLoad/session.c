@@ -14,7 +14,7 @@
 #define KEY "dGhlIHNhbXBsZSBub25jZQ=="
 #define ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
-enum { LARGEST_KEPT_OUTBOX = 16 << 10, LONGEST_ANSWER = 16 << 10 };
+enum { MAX_KEPT_OUTBOX = 16 << 10, MAX_ANSWER = 16 << 10 };
 
 static void watch(load_t *load, load_session_t *session, bool is_new) {
   struct epoll_event event = {.events = EPOLLIN | (session->awaits_writable ? EPOLLOUT : 0),
@@ -84,7 +84,7 @@ static void flush(load_t *load, load_session_t *session) {
   }
   if (outbox->begin == outbox->end) {
     outbox->begin = outbox->end = 0;
-    if (outbox->capacity > LARGEST_KEPT_OUTBOX || session->state != LOAD_OPEN) {
+    if (outbox->capacity > MAX_KEPT_OUTBOX || session->state != LOAD_OPEN) {
       free(outbox->bytes);
       *outbox = (load_outbox_t){0};
     }
@@ -116,7 +116,7 @@ void load__session_put(load_t *load, load_session_t *session, const char *bytes,
 
 void load__session_frame(load_t *load, load_session_t *session, uint8_t opcode, const char *payload,
                          size_t size) {
-  char header[LOAD_LONGEST_HEADER];
+  char header[LOAD_MAX_HEADER];
   load__session_put(load, session, header, load__frame_header(opcode, size, header));
   load__session_put(load, session, payload, size);
   load__frame_mask(session->outbox.bytes + session->outbox.end - size, size);
@@ -147,7 +147,7 @@ static void upgrade(load_t *load, load_session_t *session) {
 /* Returns the size of the answer to the handshake; 0 if it is incomplete or a refusal. */
 static size_t take_answer(load_t *load, load_session_t *session, const char *bytes, size_t size) {
   const char *end = memmem(bytes, size, "\r\n\r\n", 4);
-  if (!end && size < LONGEST_ANSWER) return 0;
+  if (!end && size < MAX_ANSWER) return 0;
   const size_t answer = end ? (size_t)(end + 4 - bytes) : size;
   if (!end || answer < 12 || memcmp(bytes, "HTTP/1.1 101", 12) ||
       !memmem(bytes, answer, ACCEPT, strlen(ACCEPT))) {

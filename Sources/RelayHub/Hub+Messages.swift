@@ -80,7 +80,7 @@ extension Hub {
 
   /// Sends an event to every session in the room except `cause`.
   public func sendEvent(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?) {
-    _ = json.withBytes { relay_room_tell(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
+    _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
   }
 
   /// True if messages to the room cause pushes: the room has ``RoomTraits/pushes``, and at most `pushedMembersPerRoom`

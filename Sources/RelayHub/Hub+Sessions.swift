@@ -49,7 +49,7 @@ extension Hub {
   }
 
   /// Requests ``HubEvent/sessionEnded(_:)`` for the end of the session. Returns false if the session has already ended.
-  public func notifyEnd(of session: SessionHandle) -> Bool { relay_session_tell_end(hub, session.rawValue) }
+  public func notifyEnd(of session: SessionHandle) -> Bool { relay_session_notify_end(hub, session.rawValue) }
 
   /// Completes a request, and lets the session's next request run.
   /// - Parameter json: The reply; empty if the client expects none.

@@ -35,7 +35,7 @@ extension Hub {
 
   /// Records that a reply has just sent the current presence of users to the session. If a change in that reply is
   /// undone before the hub announces it to others, the hub still sends the session an event.
-  public func notePresence(_ session: SessionHandle) { relay_session_told_presence(hub, session.rawValue) }
+  public func notePresence(_ session: SessionHandle) { relay_session_note_presence(hub, session.rawValue) }
 
   /// Ends a watch. Does nothing if the session does not watch the user.
   public func unwatch(_ session: SessionHandle, _ user: UserHandle) {

@@ -27,8 +27,8 @@ struct Durable: AsyncParsableCommand {
 
   func validate() throws {
     try BenchTarget.check("--publishers", publishers, 1...100_000)
-    try BenchTarget.check("--body", body, Int(LOAD_SMALLEST_BODY)...1 << 20)
-    try BenchTarget.check("--window", window, 1...UInt32(LOAD_MOST_UNFINISHED))
+    try BenchTarget.check("--body", body, Int(LOAD_MIN_BODY)...1 << 20)
+    try BenchTarget.check("--window", window, 1...UInt32(LOAD_MAX_UNFINISHED))
     try BenchTarget.check("--rate", rate, 0.1...10_000_000)
     try BenchTarget.check("--seconds", seconds, 0.1...86_400)
     try BenchTarget.check("--warm-up", warmUp, 0...3_600)

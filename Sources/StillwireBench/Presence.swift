@@ -102,7 +102,7 @@ struct Presence: AsyncParsableCommand {
       .init("presence", "presence", .count(presence)), .init("member", "member", .count(member)),
       .init("counts", "counts", .count(tallies)),
       .init("perSession", "a session", .ratio(Double(presence + member + tallies) / Double(sessions))),
-      .init("most", "most of one session so far", .count(counts.most_events)),
+      .init("most", "most of one session so far", .count(counts.max_events)),
     ]
   }
 }

@@ -25,7 +25,7 @@ struct Reconnect: AsyncParsableCommand {
     try BenchTarget.check("--sessions", sessions, 1...1_000_000)
     try BenchTarget.check("--rooms", rooms, 1...sessions)
     try BenchTarget.check("--rate", rate, 0.1...10_000_000)
-    try BenchTarget.check("--body", body, Int(LOAD_SMALLEST_BODY)...1 << 20)
+    try BenchTarget.check("--body", body, Int(LOAD_MIN_BODY)...1 << 20)
     try BenchTarget.check("--away", away, 0...3_600)
     try BenchTarget.check("--return-rate", returnRate, 0...1_000_000)
     try BenchTarget.checkPrefix(prefix)

@@ -11,7 +11,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* Writes a frame of a server, which has no mask. Returns its size. */
 static size_t write_frame(char *bytes, uint8_t opcode, size_t length) {
-  char header[LOAD_LONGEST_HEADER];
+  char header[LOAD_MAX_HEADER];
   const size_t size = load__frame_header(opcode, length, header) - 4;
   memcpy(bytes, header, size);
   bytes[1] &= 0x7f;
@@ -61,7 +61,7 @@ TEST(broken, "frames: frames that a server does not send are refused") {
 
 TEST(masked, "frames: written frames are masked with the key in their header") {
   for (int i = 0; i < LENGTHS; i++) {
-    char header[LOAD_LONGEST_HEADER];
+    char header[LOAD_MAX_HEADER];
     const size_t size = load__frame_header(LOAD_TEXT, lengths[i], header);
     EXPECT_INTEGER((uint8_t)header[0], 0x81);
     EXPECT((uint8_t)header[1] & 0x80);

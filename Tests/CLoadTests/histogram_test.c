@@ -41,11 +41,11 @@ TEST(one_value, "histogram: the error of a value is at most 1/128") {
     for (int step = -2; step <= 2; step++) {
       const uint64_t value =
           (UINT64_C(1) << shift) + (uint64_t)(step * (int64_t)(1 + (UINT64_C(1) << shift) / 5));
-      if (value > LOAD_HISTOGRAM_LARGEST) continue;
+      if (value > LOAD_HISTOGRAM_MAX) continue;
       forget();
       load_histogram_add(&histogram, value);
       load_histogram_add(&histogram,
-                         LOAD_HISTOGRAM_LARGEST); /* because a result is never above the largest value */
+                         LOAD_HISTOGRAM_MAX); /* because a result is never above the largest value */
       if (!EXPECT(is_near(load_histogram_quantile(&histogram, 0.5), value)))
         EXPECT_INTEGER(load_histogram_quantile(&histogram, 0.5), value);
     }
@@ -55,7 +55,7 @@ TEST(one_value, "histogram: the error of a value is at most 1/128") {
 TEST(largest_value, "histogram: values above the largest count as the largest") {
   forget();
   load_histogram_add(&histogram, UINT64_MAX);
-  EXPECT_INTEGER(load_histogram_quantile(&histogram, 1), LOAD_HISTOGRAM_LARGEST);
+  EXPECT_INTEGER(load_histogram_quantile(&histogram, 1), LOAD_HISTOGRAM_MAX);
   EXPECT_INTEGER(histogram.count, 1);
 }
 

@@ -51,7 +51,7 @@ static void serve(const script_t *script, const char *const *frames, bool ends) 
   }
   play(connection, script->answer, strlen(script->answer), script->piece);
   for (const char *const *frame = frames; frame && *frame; frame++) {
-    char header[LOAD_LONGEST_HEADER];
+    char header[LOAD_MAX_HEADER];
     const size_t header_size = load__frame_header(LOAD_TEXT, strlen(*frame), header) - 4;
     header[1] &= 0x7f;
     play(connection, header, header_size, script->piece);

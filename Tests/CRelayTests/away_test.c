@@ -30,7 +30,7 @@ static peer_t *enter(host_t *host, const char *user, const char *fields) {
 
 static const char *say(peer_t *peer) {
   peer_say(peer, "{\"type\":\"send\",\"id\":\"say\",\"room\":\"pushed.a\",\"body\":1}");
-  return peer_hear_of(peer, "\"id\":\"say\"");
+  return peer_receive_with(peer, "\"id\":\"say\"");
 }
 
 /* Bob becomes a member, and closes his session. */
@@ -85,7 +85,7 @@ TEST(left_undecided, "away: a message waits while an earlier message of the room
   host_end(host);
 }
 
-static void ask_now(relay_hub_t *hub, void *unused) {
+static void query_now(relay_hub_t *hub, void *unused) {
   (void)unused;
   publish_undecided(hub, true);
 }
@@ -98,7 +98,7 @@ static void do_nothing(relay_hub_t *hub, void *unused) {
 TEST(is_due_now, "away: a message with is_due_now is due before the wait for a receipt") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
-  host_do(host, ask_now, NULL);
+  host_do(host, query_now, NULL);
   EXPECT(host_noted(host, "due pushed.a bob 1"));
   host_do(host, do_nothing, NULL); /* runs after the decision to wait */
   EXPECT_INTEGER(host_notes(host, "push"), 0);
@@ -129,9 +129,9 @@ TEST(no_receipt, "away: a message that a connected member does not acknowledge i
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   peer_t *eve = enter(host, "eve", ",\"acks\":true");
   EXPECT_CONTAINS(say(ann), "\"waits\":true");
-  peer_hear_of(eve, "\"message\"");
+  peer_receive_with(eve, "\"message\"");
   peer_say(eve, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(eve, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(eve, "\"id\":1"), "\"ok\"");
   host_pass(host, RECEIPT_WAIT - 1);
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   host_pass(host, 1);
@@ -149,7 +149,7 @@ TEST(own_due_time, "away: a message is due at its own time while an earlier one 
   peer_t *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
   say(ann);
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_pass(host, 2000); /* from now on Bob acknowledges nothing */
   say(ann);
   host_pass(host, RECEIPT_WAIT - 1);
@@ -176,7 +176,7 @@ TEST(decided_once, "away: a message that was decided before an earlier one is no
   peer_t *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
   say(ann);
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   for (int i = 0; i < 100; i++) {
     host_pass(host, 10);
     say(ann);
@@ -184,7 +184,7 @@ TEST(decided_once, "away: a message that was decided before an earlier one is no
   host_pass(host, RECEIPT_WAIT);
   EXPECT_INTEGER(host_notes(host, "push"), 100);
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"background\"}");
-  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT(peer_receives_none_with(bob, "bye"));
   host_pass(host, 1);
   EXPECT(host_noted(host, "push pushed.a bob 1"));
   EXPECT_INTEGER(host_notes(host, "push"), 101);
@@ -199,7 +199,7 @@ TEST(clean_leave, "away: unreceived messages are due at once when the member lea
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
   say(ann);
   say(ann);
-  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT(peer_receives_none_with(ann, "bye"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   peer_leave(bob);
   EXPECT(host_noted(host, "push pushed.a bob 1"));
@@ -261,13 +261,13 @@ TEST(back_in_the_grace, "away: a member who reconnects in the grace and receives
   host_pass(host, GRACE - 1);
   bob = enter(host, "bob", ",\"acks\":true");
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   peer_leave(bob);
-  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT(peer_receives_none_with(ann, "bye"));
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   peer_leave(ann);
   host_end(host);
@@ -295,14 +295,14 @@ TEST(pong, "away: without acknowledgements, the pong to a ping behind a message 
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
   say(ann);
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
-  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"seq\":1");
+  EXPECT(peer_receives_none_with(bob, "bye"));
   EXPECT_INTEGER(bob->pings, 1);
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   peer_leave(bob);
-  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT(peer_receives_none_with(ann, "bye"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   peer_leave(ann);
   host_end(host);
@@ -313,7 +313,7 @@ TEST(no_pong, "away: an unanswered ping confirms no message") {
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
   bob->answers_pings = false;
   say(ann);
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"seq\":1");
   peer_leave(bob);
   EXPECT(host_noted(host, "push pushed.a bob 1"));
   peer_leave(ann);
@@ -348,7 +348,7 @@ TEST(cursor_left, "away: the cursor does not wait for a member who has left the 
   host_set_clock(host, noon + 1000);
   EXPECT_INTEGER(host_notes(host, "cursor pushed.a 1"), 0);
   peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"pushed.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_set_clock(host, noon + 2000);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 0);
@@ -365,7 +365,7 @@ TEST(cursor_read, "away: the cursor passes read messages while a later message s
   say(ann);
   say(ann);
   peer_say(bob, "{\"type\":\"read\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_set_clock(host, noon + 1000);
   EXPECT(host_noted(host, "mark pushed.a bob 1 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
@@ -381,12 +381,12 @@ TEST(gap, "away: messages received behind a gap count when the gap is read") {
   say(ann);
   peer_t *bob = enter(host, "bob", "");
   say(ann);
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":2");
-  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"seq\":2");
+  EXPECT(peer_receives_none_with(bob, "bye"));
   EXPECT_INTEGER(bob->pings, 1);
   EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
   peer_say(bob, "{\"type\":\"read\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 1 2"));
   peer_leave(bob);
@@ -400,10 +400,10 @@ TEST(idle, "away: messages that an idle session has received count when it becom
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
   say(ann);
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"active\"}");
-  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT(peer_receives_none_with(bob, "bye"));
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
@@ -494,7 +494,7 @@ TEST(member_removed, "away: a removed member needs no decision, and the cursor d
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
   peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"pushed.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
@@ -511,7 +511,7 @@ TEST(two_sessions, "away: a member with another open session in the room is not 
   peer_leave(bob);
   EXPECT(host_noted(host, "due pushed.a bob 1"));
   peer_say(phone, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(phone, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(phone, "\"id\":1"), "\"ok\"");
   host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "push"), 0);

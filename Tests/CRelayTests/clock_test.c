@@ -6,28 +6,28 @@
 
 enum { NOON = 43200000, HEARTBEAT = 25000, PATIENCE = 10000 };
 
-static void ask_next(relay_hub_t *hub, void *due) {
+static void query_next(relay_hub_t *hub, void *due) {
   *(int64_t *)due = relay_hub_next_due(hub);
 }
 
 static int64_t next_due(host_t *host) {
   int64_t due;
-  host_do(host, ask_next, &due);
+  host_do(host, query_next, &due);
   return due;
 }
 
-TEST(told_time, "clock: a hub with a simulated clock sends pings and closes sessions by it") {
+TEST(simulated_time, "clock: a hub with a simulated clock sends pings and closes sessions by it") {
   host_t *host = host_start(NULL);
   host_set_clock(host, NOON);
   EXPECT_INTEGER(next_due(host), INT64_MAX);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
   peer_say(peer, "{\"type\":\"ping\"}");
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"pong\""), "\"time\":43200000");
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"pong\""), "\"time\":43200000");
   EXPECT(next_due(host) <= NOON + HEARTBEAT);
   host_set_clock(host, NOON + HEARTBEAT);
   host_set_clock(host, NOON + HEARTBEAT + PATIENCE);
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""), "\"code\":4004");
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"bye\""), "\"code\":4004");
   EXPECT_INTEGER(peer->pings, 1);
   peer_leave(peer);
   host_end(host);
@@ -38,7 +38,7 @@ TEST(jump, "clock: a jump counts as a pause, in which no client was silent") {
   host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   host_set_clock(host, 2 * NOON);
-  EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
+  EXPECT(peer_receives_none_with(peer, "\"bye\""));
   EXPECT(next_due(host) <= 2 * NOON + HEARTBEAT);
   peer_leave(peer);
   host_end(host);
@@ -55,7 +55,7 @@ static void set_alarm_of_ann(relay_hub_t *hub, void *time) {
 /* Sets the clock, and waits until all timers that are due have run. */
 static void pass(host_t *host, peer_t *peer, int64_t now) {
   host_set_clock(host, now);
-  EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
+  EXPECT(peer_receives_none_with(peer, "\"bye\""));
 }
 
 TEST(alarms, "clock: an alarm is due once, at its time, unless it was postponed") {

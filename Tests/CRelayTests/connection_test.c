@@ -7,9 +7,9 @@
 #include "peer.h"
 #include "test.h"
 
-static host_t *start(uint32_t most, uint32_t per_address, const char *proxies) {
+static host_t *start(uint32_t max, uint32_t per_address, const char *proxies) {
   relay_config_t config = host_config();
-  config.limits.connections = most;
+  config.limits.connections = max;
   config.limits.connections_per_address = per_address;
   config.trusted_proxies = proxies;
   return host_start(&config);

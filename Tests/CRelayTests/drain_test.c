@@ -37,14 +37,14 @@ TEST(spread, "drain: all clients get a retryAfter within a second, at different 
   host_do(host, drain, NULL);
   int tenths[10] = {0};
   for (int i = 0; i < CROWD; i++) {
-    const char *bye = peer_hear_of(peers[i], "\"bye\"");
+    const char *bye = peer_receive_with(peers[i], "\"bye\"");
     EXPECT_CONTAINS(bye, "\"code\":4000,\"reason\":\"the server is shutting down\",\"reconnect\":true");
-    const char *told = bye ? strstr(bye, "\"retryAfter\":") : NULL;
-    if (!EXPECT(told != NULL)) break;
-    const double seconds = strtod(told + strlen("\"retryAfter\":"), NULL);
+    const char *retry = bye ? strstr(bye, "\"retryAfter\":") : NULL;
+    if (!EXPECT(retry != NULL)) break;
+    const double seconds = strtod(retry + strlen("\"retryAfter\":"), NULL);
     EXPECT(seconds >= 0 && seconds <= 1);
     tenths[seconds < 1 ? (int)(seconds * 10) : 9]++;
-    EXPECT(peer_hear(peers[i]) == NULL);
+    EXPECT(peer_receive(peers[i]) == NULL);
     EXPECT_INTEGER(peers[i]->close_code, 4000);
     peer_leave(peers[i]);
   }
@@ -77,12 +77,12 @@ TEST(unfinished, "drain: an open request is answered before its session is close
   peer_say(ann, "{\"type\":\"hold\",\"id\":1}");
   EXPECT(host_noted(host, "held hold"));
   host_do(host, drain, NULL);
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"bye\""), "\"code\":4000");
-  EXPECT(peer_hear_within(ann, 50) == NULL);
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"bye\""), "\"code\":4000");
+  EXPECT(peer_receive_within(ann, 50) == NULL);
   EXPECT_INTEGER(ann->close_code, 0);
   host_finish_held(host);
-  EXPECT_CONTAINS(peer_hear(ann), "\"held\":true");
-  EXPECT_CONTAINS(peer_hear(ann), "\"bye\"");
+  EXPECT_CONTAINS(peer_receive(ann), "\"held\":true");
+  EXPECT_CONTAINS(peer_receive(ann), "\"bye\"");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -93,11 +93,11 @@ TEST(last_session, "drain: the end of the last session is an event") {
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", "");
   host_do(host, drain, NULL);
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"bye\""), "\"code\":4000");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"bye\""), "\"code\":4000");
   peer_leave(ann);
   EXPECT(host_has_sessions(host, 1));
   EXPECT_INTEGER(host_notes(host, "drained"), 0);
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"bye\""), "\"code\":4000");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"bye\""), "\"code\":4000");
   peer_leave(bob);
   EXPECT(host_noted(host, "drained"));
   EXPECT_INTEGER(host_notes(host, "drained"), 1);

@@ -11,8 +11,8 @@
 static void is_closed(peer_t *peer, int code) {
   char bye[48];
   snprintf(bye, sizeof bye, "\"type\":\"bye\",\"code\":%d", code);
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"type\":\"bye\""), bye);
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"type\":\"bye\""), bye);
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, code);
   EXPECT(peer_sees_end(peer));
   peer_cut(peer);
@@ -30,7 +30,7 @@ TEST(fragments, "frame: fragments with pings between them are one message") {
                  rest < piece ? rest : piece);
       if (rest > piece) peer_frame(peer, true, PEER_PING, "between", 7);
     }
-    EXPECT_CONTAINS(peer_hear(peer), "\"pong\",\"id\":\"in pieces\"");
+    EXPECT_CONTAINS(peer_receive(peer), "\"pong\",\"id\":\"in pieces\"");
   }
   peer_leave(peer);
   host_end(host);
@@ -45,7 +45,7 @@ TEST(empty_fragments,
   peer_frame(peer, false, PEER_CONTINUATION, "", 0);
   peer_frame(peer, false, PEER_CONTINUATION, ping + 10, sizeof ping - 11);
   peer_frame(peer, true, PEER_CONTINUATION, "", 0);
-  EXPECT_CONTAINS(peer_hear(peer), "\"pong\",\"id\":\"in pieces\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"pong\",\"id\":\"in pieces\"");
   peer_leave(peer);
   host_end(host);
 }
@@ -60,7 +60,7 @@ TEST(bytes_alone, "frame: a client may write each byte separately, from the hand
   EXPECT_INTEGER(peer_response(peer, false), 101);
   static const char hello[] = "\x81\xa3\0\0\0\0{\"type\":\"hello\",\"user\":\"ann\",\"a\":7}";
   for (size_t i = 0; i < sizeof hello - 1; i++) peer_write(peer, hello + i, 1);
-  EXPECT_CONTAINS(peer_hear(peer), "welcome");
+  EXPECT_CONTAINS(peer_receive(peer), "welcome");
   peer_leave(peer);
   host_end(host);
 }
@@ -84,7 +84,7 @@ TEST(sizes, "frame: the hub reads each size of message up to the limit") {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char *frame = padded_ping(sizes[i]);
     peer_frame(peer, true, PEER_TEXT, frame, sizes[i]);
-    EXPECT_CONTAINS(peer_hear(peer), "\"pong\",\"id\":1");
+    EXPECT_CONTAINS(peer_receive(peer), "\"pong\",\"id\":1");
     free(frame);
   }
   peer_leave(peer);
@@ -96,7 +96,7 @@ TEST(over_the_limit, "frame: a message over the limit closes with 4505, whole or
   char *frame = padded_ping(65537);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, true, PEER_TEXT, frame, 65537);
-  EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"too_large\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"code\":\"too_large\"");
   is_closed(peer, 4505);
   peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, false, PEER_TEXT, frame, 40000);
@@ -115,7 +115,7 @@ TEST(binary, "frame: a binary message closes with 4500") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_frame(peer, true, PEER_BINARY, ping, sizeof ping - 1);
-  EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"bad_request\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"code\":\"bad_request\"");
   is_closed(peer, 4500);
   host_end(host);
 }
@@ -138,7 +138,7 @@ TEST(broken, "frame: text that is not a JSON object in UTF-8 closes with 4500") 
   for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
     peer_t *peer = peer_open(host_port(host), "ann", "");
     peer_frame(peer, true, PEER_TEXT, frames[i], strlen(frames[i]));
-    EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"bad_request\"");
+    EXPECT_CONTAINS(peer_receive(peer), "\"code\":\"bad_request\"");
     is_closed(peer, 4500);
   }
   host_end(host);
@@ -157,7 +157,7 @@ TEST(broken_framing, "frame: a frame that violates RFC 6455 ends the connection"
   for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
     peer_t *peer = peer_open(host_port(host), "ann", "");
     peer_write(peer, frames[i], sizes[i]);
-    EXPECT(peer_hear(peer) == NULL);
+    EXPECT(peer_receive(peer) == NULL);
     EXPECT(peer->close_code == 1002 || peer->has_ended);
     peer_leave(peer);
   }
@@ -172,7 +172,7 @@ TEST(after_the_close, "frame: frames behind a refused frame are ignored") {
   peer_frame(peer, true, PEER_BINARY, "x", 1);
   for (int i = 0; i < 50; i++) peer_say(peer, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":%d}", i);
   is_closed(peer, 4500);
-  EXPECT(peer_hears_nothing_of(other, "\"message\""));
+  EXPECT(peer_receives_none_with(other, "\"message\""));
   peer_leave(other);
   host_end(host);
 }

@@ -76,7 +76,7 @@ TEST(listed_origins, "handshake: only listed Origins are allowed, compared as a 
   host_end(host);
 }
 
-static void asks_as(const char *name, int status) {
+static void request_as(const char *name, int status) {
   peer_t *peer = peer_dial(host_port(current));
   peer_print(peer, "GET /what HTTP/1.1\r\nHost: %s\r\n\r\n", name);
   if (EXPECT_INTEGER(peer_response(peer, false), status) == false) EXPECT_TEXT(name, "");
@@ -91,14 +91,14 @@ TEST(loopback_hosts, "handshake: in open mode the relay answers only a loopback 
   is_granted("", NULL);
   static const char *const loopback[] = {"localhost",   "LocalHost:80", "127.0.0.1:8080",
                                          "127.255.0.9", "[::1]",        "[::1]:80"};
-  for (int i = 0; i < 6; i++) asks_as(loopback[i], 200);
+  for (int i = 0; i < 6; i++) request_as(loopback[i], 200);
   static const char *const others[] = {
       "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1", "[::2]", "localhost."};
-  for (int i = 0; i < 6; i++) asks_as(others[i], 403);
+  for (int i = 0; i < 6; i++) request_as(others[i], 403);
   static const char *const malformed[] = {
       "127.0.0.256",    "1270.0.0.1",    "127.0.1",        ":80",
       "127.0.0.1@evil", "localhost:abc", "localhost:1:80", "localhost, evil.example"};
-  for (int i = 0; i < 8; i++) asks_as(malformed[i], 400);
+  for (int i = 0; i < 8; i++) request_as(malformed[i], 400);
   host_end(host);
 }
 
@@ -112,12 +112,12 @@ TEST(address_hosts,
   static const char *const allowed[] = {"localhost:8080",     "127.0.0.1",  "192.168.1.7:8080",
                                         "[2001:db8::1]:8080", "relay.test", "RELAY.test:8080",
                                         "other.example:443",  "[::1]"};
-  for (int i = 0; i < 8; i++) asks_as(allowed[i], 200);
+  for (int i = 0; i < 8; i++) request_as(allowed[i], 200);
   static const char *const others[] = {
       "evil.example", "relay.test.evil.example",  "relay",       "test",
       "relay.test.",  "192.168.1.7.evil.example", "relay.test-", "other.example.relay"};
-  for (int i = 0; i < 8; i++) asks_as(others[i], 403);
-  asks_as("relay.test other.example", 400);
+  for (int i = 0; i < 8; i++) request_as(others[i], 403);
+  request_as("relay.test other.example", 400);
   host_end(host);
 }
 
@@ -128,9 +128,9 @@ TEST(listed_loopback_hosts,
   config.hosts = "relay.test";
   host_t *host = host_start(&config);
   current = host;
-  asks_as("relay.test:8080", 200);
-  asks_as("localhost", 200);
-  asks_as("192.168.1.7", 403);
+  request_as("relay.test:8080", 200);
+  request_as("localhost", 200);
+  request_as("192.168.1.7", 403);
   host_end(host);
 }
 
@@ -166,7 +166,7 @@ TEST(authorization, "handshake: the hub keeps the Authorization header for the h
   peer_t *peer = peer_dial(host_port(host));
   EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", "Authorization: Bearer a.b.c\r\n"), 101);
   peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "\"authorization\":\"Bearer a.b.c\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"authorization\":\"Bearer a.b.c\"");
   peer_leave(peer);
   host_end(host);
 }
@@ -183,7 +183,7 @@ TEST(closed_listener, "handshake: a closed listener admits no new session, and o
   EXPECT_INTEGER(peer_response(waiting, false), 204);
   host_do(host, close_listener, NULL);
   host_do(host, close_listener, NULL);
-  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT(peer_receives_none_with(peer, "bye"));
   EXPECT_INTEGER(peer_upgrade(waiting, "/v1/connect", ""), 503);
   peer_t *late = peer_dial(host_port(host));
   EXPECT(late->has_ended);
@@ -234,9 +234,9 @@ TEST(early_frames, "handshake: frames that arrive with the handshake, or with a 
       peer_write(peer, bytes + cut, size - cut);
       if (requests) EXPECT_INTEGER(peer_response(peer, false), 204);
       EXPECT_INTEGER(peer_response(peer, false), 101);
-      EXPECT_CONTAINS(peer_hear(peer), "welcome");
+      EXPECT_CONTAINS(peer_receive(peer), "welcome");
       for (int i = 1; i < 40; i++)
-        if (!EXPECT_CONTAINS(peer_hear(peer), "\"id\":2")) break;
+        if (!EXPECT_CONTAINS(peer_receive(peer), "\"id\":2")) break;
       peer_leave(peer);
     }
   }

@@ -26,7 +26,7 @@ static host_t *start_still(void) {
 
 /* Waits until the peer has received `count` pings. Returns false after 5 s. */
 static bool is_pinged(peer_t *peer, int count) {
-  for (int i = 0; i < 500 && peer->pings < count; i++) EXPECT(peer_hear_within(peer, 10) == NULL);
+  for (int i = 0; i < 500 && peer->pings < count; i++) EXPECT(peer_receive_within(peer, 10) == NULL);
   return peer->pings == count;
 }
 
@@ -38,7 +38,7 @@ TEST(pongs, "heartbeat: a session that answers pings stays open") {
     EXPECT(is_pinged(peer, i));
   }
   EXPECT_INTEGER(peer->close_code, 0);
-  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT(peer_receives_none_with(peer, "bye"));
   peer_leave(peer);
   host_end(host);
 }
@@ -50,13 +50,13 @@ TEST(long_patience, "heartbeat: a pong timeout longer than the heartbeat delays 
   host_pass(host, HEARTBEAT);
   EXPECT(is_pinged(peer, 1));
   /* A client that sends another frame than the pong also gets the next ping. */
-  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT(peer_receives_none_with(peer, "bye"));
   host_pass(host, HEARTBEAT);
   EXPECT(is_pinged(peer, 2));
   for (int i = 0; i < PATIENCE / HEARTBEAT; i++) host_pass(host, HEARTBEAT - 1);
   EXPECT_INTEGER(peer->close_code, 0);
   host_pass(host, PATIENCE / HEARTBEAT);
-  EXPECT_CONTAINS(peer_hear(peer), "\"code\":4004");
+  EXPECT_CONTAINS(peer_receive(peer), "\"code\":4004");
   EXPECT_INTEGER(peer->pings, 2);
   peer_leave(peer);
   host_end(host);
@@ -66,9 +66,9 @@ TEST(no_pong, "heartbeat: the hub closes a session that does not answer a ping w
   host_t *host = start();
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
-  EXPECT_CONTAINS(peer_hear(peer),
+  EXPECT_CONTAINS(peer_receive(peer),
                   "{\"type\":\"bye\",\"code\":4004,\"reason\":\"no pong in time\",\"reconnect\":true}");
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, 4004);
   EXPECT_INTEGER(peer->pings, 1);
   peer_leave(peer);
@@ -85,7 +85,7 @@ TEST(wrong_pong, "heartbeat: a pong to another ping is a sign of life") {
   }
   EXPECT_INTEGER(peer->close_code, 0);
   peer->answers_pings = true;
-  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT(peer_receives_none_with(peer, "bye"));
   peer_leave(peer);
   host_end(host);
 }
@@ -96,7 +96,7 @@ TEST(text_is_life, "heartbeat: a session that sends text frames gets no ping") {
   peer->answers_pings = false;
   for (int i = 0; i < 30; i++) {
     host_pass(host, HEARTBEAT - 1);
-    EXPECT(peer_hears_nothing_of(peer, "bye"));
+    EXPECT(peer_receives_none_with(peer, "bye"));
   }
   EXPECT_INTEGER(peer->pings, 0);
   peer_leave(peer);
@@ -130,7 +130,7 @@ TEST(paused_ghost, "heartbeat: the hub closes a session that sends requests but 
   setsockopt(peer->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   while (peer_say(peer, "{\"type\":\"%s\",\"id\":\"%s\"}", request, request)) continue;
   EXPECT(host_reaches(host, has_no_seats, NULL));
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""), "\"code\":4004");
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"bye\""), "\"code\":4004");
   peer_cut(peer);
   host_end(host);
 }

@@ -19,8 +19,8 @@ static peer_t *dial(const host_t *host) {
 static void is_closed(peer_t *peer, int code) {
   char bye[32];
   snprintf(bye, sizeof bye, "\"code\":%d", code);
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"type\":\"bye\""), bye);
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"type\":\"bye\""), bye);
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, code);
   EXPECT(peer_sees_end(peer));
   peer_cut(peer);
@@ -30,10 +30,10 @@ TEST(welcome, "hello: the hub answers hello with welcome, with and without an id
   host_t *host = host_start(NULL);
   peer_t *peer = dial(host);
   peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"welcome\",\"user\":\"ann\"");
+  EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"welcome\",\"user\":\"ann\"");
   peer_t *other = dial(host);
   peer_say(other, "{\"type\":\"hello\",\"id\":\"h\",\"user\":\"bob\"}");
-  EXPECT_CONTAINS(peer_hear(other), "{\"type\":\"welcome\",\"id\":\"h\",\"user\":\"bob\"");
+  EXPECT_CONTAINS(peer_receive(other), "{\"type\":\"welcome\",\"id\":\"h\",\"user\":\"bob\"");
   peer_leave(peer);
   peer_leave(other);
   host_end(host);
@@ -53,7 +53,7 @@ TEST(not_hello, "hello: the hub closes a session with another first request with
   for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
     peer_t *peer = dial(host);
     peer_frame(peer, true, PEER_TEXT, firsts[i], __builtin_strlen(firsts[i]));
-    EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"bad_request\"");
+    EXPECT_CONTAINS(peer_receive(peer), "\"code\":\"bad_request\"");
     is_closed(peer, 4500);
   }
   host_end(host);
@@ -75,7 +75,7 @@ static void says_hello_of(const host_t *host, size_t size, int values, int code)
     is_closed(peer, code);
     return;
   }
-  EXPECT_CONTAINS(peer_hear(peer), "welcome");
+  EXPECT_CONTAINS(peer_receive(peer), "welcome");
   peer_leave(peer);
 }
 
@@ -91,7 +91,7 @@ TEST(hello_bounds, "hello: the bytes and values of hello are bounded, those of l
   memset(frame, 'x', 60000);
   frame[60000] = 0;
   peer_say(peer, "{\"type\":\"ping\",\"pad\":\"%s\"}", frame);
-  EXPECT_CONTAINS(peer_hear(peer), "pong");
+  EXPECT_CONTAINS(peer_receive(peer), "pong");
   free(frame);
   peer_leave(peer);
   host_end(host);
@@ -103,8 +103,8 @@ TEST(no_hello, "hello: the hub closes a session without a hello in time with 450
   host_t *host = host_start(&config);
   peer_t *peer = dial(host), *pinging = dial(host);
   peer_frame(pinging, true, PEER_PING, "x", 1);
-  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"bye\",\"code\":4502");
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_CONTAINS(peer_receive(peer), "\"type\":\"bye\",\"code\":4502");
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, 4502);
   peer_leave(peer);
   is_closed(pinging, 4502);
@@ -116,10 +116,10 @@ TEST(refused, "hello: a refused session gets the reason and is closed, and its f
   peer_t *peer = dial(host);
   peer_say(peer, "{\"type\":\"hello\",\"id\":1,\"user\":\"nobody\"}");
   for (int i = 0; i < 20; i++) peer_say(peer, "{\"type\":\"ping\",\"id\":%d}", i);
-  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"id\":1,\"code\":\"unauthorized\"");
-  EXPECT_CONTAINS(peer_hear(peer),
+  EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"error\",\"id\":1,\"code\":\"unauthorized\"");
+  EXPECT_CONTAINS(peer_receive(peer),
                   "\"type\":\"bye\",\"code\":4501,\"reason\":\"no valid token\",\"reconnect\":false");
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, 4501);
   peer_leave(peer);
   host_end(host);
@@ -129,7 +129,7 @@ TEST(twice, "hello: a second hello is a conflict, and changes nothing") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_say(peer, "{\"type\":\"hello\",\"id\":2,\"user\":\"bob\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"id\":2,\"code\":\"conflict\"");
+  EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"error\",\"id\":2,\"code\":\"conflict\"");
   EXPECT_CONTAINS(peer_join(peer, "live.a"), "\"user\":\"ann\"");
   peer_leave(peer);
   host_end(host);
@@ -142,10 +142,10 @@ TEST(pipelined, "hello: frames may follow at once, and are answered in their ord
   peer_say(peer, "{\"type\":\"join\",\"id\":1,\"room\":\"live.a\"}");
   peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":1}");
   peer_say(peer, "{\"type\":\"ping\",\"id\":3}");
-  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"welcome\",\"id\":0");
-  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"ok\",\"id\":1");
-  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"ok\",\"id\":2,\"room\":\"live.a\",\"seq\":1");
-  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"pong\",\"id\":3");
+  EXPECT_CONTAINS(peer_receive(peer), "\"type\":\"welcome\",\"id\":0");
+  EXPECT_CONTAINS(peer_receive(peer), "\"type\":\"ok\",\"id\":1");
+  EXPECT_CONTAINS(peer_receive(peer), "\"type\":\"ok\",\"id\":2,\"room\":\"live.a\",\"seq\":1");
+  EXPECT_CONTAINS(peer_receive(peer), "\"type\":\"pong\",\"id\":3");
   peer_leave(peer);
   host_end(host);
 }
@@ -189,7 +189,7 @@ TEST(unanswered, "hello: no timeout ends a session while its hello is unanswered
   peer_say(peer, "{\"type\":\"hello\",\"user\":\"unanswered\"}");
   peer_say(peer, "{\"type\":\"ping\"}");
   const long before = rests(host);
-  EXPECT(peer_hear_within(peer, 300) == NULL);
+  EXPECT(peer_receive_within(peer, 300) == NULL);
   EXPECT(rests(host) - before < 60);
   EXPECT_INTEGER(peer->close_code, 0);
   EXPECT(!peer->has_ended);

@@ -173,23 +173,23 @@ int host_notes(host_t *host, const char *beginning) {
   return found;
 }
 
-typedef struct question {
+typedef struct query {
   bool (*holds)(relay_hub_t *hub, void *argument);
   void *argument;
   bool answer;
-} question_t;
+} query_t;
 
 static void ask(relay_hub_t *hub, void *argument) {
-  question_t *question = argument;
-  question->answer = question->holds(hub, question->argument);
+  query_t *query = argument;
+  query->answer = query->holds(hub, query->argument);
 }
 
 bool host_reaches(host_t *host, bool (*holds)(relay_hub_t *hub, void *argument), void *argument) {
-  question_t question = {holds, argument, false};
+  query_t query = {holds, argument, false};
   const time_t deadline = time(NULL) + LONG_PATIENCE;
   for (;;) {
-    host_do(host, ask, &question);
-    if (question.answer || time(NULL) > deadline) return question.answer;
+    host_do(host, ask, &query);
+    if (query.answer || time(NULL) > deadline) return query.answer;
     usleep(1000); /* before the next attempt */
   }
 }

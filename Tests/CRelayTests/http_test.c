@@ -233,7 +233,7 @@ TEST(heads, "http: an ambiguous head is refused with 400, and the connection end
   host_end(host);
 }
 
-static void asks_with(const host_t *host, const char *before, int fill, const char *behind, int status) {
+static void request_with(const host_t *host, const char *before, int fill, const char *behind, int status) {
   char *long_text = malloc((size_t)fill + 1);
   memset(long_text, 'a', (size_t)fill);
   long_text[fill] = 0;
@@ -246,16 +246,16 @@ static void asks_with(const host_t *host, const char *before, int fill, const ch
 
 TEST(long_parts, "http: each part of a head that takes time to parse has a bound") {
   host_t *host = host_start(NULL);
-  asks_with(host, "/", 2047, " HTTP/1.1\r\nHost: a", 404);
-  asks_with(host, "/", 2048, " HTTP/1.1\r\nHost: a", 414);
-  asks_with(host, "/nothing?", 4096, " HTTP/1.1\r\nHost: a", 204);
-  asks_with(host, "/nothing?", 4097, " HTTP/1.1\r\nHost: a", 414);
+  request_with(host, "/", 2047, " HTTP/1.1\r\nHost: a", 404);
+  request_with(host, "/", 2048, " HTTP/1.1\r\nHost: a", 414);
+  request_with(host, "/nothing?", 4096, " HTTP/1.1\r\nHost: a", 204);
+  request_with(host, "/nothing?", 4097, " HTTP/1.1\r\nHost: a", 414);
   static const char *const names[] = {"If-Match", "If-None-Match", "Content-Type", "Accept-Encoding"};
   for (int i = 0; i < 4; i++) {
     char before[80];
     snprintf(before, sizeof before, "/nothing HTTP/1.1\r\nHost: a\r\n%s: ", names[i]);
-    asks_with(host, before, 1024, "", 204);
-    asks_with(host, before, 1025, "", 431);
+    request_with(host, before, 1024, "", 204);
+    request_with(host, before, 1025, "", 431);
   }
   host_end(host);
 }
@@ -377,7 +377,7 @@ TEST(then_a_session, "http: a connection that carried requests may become a sess
   responds(peer, 200, "hi");
   EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", ""), 101);
   peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "welcome");
+  EXPECT_CONTAINS(peer_receive(peer), "welcome");
   peer_leave(peer);
   host_end(host);
 }
@@ -475,7 +475,7 @@ TEST(pipelined_bodies, "http: pipelined requests with bodies do not delay other 
     EXPECT_INTEGER(peer_response(peer, false), way % 2 ? 204 : 201);
     EXPECT_INTEGER(peer_response(peer, false), way / 2 ? 400 : 200);
     EXPECT(peer_sees_end(peer));
-    EXPECT(peer_hears_nothing_of(other, "bye"));
+    EXPECT(peer_receives_none_with(other, "bye"));
     peer_cut(peer);
   }
   peer_leave(other);

@@ -211,27 +211,28 @@ static relay_json_status_t parse(const char *format, const char *value) {
   return status;
 }
 
-static const char *const places[] = {"{\"a\":%s}",       "{\"body\":%s}",   "{ \"body\" :\n%s ,\"b\":0}",
-                                     "{\"a\":[0,%s,0]}", "{\"body\":[%s]}", "{\"body\":{\"x\":%s}}"};
+static const char *const templates[] = {"{\"a\":%s}",       "{\"body\":%s}",   "{ \"body\" :\n%s ,\"b\":0}",
+                                        "{\"a\":[0,%s,0]}", "{\"body\":[%s]}", "{\"body\":{\"x\":%s}}"};
 
 TEST(values_are_accepted,
      "json: the parser accepts values that RFC 8259 allows, inside and outside of body") {
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-    for (size_t j = 0; j < sizeof places / sizeof *places; j++)
-      if (!EXPECT_INTEGER(parse(places[j], values[i]), RELAY_JSON_OK))
-        printf("  value %s in %s\n", values[i], places[j]);
+    for (size_t j = 0; j < sizeof templates / sizeof *templates; j++)
+      if (!EXPECT_INTEGER(parse(templates[j], values[i]), RELAY_JSON_OK))
+        printf("  value %s in %s\n", values[i], templates[j]);
 }
 
 TEST(others_are_refused,
      "json: the parser rejects values that RFC 8259 forbids, inside and outside of body") {
   for (size_t i = 0; i < sizeof not_values / sizeof *not_values; i++)
-    for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
-      if (!*not_values[i] && places[j][strlen(places[j]) - 2] == ']') continue; /* a valid empty array */
+    for (size_t j = 0; j < sizeof templates / sizeof *templates; j++) {
+      if (!*not_values[i] && templates[j][strlen(templates[j]) - 2] == ']')
+        continue; /* a valid empty array */
       if (!strcmp(not_values[i], "1,000") || !strcmp(not_values[i], "1 2") || !*not_values[i]) {
-        if (strchr(places[j], '[')) continue; /* two valid items */
+        if (strchr(templates[j], '[')) continue; /* two valid items */
       }
-      if (!EXPECT_INTEGER(parse(places[j], not_values[i]), RELAY_JSON_SYNTAX))
-        printf("  value %s in %s\n", not_values[i], places[j]);
+      if (!EXPECT_INTEGER(parse(templates[j], not_values[i]), RELAY_JSON_SYNTAX))
+        printf("  value %s in %s\n", not_values[i], templates[j]);
     }
 }
 

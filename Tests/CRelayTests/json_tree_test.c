@@ -11,9 +11,9 @@ static relay_json_parser_t *parser;
 static relay_json_t json;
 static size_t offset;
 
-static relay_json_status_t parse(const char *text, uint32_t deepest) {
+static relay_json_status_t parse(const char *text, uint32_t max_depth) {
   if (!parser) parser = relay_json_parser_create();
-  return relay_json_parse(parser, text, strlen(text), deepest, &json, &offset);
+  return relay_json_parse(parser, text, strlen(text), max_depth, &json, &offset);
 }
 
 __attribute__((destructor)) static void destroy(void) {
@@ -138,10 +138,10 @@ static char *nested(int levels, const char *key) {
 TEST(depth, "json: the depth is bounded, inside and outside of body") {
   static const char *const keys[] = {"a", "body"};
   for (int i = 0; i < 2; i++)
-    for (int deepest = 2; deepest <= 128; deepest += 42) {
-      char *fits = nested(deepest, keys[i]), *too_deep = nested(deepest + 1, keys[i]);
-      EXPECT_INTEGER(parse(fits, (uint32_t)deepest), RELAY_JSON_OK);
-      EXPECT_INTEGER(parse(too_deep, (uint32_t)deepest), RELAY_JSON_TOO_DEEP);
+    for (int max_depth = 2; max_depth <= 128; max_depth += 42) {
+      char *fits = nested(max_depth, keys[i]), *too_deep = nested(max_depth + 1, keys[i]);
+      EXPECT_INTEGER(parse(fits, (uint32_t)max_depth), RELAY_JSON_OK);
+      EXPECT_INTEGER(parse(too_deep, (uint32_t)max_depth), RELAY_JSON_TOO_DEEP);
       free(fits);
       free(too_deep);
     }

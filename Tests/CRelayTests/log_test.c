@@ -79,7 +79,7 @@ TEST(sessions, "log: the hub logs the begin and the end of a session at the leve
   peer = peer_open(host_port(host), "ann", "");
   id = host_session(peer->text);
   peer_frame(peer, true, PEER_BINARY, "{}", 2);
-  while (peer_hear(peer)) continue;
+  while (peer_receive(peer)) continue;
   EXPECT(peer_sees_end(peer));
   char closed[64];
   snprintf(closed, sizeof closed, "ends, closed by the relay with %d", peer->close_code);
@@ -104,7 +104,7 @@ TEST(refused_requests, "log: the hub logs refused requests of sessions, with the
   peer_t *peer = peer_open(host_port(host), "ann", "");
   for (int i = 0; i < 9; i++) {
     peer_say(peer, "{\"type\":\"watch\",\"id\":1,\"users\":[]}");
-    peer_hear_of(peer, "\"id\":1");
+    peer_receive_with(peer, "\"id\":1");
   }
   EXPECT_INTEGER(host_notes(host, "log info a request of session "), 5);
   is_refused(host, "Origin: null\r\n", 403);

@@ -87,29 +87,29 @@ TEST(closed_sessions, "members: the hub closes all sessions of one user, and non
   EXPECT_INTEGER(count, 5);
   EXPECT_INTEGER(again, 0);
   for (int i = 0; i < 5; i++) {
-    EXPECT_CONTAINS(peer_hear_of(ann[i], "\"bye\""), "\"code\":4506,\"reason\":\"enough\"");
-    EXPECT(!peer_hear(ann[i]));
+    EXPECT_CONTAINS(peer_receive_with(ann[i], "\"bye\""), "\"code\":4506,\"reason\":\"enough\"");
+    EXPECT(!peer_receive(ann[i]));
     EXPECT_INTEGER(ann[i]->close_code, 4506);
     peer_cut(ann[i]);
   }
-  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT(peer_receives_none_with(bob, "bye"));
   peer_leave(bob);
   host_end(host);
 }
 
 enum { NOON = 43200000, SEATS = 33, BATCH = 20 };
 
-static void hears(peer_t *peer, const char *type, const char *user) {
+static void receives(peer_t *peer, const char *type, const char *user) {
   char part[64];
   snprintf(part, sizeof part, "\"user\":\"%s\"", user);
-  const char *event = peer_hear(peer);
+  const char *event = peer_receive(peer);
   EXPECT_CONTAINS(event, type);
   EXPECT_CONTAINS(event, part);
 }
 
-static void hears_join(peer_t *peer, const char *user) {
-  hears(peer, "\"type\":\"member\"", user);
-  hears(peer, "\"type\":\"presence\"", user);
+static void receives_join(peer_t *peer, const char *user) {
+  receives(peer, "\"type\":\"member\"", user);
+  receives(peer, "\"type\":\"presence\"", user);
 }
 
 static peer_t *join_as(host_t *host, const char *user) {
@@ -131,27 +131,27 @@ TEST(batches, "members: a room with many sessions gets joins in batches, in thei
   peer_t *watcher = peers[0];
   for (int i = 1; i < SEATS; i++) {
     snprintf(name, sizeof name, "u%02d", i);
-    hears_join(watcher, name);
+    receives_join(watcher, name);
   }
   /* After a pause the first event is written at once, and the next ones together. */
   peer_t *ann = join_as(host, "ann");
-  hears_join(watcher, "ann");
+  receives_join(watcher, "ann");
   peer_t *bob = join_as(host, "bob"), *carol = join_as(host, "carol");
-  EXPECT(!peer_hear_within(watcher, 100));
+  EXPECT(!peer_receive_within(watcher, 100));
   host_pass(host, BATCH);
-  hears_join(watcher, "bob");
-  hears_join(watcher, "carol");
+  receives_join(watcher, "bob");
+  receives_join(watcher, "carol");
   /* A reply is written together with waiting events. */
   peer_t *eve = join_as(host, "eve");
   peer_say(watcher, "{\"type\":\"ping\",\"id\":1}");
-  hears_join(watcher, "eve");
-  EXPECT_CONTAINS(peer_hear(watcher), "\"pong\"");
+  receives_join(watcher, "eve");
+  EXPECT_CONTAINS(peer_receive(watcher), "\"pong\"");
   /* A message is written together with waiting events. */
   peer_t *fred = join_as(host, "fred");
   peer_say(fred, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":1}");
-  hears_join(watcher, "fred");
-  EXPECT_CONTAINS(peer_hear(watcher), "\"message\"");
-  EXPECT(!peer_hear_within(watcher, 100));
+  receives_join(watcher, "fred");
+  EXPECT_CONTAINS(peer_receive(watcher), "\"message\"");
+  EXPECT(!peer_receive_within(watcher, 100));
   peer_t *others[] = {ann, bob, carol, eve, fred};
   for (int i = 0; i < 5; i++) peer_leave(others[i]);
   for (int i = 0; i < SEATS; i++) peer_leave(peers[i]);

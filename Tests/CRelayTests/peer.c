@@ -163,7 +163,7 @@ static int read_frame(peer_t *peer, int64_t deadline) {
   }
 }
 
-const char *peer_hear_within(peer_t *peer, int patience) {
+const char *peer_receive_within(peer_t *peer, int patience) {
   const int64_t deadline = milliseconds() + patience;
   while (!peer->close_code) {
     const int opcode = read_frame(peer, deadline);
@@ -181,20 +181,20 @@ const char *peer_hear_within(peer_t *peer, int patience) {
   return NULL;
 }
 
-const char *peer_hear(peer_t *peer) {
-  return peer_hear_within(peer, PATIENCE);
+const char *peer_receive(peer_t *peer) {
+  return peer_receive_within(peer, PATIENCE);
 }
 
-const char *peer_hear_of(peer_t *peer, const char *part) {
+const char *peer_receive_with(peer_t *peer, const char *part) {
   const char *text;
-  while ((text = peer_hear(peer)) && !strstr(text, part)) continue;
+  while ((text = peer_receive(peer)) && !strstr(text, part)) continue;
   return text;
 }
 
-bool peer_hears_nothing_of(peer_t *peer, const char *part) {
+bool peer_receives_none_with(peer_t *peer, const char *part) {
   peer_say(peer, "{\"type\":\"ping\",\"id\":\"silence\"}");
   for (;;) {
-    const char *text = peer_hear(peer);
+    const char *text = peer_receive(peer);
     if (!text || strstr(text, part)) return false;
     if (strstr(text, "\"id\":\"silence\"")) return true;
   }
@@ -218,7 +218,7 @@ peer_t *peer_open(uint16_t port, const char *user, const char *fields) {
   peer_t *peer = peer_dial(port);
   peer_upgrade(peer, "/v1/connect", "");
   peer_say(peer, "{\"type\":\"hello\",\"id\":1,\"user\":\"%s\"%s}", user, fields);
-  peer_hear(peer);
+  peer_receive(peer);
   return peer;
 }
 
@@ -226,7 +226,7 @@ const char *peer_join(peer_t *peer, const char *room) {
   peer_say(peer, "{\"type\":\"join\",\"id\":\"join %s\",\"room\":\"%s\"}", room, room);
   char id[300];
   snprintf(id, sizeof id, "\"id\":\"join %s\"", room);
-  return peer_hear_of(peer, id);
+  return peer_receive_with(peer, id);
 }
 
 /* HTTP */

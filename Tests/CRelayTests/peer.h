@@ -44,12 +44,12 @@ bool peer_frame(peer_t *peer, bool is_final, int opcode, const void *payload, si
 /* Writes a text frame. */
 bool peer_say(peer_t *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the next text frame. Returns NULL after the timeout, or when `close_code` or `has_ended` is set. */
-const char *peer_hear(peer_t *peer);
-const char *peer_hear_within(peer_t *peer, int milliseconds);
+const char *peer_receive(peer_t *peer);
+const char *peer_receive_within(peer_t *peer, int milliseconds);
 /* Returns the next text frame that contains the part, and skips the others. */
-const char *peer_hear_of(peer_t *peer, const char *part);
+const char *peer_receive_with(peer_t *peer, const char *part);
 /* True if no text frame with the part arrives before the reply to a ping. */
-bool peer_hears_nothing_of(peer_t *peer, const char *part);
+bool peer_receives_none_with(peer_t *peer, const char *part);
 /* Skips bytes until the stream ends. Returns false after the timeout. */
 bool peer_sees_end(peer_t *peer);
 

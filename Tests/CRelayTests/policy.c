@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECEIPT_WAIT = 5000, IDLE_WAIT = 30000, LONGEST_WAIT = 45000 };
+enum { RECEIPT_WAIT = 5000, IDLE_WAIT = 30000, MAX_WAIT = 45000 };
 
 /* Copies a string member of a request; an empty text if there is none. */
 static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t capacity) {
@@ -186,7 +186,7 @@ static int64_t end_of_wait(const host_t *host, const relay_undecided_t *message,
   }
   if (lacks) {
     const int64_t end = message->shown + RECEIPT_WAIT;
-    return end < message->time + LONGEST_WAIT ? end : message->time + LONGEST_WAIT;
+    return end < message->time + MAX_WAIT ? end : message->time + MAX_WAIT;
   }
   if (attends) return message->time + IDLE_WAIT;
   return facts->is_clean ? 0 : facts->away_since + host->config.limits.presence_grace;

@@ -20,7 +20,7 @@ static host_t *start(int64_t grace) {
 /* Reads all frames that the hub has written to the peer. */
 static void catch_up(peer_t *peer) {
   peer_say(peer, "{\"type\":\"ping\",\"id\":\"so far\"}");
-  peer_hear_of(peer, "\"id\":\"so far\"");
+  peer_receive_with(peer, "\"id\":\"so far\"");
 }
 
 /* Cuts the connection, and waits until the hub has noticed it. */
@@ -40,7 +40,7 @@ static peer_t *watch(host_t *host) {
 static peer_t *arrive(host_t *host, peer_t *watcher) {
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_join(ann, "stored.a");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"online\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"ann\""), "\"online\":true");
   return ann;
 }
 
@@ -51,7 +51,7 @@ TEST(clean_close, "presence: after a close with 1000 the user is offline at once
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   peer_leave(ann);
   const char *entry =
-      peer_hear_of(watcher, "\"presence\",\"user\":\"ann\",\"name\":\"A person\",\"online\":false");
+      peer_receive_with(watcher, "\"presence\",\"user\":\"ann\",\"name\":\"A person\",\"online\":false");
   EXPECT_CONTAINS(entry, "\"isFocused\":null,\"lastSeen\":");
   EXPECT_LACKS(entry, "activity");
   EXPECT(host_noted(host, "away ann"));
@@ -84,16 +84,16 @@ TEST(grace, "presence: after a lost connection or a close with 1001 the user is 
     peer_t *ann = peer_open(host_port(host), "ann", "");
     peer_join(ann, "stored.a");
     host_pass(host, COALESCE);
-    peer_hear_of(watcher, "\"user\":\"ann\",\"name\":\"A person\",\"online\":true");
+    peer_receive_with(watcher, "\"user\":\"ann\",\"name\":\"A person\",\"online\":true");
     if (way == 1) peer_frame(ann, true, PEER_CLOSE, "\x03\xe9", 2);
     if (way == 2) peer_frame(ann, true, PEER_CLOSE, "", 0);
     if (way) peer_sees_end(ann);
     peer_cut(ann);
     EXPECT(host_has_sessions(host, 1));
     host_pass(host, 499);
-    EXPECT(peer_hears_nothing_of(watcher, "\"online\":false"));
+    EXPECT(peer_receives_none_with(watcher, "\"online\":false"));
     host_pass(host, 1);
-    EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\""),
+    EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\""),
                     "\"user\":\"ann\",\"name\":\"A person\",\"online\":false");
   }
   peer_leave(watcher);
@@ -110,7 +110,7 @@ TEST(coming_back, "presence: a reconnect in the grace causes no event") {
   ann = peer_open(host_port(host), "ann", "");
   peer_join(ann, "stored.a");
   host_pass(host, GRACE + COALESCE);
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   EXPECT_INTEGER(host_notes(host, "away ann"), 0);
   peer_leave(ann);
   peer_leave(watcher);
@@ -124,7 +124,7 @@ TEST(grace_is_used_up, "presence: a user who reconnects in the grace and closes 
   ann = peer_open(host_port(host), "ann", "");
   peer_leave(ann);
   host_pass(host, COALESCE);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"online\":false"), "\"user\":\"ann\"");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"online\":false"), "\"user\":\"ann\"");
   peer_leave(watcher);
   host_end(host);
 }
@@ -136,20 +136,20 @@ TEST(coalescing,
   host_pass(host, COALESCE);
   catch_up(watcher);
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive(watcher), "\"activity\":\"idle\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"background\"}");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
   catch_up(ann);
   host_pass(host, COALESCE - 1);
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   host_pass(host, 1);
-  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"active\"");
+  EXPECT_CONTAINS(peer_receive(watcher), "\"activity\":\"active\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
   catch_up(ann);
   host_pass(host, COALESCE);
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   peer_leave(ann);
   peer_leave(watcher);
   host_end(host);
@@ -163,14 +163,14 @@ TEST(own_back, "presence: the user's other sessions get an event for a reverted 
   catch_up(watcher);
   catch_up(tablet);
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"idle\"");
-  EXPECT_CONTAINS(peer_hear(tablet), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive(watcher), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive(tablet), "\"activity\":\"idle\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
   catch_up(ann);
   host_pass(host, COALESCE);
-  EXPECT_CONTAINS(peer_hear(tablet), "\"activity\":\"idle\"");
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT_CONTAINS(peer_receive(tablet), "\"activity\":\"idle\"");
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   peer_leave(tablet);
   peer_leave(ann);
   peer_leave(watcher);
@@ -186,15 +186,15 @@ TEST(back_elsewhere,
   peer_join(ann, "stored.b");
   host_set_clock(host, noon + 1000);
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"background\",\"id\":1}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "\"ok\"");
   EXPECT_CONTAINS(peer_join(watcher, "stored.b"), "\"activity\":\"background\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
   peer_say(ann, "{\"type\":\"leave\",\"room\":\"stored.b\",\"id\":2}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":2"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":2"), "\"ok\"");
   host_set_clock(host, noon + 2000);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
   peer_leave(ann);
   peer_leave(watcher);
   host_end(host);
@@ -205,11 +205,11 @@ TEST(merged, "presence: the most active session of a user decides the activity")
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
   peer_t *phone = peer_open(host_port(host), "ann", ",\"activity\":\"background\"");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"activity\":\"idle\""), "\"online\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"activity\":\"idle\""), "\"online\":true");
   peer_leave(ann);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"activity\":\"background\""), "\"online\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"activity\":\"background\""), "\"online\":true");
   peer_leave(phone);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\""), "\"online\":false");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\""), "\"online\":false");
   peer_leave(watcher);
   host_end(host);
 }
@@ -229,10 +229,10 @@ TEST(once, "presence: each session gets one event for several shared rooms, also
   catch_up(ann);
   peer_say(tablet, "{\"type\":\"activity\",\"state\":\"idle\"}");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear(bob), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_receive(bob), "\"activity\":\"idle\"");
   host_pass(host, COALESCE);
-  EXPECT(peer_hears_nothing_of(bob, "\"presence\""));
-  EXPECT_CONTAINS(peer_hear_of(tablet, "\"presence\""), "\"activity\":\"idle\"");
+  EXPECT(peer_receives_none_with(bob, "\"presence\""));
+  EXPECT_CONTAINS(peer_receive_with(tablet, "\"presence\""), "\"activity\":\"idle\"");
   peer_leave(ann);
   peer_leave(tablet);
   peer_leave(bob);
@@ -244,12 +244,12 @@ TEST(snapshot, "presence: a new member gets no event for a state in the reply to
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_join(ann, "stored.a");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\",\"id\":1}");
-  peer_hear_of(ann, "\"id\":1");
+  peer_receive_with(ann, "\"id\":1");
   /* Bob's arrival and Ann's last change are not announced yet. */
   peer_t *bob = peer_open(host_port(host), "bob", "");
   EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"activity\":\"idle\"");
   host_pass(host, COALESCE);
-  EXPECT(peer_hears_nothing_of(bob, "\"presence\""));
+  EXPECT(peer_receives_none_with(bob, "\"presence\""));
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -265,22 +265,22 @@ TEST(counts, "presence: a large room sends counts, and lists members again below
     others[i] = peer_open(host_port(host), name_of[i], "");
     peer_join(others[i], "stored.a");
   }
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"room\":\"stored.a\",\"memberCount\":");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"room\":\"stored.a\",\"memberCount\":");
   while (!strstr(watcher->text, "\"memberCount\":6,\"onlineCount\":6"))
-    if (!EXPECT(peer_hear_of(watcher, "\"counts\"") != NULL)) break;
+    if (!EXPECT(peer_receive_with(watcher, "\"counts\"") != NULL)) break;
   peer_say(others[0], "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   peer_cut(others[0]);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":6,\"onlineCount\":5");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"memberCount\":6,\"onlineCount\":5");
   for (int i = 1; i < 4; i++) {
     peer_say(others[i], "{\"type\":\"leave\",\"id\":2,\"room\":\"stored.a\"}");
-    EXPECT_CONTAINS(peer_hear_of(others[i], "\"event\":\"left\""), name_of[i]);
+    EXPECT_CONTAINS(peer_receive_with(others[i], "\"event\":\"left\""), name_of[i]);
   }
   /* Three of six members are left. The room lists its members again below two. */
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":3,\"onlineCount\":2");
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"memberCount\":3,\"onlineCount\":2");
+  EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   peer_say(others[4], "{\"type\":\"leave\",\"room\":\"stored.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":2");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"memberCount\":2");
   for (int i = 1; i < 5; i++) peer_leave(others[i]);
   peer_leave(watcher);
   host_end(host);
@@ -296,7 +296,7 @@ TEST(seam, "presence: a member who joins between a change and its reversal gets 
   int focus = 0;
   host_do(host, set_focus, &focus);
   host_pass(host, COALESCE);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"user\":\"ann\""), "\"isFocused\":false");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"user\":\"ann\""), "\"isFocused\":false");
   focus = 1;
   host_do(host, set_focus, &focus); /* not announced yet, because the last announcement was just now */
   peer_t *late = peer_open(host_port(host), "late", "");
@@ -304,8 +304,8 @@ TEST(seam, "presence: a member who joins between a change and its reversal gets 
   focus = 0;
   host_do(host, set_focus, &focus);
   host_pass(host, COALESCE);
-  EXPECT_CONTAINS(peer_hear_of(late, "\"presence\",\"user\":\"ann\""), "\"isFocused\":false");
-  EXPECT(peer_hears_nothing_of(watcher, "\"presence\",\"user\":\"ann\""));
+  EXPECT_CONTAINS(peer_receive_with(late, "\"presence\",\"user\":\"ann\""), "\"isFocused\":false");
+  EXPECT(peer_receives_none_with(watcher, "\"presence\",\"user\":\"ann\""));
   peer_leave(late);
   peer_leave(ann);
   peer_leave(watcher);

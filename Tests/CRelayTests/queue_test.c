@@ -22,9 +22,9 @@ static host_t *start(void) {
 }
 
 static void is_too_slow(peer_t *peer) {
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""),
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"bye\""),
                   "\"code\":4003,\"reason\":\"too slow: the outgoing queue was full\",\"reconnect\":true");
-  EXPECT(peer_hear(peer) == NULL);
+  EXPECT(peer_receive(peer) == NULL);
   EXPECT_INTEGER(peer->close_code, 4003);
   peer_leave(peer);
 }
@@ -40,23 +40,23 @@ TEST(slow_reader,
   char body[BODY + 1];
   memset(body, 'b', BODY);
   body[BODY] = 0;
-  size_t most = 0;
+  size_t largest = 0;
   int sent = 0;
   /* The buffers of the sockets first accept some megabytes. */
   for (relay_counts_t counts = {.seats = 3}; counts.seats == 3 && sent < 4000; sent++) {
     peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"id\":1,\"body\":\"%s\"}", body);
-    peer_hear_of(ann, "\"id\":1");
-    EXPECT_CONTAINS(peer_hear_of(eve, "\"message\""), body);
+    peer_receive_with(ann, "\"id\":1");
+    EXPECT_CONTAINS(peer_receive_with(eve, "\"message\""), body);
     counts = host_counts(host);
-    if (counts.frame_bytes > most) most = counts.frame_bytes;
+    if (counts.frame_bytes > largest) largest = counts.frame_bytes;
   }
   EXPECT_INTEGER(host_counts(host).seats, 2);
-  EXPECT(most > QUEUE / 2 && most < QUEUE + 3 * BODY);
+  EXPECT(largest > QUEUE / 2 && largest < QUEUE + 3 * BODY);
   EXPECT(host_counts(host).frame_bytes < 2 * BODY);
   is_too_slow(bob);
   peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"id\":2,\"body\":1}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":2"), "\"ok\"");
-  EXPECT_CONTAINS(peer_hear_of(eve, "\"message\""), "\"body\":1");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":2"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(eve, "\"message\""), "\"body\":1");
   peer_leave(ann);
   peer_leave(eve);
   host_end(host);
@@ -74,7 +74,7 @@ TEST(pushed_events, "queue: pushed events count for the outgoing queue") {
   peer_t *bob = peer_open(host_port(host), "bob", "");
   relay_id_t session = host_session(bob->text);
   host_do(host, push, &session);
-  EXPECT_CONTAINS(peer_hear(bob), "pushed");
+  EXPECT_CONTAINS(peer_receive(bob), "pushed");
   peer_join(bob, "live.a");
   for (int i = 0; i < 4000 && host_counts(host).seats; i++) host_do(host, push, &session);
   EXPECT_INTEGER(host_counts(host).seats, 0);
@@ -94,7 +94,7 @@ TEST(never_reads, "queue: the hub cuts a client that does not read its bye") {
 
 enum { MANY = 20000 };
 
-static void *ask(void *peer) {
+static void *request(void *peer) {
   for (int i = 0; i < MANY; i++)
     if (!peer_say(peer, "{\"type\":\"ping\",\"id\":%d}", i)) break;
   return NULL;
@@ -103,14 +103,14 @@ static void *ask(void *peer) {
 TEST(replies, "queue: replies that the client reads late do not close the session, and stay in order") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
-  pthread_t asker;
-  pthread_create(&asker, NULL, ask, peer);
+  pthread_t requester;
+  pthread_create(&requester, NULL, request, peer);
   for (int i = 0; i < MANY; i++) {
     char id[32];
     snprintf(id, sizeof id, "\"id\":%d,", i);
-    if (!EXPECT_CONTAINS(peer_hear(peer), id)) break;
+    if (!EXPECT_CONTAINS(peer_receive(peer), id)) break;
   }
-  pthread_join(asker, NULL);
+  pthread_join(requester, NULL);
   peer_leave(peer);
   host_end(host);
 }
@@ -170,13 +170,13 @@ static waiting_t fill(int count, size_t payload) {
   waiting_t waiting = {0};
   EXPECT(host_reaches(host, is_paused, &waiting));
   host_finish_held(host);
-  EXPECT_CONTAINS(peer_hear(peer), "\"held\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"held\"");
   EXPECT(peer_write(peer, frames + sent, size - sent));
   free(frames);
   for (int i = 0; i < count; i++) {
     char id[32];
     snprintf(id, sizeof id, "\"id\":%d,", i);
-    if (!EXPECT_CONTAINS(peer_hear(peer), id)) break;
+    if (!EXPECT_CONTAINS(peer_receive(peer), id)) break;
   }
   peer_leave(peer);
   host_end(host);
@@ -224,9 +224,9 @@ TEST(stored_sends, "queue: 200 sends at once to a stored room are stored and del
     char reply[48], shown[48];
     snprintf(reply, sizeof reply, "\"ok\",\"id\":%d,\"seq\":%d,", i, i);
     snprintf(shown, sizeof shown, "\"body\":%d}", i);
-    if (!EXPECT_CONTAINS(peer_hear_of(ann, "\"ok\""), reply)) break;
-    if (!EXPECT_CONTAINS(peer_hear_of(bob, "\"body\""), shown)) break;
-    if (i % 10 == 0 && !EXPECT_CONTAINS(peer_hear(bob), "\"signal\"")) break;
+    if (!EXPECT_CONTAINS(peer_receive_with(ann, "\"ok\""), reply)) break;
+    if (!EXPECT_CONTAINS(peer_receive_with(bob, "\"body\""), shown)) break;
+    if (i % 10 == 0 && !EXPECT_CONTAINS(peer_receive(bob), "\"signal\"")) break;
   }
   peer_leave(ann);
   peer_leave(bob);

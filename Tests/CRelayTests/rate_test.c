@@ -42,17 +42,17 @@ TEST(user_rate, "rate: all sessions of a user together have twice the sends of o
     peer_join(peers[i], room);
   }
   send_to(peers[0], "live.0");
-  EXPECT_CONTAINS(peer_hear(peers[0]), sent);
+  EXPECT_CONTAINS(peer_receive(peers[0]), sent);
   send_to(peers[0], "live.0");
-  EXPECT_CONTAINS(peer_hear(peers[0]), sent);
+  EXPECT_CONTAINS(peer_receive(peers[0]), sent);
   send_to(peers[0], "live.0");
-  EXPECT_CONTAINS(peer_hear(peers[0]), limited); /* by the rate of the session */
+  EXPECT_CONTAINS(peer_receive(peers[0]), limited); /* by the rate of the session */
   for (int i = 0; i < 2; i++) {
     send_to(peers[1], "live.1");
-    EXPECT_CONTAINS(peer_hear(peers[1]), sent);
+    EXPECT_CONTAINS(peer_receive(peers[1]), sent);
   }
   send_to(peers[2], "live.2");
-  const char *error = peer_hear(peers[2]);
+  const char *error = peer_receive(peers[2]);
   EXPECT_CONTAINS(error, limited); /* by the rate of the user */
   EXPECT_CONTAINS(error, "\"retryAfter\":");
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
@@ -73,12 +73,12 @@ TEST(room_rate, "rate: a room accepts four times the sends of a session, from al
   for (int i = 0; i < 4; i++)
     for (int n = 0; n < 2; n++) {
       send_to(peers[i], "live.a");
-      EXPECT_CONTAINS(peer_hear_of(peers[i], "\"id\":1"), sent);
+      EXPECT_CONTAINS(peer_receive_with(peers[i], "\"id\":1"), sent);
     }
   send_to(peers[4], "live.a");
-  EXPECT_CONTAINS(peer_hear_of(peers[4], "\"id\":1"), limited);
+  EXPECT_CONTAINS(peer_receive_with(peers[4], "\"id\":1"), limited);
   send_to(peers[4], "live.b"); /* the other room has its own rate */
-  EXPECT_CONTAINS(peer_hear_of(peers[4], "\"id\":1"), sent);
+  EXPECT_CONTAINS(peer_receive_with(peers[4], "\"id\":1"), sent);
   for (int i = 0; i < 5; i++) peer_leave(peers[i]);
   host_end(host);
 }
@@ -94,7 +94,7 @@ TEST(focus_rate, "rate: reports of focus and filters have their own rate, for al
     peer_t *peer = i % 2 ? one : other;
     peer_say(peer, i % 2 ? "{\"type\":\"focus\",\"id\":1,\"isFocused\":true}"
                          : "{\"type\":\"filter\",\"id\":1,\"active\":false}");
-    EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":1"), i < 3 ? "unsupported" /* here */ : limited);
+    EXPECT_CONTAINS(peer_receive_with(peer, "\"id\":1"), i < 3 ? "unsupported" /* here */ : limited);
   }
   peer_leave(one);
   peer_leave(other);
@@ -122,7 +122,7 @@ TEST(outside_rate, "rate: requests without a session count together with those o
       EXPECT_INTEGER(delays[i], 0);
   }
   send_to(peer, "live.a");
-  EXPECT_CONTAINS(peer_hear(peer), limited);
+  EXPECT_CONTAINS(peer_receive(peer), limited);
   peer_leave(peer);
   host_end(host);
 }
@@ -241,7 +241,7 @@ TEST(edit_rate, "rate: edits and deletions count as sends, for all sessions of a
     peer_t *peer = peers[i / 2];
     peer_say(peer, i % 2 ? "{\"type\":\"edit\",\"id\":1,\"room\":\"live.a\",\"seq\":1,\"body\":1}"
                          : "{\"type\":\"delete\",\"id\":1,\"room\":\"live.a\",\"seq\":1}");
-    EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":1"), i < 4 ? "unsupported" /* here */ : limited);
+    EXPECT_CONTAINS(peer_receive_with(peer, "\"id\":1"), i < 4 ? "unsupported" /* here */ : limited);
   }
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
   host_end(host);
@@ -249,7 +249,7 @@ TEST(edit_rate, "rate: edits and deletions count as sends, for all sessions of a
 
 static const char *outcome(peer_t *peer, const char *type) {
   peer_say(peer, "{\"type\":\"%s\",\"id\":1,\"room\":\"live.a\"}", type);
-  const char *text = peer_hear_of(peer, "\"id\":1");
+  const char *text = peer_receive_with(peer, "\"id\":1");
   return !text                         ? ""
          : strstr(text, limited)       ? "limited"
          : strstr(text, "unsupported") ? "unsupported"
@@ -315,7 +315,7 @@ TEST(refill, "rate: a request succeeds after the time in retryAfter") {
   int refusals = 0;
   for (int taken = 0; taken < 4;) {
     send_to(peer, "live.a");
-    const char *text = peer_hear(peer);
+    const char *text = peer_receive(peer);
     EXPECT(text);
     if (!text) break;
     if (strstr(text, sent)) taken++;

@@ -15,11 +15,11 @@ static void say_mark(peer_t *peer, const char *type, const char *room, int seq) 
 static void fill(peer_t *peer, const char *room, int count) {
   for (int i = 0; i < count; i++) {
     peer_say(peer, "{\"type\":\"send\",\"id\":8,\"room\":\"%s\",\"body\":1}", room);
-    EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":8"), "\"ok\"");
+    EXPECT_CONTAINS(peer_receive_with(peer, "\"id\":8"), "\"ok\"");
   }
 }
 
-TEST(told,
+TEST(marks_sent,
      "receipt: others get receipts of received and read messages, and the reader's sessions of read ones") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
@@ -29,16 +29,16 @@ TEST(told,
   fill(ann, "marked.a", 3);
   say_mark(bob, "received", "marked.a", 2);
   EXPECT_CONTAINS(
-      peer_hear_of(ann, "receipt"),
+      peer_receive_with(ann, "receipt"),
       "{\"type\":\"receipt\",\"room\":\"marked.a\",\"user\":\"bob\",\"seq\":2,\"kind\":\"received\"}");
   say_mark(bob, "read", "marked.a", 3);
-  EXPECT_CONTAINS(peer_hear_of(ann, "receipt"), "\"user\":\"bob\",\"seq\":3,\"kind\":\"read\"");
-  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"seq\":3,\"kind\":\"read\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "receipt"), "\"user\":\"bob\",\"seq\":3,\"kind\":\"read\"");
+  EXPECT_CONTAINS(peer_receive_with(other, "receipt"), "\"seq\":3,\"kind\":\"read\"");
   say_mark(bob, "read", "marked.a", 2); /* a lower mark causes no receipt */
   say_mark(bob, "received", "marked.a", 3);
-  EXPECT(peer_hears_nothing_of(bob, "receipt"));
-  EXPECT(peer_hears_nothing_of(ann, "receipt"));
-  EXPECT(peer_hears_nothing_of(other, "receipt"));
+  EXPECT(peer_receives_none_with(bob, "receipt"));
+  EXPECT(peer_receives_none_with(ann, "receipt"));
+  EXPECT(peer_receives_none_with(other, "receipt"));
   peer_leave(ann);
   peer_leave(bob);
   peer_leave(other);
@@ -65,7 +65,7 @@ TEST(joined, "receipt: receipts of one iteration become one of each kind, with t
   peer_write(bob, frames, size);
   int received = 0, read = 0, newest_received = 0, newest_read = 0;
   while (newest_received < 6 || newest_read < 4) {
-    const char *text = peer_hear_of(ann, "receipt");
+    const char *text = peer_receive_with(ann, "receipt");
     EXPECT(text != NULL);
     if (!text) break;
     const int seq = atoi(strstr(text, "\"seq\":") + 6);
@@ -75,7 +75,7 @@ TEST(joined, "receipt: receipts of one iteration become one of each kind, with t
     *(is_read ? &newest_read : &newest_received) = seq;
   }
   EXPECT(read + received < 6);
-  EXPECT(peer_hears_nothing_of(ann, "receipt"));
+  EXPECT(peer_receives_none_with(ann, "receipt"));
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -90,8 +90,8 @@ TEST(quiet_rooms, "receipt: in a room without receipts only the reader's other s
   fill(ann, "stored.a", 1);
   say_mark(bob, "received", "stored.a", 1);
   say_mark(bob, "read", "stored.a", 1);
-  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"kind\":\"read\"");
-  EXPECT(peer_hears_nothing_of(ann, "receipt"));
+  EXPECT_CONTAINS(peer_receive_with(other, "receipt"), "\"kind\":\"read\"");
+  EXPECT(peer_receives_none_with(ann, "receipt"));
   peer_leave(ann);
   peer_leave(bob);
   peer_leave(other);
@@ -110,8 +110,8 @@ TEST(large_rooms, "receipt: in a large room only the reader's other sessions get
   }
   fill(peers[0], "marked.a", 1);
   say_mark(peers[2], "read", "marked.a", 1);
-  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"user\":\"c\"");
-  EXPECT(peer_hears_nothing_of(peers[0], "receipt"));
+  EXPECT_CONTAINS(peer_receive_with(other, "receipt"), "\"user\":\"c\"");
+  EXPECT(peer_receives_none_with(peers[0], "receipt"));
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
   peer_leave(other);
   host_end(host);
@@ -125,8 +125,8 @@ TEST(gone, "receipt: a member who leaves in the same iteration causes no receipt
   fill(ann, "marked.a", 1);
   peer_say(bob, "{\"type\":\"read\",\"room\":\"marked.a\",\"seq\":1}");
   peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"marked.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"left\""), "bob");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"left\""), "bob");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);

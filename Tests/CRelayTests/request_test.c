@@ -24,7 +24,7 @@ TEST(ids, "request: a reply repeats the id as the client wrote it") {
     char expected[128];
     peer_say(peer, "{\"id\" : %s ,\"type\":\"ping\"}", ids[i]);
     snprintf(expected, sizeof expected, "{\"type\":\"pong\",\"id\":%s,\"time\":", ids[i]);
-    EXPECT_CONTAINS(peer_hear(peer), expected);
+    EXPECT_CONTAINS(peer_receive(peer), expected);
   }
   peer_leave(peer);
   host_end(host);
@@ -46,7 +46,7 @@ TEST(bad_ids, "request: an invalid id is a bad request, and the answer has no id
                                     "\"01234567890123456789012345678901234567890123456789012345678901234\""};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     peer_say(peer, "{\"type\":\"ping\",\"id\":%s}", ids[i]);
-    EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
+    EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
   }
   peer_leave(peer);
   host_end(host);
@@ -89,9 +89,9 @@ TEST(wrong_fields, "request: an error for a wrong field has the id, and the sess
     char expected[96];
     peer_say(peer, "{\"id\":%zu,%s}", i, requests[i][0]);
     snprintf(expected, sizeof expected, "{\"type\":\"error\",\"id\":%zu,\"code\":\"%s\"", i, requests[i][1]);
-    EXPECT_CONTAINS(peer_hear(peer), expected);
+    EXPECT_CONTAINS(peer_receive(peer), expected);
   }
-  EXPECT(peer_hears_nothing_of(peer, "error"));
+  EXPECT(peer_receives_none_with(peer, "error"));
   peer_leave(peer);
   host_end(host);
 }
@@ -107,11 +107,11 @@ TEST(known_types, "request: the hub hands over only the configured types") {
   static const char *const types[] = {"hold", "joi", "joins", "join leave", "\\u006aoin ", " ", ""};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     peer_say(peer, "{\"type\":\"%s\",\"id\":%zu,\"room\":\"live.a\"}", types[i], i);
-    EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"unsupported\"");
+    EXPECT_CONTAINS(peer_receive(peer), "\"code\":\"unsupported\"");
   }
   EXPECT_INTEGER(host_notes(host, "held"), 0);
   peer_say(peer, "{\"type\":\"lea\\u0076e\",\"room\":\"live.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"member\""), "\"left\"");
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"member\""), "\"left\"");
   peer_leave(peer);
   host_end(host);
 }
@@ -125,9 +125,9 @@ TEST(without_id, "request: a request without an id gets only an error or a pong"
   peer_say(peer, "{\"type\":\"read\",\"room\":\"live.a\",\"seq\":1}");
   peer_say(peer, "{\"type\":\"activity\",\"state\":\"active\"}");
   peer_say(peer, "{\"type\":\"ping\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"pong\",\"time\":");
+  EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"pong\",\"time\":");
   peer_say(peer, "{\"type\":\"signal\",\"room\":\"live.a\"}");
-  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
+  EXPECT_CONTAINS(peer_receive(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
   peer_leave(peer);
   host_end(host);
 }
@@ -139,16 +139,16 @@ TEST(too_deep, "request: a frame with too much nesting is a bad request, and the
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_join(peer, "live.a");
   peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":[[[[[[[0]]]]]]]}");
-  EXPECT_CONTAINS(peer_hear(peer), "\"ok\",\"id\":1");
+  EXPECT_CONTAINS(peer_receive(peer), "\"ok\",\"id\":1");
   peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":[[[[[[[[0]]]]]]]]}");
-  EXPECT_CONTAINS(peer_hear(peer), "\"bad_request\"");
-  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT_CONTAINS(peer_receive(peer), "\"bad_request\"");
+  EXPECT(peer_receives_none_with(peer, "bye"));
   peer_leave(peer);
   host_end(host);
 }
 
-static void hears(peer_t *peer, const char *part, int times) {
-  for (int i = 0; i < times; i++) EXPECT_CONTAINS(peer_hear(peer), part);
+static void receives(peer_t *peer, const char *part, int times) {
+  for (int i = 0; i < times; i++) EXPECT_CONTAINS(peer_receive(peer), part);
 }
 
 TEST(halves, "request: half of a surrogate pair is a bad request, and the session stays open") {
@@ -165,16 +165,16 @@ TEST(halves, "request: half of a surrogate pair is a bad request, and the sessio
   };
   for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
     peer_say(peer, "%s", frames[i]);
-    const char *answer = peer_hear_of(peer, "\"type\":\"error\"");
+    const char *answer = peer_receive_with(peer, "\"type\":\"error\"");
     EXPECT_CONTAINS(answer, "\"id\":\"x\",\"code\":\"bad_request\"");
     EXPECT_CONTAINS(answer, "half of a surrogate pair, at byte ");
   }
   peer_say(peer, "{\"type\":\"ping\",\"id\":\"\\ud83d\"}");
-  EXPECT_LACKS(peer_hear_of(peer, "\"type\":\"error\""), "\"id\"");
+  EXPECT_LACKS(peer_receive_with(peer, "\"type\":\"error\""), "\"id\"");
   peer_say(peer, "{\"type\":\"send\",\"id\":9,\"room\":\"live.a\",\"body\":\"\\ud83d\\ude00\"}");
-  EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":9"), "\"type\":\"ok\"");
-  EXPECT_CONTAINS(peer_hear_of(other, "\"type\":\"message\""), "\"body\":\"\\ud83d\\ude00\"");
-  EXPECT(peer_hears_nothing_of(other, "\"type\":\"message\""));
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"id\":9"), "\"type\":\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(other, "\"type\":\"message\""), "\"body\":\"\\ud83d\\ude00\"");
+  EXPECT(peer_receives_none_with(other, "\"type\":\"message\""));
   peer_leave(other);
   peer_leave(peer);
   host_end(host);
@@ -190,12 +190,12 @@ TEST(request_rate, "rate: requests above the burst are refused for a while, malf
   for (int i = 0; i < 3; i++) peer_say(peer, "{\"type\":\"x\",\"a\":1,\"a\":2}");
   peer_say(peer, "{\"type\":\"ping\",\"id\":7}");
   peer_say(peer, "{\"type\":\"x\",\"a\":1,\"a\":2}");
-  hears(peer, "pong", 3);
-  hears(peer, "bad_request", 3);
-  const char *text = peer_hear(peer);
+  receives(peer, "pong", 3);
+  receives(peer, "bad_request", 3);
+  const char *text = peer_receive(peer);
   EXPECT_CONTAINS(text, "{\"type\":\"error\",\"id\":7,\"code\":\"rate_limited\"");
   EXPECT_CONTAINS(text, "\"temporary\":true,\"retryAfter\":");
-  EXPECT_CONTAINS(peer_hear(peer), "rate_limited");
+  EXPECT_CONTAINS(peer_receive(peer), "rate_limited");
   peer_leave(peer);
   host_end(host);
 }
@@ -211,16 +211,16 @@ TEST(send_rate,
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer_join(peer, "live.a");
   peer_say(peer, "{\"type\":\"ping\",\"id\":0}");
-  EXPECT_CONTAINS(peer_hear(peer), "pong");
+  EXPECT_CONTAINS(peer_receive(peer), "pong");
   for (int i = 0; i < 2; i++) peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":1}");
   peer_say(peer, "{\"type\":\"signal\",\"id\":1,\"room\":\"live.a\",\"name\":\"n\"}");
   peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":1}");
-  hears(peer, "\"ok\",\"id\":1", 3);
-  EXPECT_CONTAINS(peer_hear(peer), "\"id\":2,\"code\":\"rate_limited\"");
+  receives(peer, "\"ok\",\"id\":1", 3);
+  EXPECT_CONTAINS(peer_receive(peer), "\"id\":2,\"code\":\"rate_limited\"");
   peer_say(peer, "{\"type\":\"received\",\"id\":3,\"room\":\"live.a\",\"seq\":2}");
   peer_say(peer, "{\"type\":\"read\",\"id\":4,\"room\":\"live.a\",\"seq\":2}");
-  EXPECT_CONTAINS(peer_hear(peer), "\"ok\",\"id\":3");
-  EXPECT_CONTAINS(peer_hear(peer), "\"id\":4,\"code\":\"rate_limited\"");
+  EXPECT_CONTAINS(peer_receive(peer), "\"ok\",\"id\":3");
+  EXPECT_CONTAINS(peer_receive(peer), "\"id\":4,\"code\":\"rate_limited\"");
   peer_leave(peer);
   host_end(host);
 }
@@ -234,7 +234,7 @@ TEST(flood, "rate: the hub closes a session with 4006 after 1,000 refusals in 10
   for (int i = 0; i < 1005; i++) peer_say(peer, "{\"type\":\"ping\"}");
   int refusals = 0;
   const char *text;
-  while ((text = peer_hear(peer))) refusals += strstr(text, "rate_limited") != NULL;
+  while ((text = peer_receive(peer))) refusals += strstr(text, "rate_limited") != NULL;
   EXPECT_INTEGER(refusals, 1000);
   EXPECT_INTEGER(peer->close_code, 4006);
   peer_leave(peer);

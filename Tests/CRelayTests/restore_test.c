@@ -189,7 +189,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT_INTEGER(relay_room_facts(hub, id, id).read, -1);
     EXPECT(!relay_room_tail(hub, id, 0, &size, &count));
     EXPECT_INTEGER(relay_room_publish(hub, id, &message), 0);
-    EXPECT_INTEGER(relay_room_tell(hub, id, id, body), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_send_event(hub, id, id, body), RELAY_GONE);
     EXPECT(!relay_room_pushes(hub, id) && !relay_room_delivery(hub, id, id, &delivery, NULL, 0));
     EXPECT(!relay_user_set_sharing(hub, id, RELAY_SHARE_NONE, RELAY_SHARE_NONE));
     EXPECT(!relay_user_set_blocked(hub, id, "ann", true) && !relay_user_set_has_filter(hub, id, true));

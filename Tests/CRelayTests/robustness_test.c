@@ -9,7 +9,7 @@
 #include "peer.h"
 #include "test.h"
 
-enum { PARSES = 20000, FRAMES = 20000, CONNECTIONS = 200, LONGEST = 2048 };
+enum { PARSES = 20000, FRAMES = 20000, CONNECTIONS = 200, MAX_SIZE = 2048 };
 
 static uint64_t state;
 
@@ -44,30 +44,30 @@ enum { KINDS = sizeof frames / sizeof *frames };
 static size_t mutate(char *at, size_t size) {
   static const char likely[] = "{}[]\",:\\u0\xed\xa0\xc0\xff"
                                "e-.1 \n";
-  for (uint32_t i = chance(4); i > 0 && size > 1 && size < LONGEST / 2; i--) {
-    const size_t place = chance((uint32_t)size), length = chance((uint32_t)(size - place)) + 1;
+  for (uint32_t i = chance(4); i > 0 && size > 1 && size < MAX_SIZE / 2; i--) {
+    const size_t position = chance((uint32_t)size), length = chance((uint32_t)(size - position)) + 1;
     switch (chance(6)) {
     case 0:
-      at[place] = likely[chance(sizeof likely)];
+      at[position] = likely[chance(sizeof likely)];
       break;
     case 1:
-      at[place] = (char)chance(256);
+      at[position] = (char)chance(256);
       break;
     case 2:
-      size = place + 1;
+      size = position + 1;
       break;
     case 3: /* repeats a part */
-      memmove(at + place + length, at + place, size - place);
+      memmove(at + position + length, at + position, size - position);
       size += length;
       break;
     case 4: /* removes a part */
-      memmove(at + place, at + place + length, size - place - length);
+      memmove(at + position, at + position + length, size - position - length);
       size -= length;
       break;
     default: { /* swaps two bytes */
       const size_t other = chance((uint32_t)size);
-      const char byte = at[place];
-      at[place] = at[other];
+      const char byte = at[position];
+      at[position] = at[other];
       at[other] = byte;
     }
     }
@@ -88,7 +88,7 @@ TEST(parses, "chance: the parser returns slices of a broken frame, or an error")
   relay_json_parser_t *parser = relay_json_parser_create();
   int read = 0;
   for (int i = 0; i < PARSES; i++) {
-    char text[LONGEST * 2];
+    char text[MAX_SIZE * 2];
     const size_t size = make(text, 1);
     char *exact = malloc(size ? size : 1);
     memcpy(exact, text, size);
@@ -131,7 +131,7 @@ static bool lives_or_is_closed(peer_t *peer) {
   char id[32];
   snprintf(id, sizeof id, "\"check %u\"", ++number);
   if (!peer_say(peer, "{\"type\":\"ping\",\"id\":%s}", id)) return true;
-  return peer_hear_of(peer, id) || peer->close_code || peer->has_ended;
+  return peer_receive_with(peer, id) || peer->close_code || peer->has_ended;
 }
 
 TEST(requests, "chance: the hub answers or closes each session, whatever it sends") {
@@ -147,7 +147,7 @@ TEST(requests, "chance: the hub answers or closes each session, whatever it send
   for (int i = 0; i < FRAMES; i++) {
     const uint32_t who = chance(6);
     peer_t *peer = peers[who];
-    char frame[LONGEST * 2];
+    char frame[MAX_SIZE * 2];
     const size_t size = make(frame, 4), cut_at = chance((uint32_t)size + 1);
     const bool in_pieces = !chance(8);
     if (in_pieces) peer_frame(peer, false, PEER_TEXT, frame, cut_at);
@@ -181,7 +181,7 @@ TEST(bytes, "chance: a connection ends when the client closes its side, whatever
   };
   for (int i = 0; i < CONNECTIONS; i++) {
     peer_t *peer = peer_dial(host_port(host));
-    char bytes[LONGEST * 2];
+    char bytes[MAX_SIZE * 2];
     size_t size = (size_t)snprintf(bytes, sizeof bytes, "%s", openings[chance(4)]);
     if (size && !chance(3)) size = mutate(bytes, size);
     for (uint32_t j = chance(40); j > 0; j--) bytes[size++] = (char)chance(256);

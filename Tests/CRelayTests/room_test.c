@@ -30,13 +30,13 @@ TEST(bodies, "room: the others get a body byte for byte, in live and stored room
       char expected[200];
       peer_say(ann, "{\"type\":\"send\",\"room\":\"%s\",\"body\": %s ,\"id\":1}", rooms[i], bodies[j]);
       snprintf(expected, sizeof expected, "\"body\":%s}", bodies[j]);
-      EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), expected);
+      EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), expected);
       snprintf(expected, sizeof expected,
                "{\"type\":\"message\",\"room\":\"%s\",\"seq\":%zu,\"from\":\"ann\",\"time\":", rooms[i],
                j + 1);
       EXPECT_CONTAINS(bob->text, expected);
       snprintf(expected, sizeof expected, "\"seq\":%zu", j + 1);
-      EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), expected);
+      EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), expected);
     }
   }
   peer_leave(ann);
@@ -53,7 +53,7 @@ TEST(large_body, "room: the others get a large body completely") {
   for (size_t i = 0; i < sizeof body; i++) body[i] = (char)('a' + i % 26);
   body[65000] = 0;
   for (int i = 0; i < 20; i++) peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":\"%s\"}", body);
-  for (int i = 0; i < 20; i++) EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), body);
+  for (int i = 0; i < 20; i++) EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), body);
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -70,17 +70,17 @@ TEST(fan_out, "room: each session in the room but the sender gets a message") {
   peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":\"m\"}");
   peer_say(ann, "{\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"typ\\u0069ng\",\"body\":{ }}");
   peer_say(ann, "{\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"x\"}");
-  peer_t *const hears[] = {ann_too, bob};
+  peer_t *const receives[] = {ann_too, bob};
   for (int i = 0; i < 2; i++) {
-    EXPECT_CONTAINS(peer_hear_of(hears[i], "\"message\""), "\"seq\":1,\"from\":\"ann\"");
+    EXPECT_CONTAINS(peer_receive_with(receives[i], "\"message\""), "\"seq\":1,\"from\":\"ann\"");
     EXPECT_TEXT(
-        peer_hear_of(hears[i], "\"signal\""),
+        peer_receive_with(receives[i], "\"signal\""),
         "{\"type\":\"signal\",\"room\":\"live.a\",\"from\":\"ann\",\"name\":\"typ\\u0069ng\",\"body\":{ }}");
-    EXPECT_TEXT(peer_hear_of(hears[i], "\"signal\""),
+    EXPECT_TEXT(peer_receive_with(receives[i], "\"signal\""),
                 "{\"type\":\"signal\",\"room\":\"live.a\",\"from\":\"ann\",\"name\":\"x\"}");
   }
-  EXPECT(peer_hears_nothing_of(ann, "\"from\""));
-  EXPECT(peer_hears_nothing_of(eve, "\"from\""));
+  EXPECT(peer_receives_none_with(ann, "\"from\""));
+  EXPECT(peer_receives_none_with(eve, "\"from\""));
   peer_leave(ann);
   peer_leave(ann_too);
   peer_leave(bob);
@@ -94,14 +94,14 @@ TEST(rights, "room: a session without the right to send gets an error, one witho
   peer_say(ann, "{\"type\":\"join\",\"room\":\"live.a\",\"mute\":true}");
   peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":1}");
   peer_say(ann, "{\"type\":\"signal\",\"id\":2,\"room\":\"live.a\",\"name\":\"n\"}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "\"forbidden\"");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":2"), "\"forbidden\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "\"forbidden\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":2"), "\"forbidden\"");
   peer_say(bob, "{\"type\":\"join\",\"id\":1,\"room\":\"live.a\",\"hide\":true}");
-  peer_hear_of(bob, "\"id\":1");
+  peer_receive_with(bob, "\"id\":1");
   peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
   peer_leave(ann);
   EXPECT(host_noted(host, "away ann"));
-  EXPECT(peer_hears_nothing_of(bob, "ann"));
+  EXPECT(peer_receives_none_with(bob, "ann"));
   peer_leave(bob);
   host_end(host);
 }
@@ -114,19 +114,19 @@ TEST(members, "room: the others get events for a new member, with presence, and 
   EXPECT_CONTAINS(reply, "\"user\":\"ann\",\"name\":\"A person\",\"online\":true");
   EXPECT_CONTAINS(reply, "\"user\":\"bob\"");
   EXPECT_CONTAINS(reply, "\"memberCount\":2,\"onlineCount\":2");
-  EXPECT_TEXT(peer_hear_of(ann, "\"member\""),
+  EXPECT_TEXT(peer_receive_with(ann, "\"member\""),
               "{\"type\":\"member\",\"room\":\"live.a\",\"user\":\"bob\",\"name\":\"A "
               "person\",\"event\":\"joined\",\"memberCount\":2}");
-  EXPECT_CONTAINS(peer_hear(ann), "{\"type\":\"presence\",\"user\":\"bob\"");
+  EXPECT_CONTAINS(peer_receive(ann), "{\"type\":\"presence\",\"user\":\"bob\"");
   peer_join(bob, "live.a");
-  EXPECT(peer_hears_nothing_of(ann, "joined"));
+  EXPECT(peer_receives_none_with(ann, "joined"));
   peer_say(bob, "{\"type\":\"leave\",\"id\":9,\"room\":\"live.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"member\""),
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"member\""),
                   "\"user\":\"bob\",\"name\":\"A person\",\"event\":\"left\",\"memberCount\":1");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"member\""), "\"event\":\"left\"");
-  EXPECT_CONTAINS(peer_hear(bob), "\"ok\",\"id\":9");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"member\""), "\"event\":\"left\"");
+  EXPECT_CONTAINS(peer_receive(bob), "\"ok\",\"id\":9");
   peer_say(bob, "{\"type\":\"send\",\"id\":10,\"room\":\"live.a\",\"body\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":10"), "not_joined");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":10"), "not_joined");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -143,12 +143,12 @@ TEST(leave_everywhere,
     peer_join(bob, "stored.a");
     peer_join(one, "stored.a");
     peer_say(two, "{\"type\":\"join\",\"id\":2,\"room\":\"stored.a\",\"hide\":true}");
-    peer_hear_of(two, "\"id\":2");
+    peer_receive_with(two, "\"id\":2");
     peer_say(one, "{\"type\":\"leave\",\"id\":3,\"room\":\"stored.a\"}");
-    EXPECT_CONTAINS(peer_hear_of(one, "\"member\""), "\"event\":\"left\"");
-    EXPECT_CONTAINS(peer_hear_of(one, "\"id\":3"), "\"ok\"");
+    EXPECT_CONTAINS(peer_receive_with(one, "\"member\""), "\"event\":\"left\"");
+    EXPECT_CONTAINS(peer_receive_with(one, "\"id\":3"), "\"ok\"");
     EXPECT_INTEGER(host_counts(host).seats, 1);
-    EXPECT(!peer_hears_nothing_of(two, "\"event\":\"left\""));
+    EXPECT(!peer_receives_none_with(two, "\"event\":\"left\""));
     peer_leave(one);
     peer_leave(two);
     peer_leave(bob);
@@ -164,11 +164,11 @@ TEST(stay, "room: a leave with stay removes only this session, and the membershi
   peer_join(two, "stored.a");
   peer_join(bob, "stored.a");
   peer_say(one, "{\"type\":\"leave\",\"id\":3,\"room\":\"stored.a\",\"stay\":true}");
-  EXPECT_CONTAINS(peer_hear_of(one, "\"id\":3"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(one, "\"id\":3"), "\"ok\"");
   peer_say(bob, "{\"type\":\"send\",\"room\":\"stored.a\",\"body\":1}");
-  EXPECT_CONTAINS(peer_hear_of(two, "\"message\""), "\"seq\":1");
-  EXPECT(peer_hears_nothing_of(one, "\"message\""));
-  EXPECT(peer_hears_nothing_of(bob, "left"));
+  EXPECT_CONTAINS(peer_receive_with(two, "\"message\""), "\"seq\":1");
+  EXPECT(peer_receives_none_with(one, "\"message\""));
+  EXPECT(peer_receives_none_with(bob, "left"));
   EXPECT_INTEGER(host_counts(host).members, 2);
   peer_leave(one);
   peer_leave(two);
@@ -205,7 +205,7 @@ TEST(deserted,
     peer_t *ann = peer_open(host_port(host), "ann", "");
     EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"seq\":0");
     peer_say(ann, "{\"type\":\"send\",\"id\":5,\"room\":\"live.a\",\"body\":1}");
-    EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":5"), "\"seq\":1");
+    EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":5"), "\"seq\":1");
     if (way == 0) {
       peer_say(ann, "{\"type\":\"leave\",\"room\":\"live.a\"}");
       EXPECT(host_reaches(host, has_no_rooms, NULL));
@@ -249,7 +249,7 @@ static void try_three_members(relay_hub_t *hub, void *statuses) {
   }
 }
 
-TEST(most_members, "room: a live room accepts members up to its limit, and present members again") {
+TEST(max_members, "room: a live room accepts members up to its limit, and present members again") {
   host_t *host = host_start(NULL);
   relay_status_t statuses[4];
   host_do(host, try_three_members, statuses);
@@ -263,12 +263,12 @@ TEST(most_members, "room: a live room accepts members up to its limit, and prese
 
 typedef struct list {
   const char *room;
-  uint32_t most;
+  uint32_t max;
 } list_t;
 
 static void list_members(relay_hub_t *hub, void *list) {
-  const list_t *told = list;
-  relay_room_configure(hub, relay_room_named(hub, told->room), 0, told->most, 0);
+  const list_t *setting = list;
+  relay_room_configure(hub, relay_room_named(hub, setting->room), 0, setting->max, 0);
 }
 
 TEST(own_member_list, "room: each room has its own bound for large rooms, which may change") {
@@ -277,9 +277,9 @@ TEST(own_member_list, "room: each room has its own bound for large rooms, which 
   peer_join(ann, "live.a");
   peer_join(bob, "live.a");
   host_do(host, list_members, &(list_t){"live.a", 1});
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"memberCount\":2");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"counts\""), "\"memberCount\":2");
   host_do(host, list_members, &(list_t){"live.a", 0});
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"presence\""), "\"user\":");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"presence\""), "\"user\":");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -325,7 +325,7 @@ TEST(trimmed_tail, "room: the tail has no trimmed messages, but still the newer 
   peer_join(ann, "stored.a");
   for (int i = 0; i < 3; i++) {
     peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":1}");
-    peer_hear_of(ann, "\"id\":1");
+    peer_receive_with(ann, "\"id\":1");
   }
   tails_t tails;
   host_do(host, measure_tails, &tails);

@@ -7,14 +7,14 @@
 #include "peer.h"
 #include "test.h"
 
-static peer_t *asks(const host_t *host, const char *path, const char *headers) {
+static peer_t *request(const host_t *host, const char *path, const char *headers) {
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n", path, headers);
   return peer;
 }
 
 static void is_answered(const host_t *host, const char *path, const char *headers, int status) {
-  peer_t *peer = asks(host, path, headers);
+  peer_t *peer = request(host, path, headers);
   if (!EXPECT_INTEGER(peer_response(peer, false), status)) EXPECT_TEXT(path, headers);
   if (status == 429 || status == 503) EXPECT_CONTAINS(peer->headers, "Retry-After: 1\r\n");
   peer_cut(peer);
@@ -40,7 +40,7 @@ TEST(requests, "share: a request above the limit of an address is refused, and e
   peer_t *held[32]; /* an address may have the requests of 16 users */
   size_t count;
   for (size_t i = 0; i < 32; i++) {
-    held[i] = asks(host, "/held", "");
+    held[i] = request(host, "/held", "");
     count = i + 1;
     EXPECT(host_reaches(host, has_exchanges, &count));
   }
@@ -55,11 +55,11 @@ TEST(requests, "share: a request above the limit of an address is refused, and e
   is_answered(host, "/nothing", "", 204);
   peer_t *ann[2]; /* a request of a known user no longer counts for the address */
   for (size_t i = 0; i < 2; i++) {
-    ann[i] = asks(host, "/held", "X-Stillwire-User: ann\r\n");
+    ann[i] = request(host, "/held", "X-Stillwire-User: ann\r\n");
     count = 32 + i;
     EXPECT(host_reaches(host, has_exchanges, &count));
   }
-  peer_t *third = asks(host, "/held", "X-Stillwire-User: ann\r\n");
+  peer_t *third = request(host, "/held", "X-Stillwire-User: ann\r\n");
   EXPECT_INTEGER(peer_response(third, false), 429);
   EXPECT_TEXT(third->text, "busy");
   peer_cut(third);
@@ -75,12 +75,12 @@ TEST(unsent, "share: unread answers are bounded, for each user and for all toget
   config.limits.unsent_per_user = POLICY_LARGE + (1 << 20);
   config.limits.unsent = 2 * POLICY_LARGE + (1 << 20);
   host_t *host = host_start(&config);
-  peer_t *ann = asks(host, "/large", "X-Stillwire-User: ann\r\n");
+  peer_t *ann = request(host, "/large", "X-Stillwire-User: ann\r\n");
   EXPECT(host_reaches(host, holds_bytes, NULL));
   is_answered(host, "/large", "X-Stillwire-User: ann\r\n", 429);
   is_answered(host, "/what", "X-Stillwire-User: ann\r\n", 200); /* a small answer is always sent */
   is_answered(host, "/large", "X-Stillwire-User: bob\r\n", 200);
-  peer_t *bob = asks(host, "/large", "X-Stillwire-User: bob\r\n");
+  peer_t *bob = request(host, "/large", "X-Stillwire-User: bob\r\n");
   size_t count = 2;
   EXPECT(host_reaches(host, has_exchanges, &count));
   is_answered(host, "/large", "X-Stillwire-User: eve\r\n", 503);
@@ -162,7 +162,7 @@ TEST(changes, "share: the hub sends an answer to a change even if a bound is rea
   relay_config_t config = host_config();
   config.limits.unsent_per_user = POLICY_LARGE + 10000;
   host_t *host = host_start(&config);
-  peer_t *unread = asks(host, "/large", "X-Stillwire-User: ann\r\n");
+  peer_t *unread = request(host, "/large", "X-Stillwire-User: ann\r\n");
   EXPECT(host_reaches(host, holds_bytes, NULL));
   peer_t *peer = peer_dial(host_port(host));
   peer_print(peer, "POST /medium HTTP/1.1\r\nHost: a\r\nX-Stillwire-User: ann\r\nContent-Length: 0\r\n\r\n");
@@ -185,9 +185,9 @@ TEST(streams, "share: the hub cuts a stream if its unread bytes exceed a bound")
   relay_config_t config = host_config();
   config.limits.unsent = POLICY_LARGE;
   host_t *host = host_start(&config);
-  peer_t *stream = asks(host, "/stream", "X-Stillwire-User: bob\r\n");
+  peer_t *stream = request(host, "/stream", "X-Stillwire-User: bob\r\n");
   EXPECT(host_noted(host, "held stream"));
-  peer_t *unread = asks(host, "/large", "X-Stillwire-User: ann\r\n");
+  peer_t *unread = request(host, "/large", "X-Stillwire-User: ann\r\n");
   EXPECT(host_reaches(host, holds_bytes, NULL));
   host_do(host, fill_stream, host);
   EXPECT(host_noted(host, "stream closed"));

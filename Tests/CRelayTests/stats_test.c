@@ -54,10 +54,10 @@ TEST(messages, "stats: a message counts once as a message, and once as a deliver
     id[5] = (char)('1' + i);
     bytes += strlen(frames[i]);
     peer_say(ann, "%s", frames[i]);
-    peer_hear_of(ann, id);
+    peer_receive_with(ann, id);
   }
-  peer_hear_of(bob, "\"signal\"");
-  peer_hear_of(eve, "\"signal\"");
+  peer_receive_with(bob, "\"signal\"");
+  peer_receive_with(eve, "\"signal\"");
   const relay_stats_t after = stats_of(host);
   EXPECT_INTEGER(after.messages_live - before.messages_live, 1);
   EXPECT_INTEGER(after.messages_stored - before.messages_stored, 1);
@@ -91,7 +91,7 @@ TEST(closes_of_sessions, "stats: the end of a session counts once, with one clos
   EXPECT(peer_sees_end(odd));
   peer_leave(odd);
   peer_say(refused, "[]");
-  peer_hear_of(refused, "\"bye\"");
+  peer_receive_with(refused, "\"bye\"");
   peer_leave(refused);
   EXPECT(host_reaches(host, all_left, NULL));
   const relay_stats_t stats = stats_of(host);

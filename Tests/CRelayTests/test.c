@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 /* All tests take 50 s on an idle machine, and several times as long during a build. */
-enum { MOST_TESTS = 512, DESCRIPTORS = 4096, SLOWEST_RUN = 900 };
+enum { MAX_TESTS = 512, DESCRIPTORS = 4096, SLOWEST_RUN = 900 };
 
 static struct {
   const char *name;
   test_body_t body;
-} tests[MOST_TESTS];
+} tests[MAX_TESTS];
 static int count, failures;
 
 void test_register(const char *name, test_body_t body) {
-  if (count == MOST_TESTS) abort();
+  if (count == MAX_TESTS) abort();
   tests[count].name = name;
   tests[count++].body = body;
 }

@@ -38,22 +38,22 @@ static void unfocus(relay_hub_t *hub, void *user) {
   relay_user_set_focus(hub, relay_user_named(hub, user), 0, 0, 0);
 }
 
-typedef struct question {
+typedef struct query {
   const char *room, *sender;
   relay_delivery_t delivery;
-  char quiet[256]; /* names, each followed by a space */
-} question_t;
+  char silenced[256]; /* names, each followed by a space */
+} query_t;
 
-static void ask_delivery(relay_hub_t *hub, void *argument) {
-  question_t *question = argument;
-  relay_id_t quiet[8];
+static void query_delivery(relay_hub_t *hub, void *argument) {
+  query_t *query = argument;
+  relay_id_t silenced[8];
   const size_t count =
-      relay_room_delivery(hub, relay_room_named(hub, question->room), relay_user_named(hub, question->sender),
-                          &question->delivery, quiet, 8);
-  question->quiet[0] = 0;
+      relay_room_delivery(hub, relay_room_named(hub, query->room), relay_user_named(hub, query->sender),
+                          &query->delivery, silenced, 8);
+  query->silenced[0] = 0;
   for (size_t i = 0; i < count && i < 8; i++) {
-    strcat(question->quiet, relay_user_name(hub, quiet[i]));
-    strcat(question->quiet, " ");
+    strcat(query->silenced, relay_user_name(hub, silenced[i]));
+    strcat(query->silenced, " ");
   }
 }
 
@@ -61,7 +61,7 @@ static peer_t *dial_as(host_t *host, const char *user, relay_id_t *session) {
   peer_t *peer = peer_dial(host_port(host));
   peer_upgrade(peer, "/v1/connect", "");
   peer_say(peer, "{\"type\":\"hello\",\"id\":0,\"user\":\"%s\"}", user);
-  *session = host_session(peer_hear(peer));
+  *session = host_session(peer_receive(peer));
   return peer;
 }
 
@@ -73,19 +73,20 @@ TEST(hides_focus, "view: a focus that is not shared is hidden, and so are its ch
   peer_join(ann, "stored.a");
   peer_join(bob, "stored.a");
   host_do(host, focus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"isFocused\":true"), of_bob);
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"isFocused\":true"), of_bob);
   order_t order = {.user = "bob", .focus = RELAY_SHARE_NONE, .online = RELAY_SHARE_WATCHERS};
   host_do(host, share, &order);
-  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":true,\"activity\":\"active\",\"isFocused\":null");
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob),
+                  "\"online\":true,\"activity\":\"active\",\"isFocused\":null");
   host_do(host, unfocus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":false"), of_bob); /* the user's own sessions see it */
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"isFocused\":false"), of_bob); /* the user's own sessions see it */
   host_do(host, focus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":true"), of_bob);
-  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"isFocused\":true"), of_bob);
+  EXPECT(peer_receives_none_with(ann, of_bob));
   EXPECT_LACKS(peer_join(ann, "stored.a"), "\"isFocused\":true");
   order.focus = RELAY_SHARE_ROOMS;
   host_do(host, share, &order);
-  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob), "\"isFocused\":true");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -103,12 +104,12 @@ TEST(hides_back,
   peer_join(ann, "stored.a");
   host_set_clock(host, noon + 1000);
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"activity\":\"idle\""), of_bob);
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"activity\":\"idle\""), of_bob);
   host_do(host, focus, "bob");
   EXPECT_CONTAINS(peer_join(ann, "stored.a"), "\"user\":\"bob\"");
   host_do(host, unfocus, "bob");
   host_set_clock(host, noon + 2000);
-  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT(peer_receives_none_with(ann, of_bob));
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);
@@ -121,19 +122,19 @@ TEST(hides_online, "view: a user who does not share the online state looks offli
   peer_join(bob, "stored.a");
   order_t order = {.user = "bob", .focus = RELAY_SHARE_ROOMS, .online = RELAY_SHARE_NONE};
   host_do(host, share, &order);
-  const char *entry = peer_hear_of(ann, "\"online\":false");
+  const char *entry = peer_receive_with(ann, "\"online\":false");
   EXPECT_CONTAINS(entry, of_bob);
   EXPECT_LACKS(entry, "activity");
   EXPECT_LACKS(entry, "lastSeen");
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT(peer_hears_nothing_of(bob, "error"));
-  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT(peer_receives_none_with(bob, "error"));
+  EXPECT(peer_receives_none_with(ann, of_bob));
   EXPECT_CONTAINS(peer_join(ann, "stored.a"), "\"onlineCount\":1");
   EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"onlineCount\":2");
   host_do(host, focus, "bob"); /* the focus is shared */
-  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":false,\"isFocused\":true");
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob), "\"online\":false,\"isFocused\":true");
   peer_leave(bob);
-  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT(peer_receives_none_with(ann, of_bob));
   peer_leave(ann);
   host_end(host);
 }
@@ -147,10 +148,10 @@ TEST(counts, "view: a large room counts only users who share their online state"
   peer_join(ann, "stored.a");
   peer_join(bob, "stored.a");
   peer_join(carol, "stored.a");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"onlineCount\":3");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"counts\""), "\"onlineCount\":3");
   order_t order = {.user = "bob", .focus = RELAY_SHARE_ROOMS, .online = RELAY_SHARE_NONE};
   host_do(host, share, &order);
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"onlineCount\":2");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"counts\""), "\"onlineCount\":2");
   peer_leave(ann);
   peer_leave(bob);
   peer_leave(carol);
@@ -166,15 +167,15 @@ TEST(watchers, "view: a watcher sees the parts that the user shares with watcher
   host_do(host, focus, "bob");
   host_do(host, watch, &order);
   host_do(host, share, &order);
-  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"online\":false,\"isFocused\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, of_bob), "\"online\":false,\"isFocused\":true");
   host_do(host, unfocus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"isFocused\":false");
+  EXPECT_CONTAINS(peer_receive_with(watcher, of_bob), "\"isFocused\":false");
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  EXPECT(peer_hears_nothing_of(bob, "error"));
-  EXPECT(peer_hears_nothing_of(watcher, of_bob));
+  EXPECT(peer_receives_none_with(bob, "error"));
+  EXPECT(peer_receives_none_with(watcher, of_bob));
   peer_join(bob, "stored.a");
   peer_say(watcher, "{\"type\":\"join\",\"room\":\"stored.a\"}"); /* a member of the same room sees more */
-  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"online\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, of_bob), "\"online\":true");
   peer_leave(bob);
   peer_leave(watcher);
   host_end(host);
@@ -190,25 +191,25 @@ TEST(blocked,
   peer_join(carol, "marked.a");
   peer_join(bob, "marked.a");
   peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"marked.a\",\"body\":1}");
-  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "ok");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"seq\":1");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "ok");
   order_t order = {.user = "bob", .other = "ann", .is_blocked = true, .session = session};
   host_do(host, block, &order);
-  EXPECT_CONTAINS(peer_hear_of(ann, of_bob),
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob),
                   "{\"type\":\"presence\",\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
-  EXPECT(peer_hears_nothing_of(carol, "\"online\":false"));
+  EXPECT(peer_receives_none_with(carol, "\"online\":false"));
   peer_say(bob, "{\"type\":\"read\",\"room\":\"marked.a\",\"seq\":1}");
-  EXPECT_CONTAINS(peer_hear_of(carol, "receipt"), "\"user\":\"bob\"");
+  EXPECT_CONTAINS(peer_receive_with(carol, "receipt"), "\"user\":\"bob\"");
   host_do(host, focus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(carol, of_bob), "\"isFocused\":true");
+  EXPECT_CONTAINS(peer_receive_with(carol, of_bob), "\"isFocused\":true");
   host_do(host, watch, &order);
   peer_leave(bob);
-  EXPECT(peer_hears_nothing_of(ann, "bob"));
+  EXPECT(peer_receives_none_with(ann, "bob"));
   EXPECT_CONTAINS(peer_join(ann, "marked.a"), "{\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
   order.is_blocked = false;
   host_do(host, block, &order);
-  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");
-  EXPECT(peer_hears_nothing_of(ann, of_bob)); /* one event, although the session also watches */
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob), "\"isFocused\":true");
+  EXPECT(peer_receives_none_with(ann, of_bob)); /* one event, although the session also watches */
   peer_leave(ann);
   peer_leave(carol);
   host_end(host);
@@ -223,22 +224,22 @@ TEST(delivery, "view: the delivery counts members as the sender may see them") {
   peer_join(carol, "pushed.a");
   peer_join(dave, "pushed.a");
   peer_say(carol, "{\"type\":\"activity\",\"id\":1,\"state\":\"background\"}");
-  EXPECT_CONTAINS(peer_hear_of(carol, "\"id\":1"), "ok");
+  EXPECT_CONTAINS(peer_receive_with(carol, "\"id\":1"), "ok");
   host_do(host, focus, "bob");
   host_do(host, focus, "carol");
-  question_t question = {.room = "pushed.a", .sender = "ann"};
-  host_do(host, ask_delivery, &question);
-  EXPECT_INTEGER(question.delivery.live, 2);
-  EXPECT_INTEGER(question.delivery.away, 1);
-  EXPECT_TEXT(question.quiet, "bob carol ");
+  query_t query = {.room = "pushed.a", .sender = "ann"};
+  host_do(host, query_delivery, &query);
+  EXPECT_INTEGER(query.delivery.live, 2);
+  EXPECT_INTEGER(query.delivery.away, 1);
+  EXPECT_TEXT(query.silenced, "bob carol ");
   order_t order = {.user = "bob", .other = "ann", .is_blocked = true};
   host_do(host, block, &order);
   order = (order_t){.user = "carol", .focus = RELAY_SHARE_NONE, .online = RELAY_SHARE_WATCHERS};
   host_do(host, share, &order);
-  host_do(host, ask_delivery, &question);
-  EXPECT_INTEGER(question.delivery.live, 1);
-  EXPECT_INTEGER(question.delivery.away, 2);
-  EXPECT_TEXT(question.quiet, "");
+  host_do(host, query_delivery, &query);
+  EXPECT_INTEGER(query.delivery.live, 1);
+  EXPECT_INTEGER(query.delivery.away, 2);
+  EXPECT_TEXT(query.silenced, "");
   peer_leave(ann);
   peer_leave(bob);
   peer_leave(carol);

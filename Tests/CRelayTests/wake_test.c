@@ -16,13 +16,13 @@ enum { THREADS = 4, WAKES = 20000 };
 
 typedef struct bell {
   relay_hub_t *hub;
-  atomic_int rung, heard;
+  atomic_int rung, received;
   atomic_bool is_over;
 } bell_t;
 
-static void hear(void *context) {
+static void receive(void *context) {
   bell_t *bell = context;
-  atomic_store(&bell->heard, atomic_load(&bell->rung));
+  atomic_store(&bell->received, atomic_load(&bell->rung));
   if (atomic_load(&bell->is_over)) relay_hub_stop(bell->hub);
 }
 
@@ -46,7 +46,7 @@ static void *run(void *context) {
 
 static relay_hub_t *create(bell_t *bell) {
   const relay_config_t config = host_config();
-  const relay_callbacks_t callbacks = {.context = bell, .woken = hear, .happened = ignore};
+  const relay_callbacks_t callbacks = {.context = bell, .woken = receive, .happened = ignore};
   return relay_hub_create(&config, &callbacks);
 }
 
@@ -58,8 +58,8 @@ TEST(wakes, "wake: any thread may wake the hub, and no wake is lost") {
   for (int i = 0; i < THREADS; i++) pthread_create(&ringers[i], NULL, ring, &bell);
   pthread_create(&runner, NULL, run, &bell);
   for (int i = 0; i < THREADS; i++) pthread_join(ringers[i], NULL);
-  for (int i = 0; i < 5000 && atomic_load(&bell.heard) < THREADS * WAKES; i++) usleep(1000);
-  EXPECT_INTEGER(atomic_load(&bell.heard), THREADS * WAKES);
+  for (int i = 0; i < 5000 && atomic_load(&bell.received) < THREADS * WAKES; i++) usleep(1000);
+  EXPECT_INTEGER(atomic_load(&bell.received), THREADS * WAKES);
   atomic_store(&bell.is_over, true);
   relay_hub_wake(bell.hub);
   pthread_join(runner, NULL);
@@ -109,7 +109,7 @@ TEST(ports, "life: a port in use or a foreign address is an error") {
   EXPECT(relay_hub_port(first) != 0);
   relay_config_t config = host_config();
   config.port = relay_hub_port(first);
-  const relay_callbacks_t callbacks = {.context = &bell, .woken = hear, .happened = ignore};
+  const relay_callbacks_t callbacks = {.context = &bell, .woken = receive, .happened = ignore};
   relay_hub_t *second = relay_hub_create(&config, &callbacks);
   EXPECT_INTEGER(relay_hub_listen(second), EADDRINUSE);
   config.address = "203.0.113.7";
@@ -140,9 +140,9 @@ TEST(shutdown_, "life: a shutdown asks each session to reconnect, in every state
   peer_t *const all[] = {ann, bob, no_hello, unanswered};
   for (int i = 0; i < 4; i++) {
     EXPECT_CONTAINS(
-        peer_hear(all[i]),
+        peer_receive(all[i]),
         "{\"type\":\"bye\",\"code\":4000,\"reason\":\"shutdown\",\"reconnect\":true,\"retryAfter\":");
-    EXPECT(peer_hear(all[i]) == NULL);
+    EXPECT(peer_receive(all[i]) == NULL);
     EXPECT_INTEGER(all[i]->close_code, 4000);
     peer_leave(all[i]);
   }

@@ -9,7 +9,7 @@
 typedef struct order {
   relay_id_t session;
   const char *user;
-  bool is_related, is_judged;
+  bool is_related, is_evaluated;
   relay_status_t status;
 } order_t;
 
@@ -18,7 +18,7 @@ static void watch(relay_hub_t *hub, void *argument) {
   const relay_id_t user = relay_user_create(hub, order->user, (relay_bytes_t){0}, 0);
   order->status = relay_session_may_watch(hub, order->session, &user, 1);
   if (order->status == RELAY_OK)
-    order->status = relay_session_watch(hub, order->session, user, order->is_related, order->is_judged);
+    order->status = relay_session_watch(hub, order->session, user, order->is_related, order->is_evaluated);
   else
     relay_user_release(hub, user);
 }
@@ -31,7 +31,7 @@ static void unwatch(relay_hub_t *hub, void *argument) {
 static void relate(relay_hub_t *hub, void *argument) {
   const order_t *order = argument;
   relay_session_watch_relate(hub, order->session, relay_user_named(hub, order->user), order->is_related,
-                             order->is_judged);
+                             order->is_evaluated);
 }
 
 static void focus(relay_hub_t *hub, void *argument) {
@@ -47,24 +47,24 @@ static peer_t *watcher_of_bob(host_t *host, relay_id_t *session, bool is_related
   peer_t *watcher = peer_dial(host_port(host));
   peer_upgrade(watcher, "/v1/connect", "");
   peer_say(watcher, "{\"type\":\"hello\",\"id\":0,\"user\":\"watcher\"}");
-  *session = host_session(peer_hear(watcher));
+  *session = host_session(peer_receive(watcher));
   order_t order = {.session = *session, .user = "bob", .is_related = is_related};
   host_do(host, watch, &order);
   EXPECT_INTEGER(order.status, RELAY_OK);
   return watcher;
 }
 
-TEST(hears, "watch: a watcher gets one event when the user becomes online or offline") {
+TEST(receives, "watch: a watcher gets one event when the user becomes online or offline") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *watcher = watcher_of_bob(host, &session, false), *bob = peer_open(host_port(host), "bob", "");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"user\":\"bob\""), "\"online\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"user\":\"bob\""), "\"online\":true");
   peer_join(bob, "live.a");
   peer_join(watcher, "live.a");
-  EXPECT(peer_hears_nothing_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
+  EXPECT(peer_receives_none_with(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
   peer_leave(bob);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""), "\"online\":false");
-  EXPECT(peer_hears_nothing_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"type\":\"presence\",\"user\":\"bob\""), "\"online\":false");
+  EXPECT(peer_receives_none_with(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
   peer_leave(watcher);
   host_end(host);
 }
@@ -74,9 +74,9 @@ TEST(focus_is_hidden, "watch: without a shared room a watcher sees neither the f
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
   host_do(host, focus, "bob");
-  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  EXPECT(peer_receives_none_with(watcher, "presence"));
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
-  const char *entry = peer_hear_of(watcher, "\"user\":\"bob\"");
+  const char *entry = peer_receive_with(watcher, "\"user\":\"bob\"");
   EXPECT_CONTAINS(entry, "\"activity\":\"idle\",\"isFocused\":null");
   EXPECT_LACKS(entry, "focusSince");
   peer_leave(bob);
@@ -91,37 +91,37 @@ TEST(focus_follows, "watch: a watcher sees the focus only while a room is shared
   peer_t *second = peer_open(host_port(host), "watcher", ""); /* the first session does not join the room */
   peer_join(bob, "stored.a");
   host_do(host, focus, "bob");
-  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  EXPECT(peer_receives_none_with(watcher, "presence"));
   peer_join(second, "stored.a");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""),
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"bob\""),
                   "\"isFocused\":true,\"focusSince\":5000");
   host_do(host, unfocus, "bob");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
   peer_say(second, "{\"type\":\"leave\",\"room\":\"stored.a\"}");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":null");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":null");
   order_t order = {.session = session, .user = "bob", .is_related = true};
   host_do(host, relate, &order); /* another stored room is shared */
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
   peer_leave(bob);
   peer_leave(second);
   peer_leave(watcher);
   host_end(host);
 }
 
-TEST(judged, "watch: with is_judged a shared room alone does not show the focus") {
+TEST(evaluated, "watch: with is_evaluated a shared room alone does not show the focus") {
   host_t *host = host_start(NULL);
   relay_id_t session;
   peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
-  order_t order = {.session = session, .user = "bob", .is_judged = true};
+  order_t order = {.session = session, .user = "bob", .is_evaluated = true};
   host_do(host, relate, &order);
   peer_join(bob, "stored.a");
   peer_say(watcher, "{\"type\":\"join\",\"id\":1,\"room\":\"stored.a\",\"hide\":true}");
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"id\":1"), "\"ok\"");
   host_do(host, focus, "bob");
-  EXPECT(peer_hears_nothing_of(watcher, "\"isFocused\":true"));
+  EXPECT(peer_receives_none_with(watcher, "\"isFocused\":true"));
   order.is_related = true;
   host_do(host, relate, &order);
-  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":true");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":true");
   peer_leave(bob);
   peer_leave(watcher);
   host_end(host);
@@ -135,7 +135,7 @@ TEST(ends, "watch: a watch ends with unwatch, and with its session") {
   host_do(host, unwatch, &order);
   host_do(host, unwatch, &order); /* harmless */
   peer_t *bob = peer_open(host_port(host), "bob", "");
-  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  EXPECT(peer_receives_none_with(watcher, "presence"));
   order.user = "carol";
   host_do(host, watch, &order);
   EXPECT_INTEGER(host_counts(host).watches, 1);

@@ -7,7 +7,7 @@
 #include "relay_json.h"
 #include "strict.h"
 
-enum { DEEPEST = 16, LONGEST = 16384 };
+enum { MAX_DEPTH = 16, MAX_SIZE = 16384 };
 
 static relay_json_parser_t *parser, *second;
 
@@ -19,7 +19,7 @@ int LLVMFuzzerInitialize(int *argument_count, char ***arguments) {
 }
 
 static void check_status(relay_json_status_t status, const strict_t *strict) {
-  const bool is_too_deep = strict->depth > DEEPEST;
+  const bool is_too_deep = strict->depth > MAX_DEPTH;
   switch (status) {
   case RELAY_JSON_OK:
     MUST(strict->is_json && strict->is_object);
@@ -63,7 +63,7 @@ static void check_slice(const uint8_t *at, size_t size) {
   memcpy(frame + 8, at, size);
   frame[8 + size] = '}';
   relay_json_t json;
-  MUST(relay_json_parse(second, frame, size + 9, DEEPEST, &json, NULL) == RELAY_JSON_OK);
+  MUST(relay_json_parse(second, frame, size + 9, MAX_DEPTH, &json, NULL) == RELAY_JSON_OK);
   const relay_json_node_t *body = relay_json_member(&json, "body");
   MUST(body && body->start == 8 && body->end == 8 + size);
   free(frame);
@@ -110,7 +110,7 @@ static void check_member(const relay_json_t *json, const relay_json_node_t *node
 
 /* Checks that the children of each value follow it, and end before `next`. */
 static uint32_t check_tree(const relay_json_t *json, uint32_t at, uint32_t end, uint32_t depth) {
-  MUST(at < end && end <= json->count && depth <= DEEPEST);
+  MUST(at < end && end <= json->count && depth <= MAX_DEPTH);
   const relay_json_node_t *node = &json->nodes[at];
   MUST(node->next > at && node->next <= end);
   const bool has_children = node->kind == RELAY_JSON_ARRAY || node->kind == RELAY_JSON_OBJECT;
@@ -136,10 +136,10 @@ static void check_copy(const relay_json_t *json) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
-  if (size > LONGEST) return -1;
+  if (size > MAX_SIZE) return -1;
   relay_json_t json;
   size_t offset = 0;
-  const relay_json_status_t status = relay_json_parse(parser, at, size, DEEPEST, &json, &offset);
+  const relay_json_status_t status = relay_json_parse(parser, at, size, MAX_DEPTH, &json, &offset);
   const strict_t strict = strict_read(at, size);
   check_status(status, &strict);
   MUST(offset <= size);

@@ -10,7 +10,7 @@
 #include "chunks.h"
 #include "fuzz.h"
 
-enum { LARGEST_BODY = 4096 };
+enum { MAX_BODY = 4096 };
 
 typedef struct reading {
   relay__head_t head;
@@ -32,8 +32,8 @@ static void read_piece(reading_t *reading, const uint8_t *at, size_t size) {
   if (reading->result == RELAY__HEAD_WHOLE && reading->head.is_chunked && used < size &&
       reading->body_result == RELAY__CHUNKS_MORE) {
     reading->body_result =
-        relay__chunks_read(&reading->chunks, piece + used, size - used, &more, &reading->body, LARGEST_BODY);
-    MUST(more <= size - used && reading->body.size <= LARGEST_BODY);
+        relay__chunks_read(&reading->chunks, piece + used, size - used, &more, &reading->body, MAX_BODY);
+    MUST(more <= size - used && reading->body.size <= MAX_BODY);
   }
   free(piece);
 }

@@ -8,37 +8,37 @@
 #include "fuzz.h"
 #include "stage.h"
 
-enum { LONGEST = 4096, DIALS = 6, READ = 65536 };
+enum { MAX_SIZE = 4096, DIALS = 6, READ = 65536 };
 
 static struct {
   int socket;
-  size_t heard;
+  size_t received;
 } clients[DIALS];
 static int count;
 
-static void hear(int client) {
+static void receive(int client) {
   static char bytes[READ];
   for (ssize_t size; (size = recv(clients[client].socket, bytes, sizeof bytes, 0)) > 0;) {
-    if (!clients[client].heard) MUST(size < 7 || !memcmp(bytes, "HTTP/1.", 7));
-    clients[client].heard += (size_t)size;
+    if (!clients[client].received) MUST(size < 7 || !memcmp(bytes, "HTTP/1.", 7));
+    clients[client].received += (size_t)size;
   }
 }
 
-static void hear_all(stage_t *stage) {
+static void receive_all(stage_t *stage) {
   stage_settle(stage);
-  for (int i = 0; i < count; i++) hear(i);
+  for (int i = 0; i < count; i++) receive(i);
   stage_settle(stage);
   stage_check(stage->hub);
 }
 
 static void say(stage_t *stage, const uint8_t *at, size_t size) {
   if (size && count) send(clients[count - 1].socket, at, size, MSG_NOSIGNAL);
-  hear_all(stage);
+  receive_all(stage);
 }
 
 static void dial(stage_t *stage) {
   if (count == DIALS) return;
-  clients[count].heard = 0;
+  clients[count].received = 0;
   clients[count++].socket = stage_connect(stage);
 }
 
@@ -75,7 +75,7 @@ static void expect_service(stage_t *stage) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
-  if (size > LONGEST) return -1;
+  if (size > MAX_SIZE) return -1;
   relay_limits_t limits = stage_limits();
   limits.connections_per_address =
       2; /* of the clients in X-Forwarded-For: all connections are from a trusted proxy */
@@ -91,9 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
   say(stage, begin, (size_t)(end - begin));
   expect_service(stage);
   for (int i = 0; i < count; i++) shutdown(clients[i].socket, SHUT_WR);
-  hear_all(stage);
+  receive_all(stage);
   for (int i = 0; i < 15; i++) stage_pass(stage, 1000); /* longer than the timeouts of heads and bodies */
-  hear_all(stage);
+  receive_all(stage);
   while (count) close(clients[--count].socket);
   stage_pass(stage, 2000);
   stage_close(stage);

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "player.h"
 
-enum { LONGEST = 1024, PLAYERS = 4, TURNS = 100000 };
+enum { MAX_SIZE = 1024, PLAYERS = 4, TURNS = 100000 };
 
 static const char *const users[] = {"ann", "bob", "cid", "dan"};
 
@@ -101,7 +101,7 @@ static void activity(scene_t *scene, player_t *player) {
 static void pieces(scene_t *scene, player_t *player) {
   if (scene->play.ids == IDS || player->socket < 0) return;
   char text[64];
-  scene->play.asked[scene->play.ids] = (asked_t){player, player->connection, -1, 0};
+  scene->play.requests[scene->play.ids] = (request_t){player, player->connection, -1, 0};
   const int size = snprintf(text, sizeof text, "{\"type\":\"ping\",\"id\":%d}", scene->play.ids++);
   player_frame(player, 0x01, text, 5);
   player_frame(player, 0x00, text + 5, 0);
@@ -304,16 +304,16 @@ static void expect_replies(scene_t *scene) {
     settle(scene);
   } while (scene->stage->host.held_count);
   for (int i = 0; i < scene->play.ids; i++) {
-    const asked_t *asked = &scene->play.asked[i];
-    const player_t *by = asked->by;
-    if (by->socket >= 0 && by->connection == asked->connection && by->is_open && !by->is_wild &&
+    const request_t *request = &scene->play.requests[i];
+    const player_t *by = request->by;
+    if (by->socket >= 0 && by->connection == request->connection && by->is_open && !by->is_wild &&
         !by->has_closed && !by->has_bye)
-      MUST(asked->replies == 1);
+      MUST(request->replies == 1);
   }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
-  if (size > LONGEST) return -1;
+  if (size > MAX_SIZE) return -1;
   static scene_t scene;
   scene = (scene_t){.script = {at, at + size}};
   relay_limits_t limits = stage_limits();

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "strict.h"
 
-enum { MOST_OUT = 1 << 18, MOST_FIELDS = 8192 };
+enum { MAX_OUT = 1 << 18, MAX_FIELDS = 8192 };
 
 const char *const player_rooms[ROOMS] = {"live.a", "stored.b", "marked.c", "pushed.d"};
 
@@ -32,7 +32,7 @@ void player_cut(player_t *player) {
 }
 
 void player_write(player_t *player, const void *bytes, size_t size) {
-  if (player->socket < 0 || player->out_size + size > MOST_OUT || !size) return;
+  if (player->socket < 0 || player->out_size + size > MAX_OUT || !size) return;
   player->out = realloc(player->out, player->out_size + size);
   memcpy(player->out + player->out_size, bytes, size);
   player->out_size += size;
@@ -55,10 +55,10 @@ void player_frame(player_t *player, int head, const void *payload, size_t size) 
 }
 
 void player_ask(play_t *play, player_t *player, const char *type, int room, const char *fields) {
-  if (player->socket < 0 || play->ids == IDS || player->out_size > MOST_OUT / 2) return;
-  static char text[MOST_FIELDS];
+  if (player->socket < 0 || play->ids == IDS || player->out_size > MAX_OUT / 2) return;
+  static char text[MAX_FIELDS];
   const bool has_reply = !strcmp(type, "send") || !strcmp(type, "join");
-  play->asked[play->ids] = (asked_t){player, player->connection, has_reply ? room : -1, 0};
+  play->requests[play->ids] = (request_t){player, player->connection, has_reply ? room : -1, 0};
   int size = snprintf(text, sizeof text, "{\"type\":\"%s\",\"id\":%d", type, play->ids++);
   if (room >= 0)
     size += snprintf(text + size, sizeof text - (size_t)size, ",\"room\":\"%s\"", player_rooms[room]);
@@ -80,30 +80,30 @@ static bool is_text(const relay_json_t *json, const char *key, const char *text)
          !memcmp(json->text + node->text, text, node->length);
 }
 
-static void hear_seq(player_t *player, int room, int64_t seq) {
-  if (!player->hears[room]) return;
+static void receive_seq(player_t *player, int room, int64_t seq) {
+  if (!player->receives[room]) return;
   MUST(seq == player->seq[room] + 1);
   player->seq[room] = seq;
 }
 
-static void hear_reply(play_t *play, player_t *player, const relay_json_t *json) {
+static void receive_reply(play_t *play, player_t *player, const relay_json_t *json) {
   const int64_t id = integer_of(json, "id");
   if (id < 0) return;
   MUST(id < play->ids);
-  asked_t *asked = &play->asked[id];
-  MUST(asked->by == player && asked->connection == player->connection);
-  MUST(++asked->replies == 1);
-  if (asked->room < 0 || !is_text(json, "type", "ok")) return;
+  request_t *request = &play->requests[id];
+  MUST(request->by == player && request->connection == player->connection);
+  MUST(++request->replies == 1);
+  if (request->room < 0 || !is_text(json, "type", "ok")) return;
   const bool is_join = relay_json_member(json, "memberCount");
   if (is_join) {
-    player->hears[asked->room] = true;
-    player->seq[asked->room] = integer_of(json, "seq");
+    player->receives[request->room] = true;
+    player->seq[request->room] = integer_of(json, "seq");
   } else {
-    hear_seq(player, asked->room, integer_of(json, "seq"));
+    receive_seq(player, request->room, integer_of(json, "seq"));
   }
 }
 
-static void hear_text(play_t *play, player_t *player, const uint8_t *text, size_t size) {
+static void receive_text(play_t *play, player_t *player, const uint8_t *text, size_t size) {
   static relay_json_parser_t *parser;
   if (!parser) parser = relay_json_parser_create();
   if (player->is_wild) return;
@@ -116,16 +116,16 @@ static void hear_text(play_t *play, player_t *player, const uint8_t *text, size_
   if (is_text(&json, "type", "welcome")) player->is_open = true;
   for (int room = 0; room < ROOMS; room++)
     if (is_text(&json, "type", "message") && is_text(&json, "room", player_rooms[room]))
-      hear_seq(player, room, integer_of(&json, "seq"));
-  hear_reply(play, player, &json);
+      receive_seq(player, room, integer_of(&json, "seq"));
+  receive_reply(play, player, &json);
 }
 
-static void hear_frame(play_t *play, player_t *player, int head, const uint8_t *at, size_t size) {
+static void receive_frame(play_t *play, player_t *player, int head, const uint8_t *at, size_t size) {
   MUST(head == 0x81 || head == 0x88 || head == 0x89 || (player->is_wild && head == 0x8a));
   /* libwebsockets answers a violation of the protocol with its own close frame, even between frames of the
    * hub. */
   MUST(!player->has_closed || player->is_wild);
-  if (head == 0x81) hear_text(play, player, at, size);
+  if (head == 0x81) receive_text(play, player, at, size);
   if (head == 0x89) player_frame(player, 0x8a, at, size);
   if (head != 0x88) return;
   player->has_closed = true;
@@ -135,7 +135,7 @@ static void hear_frame(play_t *play, player_t *player, int head, const uint8_t *
 }
 
 /* Handles the first frame, or the answer to the handshake. Returns its size; 0: it is incomplete. */
-static size_t hear_one(play_t *play, player_t *player) {
+static size_t receive_one(play_t *play, player_t *player) {
   const uint8_t *in = (const uint8_t *)player->in;
   if (!player->has_upgraded) {
     const char *end = memmem(in, player->in_size, "\r\n\r\n", 4);
@@ -155,12 +155,12 @@ static size_t hear_one(play_t *play, player_t *player) {
     MUST(size >= (header == 4 ? 126 : 65536));
   }
   if (player->in_size < header + size) return 0;
-  hear_frame(play, player, in[0], in + header, size);
+  receive_frame(play, player, in[0], in + header, size);
   return header + size;
 }
 
-static void hear(play_t *play, player_t *player) {
-  for (size_t size; player->in_size && (size = hear_one(play, player));) {
+static void receive(play_t *play, player_t *player) {
+  for (size_t size; player->in_size && (size = receive_one(play, player));) {
     player->in_size -= size;
     memmove(player->in, player->in + size, player->in_size);
   }
@@ -186,7 +186,7 @@ bool player_turn(play_t *play, player_t *player) {
     if (size == 0) player->has_closed = true;
     if (size <= 0) break;
     player->in_size += (size_t)size;
-    hear(play, player);
+    receive(play, player);
     has_done = true;
   }
   return has_done;

@@ -20,20 +20,20 @@ typedef struct player {
   bool has_bye, has_upgraded;
   char *out, *in;
   size_t out_size, in_size, in_capacity;
-  bool hears[ROOMS];
+  bool receives[ROOMS];
   int64_t seq[ROOMS];
 } player_t;
 
 /* The requests of all players. */
-typedef struct asked {
+typedef struct request {
   const player_t *by;
   int connection;
   int room; /* -1: neither `send` nor `join` */
   int replies;
-} asked_t;
+} request_t;
 
 typedef struct play {
-  asked_t asked[IDS];
+  request_t requests[IDS];
   int ids;
 } play_t;
 

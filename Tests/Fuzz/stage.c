@@ -29,9 +29,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   return 0;
 }
 
-int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *signals) {
+int epoll_pwait(int epoll, struct epoll_event *events, int max, int timeout, const sigset_t *signals) {
   (void)timeout; /* a step does not wait */
-  const int count = (int)syscall(SYS_epoll_pwait, epoll, events, most, 0, signals, 8);
+  const int count = (int)syscall(SYS_epoll_pwait, epoll, events, max, 0, signals, 8);
   /* A TCP socket that is shut down is reported as writable, so that the library sees the error of its write.
    * The sockets here are not TCP. */
   for (int i = 0; i < count; i++)
@@ -40,8 +40,8 @@ int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout, co
   return count;
 }
 
-int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
-  return epoll_pwait(epoll, events, most, timeout, NULL);
+int epoll_wait(int epoll, struct epoll_event *events, int max, int timeout) {
+  return epoll_pwait(epoll, events, max, timeout, NULL);
 }
 
 /* The policy calls this. */

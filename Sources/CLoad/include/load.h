@@ -53,13 +53,13 @@ void load_flap(load_t *load, uint32_t first, uint32_t count, double rate);
 /* The publishers, and the size and rate of their messages. Either `rate` or `window` is not 0. */
 typedef struct {
   uint32_t first, count; /* sessions, which publish in turn */
-  size_t body;           /* bytes of a body, at least LOAD_SMALLEST_BODY */
+  size_t body;           /* bytes of a body, at least LOAD_MIN_BODY */
   double rate;           /* messages a second of all sessions, even if the relay is slower (an open loop) */
   uint32_t window;   /* messages in flight of all sessions (a closed loop); with `acknowledged`, of each */
   bool acknowledged; /* the latency ends with the reply; otherwise with each delivery */
 } load_publish_t;
 
-enum { LOAD_SMALLEST_BODY = 37, LOAD_LARGEST_WINDOW = 65536, LOAD_MOST_UNFINISHED = 64 };
+enum { LOAD_MIN_BODY = 37, LOAD_MAX_WINDOW = 65536, LOAD_MAX_UNFINISHED = 64 };
 
 /* Begins to publish; NULL stops. */
 void load_publish(load_t *load, const load_publish_t *publish);
@@ -97,7 +97,7 @@ typedef struct {
   uint64_t duplicates;   /* seqs in messages or replies that were repeated or out of order */
   uint64_t altered;      /* bodies that differ from those sent */
   uint64_t presence, member, counts, others; /* events */
-  uint64_t most_events;   /* the largest number of events, without messages, of a session */
+  uint64_t max_events;    /* the largest number of events, without messages, of a session */
   uint64_t flaps;         /* closes and openings by load_flap() */
   uint64_t pings;         /* of the relay; all were answered */
   uint64_t frames, bytes; /* received */

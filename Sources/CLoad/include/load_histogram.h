@@ -2,14 +2,14 @@
 /* load_histogram.h -- a histogram of durations with bounded memory.
  *
  * Each power of two is divided into 128 equal parts, so the error of a value is at most 1/128 of it. Values
- * are nanoseconds. Values above LOAD_HISTOGRAM_LARGEST (18 minutes) count as this value.
+ * are nanoseconds. Values above LOAD_HISTOGRAM_MAX (18 minutes) count as this value.
  */
 #ifndef LOAD_HISTOGRAM_H
 #define LOAD_HISTOGRAM_H
 
 #include <stdint.h>
 
-#define LOAD_HISTOGRAM_LARGEST ((UINT64_C(1) << 40) - 1)
+#define LOAD_HISTOGRAM_MAX ((UINT64_C(1) << 40) - 1)
 
 enum {
   LOAD_HISTOGRAM_BITS = 7,

@@ -224,7 +224,7 @@ void relay__away_trim(relay_hub_t *hub, relay_room_t *room) {
   }
 }
 
-void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room) {
+void relay__room_send_cursor(relay_hub_t *hub, relay_room_t *room) {
   if (!(room->flags & RELAY_ROOM_STORED)) return;
   const int64_t decided = decided_by_all(room);
   if (decided > room->cursor) room->cursor = decided;
@@ -257,7 +257,7 @@ bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
 }
 
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
-                           relay_delivery_t *delivery, relay_id_t *quiet, size_t max) {
+                           relay_delivery_t *delivery, relay_id_t *silenced, size_t max) {
   *delivery = (relay_delivery_t){0};
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *sender = relay__user_find(hub, sender_id);
@@ -277,7 +277,7 @@ size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_
     else
       delivery->away++;
     if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
-    if (count < max) quiet[count] = user->id;
+    if (count < max) silenced[count] = user->id;
     count++;
   }
   return count;

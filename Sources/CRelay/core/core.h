@@ -163,7 +163,7 @@ struct relay_session {
   bool is_batched : 1;     /* it is in the hub's list of sessions with batched events */
   bool confirms : 1;       /* the next matching pong queues an event, see relay_session_confirm() */
   bool open_are_sends : 1; /* all open requests are stored sends, so that another such send may start */
-  bool tells_end : 1;      /* its end queues an event, see relay_session_tell_end() */
+  bool notifies_end : 1;   /* its end queues an event, see relay_session_notify_end() */
   uint16_t open_requests, pending_count;
   uint32_t open_bytes;       /* estimated memory of the open requests */
   uint32_t held_bytes;       /* of the frames in `pending` */
@@ -176,10 +176,10 @@ struct relay_session {
   };
   relay__client_t *client; /* NULL: the connection is not counted for an address here */
   relay__bucket_t send_bucket, request_bucket;
-  int64_t heard, ping_at;  /* on the loop's clock: the last sign of life, and the newest ping */
-  int64_t drained;         /* the last time at which a blocked outbox became empty */
-  int64_t blocked;         /* the time since which the outbox is blocked; 0: it is not */
-  relay__excess_t *excess; /* NULL: it has never exceeded its rates */
+  int64_t received_at, ping_at; /* on the loop's clock: the last sign of life, and the newest ping */
+  int64_t drained;              /* the last time at which a blocked outbox became empty */
+  int64_t blocked;              /* the time since which the outbox is blocked; 0: it is not */
+  relay__excess_t *excess;      /* NULL: it has never exceeded its rates */
   uint32_t ping_count;
   uint64_t stamp; /* of the last presence announcement that it got or did not need */
   uint64_t given; /* the stamp when a reply last gave it presence entries */
@@ -320,7 +320,7 @@ bool relay__user_blocks(const relay_user_t *user, const char *name);
 void relay__unblock_all(relay_user_t *user);
 
 /* An announcement of a user's state. */
-typedef struct relay__news {
+typedef struct relay__announcement {
   relay__views_t views;
   relay__view_t parts; /* that have changed */
   bool is_batched;     /* it may wait for other events, see relay__outbox_add_batched() */
@@ -329,12 +329,12 @@ typedef struct relay__news {
   bool is_back;
   uint64_t stamp;   /* of this announcement; a session that has it gets no second event */
   relay_id_t cause; /* the session that caused the change, and gets no announcement */
-} relay__news_t;
+} relay__announcement_t;
 
 /* Sends the announcement to a session, unless the session already has this state or may not see the change.
  * `given` is the stamp at which the session last got the user's state in a reply. */
-void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
-                      uint64_t given);
+void relay__announcement_send(relay_hub_t *hub, relay__announcement_t *announcement, relay_session_t *session,
+                              relay__view_t view, uint64_t given);
 
 /* watch.c */
 
@@ -344,12 +344,12 @@ struct relay_watch {
   uint32_t user_index; /* in the user's watchers */
   uint64_t stamp;      /* the newest stamp when the watch began */
   bool is_related;     /* both users share a stored room, which need not be in memory */
-  bool is_judged;      /* only the caller sets `is_related`; rooms in memory do not count */
+  bool is_evaluated;   /* only the caller sets `is_related`; rooms in memory do not count */
   relay__view_t view;  /* of the presence that the session got last */
 };
 
 /* Sends the announcement to the sessions that watch the user. */
-void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news);
+void relay__watch_announce(relay_hub_t *hub, relay_user_t *user, relay__announcement_t *announcement);
 /* Sends a presence event to each session that watches the user and now has another view. Skips sessions with
  * `stamp`. */
 void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint64_t stamp);
@@ -421,7 +421,7 @@ struct relay_room {
   relay__bucket_t bucket;            /* of sends */
   uint64_t mark;                     /* equal to `hub->marks` if mark_rooms() in watch.c has marked it last */
   relay__bucket_t membership_bucket; /* of joins and leaves */
-  int64_t told_counts;               /* on the loop's clock: the last `counts` event */
+  int64_t counts_sent_at;            /* on the loop's clock: the last `counts` event */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
   relay__timer_t timer;
 };
@@ -509,7 +509,7 @@ void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member);
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
 /* Moves the room's cursor forward to the last message that is decided for all members, and queues
  * RELAY_EVENT_CURSOR if it has moved. */
-void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
+void relay__room_send_cursor(relay_hub_t *hub, relay_room_t *room);
 
 /* receipts.c */
 
@@ -518,7 +518,7 @@ void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
 void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
 void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
 /* Sends the queued receipts, at the end of the iteration. */
-void relay__receipts_tell(relay_hub_t *hub);
+void relay__receipts_send(relay_hub_t *hub);
 void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member);
 
 /* clock.c */

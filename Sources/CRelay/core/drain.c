@@ -27,12 +27,12 @@ double relay__drain_retry_after(const relay_hub_t *hub) {
 void relay__drain_timer(relay_hub_t *hub) {
   relay__drain_t *drain = &hub->drain;
   uint32_t closed = 0, left = 0;
-  const uint32_t most = drain->sessions / INTERVALS > AT_ONCE ? drain->sessions / INTERVALS : AT_ONCE;
-  const bool spares = hub->clock < drain->began + UNFINISHED;
+  const uint32_t max = drain->sessions / INTERVALS > AT_ONCE ? drain->sessions / INTERVALS : AT_ONCE;
+  const bool waits = hub->clock < drain->began + UNFINISHED;
   for (uint32_t i = 0; i < hub->sessions.count; i++) {
     relay_session_t *session = hub->sessions.items[i];
     if (!session || session->state == RELAY__CLOSING) continue;
-    if (closed == most || (spares && session->state == RELAY__OPEN && session->open_requests)) {
+    if (closed == max || (waits && session->state == RELAY__OPEN && session->open_requests)) {
       left++;
       continue;
     }

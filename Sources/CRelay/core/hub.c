@@ -103,7 +103,7 @@ void relay__tick(relay_hub_t *hub) {
     }
     hub->resuming_count = 0;
   }
-  relay__receipts_tell(hub);
+  relay__receipts_send(hub);
   flush(hub);
   if (hub->unread_count)
     uv_idle_start(&hub->again, idle);

@@ -12,7 +12,7 @@ void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_
 }
 
 void relay__room_arm_counts(relay_hub_t *hub, relay_room_t *room) {
-  const int64_t next = room->told_counts ? room->told_counts + COUNTS_INTERVAL - hub->clock : 0;
+  const int64_t next = room->counts_sent_at ? room->counts_sent_at + COUNTS_INTERVAL - hub->clock : 0;
   relay__room_arm(hub, room, &room->counts_at, next > 0 ? next : 0);
 }
 

@@ -262,8 +262,8 @@ relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session
   const relay_room_t *room = relay__room_find(hub, room_id);
   if (!session || !relay__session_is_live(session)) return RELAY_GONE;
   if (room && relay__seat_find(session, room)) return RELAY_OK;
-  const uint32_t most = hub->limits.rooms_per_session;
-  return most && session->seats.count >= most ? RELAY_TOO_MANY : RELAY_OK;
+  const uint32_t max = hub->limits.rooms_per_session;
+  return max && session->seats.count >= max ? RELAY_TOO_MANY : RELAY_OK;
 }
 
 /* Gives the session a seat, or updates the one that it has: a second `join` may return older messages than

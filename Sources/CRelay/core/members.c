@@ -11,7 +11,7 @@ static int compare(const relay__named_t *name, const char *other, size_t length)
 }
 
 /* Returns the number of users in a sorted array with names before the user's name. */
-static size_t place_of(relay_user_t *const *users, size_t count, const relay_user_t *user) {
+static size_t position_of(relay_user_t *const *users, size_t count, const relay_user_t *user) {
   size_t low = 0;
   while (low < count) {
     const size_t middle = (low + count) / 2;
@@ -35,13 +35,13 @@ char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay
   for (uint32_t i = 0; room && i < room->member_count; i++) {
     relay_user_t *user = room->members[i]->user;
     if (after && compare(&user->named, after, after_length) <= 0) continue;
-    const size_t place = place_of(page, count, user);
-    if (place < limit) {
-      memmove(page + place + 1, page + place, (count - place) * sizeof *page);
-      page[place] = user;
+    const size_t position = position_of(page, count, user);
+    if (position < limit) {
+      memmove(page + position + 1, page + position, (count - position) * sizeof *page);
+      page[position] = user;
       count++;
     }
-    if (place >= limit || count > limit) {
+    if (position >= limit || count > limit) {
       *has_more = true;
       count = limit;
     }

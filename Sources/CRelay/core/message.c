@@ -186,7 +186,7 @@ int64_t relay_room_publish(relay_hub_t *hub, relay_id_t id, relay_message_t *mes
   return room ? relay__room_publish(hub, room, message, relay__session_find(hub, message->sender)) : 0;
 }
 
-relay_status_t relay_room_tell(relay_hub_t *hub, relay_id_t id, relay_id_t sender, relay_bytes_t json) {
+relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t id, relay_id_t sender, relay_bytes_t json) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return RELAY_GONE;
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);

@@ -99,7 +99,7 @@ static void send_receipts(relay_hub_t *hub, relay_member_t *member) {
   receipt->is_queued = receipt->sends_read = receipt->sends_received = false;
 }
 
-void relay__receipts_tell(relay_hub_t *hub) {
+void relay__receipts_send(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->receipt_count; i++)
     if (hub->receipts[i]) send_receipts(hub, hub->receipts[i]);
   hub->receipt_count = 0;

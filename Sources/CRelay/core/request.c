@@ -98,8 +98,8 @@ static bool id_is_valid(const relay_json_t *json, const relay_json_node_t *id) {
   return value < 1LL << 53;
 }
 
-static bool name_is_valid(relay_bytes_t name, size_t longest) {
-  if (name.count < 1 || name.count > longest || is_text(name, ".") || is_text(name, "..")) return false;
+static bool name_is_valid(relay_bytes_t name, size_t max_length) {
+  if (name.count < 1 || name.count > max_length || is_text(name, ".") || is_text(name, "..")) return false;
   const unsigned char *at = name.at;
   for (size_t i = 0; i < name.count; i++) {
     const unsigned char c = at[i];
@@ -202,7 +202,7 @@ static bool room_takes_message(const request_t *request, relay_room_t *room) {
 }
 
 /* True if a `send` has fields that only the policy can handle. */
-static bool asks_more(const relay_json_t *json) {
+static bool has_policy_fields(const relay_json_t *json) {
   static const char *const fields[] = {"mentions", "replyTo", "push", "report"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (relay_json_member(json, fields[i])) return true;
@@ -233,7 +233,7 @@ static void send_(request_t *request) {
   relay_room_t *room = seat->member->room;
   if (!room_takes_message(request, room)) return;
   if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING) ||
-      asks_more(&request->json)) {
+      has_policy_fields(&request->json)) {
     hand_over(request, RELAY_EVENT_SEND, room);
     return;
   }

@@ -42,10 +42,10 @@ void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_us
 /* A room becomes large above `member_list` members. It becomes small again below half of that, so that it
  * does not change with each join. Its sessions then get the presence of all members. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
-  const uint32_t most = room->member_list;
-  if (most && !room->is_large && room->member_count > most) {
+  const uint32_t max = room->member_list;
+  if (max && !room->is_large && room->member_count > max) {
     room->is_large = true;
-  } else if (room->is_large && (!most || room->member_count < (most + 1) / 2)) {
+  } else if (room->is_large && (!max || room->member_count < (max + 1) / 2)) {
     room->is_large = false;
     room->counts_at = 0;
     for (uint32_t i = 0; i < room->member_count; i++) relay__room_show(hub, room, room->members[i]->user);
@@ -66,7 +66,7 @@ static void send_counts(relay_hub_t *hub, relay_room_t *room) {
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
   relay__room_send(hub, room, frame, NULL, true);
   relay__frame_release(hub, frame);
-  room->told_counts = hub->clock;
+  room->counts_sent_at = hub->clock;
 }
 
 static void flush_marks(relay_hub_t *hub, relay_room_t *room) {
@@ -84,7 +84,7 @@ static void flush_marks(relay_hub_t *hub, relay_room_t *room) {
 
 void relay__room_flush(relay_hub_t *hub, relay_room_t *room) {
   flush_marks(hub, room);
-  relay__room_tell_cursor(hub, room);
+  relay__room_send_cursor(hub, room);
 }
 
 static void destroy(relay_hub_t *hub, relay_room_t *room) {

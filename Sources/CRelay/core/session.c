@@ -15,7 +15,7 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   session->authorization = arrival->authorization;
   session->client = arrival->client;
   session->id = relay__slots_add(&hub->sessions, session);
-  session->heard = hub->clock;
+  session->received_at = hub->clock;
   session->drained = hub->now;
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.hello_timeout);
   return session;
@@ -112,7 +112,7 @@ static bool peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_
 }
 
 static void disconnected(relay_hub_t *hub, relay_session_t *session) {
-  if (session->tells_end) relay__event(hub, RELAY_EVENT_SESSION_ENDED, NULL)->session = session->id;
+  if (session->notifies_end) relay__event(hub, RELAY_EVENT_SESSION_ENDED, NULL)->session = session->id;
   if (session->state != RELAY__CLOSING) {
     relay__count_close(hub, 1006);
     log_end(hub, session, "lost", 1006, "");
@@ -145,7 +145,7 @@ void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
 
 static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
   if (session->state == RELAY__CLOSING) return;
-  session->heard = hub->clock;
+  session->received_at = hub->clock;
   /* A late pong counts as well: it has the number of the newest ping, so all frames before that ping have
    * arrived. */
   if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
@@ -182,7 +182,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     relay__session_close(hub, session, RELAY_CLOSE_NO_HELLO, "no hello in time", -1);
     return;
   case RELAY__HELLO: /* the client waits for our answer, so it need not send anything */
-    session->heard = hub->clock;
+    session->received_at = hub->clock;
     break;
   case RELAY__CLOSING:
     relay__session_cut(session);
@@ -194,8 +194,8 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     }
     if (session->is_paused) { /* its frames are not read, so only a write proves that the client is alive */
       session->ping_is_out = false;
-      if (!session->is_blocked) session->heard = hub->clock;
-      const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
+      if (!session->is_blocked) session->received_at = hub->clock;
+      const int64_t due = session->received_at + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
       if (hub->clock >= last)
         relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "replies were not read in time", -1);
       else
@@ -203,7 +203,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       return;
     }
     if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
-      if (session->heard < session->ping_at) {
+      if (session->received_at < session->ping_at) {
         relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "no pong in time", -1);
         return;
       }
@@ -211,12 +211,12 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     }
     /* A client that has sent something after the ping and is silent again gets another ping, even if its pong
      * is missing. */
-    if (hub->clock >= session->heard + hub->limits.heartbeat &&
-        (!session->ping_is_out || session->heard >= session->ping_at))
+    if (hub->clock >= session->received_at + hub->limits.heartbeat &&
+        (!session->ping_is_out || session->received_at >= session->ping_at))
       relay__session_ping(hub, session);
     break;
   }
-  int64_t due = session->heard + hub->limits.heartbeat;
+  int64_t due = session->received_at + hub->limits.heartbeat;
   if (session->ping_is_out) {
     const int64_t last = session->ping_at + hub->limits.pong_timeout;
     /* Received bytes do not set the timer. If the heartbeat is shorter than the pong timeout, check again
@@ -271,7 +271,7 @@ void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
 
 static void writable(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
-  if (session->is_paused) session->heard = hub->clock;
+  if (session->is_paused) session->received_at = hub->clock;
   relay__session_flush(hub, session);
 }
 
@@ -334,7 +334,7 @@ static void gather(relay_session_t *session, const void *at, size_t size) {
 static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
                      bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
-  session->heard = hub->clock;
+  session->received_at = hub->clock;
   /* The library reads at most RELAY__READ bytes at a time, so there may be more behind a read that was full.
    */
   if (session->iteration != hub->iteration) session->read_bytes = 0;
@@ -389,8 +389,8 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   relay_session_t *session = find_live(hub, id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!session || session->state != RELAY__HELLO || !user) return RELAY_GONE;
-  const uint32_t most = hub->limits.sessions_per_user;
-  if (most && user->sessions.count >= most) return RELAY_TOO_MANY;
+  const uint32_t max = hub->limits.sessions_per_user;
+  if (max && user->sessions.count >= max) return RELAY_TOO_MANY;
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
@@ -398,7 +398,7 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
   user->last_seen = hub->now;
   relay__user_session_added(hub, user, session);
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->heard + hub->limits.heartbeat);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->received_at + hub->limits.heartbeat);
   return RELAY_OK;
 }
 
@@ -431,9 +431,9 @@ void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
   if (session->timer.index) set_timer(hub, session, session->timer.due);
 }
 
-bool relay_session_tell_end(relay_hub_t *hub, relay_id_t id) {
+bool relay_session_notify_end(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = find_live(hub, id);
-  if (session) session->tells_end = true;
+  if (session) session->notifies_end = true;
   return session;
 }
 

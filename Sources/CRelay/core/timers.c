@@ -5,19 +5,19 @@
 
 #include <stdlib.h>
 
-static void place(relay_hub_t *hub, uint32_t at, relay__timer_t *timer) {
+static void put(relay_hub_t *hub, uint32_t at, relay__timer_t *timer) {
   hub->heap[at - 1] = timer;
   timer->index = at;
 }
 
 static void sift(relay_hub_t *hub, uint32_t at, relay__timer_t *timer) {
-  for (; at > 1 && hub->heap[at / 2 - 1]->due > timer->due; at /= 2) place(hub, at, hub->heap[at / 2 - 1]);
+  for (; at > 1 && hub->heap[at / 2 - 1]->due > timer->due; at /= 2) put(hub, at, hub->heap[at / 2 - 1]);
   for (uint32_t child; (child = at * 2) <= hub->heap_count; at = child) {
     if (child < hub->heap_count && hub->heap[child]->due < hub->heap[child - 1]->due) child++;
     if (hub->heap[child - 1]->due >= timer->due) break;
-    place(hub, at, hub->heap[child - 1]);
+    put(hub, at, hub->heap[child - 1]);
   }
-  place(hub, at, timer);
+  put(hub, at, timer);
 }
 
 void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due) {

@@ -69,11 +69,11 @@ static relay__shown_t state_of(const relay_user_t *user) {
 
 /* Returns the parts that differ from the last announcement. */
 static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_t *now) {
-  const relay__shown_t *told = &user->shown;
+  const relay__shown_t *shown = &user->shown;
   relay__view_t parts = 0;
-  if (told->online != now->online || told->activity != now->activity) parts |= RELAY__SEES_ONLINE;
-  if (told->focus != now->focus || told->focus_since != now->focus_since) parts |= RELAY__SEES_FOCUS;
-  if (told->profile != now->profile) parts |= RELAY__SEES_PERSON;
+  if (shown->online != now->online || shown->activity != now->activity) parts |= RELAY__SEES_ONLINE;
+  if (shown->focus != now->focus || shown->focus_since != now->focus_since) parts |= RELAY__SEES_FOCUS;
+  if (shown->profile != now->profile) parts |= RELAY__SEES_PERSON;
   return parts;
 }
 
@@ -81,39 +81,41 @@ static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_
  * the user's rooms, and of watchers. Each session gets at most one event. If the state is again the one that
  * was announced last (`is_back`), only sessions that got the state in between, in a reply, need an event. */
 static void announce(relay_hub_t *hub, relay_user_t *user) {
-  relay__news_t news = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
+  relay__announcement_t announcement = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
   const relay__shown_t now = state_of(user);
-  news.parts = changed_parts(user, &now);
-  news.is_back = !news.parts;
-  if (news.is_back) news.parts = user->pending_parts;
+  announcement.parts = changed_parts(user, &now);
+  announcement.is_back = !announcement.parts;
+  if (announcement.is_back) announcement.parts = user->pending_parts;
   user->is_pending = false;
   user->pending_parts = 0;
   user->cause = 0;
-  if (!news.parts) return;
+  if (!announcement.parts) return;
   user->shown = now;
-  if (!news.is_back) hub->stats.announcements++;
+  if (!announcement.is_back) hub->stats.announcements++;
   /* A change that nobody else may see does not delay the next announcement. Others could infer the change
    * from the delay. */
-  const bool is_private = news.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
-  if (!news.is_back && !is_private) user->announced_at = hub->clock;
+  const bool is_private = announcement.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
+  if (!announcement.is_back && !is_private) user->announced_at = hub->clock;
   /* The user's own sessions are first. They see all parts, also in rooms that show fewer. They also get a
    * state that is back, because a reply may have given one of them the state in between. */
   for (uint32_t i = 0; i < user->sessions.count; i++)
-    relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);
+    relay__announcement_send(hub, &announcement, relay__list_at(&user->sessions, i), RELAY__SEES_ALL,
+                             user->changed - 1);
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
     if (room->is_large) continue;
-    news.is_batched = relay__room_batches(room);
+    announcement.is_batched = relay__room_batches(room);
     for (uint32_t j = 0; j < room->live_count; j++) {
       const relay_seat_t *seat = room->live[j];
       relay_session_t *session = seat->session;
-      if (session->stamp == news.stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
-      relay__news_tell(hub, &news, session, relay__view(user, session->user, true), seat->stamp);
+      if (session->stamp == announcement.stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+      relay__announcement_send(hub, &announcement, session, relay__view(user, session->user, true),
+                               seat->stamp);
     }
   }
-  news.is_batched = false;
-  relay__watch_tell(hub, user, &news);
-  relay__views_release(hub, &news.views);
+  announcement.is_batched = false;
+  relay__watch_announce(hub, user, &announcement);
+  relay__views_release(hub, &announcement.views);
 }
 
 void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user) {

@@ -56,19 +56,19 @@ void relay__views_release(relay_hub_t *hub, relay__views_t *views) {
 
 /* user.c calls this for the sessions in rooms, and watch.c for watchers. The checks keep an event from a
  * session that knows the state already, and from one that could infer a state that is not shared with it. */
-void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
-                      uint64_t given) {
-  const relay_user_t *user = news->views.user;
-  if (session->stamp == news->stamp || session->id == news->cause) return;
+void relay__announcement_send(relay_hub_t *hub, relay__announcement_t *announcement, relay_session_t *session,
+                              relay__view_t view, uint64_t given) {
+  const relay_user_t *user = announcement->views.user;
+  if (session->stamp == announcement->stamp || session->id == announcement->cause) return;
   if (given >= user->changed) return; /* a reply has given it this state */
   /* An event without a visible change would show that a hidden part has changed. */
-  if (!(news->parts & view)) return;
+  if (!(announcement->parts & view)) return;
   /* The session may have got the state in between through another room that both have left since, so its own
    * stamp decides, and not that of the seat. */
-  if (news->is_back && session->user != user && session->given < user->pending_since) return;
-  session->stamp = news->stamp;
-  relay_frame_t *frame = relay__views_frame(hub, &news->views, view);
-  if (news->is_batched)
+  if (announcement->is_back && session->user != user && session->given < user->pending_since) return;
+  session->stamp = announcement->stamp;
+  relay_frame_t *frame = relay__views_frame(hub, &announcement->views, view);
+  if (announcement->is_batched)
     relay__outbox_add_batched(hub, session, frame);
   else
     relay__outbox_add(hub, session, frame, false);

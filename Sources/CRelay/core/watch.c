@@ -42,17 +42,17 @@ static bool shares_room(relay_hub_t *hub, const relay_user_t *one, const relay_u
  * watchers need only one call of it. */
 static relay__view_t view_of(const relay_watch_t *watch, uint64_t mark) {
   const relay_user_t *viewer = watch->session->user;
-  const bool is_related = watch->is_related || (!watch->is_judged && is_in_marked(viewer, mark));
+  const bool is_related = watch->is_related || (!watch->is_evaluated && is_in_marked(viewer, mark));
   return relay__view(watch->user, viewer, is_related);
 }
 
-void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news) {
+void relay__watch_announce(relay_hub_t *hub, relay_user_t *user, relay__announcement_t *announcement) {
   if (!user->watchers.count) return;
   const uint64_t mark = mark_rooms(hub, user);
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
     watch->view = view_of(watch, mark);
-    relay__news_tell(hub, news, watch->session, watch->view, watch->stamp);
+    relay__announcement_send(hub, announcement, watch->session, watch->view, watch->stamp);
   }
 }
 
@@ -98,7 +98,7 @@ static bool concerns(const relay_watch_t *watch, const relay_room_t *room) {
 
 static void joined(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *room) {
   if (!concerns(watch, room)) return;
-  if (room->flags & RELAY_ROOM_STORED && !watch->is_judged)
+  if (room->flags & RELAY_ROOM_STORED && !watch->is_evaluated)
     watch->is_related = true; /* also after the room has left memory */
   reconsider(hub, watch);
 }
@@ -107,7 +107,7 @@ static void left(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *roo
   /* One of the two has left the room. If the other one is no member, the two have not shared it. */
   if (!relay__member_find(watch->session->user, room) && !relay__member_find(watch->user, room)) return;
   /* The caller sets `is_related` again if the two share another stored room. */
-  if (room->flags & RELAY_ROOM_STORED || watch->is_judged) watch->is_related = false;
+  if (room->flags & RELAY_ROOM_STORED || watch->is_evaluated) watch->is_related = false;
   reconsider(hub, watch);
 }
 
@@ -138,7 +138,7 @@ void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session) {
 
 /* The functions of relay.h */
 
-void relay_session_told_presence(relay_hub_t *hub, relay_id_t id) {
+void relay_session_note_presence(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = relay__session_find(hub, id);
   if (session) session->given = hub->stamp;
 }
@@ -161,7 +161,7 @@ relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t id, co
 }
 
 relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, bool is_related,
-                                   bool is_judged) {
+                                   bool is_evaluated) {
   relay_session_t *session = find_live(hub, id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!session || !user) return RELAY_GONE;
@@ -177,20 +177,20 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
     hub->watches++;
   }
   watch->is_related = is_related;
-  watch->is_judged = is_judged;
+  watch->is_evaluated = is_evaluated;
   watch->view = view_of(watch, mark_rooms(hub, watch->user));
   watch->stamp = watch->session->given = hub->stamp;
   return RELAY_OK;
 }
 
 bool relay_session_watch_relate(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, bool is_related,
-                                bool is_judged) {
+                                bool is_evaluated) {
   const relay_session_t *session = find_live(hub, id);
   const relay_user_t *user = relay__user_find(hub, user_id);
   relay_watch_t *watch = session && user ? find(session, user) : NULL;
   if (!watch) return false;
   watch->is_related = is_related;
-  watch->is_judged = is_judged;
+  watch->is_evaluated = is_evaluated;
   reconsider(hub, watch);
   return true;
 }

@@ -61,8 +61,8 @@ relay__address_t relay__address_client(relay__address_t address) {
 bool relay__network_parse(const char *text, size_t size, relay__network_t *network) {
   const char *slash = memchr(text, '/', size);
   if (!parse(text, slash ? (size_t)(slash - text) : size, &network->address)) return false;
-  const unsigned longest = is_mapped(&network->address) && memchr(text, '.', size) ? 32 : 128;
-  unsigned bits = longest;
+  const unsigned max_bits = is_mapped(&network->address) && memchr(text, '.', size) ? 32 : 128;
+  unsigned bits = max_bits;
   if (slash) {
     const char *const end = text + size;
     bits = 0;
@@ -71,9 +71,9 @@ bool relay__network_parse(const char *text, size_t size, relay__network_t *netwo
       if (*at < '0' || *at > '9') return false;
       bits = bits * 10 + (unsigned)(*at - '0');
     }
-    if (bits > longest) return false;
+    if (bits > max_bits) return false;
   }
-  network->bits = (uint8_t)(128 - longest + bits);
+  network->bits = (uint8_t)(128 - max_bits + bits);
   return true;
 }
 

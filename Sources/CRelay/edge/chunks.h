@@ -28,7 +28,7 @@ typedef struct relay__chunks {
     RELAY__CHUNK_TRAILER,
     RELAY__CHUNK_TRAILER_END,
     RELAY__CHUNKS_END,
-  } place;
+  } state;
   uint64_t left;   /* bytes of the chunk */
   uint32_t digits; /* of its size */
   uint32_t extra;

@@ -153,7 +153,7 @@ struct relay_exchange {
   char *origin;       /* the value of Access-Control-Allow-Origin, or NULL */
   int64_t comment_at; /* on the loop's clock: the next comment of a stream */
   int64_t progress;   /* on the loop's clock: the last write, or the begin of the answer */
-  bool is_told, is_answered, is_stream, closes;
+  bool is_delivered, is_answered, is_stream, closes;
 };
 
 /* Begins the request of the head that was read. A refused request is answered at once, which may free the
@@ -163,7 +163,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection);
  * exchange. */
 void relay__exchange_grown(relay_exchange_t *exchange);
 /* Queues RELAY_EVENT_HTTP for the whole request. */
-void relay__exchange_tell(relay_exchange_t *exchange);
+void relay__exchange_deliver(relay_exchange_t *exchange);
 void relay__exchange_refuse(relay_exchange_t *exchange, relay__refusal_t refusal);
 /* Sends a comment of a stream if one is due. */
 void relay__exchange_comment(relay_exchange_t *exchange);

@@ -127,8 +127,8 @@ void relay__exchange_grown(relay_exchange_t *exchange) {
   refuse_busy(exchange, busy);
 }
 
-void relay__exchange_tell(relay_exchange_t *exchange) {
-  exchange->is_told = true;
+void relay__exchange_deliver(relay_exchange_t *exchange) {
+  exchange->is_delivered = true;
   exchange->http.body = (relay_bytes_t){exchange->body.at, exchange->body.size};
   relay_event_t *event = relay__event(exchange->connection->hub, RELAY_EVENT_HTTP, NULL);
   event->exchange = exchange->id;

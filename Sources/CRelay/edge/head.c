@@ -83,30 +83,30 @@ static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
   if (lines->has_return) {
     lines->has_return = false;
     if (c != '\n') return "a carriage return has no line feed after it";
-    if (lines->place != RELAY__BEFORE_LINES) lines->place = RELAY__LINE_BEGIN;
+    if (lines->state != RELAY__BEFORE_LINES) lines->state = RELAY__LINE_BEGIN;
     return NULL;
   }
   if (c == '\r') {
     lines->has_return = true;
-    if (lines->place == RELAY__REQUEST_LINE && lines->spaces < 2)
+    if (lines->state == RELAY__REQUEST_LINE && lines->spaces < 2)
       return "the request line must end with HTTP/1.1 or HTTP/1.0";
-    return lines->place == RELAY__FIELD_NAME ? "a header line has no colon" : NULL;
+    return lines->state == RELAY__FIELD_NAME ? "a header line has no colon" : NULL;
   }
   if (c == '\n') return "a line feed has no carriage return before it";
-  switch (lines->place) {
+  switch (lines->state) {
   case RELAY__BEFORE_LINES:
-    lines->place = RELAY__REQUEST_LINE;
+    lines->state = RELAY__REQUEST_LINE;
     if (c == ' ') return "the request line begins with white space";
     return request_line_fault(lines, c);
   case RELAY__REQUEST_LINE:
     return request_line_fault(lines, c);
   case RELAY__LINE_BEGIN:
     if (c == ' ' || c == '\t') return "a header line begins with white space";
-    lines->place = RELAY__FIELD_NAME;
+    lines->state = RELAY__FIELD_NAME;
     if (++lines->fields > RELAY__HEAD_FIELDS) return too_many_fields;
     return is_token_character(c) ? NULL : "the name of a header is not a token";
   case RELAY__FIELD_NAME:
-    if (c == ':') lines->place = RELAY__FIELD_VALUE;
+    if (c == ':') lines->state = RELAY__FIELD_VALUE;
     return c == ':' || is_token_character(c) ? NULL : "the name of a header is not a token";
   case RELAY__FIELD_VALUE:
     return (c < ' ' && c != '\t') || c == 0x7f ? "a header has a control character" : NULL;
@@ -189,7 +189,7 @@ static const http_parser_settings settings = {.on_url = on_target,
 /* Checks of a whole head */
 
 /* Converts an offset into `text` to a pointer. */
-static const char *place(const relay__head_t *head, const void *offset) {
+static const char *pointer_to(const relay__head_t *head, const void *offset) {
   return head->text.at + (uintptr_t)offset;
 }
 
@@ -366,8 +366,8 @@ static relay__head_result_t finish(relay__head_t *head) {
   if (head->part == RELAY__IN_TARGET) relay__put(&head->text, "", 1);
   end_value(head);
   for (uint32_t i = 0; i < head->field_count; i++) {
-    head->fields[i].name.at = place(head, head->fields[i].name.at);
-    head->fields[i].value.at = place(head, head->fields[i].value.at);
+    head->fields[i].name.at = pointer_to(head, head->fields[i].name.at);
+    head->fields[i].value.at = pointer_to(head, head->fields[i].value.at);
   }
   const http_parser *parser = head->parser;
   head->is_whole = true;

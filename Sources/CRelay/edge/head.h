@@ -32,7 +32,7 @@ typedef struct relay__lines {
     RELAY__LINE_BEGIN,
     RELAY__FIELD_NAME,
     RELAY__FIELD_VALUE
-  } place;
+  } state;
   uint32_t spaces;  /* in the request line */
   uint32_t fields;  /* lines behind the request line */
   uint32_t version; /* bytes of `HTTP/` that have matched */

@@ -186,7 +186,7 @@ static void hand_over(relay__connection_t *connection) {
   connection->state = RELAY__WAITS;
   relay__timer_clear(connection->hub, &connection->timer);
   relay__share_count(connection->hub, connection->exchange);
-  relay__exchange_tell(connection->exchange);
+  relay__exchange_deliver(connection->exchange);
 }
 
 static void begin_request(relay__connection_t *connection) {

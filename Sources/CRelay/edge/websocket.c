@@ -33,9 +33,9 @@ struct relay__websockets {
 };
 
 /* The library's user data of each connection. */
-typedef struct place {
+typedef struct slot {
   relay_session_t *session;
-} place_t;
+} slot_t;
 
 /* The core's calls */
 
@@ -73,18 +73,18 @@ void relay__link_cut(relay__link_t *link) {
 
 /* The library's calls */
 
-static void open_session(relay_hub_t *hub, struct lws *wsi, place_t *place) {
+static void open_session(relay_hub_t *hub, struct lws *wsi, slot_t *slot) {
   adoption_t *adoption = hub->edge->websockets->adoption;
   adoption->is_open = true;
   adoption->arrival.link = wsi;
   relay__note_churn(hub);
-  place->session = hub->edge->calls->opened(hub, &adoption->arrival);
+  slot->session = hub->edge->calls->opened(hub, &adoption->arrival);
   hub->stats.sessions++;
   if (!hub->config.logs_debug) return;
   char name[16], peer[RELAY__ADDRESS_TEXT];
   relay__address_print(adoption->upgrade->address, peer);
-  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s",
-             relay__session_name(place->session->id, name), peer);
+  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(slot->session->id, name),
+             peer);
 }
 
 /* Called when the library destroys a connection. If the adoption fails, the library may not have the client
@@ -102,11 +102,11 @@ static void end_connection(relay_hub_t *hub, struct lws *wsi) {
 /* The library calls this for each event of a connection. A result other than 0 closes the connection.
  * LWS_CALLBACK_CLOSED follows for each session. */
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
-  place_t *place = user;
+  slot_t *slot = user;
   relay_hub_t *hub = lws_context_user(lws_get_context(wsi));
   if (!hub) return 0;
   relay__clock_read(hub);
-  relay_session_t *session = place ? place->session : NULL;
+  relay_session_t *session = slot ? slot->session : NULL;
   switch (reason) {
   case LWS_CALLBACK_WSI_DESTROY:
     end_connection(hub, wsi);
@@ -117,7 +117,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     return 0;
   case LWS_CALLBACK_ESTABLISHED:
     if (!hub->edge->websockets->adoption) return -1; /* relay__websocket_adopt() has failed already */
-    open_session(hub, wsi, place);
+    open_session(hub, wsi, slot);
     return 0;
   case LWS_CALLBACK_RECEIVE:
     if (session)
@@ -141,7 +141,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   case LWS_CALLBACK_CLOSED:
     relay__note_churn(hub);
     if (session) hub->edge->calls->disconnected(hub, session);
-    place->session = NULL;
+    slot->session = NULL;
     return 0;
   case LWS_CALLBACK_HTTP: /* cannot happen, because the head requests an upgrade */
     return -1;
@@ -225,7 +225,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
   lws_set_log_level(LLL_ERR | LLL_WARN, library_logged);
   websockets->protocols[0] = (struct lws_protocols){.name = hub->subprotocol,
                                                     .callback = callback,
-                                                    .per_session_data_size = sizeof(place_t),
+                                                    .per_session_data_size = sizeof(slot_t),
                                                     .rx_buffer_size = RELAY__READ,
                                                     .tx_packet_size = RELAY__WRITE};
   static const lws_retry_bo_t no_pings = {0}; /* session.c sends the pings */

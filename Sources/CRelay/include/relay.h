@@ -192,7 +192,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
   RELAY_EVENT_CURSOR,        /* room, seq: all messages up to seq are decided for all members */
   RELAY_EVENT_DUE,           /* room, user: decisions are due, see relay_member_undecided() */
-  RELAY_EVENT_SESSION_ENDED, /* session: see relay_session_tell_end() */
+  RELAY_EVENT_SESSION_ENDED, /* session: see relay_session_notify_end() */
   RELAY_EVENT_CONFIRMED,     /* session, seq: see relay_session_confirm() */
   RELAY_EVENT_ROOM_IDLE,     /* room: a stored room is unused; repeats each minute */
   RELAY_EVENT_ROOM_GONE,     /* room: the room is no longer in memory */
@@ -255,7 +255,7 @@ const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
 void relay_session_set_expiry(relay_hub_t *hub, relay_id_t session, int64_t time);
 /* Queues RELAY_EVENT_SESSION_ENDED when the session has ended. Returns false if it is already closing or
  * gone. */
-bool relay_session_tell_end(relay_hub_t *hub, relay_id_t session);
+bool relay_session_notify_end(relay_hub_t *hub, relay_id_t session);
 /* Sends a ping, to learn when all frames that were sent until now have arrived. Returns a number, or 0 if the
  * session is not open. When RELAY_EVENT_CONFIRMED has this number or a higher one as its `seq`, the frames
  * have arrived. No event follows if the session ends first. */
@@ -338,7 +338,7 @@ void relay_user_release(relay_hub_t *hub, relay_id_t user);
 
 /* Notes that a reply gives the session presence entries as they are now. If a change is reverted before it is
  * announced, this session still gets an event, because the reply may have shown the change. */
-void relay_session_told_presence(relay_hub_t *hub, relay_id_t session);
+void relay_session_note_presence(relay_hub_t *hub, relay_id_t session);
 
 /* Returns RELAY_TOO_MANY if the session would watch more than `watched` users with these. */
 relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t session, const relay_id_t *users,
@@ -347,18 +347,18 @@ relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t sessio
  * later changes cause events.
  *
  * `is_related` is true if the two users share a stored room, according to the store. The hub adds the rooms
- * in memory. With `is_judged` the caller alone decides: `is_related` is then true if the two share any room
- * in which the session may see the members. */
+ * in memory. With `is_evaluated` the caller alone decides: `is_related` is then true if the two share any
+ * room in which the session may see the members. */
 relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t session, relay_id_t user, bool is_related,
-                                   bool is_judged);
+                                   bool is_evaluated);
 /* Ends a watch. Does nothing if the session does not watch the user. */
 void relay_session_unwatch(relay_hub_t *hub, relay_id_t session, relay_id_t user);
 /* Sets both values of a watch again. Returns false if the session does not watch the user. The hub itself
  * changes `is_related` in two cases:
- * - It becomes true when the two users begin to share a stored room, unless `is_judged` is set.
- * - It becomes false when one of them leaves a stored room of the other; with `is_judged`, any room. */
+ * - It becomes true when the two users begin to share a stored room, unless `is_evaluated` is set.
+ * - It becomes false when one of them leaves a stored room of the other; with `is_evaluated`, any room. */
 bool relay_session_watch_relate(relay_hub_t *hub, relay_id_t session, relay_id_t user, bool is_related,
-                                bool is_judged);
+                                bool is_evaluated);
 
 /* `session` of the user `viewer` watches `user`. */
 typedef struct relay_watching {
@@ -483,7 +483,8 @@ typedef struct relay_message {
  * to be pushed to. Returns the seq; 0: the room is gone. */
 int64_t relay_room_publish(relay_hub_t *hub, relay_id_t room, relay_message_t *message);
 /* Sends an event to each session in the room but `sender`. */
-relay_status_t relay_room_tell(relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_bytes_t json);
+relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t room, relay_id_t sender,
+                                     relay_bytes_t json);
 /* Sends a signal to each session in the room but `sender`. `name` is a JSON string with its quotes, and
  * `body` is JSON; at: NULL if there is none. */
 relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t room, const char *from, relay_id_t sender,
@@ -509,10 +510,10 @@ typedef struct relay_delivery {
   size_t live, waiting, away;
 } relay_delivery_t;
 /* Counts the members that a message to the room would reach now. Also writes at most `max` ids to
- * `quiet`: the members with a Focus that is on, or with a filter, if the sender may see their focus. Returns
- * the number of these members; 0 in a large room. */
+ * `silenced`: the members with a Focus that is on, or with a filter, if the sender may see their focus.
+ * Returns the number of these members; 0 in a large room. */
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t sender,
-                           relay_delivery_t *delivery, relay_id_t *quiet, size_t max);
+                           relay_delivery_t *delivery, relay_id_t *silenced, size_t max);
 /* Writes at most `max` ids of the members who do not let the sender see whether they are online, and returns
  * the number of such members. */
 size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_id_t *users,

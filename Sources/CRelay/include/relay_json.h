@@ -65,12 +65,12 @@ typedef struct relay_json_parser relay_json_parser_t;
 relay_json_parser_t *relay_json_parser_create(void);
 void relay_json_parser_destroy(relay_json_parser_t *parser);
 
-/* Parses `size` bytes (less than 2^31) that must be one object, with at most `deepest` nested arrays and
+/* Parses `size` bytes (less than 2^31) that must be one object, with at most `max_depth` nested arrays and
  * objects. `json` is filled unless the status is SYNTAX or NOT_OBJECT. After another error it is filled
  * as far as possible, so that an answer can have the `id` of the request. `offset` is the position of
  * the error. */
 relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *source, size_t size,
-                                     uint32_t deepest, relay_json_t *json, size_t *offset);
+                                     uint32_t max_depth, relay_json_t *json, size_t *offset);
 
 /* Returns a copy in one block, with the source. The caller frees it with free(). */
 relay_json_t *relay_json_copy(const relay_json_t *json);
