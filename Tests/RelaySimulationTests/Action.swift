@@ -8,9 +8,9 @@ enum Action: Sendable {
   case disconnect(Slot, Ending)
   /// From now on the client neither answers pings nor sends requests.
   case freeze(Slot)
-  case ask(Slot, Ask)
+  case request(Slot, ClientRequest)
   /// Requests of different users at the same time.
-  case race([Asked])
+  case race([SlotRequest])
   case answer(RecordingGateway.Answer, token: Int)
   /// Answers the pushes that the gateway has not answered yet.
   case letGo(hasSent: Bool)
@@ -22,19 +22,19 @@ enum Action: Sendable {
   case restart(after: Duration)
   /// The process is killed at this point. If the point is not reached, the process is killed when it is idle. `during`
   /// are requests at the same time, and then `then` passes. The next start is after `after`.
-  case crash(at: Fuse.Point?, during: [Asked], then: Duration, after: Duration)
+  case crash(at: Fuse.Point?, during: [SlotRequest], then: Duration, after: Duration)
 
   /// True if several clients send requests at the same time.
   var isRace: Bool {
     switch self {
-    case .race(let asks), .crash(_, let asks, _, _): asks.count > 1
+    case .race(let requests), .crash(_, let requests, _, _): requests.count > 1
     default: false
     }
   }
 
-  struct Asked: Sendable {
+  struct SlotRequest: Sendable {
     let slot: Slot
-    let ask: Ask
+    let request: ClientRequest
   }
 }
 
@@ -61,15 +61,15 @@ extension Action: CustomStringConvertible {
     case .connect(let slot, let acks, let activity): "\(slot) connects, \(activity)\(acks ? ", acks" : "")"
     case .disconnect(let slot, let ending): "\(slot) leaves: \(ending)"
     case .freeze(let slot): "\(slot) freezes"
-    case .ask(let slot, let ask): "\(slot) \(ask)"
-    case .race(let asks): "race: \(asks.map { "\($0.slot) \($0.ask)" })"
+    case .request(let slot, let request): "\(slot) \(request)"
+    case .race(let requests): "race: \(requests.map { "\($0.slot) \($0.request)" })"
     case .answer(let answer, let token): "the gateway answers pushes to \(World.tokens[token]) with \(answer)"
     case .letGo(let hasSent): "the pushes at the gateway are \(hasSent ? "sent" : "to be retried")"
     case .advance(let time): "\(time) pass"
     case .pause(let time): "a pause of \(time)"
     case .restart(let time): "a restart, \(time) later"
-    case .crash(let point, let asks, let time, let down):
-      "a crash at \(point.map { "\($0)" } ?? "rest") during \(asks.map { "\($0.slot) \($0.ask)" }) and \(time), "
+    case .crash(let point, let requests, let time, let down):
+      "a crash at \(point.map { "\($0)" } ?? "rest") during \(requests.map { "\($0.slot) \($0.request)" }) and \(time), "
         + "\(down) later"
     }
   }

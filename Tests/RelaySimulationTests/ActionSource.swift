@@ -30,12 +30,12 @@ struct ActionSource {
     case 20..<44: return .advance(time())
     case 44: return .pause(random.hits(oneIn: 3) ? longTime() : time())
     case 45 where random.hits(oneIn: 2): return .restart(after: time())
-    case 46..<48: return .crash(at: point(), during: asks(talking, simulation), then: time(), after: time())
-    case 48..<70: return .race(asks(talking, simulation))
+    case 46..<48: return .crash(at: point(), during: requests(talking, simulation), then: time(), after: time())
+    case 48..<70: return .race(requests(talking, simulation))
     default:
       guard !talking.isEmpty else { return .advance(time()) }
       let slot = random.one(of: talking)
-      return .ask(slot, ask(slot, simulation))
+      return .request(slot, request(slot, simulation))
     }
   }
 
@@ -71,33 +71,34 @@ struct ActionSource {
 
   private mutating func point() -> Fuse.Point? {
     random.one(weighted: [
-      (1, nil), (4, .commit(1, isTold: false)), (4, .commit(1 + random.below(4), isTold: random.hits(oneIn: 2))),
+      (1, nil), (4, .commit(1, isDelivered: false)),
+      (4, .commit(1 + random.below(4), isDelivered: random.hits(oneIn: 2))),
       (3, .handing(1 + random.below(2), isTaken: random.hits(oneIn: 2))),
     ])
   }
 
   /// At most one request of each user, so that the user's state is the one before or after this request.
-  private mutating func asks(_ talking: [Slot], _ simulation: Simulation) -> [Action.Asked] {
-    let asks = World.users.compactMap { user -> Action.Asked? in
+  private mutating func requests(_ talking: [Slot], _ simulation: Simulation) -> [Action.SlotRequest] {
+    let requests = World.users.compactMap { user -> Action.SlotRequest? in
       let slots = talking.filter { $0.user == user }
       guard !slots.isEmpty, !random.hits(oneIn: 3) else { return nil }
       let slot = random.one(of: slots)
-      return Action.Asked(slot: slot, ask: ask(slot, simulation))
+      return Action.SlotRequest(slot: slot, request: request(slot, simulation))
     }
-    return hasRaces ? asks : Array(asks.prefix(1))
+    return hasRaces ? requests : Array(requests.prefix(1))
   }
 
-  private mutating func ask(_ slot: Slot, _ simulation: Simulation) -> Ask {
+  private mutating func request(_ slot: Slot, _ simulation: Simulation) -> ClientRequest {
     let room = random.one(of: World.rooms)
-    guard simulation.clients[slot]?.hears(room) == true else {
+    guard simulation.clients[slot]?.receives(room) == true else {
       return random.hits(oneIn: 3)
-        ? askOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
+        ? requestOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
     }
     switch random.below(70) {
     case 0: return .leave(room, stays: false)
     case 1..<3: return .leave(room, stays: true)
     case 3..<5: return .join(room, after: after(), history: random.one(of: [0, 3, 300]))
-    case 5..<23: return .send(room, key: random.hits(oneIn: 4) ? random.below(3) : nil, wish())
+    case 5..<23: return .send(room, key: random.hits(oneIn: 4) ? random.below(3) : nil, options())
     case 23..<28: return .received(room, back: back())
     case 28..<31: return .read(room, back: back())
     case 31..<36: return .activity(activity())
@@ -105,7 +106,7 @@ struct ActionSource {
     case 38..<40: return .edit(room, back: back())
     case 40..<42: return .delete(room, back: back())
     case 42..<46: return .notify(room, back: back(), users: random.hits(oneIn: 4) ? [user()] : nil)
-    default: return askOfPerson(slot.user)
+    default: return requestOfPerson(slot.user)
     }
   }
 
@@ -114,23 +115,23 @@ struct ActionSource {
   private mutating func label() -> String? { random.one(of: World.labels + [nil]) }
 
   /// Random options of a message. Half of the results have the defaults.
-  private mutating func wish() -> PushWish {
-    var wish = PushWish()
-    guard random.hits(oneIn: 2) else { return wish }
-    wish.mentions = World.users.filter { _ in random.hits(oneIn: 4) }
-    wish.replyBack = random.hits(oneIn: 4) ? random.below(3) : nil
-    wish.reports = random.hits(oneIn: 2)
-    wish.isAsked = !random.hits(oneIn: 8)
+  private mutating func options() -> PushOptions {
+    var options = PushOptions()
+    guard random.hits(oneIn: 2) else { return options }
+    options.mentions = World.users.filter { _ in random.hits(oneIn: 4) }
+    options.replyBack = random.hits(oneIn: 4) ? random.below(3) : nil
+    options.reports = random.hits(oneIn: 2)
+    options.isRequested = !random.hits(oneIn: 8)
     // A message that requests no push has no options for it.
-    guard wish.isAsked else { return wish }
-    wish.isCall = random.hits(oneIn: 10)
-    wish.level = random.one(weighted: [(8, .active), (2, .passive), (2, .timeSensitive), (1, .critical)])
-    wish.criteria = label()
-    wish.lifetime = random.one(weighted: [(10, nil), (1, .seconds(1)), (1, .seconds(10)), (1, .seconds(60))])
-    return wish
+    guard options.isRequested else { return options }
+    options.isCall = random.hits(oneIn: 10)
+    options.level = random.one(weighted: [(8, .active), (2, .passive), (2, .timeSensitive), (1, .critical)])
+    options.criteria = label()
+    options.lifetime = random.one(weighted: [(10, nil), (1, .seconds(1)), (1, .seconds(10)), (1, .seconds(60))])
+    return options
   }
 
-  private mutating func askOfPerson(_ own: UserID) -> Ask {
+  private mutating func requestOfPerson(_ own: UserID) -> ClientRequest {
     let device = random.one(of: World.devices)
     switch random.below(40) {
     case 0..<7: return .register(device, registration())
@@ -161,13 +162,13 @@ struct ActionSource {
     return Stamp(at: at, number: random.one(weighted: [(6, nil), (5, 1), (1, 4), (1, 0), (1, -1)]))
   }
 
-  private mutating func focus() -> Ask {
+  private mutating func focus() -> ClientRequest {
     .focus(
       random.one(of: World.reporters), random.one(weighted: [(5, true), (4, false), (1, nil)]),
       random.one(weighted: [(20, .authorized), (1, .denied), (1, .notDetermined)]), stamp())
   }
 
-  private mutating func filter() -> Ask {
+  private mutating func filter() -> ClientRequest {
     let allow: [String]? = random.one(weighted: [
       (3, nil), (2, []), (2, [World.labels[0]]), (2, [World.labels[1]]), (1, World.labels),
     ])
@@ -189,8 +190,8 @@ struct ActionSource {
     }
   }
 
-  private mutating func quietHours() -> QuietWish {
-    QuietWish(
+  private mutating func quietHours() -> QuietHoursOptions {
+    QuietHoursOptions(
       start: random.one(weighted: [(3, 0), (2, 1), (2, -1), (1, -1439)]),
       minutes: random.one(weighted: [(4, 1), (2, 2), (1, 600), (1, 1440)]), zone: random.one(of: World.Zone.allCases),
       days: random.one(weighted: [(4, 0...6), (2, 0...0), (1, -1...(-1))]), mode: random.one(of: [.hold, .passive]))

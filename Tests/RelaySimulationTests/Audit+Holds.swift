@@ -21,9 +21,10 @@ extension Simulation {
         guard clock.now <= job.due + Self.delay else {
           throw Violation(.reached, "\(what) is held until \(job.due), but the time is \(clock.now)")
         }
-        let verdict = model.verdict(on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
-        guard try verdict == .hold || isWaiting(job, verdict) else {
-          throw Violation(.reached, "\(what) is held, but the model decides \(verdict as Any)")
+        let expectedDecision = model.expectedDecision(
+          on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
+        guard try expectedDecision == .hold || isWaiting(job, expectedDecision) else {
+          throw Violation(.reached, "\(what) is held, but the model decides \(expectedDecision as Any)")
         }
       case .merged:
         guard job.mergedInto.map(open.contains) == true else {
@@ -40,8 +41,8 @@ extension Simulation {
   /// True if no cause holds the push any more, or the device allows no alerts, but the recipient may have returned and
   /// may still receive the message. The relay keeps the end of a wait that has begun, even if the recipient leaves
   /// again before it.
-  private func isWaiting(_ job: JobRow, _ verdict: Verdict?) throws -> Bool {
-    switch verdict {
+  private func isWaiting(_ job: JobRow, _ expectedDecision: ExpectedDecision?) throws -> Bool {
+    switch expectedDecision {
     case .push?, .none(.notAllowed)?: break  // the rules after the waits
     default: return false
     }
@@ -73,10 +74,10 @@ extension Simulation {
     let (before, after) = facts.now < model.attendance.start ? former : (before, model)
     let (user, device) = (job.target.user, job.target.device)
     let people = [before, after].map { $0.people[user] ?? PersonModel() }
-    func check<Value: Equatable>(_ told: Value, _ name: String, _ truth: (PersonModel) -> Value) throws {
+    func check<Value: Equatable>(_ claimed: Value, _ name: String, _ truth: (PersonModel) -> Value) throws {
       let truths = people.map(truth)
-      guard truths.contains(told) else {
-        throw Violation(.focused, "\(what): \(name) is \(told) at \(facts.now), not \(truths)")
+      guard truths.contains(claimed) else {
+        throw Violation(.focused, "\(what): \(name) is \(claimed) at \(facts.now), not \(truths)")
       }
     }
     let now = facts.now
@@ -84,8 +85,8 @@ extension Simulation {
     try check(isFocused, "isFocused") { $0.focus[device]?.state(at: now) == true }
     let filter = facts.device?.filter.flatMap { now < $0.until ? $0.allow : nil }
     try check(filter, "the filter") { $0.allowed(by: device, at: now) }
-    let quiet = facts.recipient.quiet.flatMap { now < $0.until ? $0.mode : nil }
-    try check(quiet, "quiet hours") { $0.areHoursQuiet(at: now) ? $0.preferences.quietHours?.mode : nil }
+    let hours = facts.recipient.quiet.flatMap { now < $0.until ? $0.mode : nil }
+    try check(hours, "quiet hours") { $0.areHoursQuiet(at: now) ? $0.preferences.quietHours?.mode : nil }
     try check(facts.recipient.onFocus, "onFocus") { $0.preferences.onFocus }
     let sender = facts.message.sender
     try check(facts.recipient.hasBlockedSender, "the block") { $0.blocked.contains(sender) }
@@ -94,10 +95,10 @@ extension Simulation {
   // MARK: Pushes
 
   /// Checks that a device gets all pushes of a message under one collapse id, and that no other message has this id.
-  func lookAtTold(_ handed: RecordingGateway.Handed, _ job: JobRow, _ what: String) throws {
+  func lookAtCollapseID(_ handed: RecordingGateway.Handed, _ job: JobRow, _ what: String) throws {
     let (place, target, collapseID) = (job.place, job.target, handed.push.headers.collapseID)
     let merged = audit.jobs.values.filter { $0.mergedInto == job.id && $0.state == .merged }
-    if let known = audit.told[target]?[place] {
+    if let known = audit.sentCollapseIDs[target]?[place] {
       guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)") }
     } else {
       if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
@@ -108,7 +109,7 @@ extension Simulation {
       }
     }
     for other in [job] + merged where handed.isPerhapsShown {
-      let known = audit.told[target, default: [:]].updateValue(collapseID, forKey: other.place)
+      let known = audit.sentCollapseIDs[target, default: [:]].updateValue(collapseID, forKey: other.place)
       guard known == nil || known == collapseID else {
         throw Violation(.collapsed, "\(other.place), in \(what) as \(collapseID), was before as \(known ?? "")")
       }
@@ -126,7 +127,7 @@ extension Simulation {
   func lookAtPayload(_ push: Push, _ job: JobRow, _ before: Model, _ after: Model, _ what: String) throws {
     let payload = try parser.read(push.payload)
     guard push.headers.type != .voip else {
-      guard model.wishes[job.place]?.isCall == true, try payload.string("call", maxLength: 64) == push.id else {
+      guard model.pushOptions[job.place]?.isCall == true, try payload.string("call", maxLength: 64) == push.id else {
         throw Violation(.needed, "\(what) as a call")
       }
       return
@@ -142,15 +143,15 @@ extension Simulation {
     }
     if isAnyway { audit.tally.count(.pushedAnyway) }
     guard !payload.has("digest") else { return }
-    let told = try aps.string("interruption-level", maxLength: 20)
-    let wish = model.wishes[job.place] ?? PushWish()
+    let claimed = try aps.string("interruption-level", maxLength: 20)
+    let options = model.pushOptions[job.place] ?? PushOptions()
     let levels = [before, after].compactMap { model -> String? in
       guard let device = model.devices[job.target] else { return nil }
-      let level = min(wish.level, device.allowsTimeSensitive || wish.level == .critical ? .critical : .active)
+      let level = min(options.level, device.allowsTimeSensitive || options.level == .critical ? .critical : .active)
       return level == .timeSensitive ? "time-sensitive" : level.rawValue
     }
-    guard let told, levels.contains(told) || told == "passive" && !isAnyway else {
-      throw Violation(.needed, "\(what) as \(told ?? "nothing"), not \(levels)")
+    guard let claimed, levels.contains(claimed) || claimed == "passive" && !isAnyway else {
+      throw Violation(.needed, "\(what) as \(claimed ?? "nothing"), not \(levels)")
     }
     let text = try aps.object("alert")?.string("body", maxLength: 1_000)
     let bodies = [before, after, model].flatMap { $0.log(of: job.place.room).bodies(job.place.seq) }

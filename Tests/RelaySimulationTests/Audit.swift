@@ -9,7 +9,7 @@ import RelayStore
 /// The records of push jobs and of the pushes that the gateway received, over all steps.
 struct Audit {
   /// The result of the last read of the disk. Is `nil` when nothing was read since the start.
-  private(set) var news: DiskNews?
+  private(set) var changes: DiskChanges?
   /// Every job by its id, in its last known state.
   private(set) var jobs: [String: JobRow] = [:]
   /// The messages and devices of these jobs.
@@ -19,13 +19,13 @@ struct Audit {
   var collapseIDs: [Place: String] = [:]
   var places: [String: Place] = [:]
   /// The collapse id under which a device got the push of a message.
-  var told: [Target: [Place: String]] = [:]
+  var sentCollapseIDs: [Target: [Place: String]] = [:]
   /// The jobs that were pushed to a device for a message.
   var pushed: [Model.Debt: Set<String>] = [:]
   /// The jobs that the gateway has reported as sent.
   var sent: Set<String> = []
   /// The pushes that the gateway received at the end of the earlier relay. Their results may not be on disk.
-  var untold: [RecordingGateway.Handed] = []
+  var uncertain: [RecordingGateway.Handed] = []
   /// The newest message that was pushed to a device in a room.
   var newest: [Membership: [Target: (seq: Int64, time: Timestamp, isDigest: Bool)]] = [:]
   /// The tokens that the gateway has refused.
@@ -43,17 +43,17 @@ struct Audit {
     return jobs.updateValue(job, forKey: job.id)
   }
 
-  mutating func read(_ relay: SimulatedRelay) throws -> DiskNews {
-    if let news, commits == relay.fuse.commits { return news }
+  mutating func read(_ relay: SimulatedRelay) throws -> DiskChanges {
+    if let changes, commits == relay.fuse.commits { return changes }
     commits = relay.fuse.commits
-    let news = try relay.read { try DiskNews($0, after: seen, since: seenAt) }
-    self.news = news
-    return news
+    let changes = try relay.read { try DiskChanges($0, after: seen, since: seenAt) }
+    self.changes = changes
+    return changes
   }
 
   /// Ends the checks of a step.
   mutating func close(_ now: Timestamp) {
-    seen = news?.newest ?? 0
+    seen = changes?.newest ?? 0
     seenAt = now
   }
 
@@ -63,7 +63,7 @@ struct Audit {
   /// Resets the records after a start.
   /// - Parameter isCrash: True if the results of pushes may not be on disk.
   mutating func begin(isCrash: Bool) {
-    news = nil
+    changes = nil
     seen = 0
     commits = -1
     if isCrash { sent = [] }
@@ -74,24 +74,24 @@ extension Simulation {
   /// Compares everything that is visible after a step with the model.
   func look() throws {
     model.forgive(now: clock.now)
-    guard let news = audit.news else { return }
-    for job in news.jobs {
+    guard let changes = audit.changes else { return }
+    for job in changes.jobs {
       let known = audit.add(job)
       if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
       try look(at: job, known)
     }
-    for handed in audit.untold where try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
-    audit.untold = []
+    for handed in audit.uncertain where try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
+    audit.uncertain = []
     for handed in gateway.takeHanded() {
       transcript?.add("\(handed.device.token) is pushed \(handed.push.headers.collapseID)", at: handed.time)
       guard try !lookAtUpdate(handed) else { continue }
       try look(at: handed, before, model)
       if handed.answer == .sent { audit.sent.insert(handed.push.id) }
     }
-    try lookAtDevices(news)
-    try lookAtHolds(news.jobs)
+    try lookAtDevices(changes)
+    try lookAtHolds(changes.jobs)
     for claim in claims { try claim() }
-    try lookAtWaits(news.cursors)
+    try lookAtWaits(changes.cursors)
     try lookAtClients()
     try lookAtShown()
     audit.close(clock.now)
@@ -115,31 +115,33 @@ extension Simulation {
     // A job from before a crash was made in the step before it.
     let (before, after) = job.created < model.attendance.start ? former : (before, model)
     let (place, user) = (job.place, job.target.user)
-    guard let message = model.message(at: place), let wish = model.wishes[place] else {
+    guard let message = model.message(at: place), let options = model.pushOptions[place] else {
       throw Violation(.needed, "a push of \(place), which does not exist")
     }
     guard message.from != user else { throw Violation(.needed, "a push of \(place) to its sender") }
-    let mark = before.members[Membership(room: place.room, user: user)].map { wish.isCall ? $0.read : $0.mark }
+    let mark = before.members[Membership(room: place.room, user: user)].map { options.isCall ? $0.read : $0.mark }
     if let mark = mark?.latest, mark >= place.seq {
       throw Violation(.needed, "a push of \(place) to \(user), whose mark is \(mark)")
     }
     if !job.isAnyway {
       // Before the step, nothing was known about a message of this step.
-      var verdicts = [before, after].map {
-        $0.knowing(place, of: model).verdict(on: place, to: job.target, isAnyway: job.isAnyway, at: job.created)
+      var expectedDecisions = [before, after].map {
+        $0.knowing(place, of: model).expectedDecision(
+          on: place, to: job.target, isAnyway: job.isAnyway, at: job.created)
       }
       // A held push may have been decided again since.
       if job.created < begun {
-        verdicts.append(model.verdict(on: place, to: job.target, isAnyway: false, at: clock.now))
+        expectedDecisions.append(model.expectedDecision(on: place, to: job.target, isAnyway: false, at: clock.now))
       }
       // A push that was attempted is not held again.
-      if job.attempts > 0, verdicts.contains(.hold) { verdicts.append(.push(.passive)) }
-      let made: Verdict = job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
-      guard verdicts.contains(made) || job.state == .merged else {
-        throw Violation(.needed, "\(place) for \(job.target) is \(made), but the model decides \(verdicts)")
+      if job.attempts > 0, expectedDecisions.contains(.hold) { expectedDecisions.append(.push(.passive)) }
+      let made: ExpectedDecision =
+        job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
+      guard expectedDecisions.contains(made) || job.state == .merged else {
+        throw Violation(.needed, "\(place) for \(job.target) is \(made), but the model decides \(expectedDecisions)")
       }
     }
-    guard !wish.isCall, !job.isAnyway else { return }
+    guard !options.isCall, !job.isAnyway else { return }
     let attendances = [before.attendance, after.attendance]
     guard !attendances.allSatisfy({ $0.isActivelyReceived(place, by: user) }) else {
       throw Violation(.needed, "a push of \(place) to \(user), who has an active session with it")
@@ -160,12 +162,12 @@ extension Simulation {
     guard let communication = try payload.object("communication") ?? payload.object("push") else {
       return try payload.object("aps")?.members.keys.elementsEqual(["badge"]) == true
     }
-    let told = try communication.string("notification", maxLength: 64)
-    guard let told, told != handed.push.id, let job = audit.jobs[told] else {
+    let claimed = try communication.string("notification", maxLength: 64)
+    guard let claimed, claimed != handed.push.id, let job = audit.jobs[claimed] else {
       return false
     }
     let collapseID = handed.push.headers.collapseID
-    guard audit.told[job.target]?[job.place] == collapseID, handed.push.headers.priority == .low else {
+    guard audit.sentCollapseIDs[job.target]?[job.place] == collapseID, handed.push.headers.priority == .low else {
       throw Violation(.collapsed, "a change of \(job.place) as \(collapseID), which \(job.target) does not show")
     }
     return true
@@ -175,13 +177,13 @@ extension Simulation {
     let push = handed.push
     guard let job = audit.jobs[push.id] else { throw Violation(.needed, "a push \(push.id) without a job") }
     let (place, target) = (job.place, job.target)
-    guard let message = model.message(at: place), let wish = model.wishes[place] else {
+    guard let message = model.message(at: place), let options = model.pushOptions[place] else {
       throw Violation(.needed, "a push of \(place), which does not exist")
     }
     let what = "\(place) is pushed to \(target) at \(handed.time)"
-    try lookAtTold(handed, job, what)
+    try lookAtCollapseID(handed, job, what)
 
-    let expires = wish.expires(from: message.time)
+    let expires = options.expires(from: message.time)
     let expiration = push.headers.type == .voip ? 0 : expires.rawValue / 1000
     guard handed.time < expires, push.headers.expiration == expiration else {
       throw Violation(.inTime, "\(what) with expiration \(push.headers.expiration), but it expires at \(expires)")
@@ -193,16 +195,16 @@ extension Simulation {
     else {
       throw Violation(.inTime, "\(what) with \(handed.device.token), which is not its token")
     }
-    let verdicts = [before, after].map {
-      $0.knowing(place, of: model).verdict(on: place, to: target, isAnyway: job.isAnyway, at: handed.time)
+    let expectedDecisions = [before, after].map {
+      $0.knowing(place, of: model).expectedDecision(on: place, to: target, isAnyway: job.isAnyway, at: handed.time)
     }
-    if verdicts.allSatisfy({ if case .some(.none) = $0 { true } else { false } }) {
-      throw Violation(.inTime, "\(what), but the model decides \(verdicts)")
+    if expectedDecisions.allSatisfy({ if case .some(.none) = $0 { true } else { false } }) {
+      throw Violation(.inTime, "\(what), but the model decides \(expectedDecisions)")
     }
     try lookAtPayload(push, job, before, after, what)
     let membership = Membership(room: place.room, user: target.user)
     // Marks reach the disk and the jobs within a second.
-    let marks = before.members[membership].map { wish.isCall ? $0.read : $0.mark }
+    let marks = before.members[membership].map { options.isCall ? $0.read : $0.mark }
     if let mark = marks?.at(handed.time - Model.lateness), mark >= place.seq {
       throw Violation(.needed, "\(what), whose mark was \(mark) for more than a second")
     }
@@ -249,8 +251,8 @@ extension Simulation {
 
   // MARK: The rest
 
-  private func lookAtDevices(_ news: DiskNews) throws {
-    let devices = news.devices
+  private func lookAtDevices(_ changes: DiskChanges) throws {
+    let devices = changes.devices
     for target in devices.subtracting(model.devices.keys) {
       throw Violation(.kept, "\(target) is registered, but never was or was deleted")
     }
@@ -258,7 +260,7 @@ extension Simulation {
       guard audit.refused.contains(World.tokens[device.token]) else {
         throw Violation(.kept, "\(target) is not registered any more")
       }
-      model.lose(target, keeping: news.reports.said(since: before, in: model), now: clock.now)
+      model.lose(target, keeping: changes.reports.reports(since: before, in: model), now: clock.now)
     }
   }
 
@@ -282,8 +284,8 @@ extension Simulation {
   private func lookAtClients() throws {
     for slot in World.slots {
       guard let client = clients[slot], !client.isEnding else { continue }
-      for (room, heard) in client.heard where heard < model.log(of: room).newest {
-        throw Violation(.ordered, "\(slot) received \(room) up to \(heard), not \(model.log(of: room).newest)")
+      for (room, received) in client.received where received < model.log(of: room).newest {
+        throw Violation(.ordered, "\(slot) received \(room) up to \(received), not \(model.log(of: room).newest)")
       }
     }
   }

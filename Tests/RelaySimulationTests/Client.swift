@@ -7,9 +7,9 @@ final class Client {
   let slot: Slot
   let peer: Peer
   /// The requests without a reply, by their ids.
-  var questions: [Int: Question] = [:]
+  var pendingRequests: [Int: PendingRequest] = [:]
   /// The newest message that the client has received in each joined room.
-  var heard: [RoomID: Int64] = [:]
+  var received: [RoomID: Int64] = [:]
   /// The Focus of each user that the client received last. The inner `nil` means null.
   var shown: [UserID: Bool?] = [:]
   /// The Focus states that the client must receive and has not received yet.
@@ -23,9 +23,9 @@ final class Client {
     let since: Timestamp
   }
 
-  enum Question {
+  enum PendingRequest {
     case hello(acks: Bool, activity: Activity)
-    case ask(Asking)
+    case request(SentRequest)
   }
 
   init(slot: Slot, port: UInt16) throws {
@@ -34,8 +34,8 @@ final class Client {
   }
 
   /// Sends a request.
-  func ask(_ question: Question, id: Int, _ members: (inout JSONWriter.Object) -> Void) {
-    questions[id] = question
+  func request(_ pending: PendingRequest, id: Int, _ members: (inout JSONWriter.Object) -> Void) {
+    pendingRequests[id] = pending
     peer.say(
       JSONWriter.object {
         $0.integer("id", id)
@@ -43,5 +43,5 @@ final class Client {
       })
   }
 
-  func hears(_ room: RoomID) -> Bool { heard[room] != nil }
+  func receives(_ room: RoomID) -> Bool { received[room] != nil }
 }

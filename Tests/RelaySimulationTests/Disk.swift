@@ -56,7 +56,7 @@ struct JobRow: Sendable {
 }
 
 /// The changes on disk since the last read.
-struct DiskNews: Sendable {
+struct DiskChanges: Sendable {
   /// The new jobs, the unfinished jobs, and the jobs that have finished since the last read.
   let jobs: [JobRow]
   /// The number of the newest job.
@@ -114,7 +114,7 @@ struct Disk: Sendable {
   let keys: [Model.Key: Model.First]
   let people: [UserID: UserRecord]
   /// The users who were silenced, and the times at which they were notified.
-  let quiet: [Place: [UserID: Timestamp?]]
+  let silenced: [Place: [UserID: Timestamp?]]
 
   init(_ reader: Reader) throws {
     let db = reader.db
@@ -160,14 +160,14 @@ struct Disk: Sendable {
         )
       })
     people = Dictionary(uniqueKeysWithValues: try reader.people.users(World.users).map { ($0.user.id, $0) })
-    quiet = try db.all(
+    silenced = try db.all(
       """
       SELECT rooms.name, silenced.seq, users.name, notified FROM silenced
       JOIN rooms ON rooms.id = room JOIN users ON users.id = user
       """
-    ).reduce(into: [:]) { quiet, row in
+    ).reduce(into: [:]) { silenced, row in
       let place = Place(room: RoomID(unchecked: row[0]), seq: row[1])
-      quiet[place, default: [:]].updateValue(row.time(3), forKey: UserID(unchecked: row[2]))
+      silenced[place, default: [:]].updateValue(row.time(3), forKey: UserID(unchecked: row[2]))
     }
   }
 
@@ -190,7 +190,7 @@ extension Disk.Reports {
   }
 
   /// The devices of these reports that have reported since `before`.
-  func said(since before: Model, in after: Model) -> Disk.Reports {
+  func reports(since before: Model, in after: Model) -> Disk.Reports {
     Disk.Reports(
       focus: focus.filter { before.people[$0.user]?.focus[$0.device] != after.people[$0.user]?.focus[$0.device] },
       filters: filters.filter {

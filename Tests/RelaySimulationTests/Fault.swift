@@ -119,7 +119,7 @@ enum Fault: String, CaseIterable, Sendable {
   }
 
   /// Returns the frame that the client receives instead.
-  func heard(_ frame: [UInt8]) -> [UInt8] {
+  func received(_ frame: [UInt8]) -> [UInt8] {
     var wrong = frame
     switch self {
     case .showsNullAsFalse: replace("\"isFocused\":null", by: "\"isFocused\":false", in: &wrong)

@@ -9,7 +9,7 @@ final class Fuse: Sendable {
   /// A point of the cut, counted from the moment at which the fuse is armed.
   enum Point: Hashable, Sendable {
     /// The commit of this number, before or after its completions run.
-    case commit(Int, isTold: Bool)
+    case commit(Int, isDelivered: Bool)
     /// The push of this number, before or after the gateway has received it.
     case handing(Int, isTaken: Bool)
   }
@@ -55,27 +55,27 @@ final class Fuse: Sendable {
 
   /// Called for every committed group.
   func pass(_ completions: [Completion], deliver: ([Completion]) -> Void) {
-    enum Verdict { case deliver, hold, blow(isTold: Bool) }
-    let verdict = state.withLock { state -> Verdict in
+    enum Outcome { case deliver, hold, blow(isDelivered: Bool) }
+    let outcome = state.withLock { state -> Outcome in
       state.commits += 1
       if state.isReleased { return .deliver }
       if state.isBlown {
         state.held += completions
         return .hold
       }
-      guard case .commit(let count, let isTold) = state.point else { return .deliver }
-      state.point = count > 1 ? .commit(count - 1, isTold: isTold) : nil
+      guard case .commit(let count, let isDelivered) = state.point else { return .deliver }
+      state.point = count > 1 ? .commit(count - 1, isDelivered: isDelivered) : nil
       guard count <= 1 else { return .deliver }
       state.isBlown = true
       state.isCopied = true
-      if !isTold { state.held = completions }
-      return .blow(isTold: isTold)
+      if !isDelivered { state.held = completions }
+      return .blow(isDelivered: isDelivered)
     }
-    switch verdict {
+    switch outcome {
     case .deliver: deliver(completions)
     case .hold: break
-    case .blow(let isTold):
-      if isTold { deliver(completions) }
+    case .blow(let isDelivered):
+      if isDelivered { deliver(completions) }
       copy()
     }
   }

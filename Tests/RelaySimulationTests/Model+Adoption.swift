@@ -10,19 +10,19 @@ extension Model {
   ///   - unanswered: The requests that may have succeeded or not.
   ///   - refused: The tokens of devices that may have been deleted.
   mutating func adopt(
-    _ disk: Disk, drafts: [Int: PushWish], end: Timestamp, unanswered: [Unanswered], refused: Set<String>,
+    _ disk: Disk, drafts: [Int: PushOptions], end: Timestamp, unanswered: [Unanswered], refused: Set<String>,
     now: Timestamp
   ) throws {
-    for room in World.rooms { try adopt(room, disk.rooms[room], drafts, unanswered, disk.quiet) }
+    for room in World.rooms { try adopt(room, disk.rooms[room], drafts, unanswered, disk.silenced) }
     let memberships = World.rooms.flatMap { room in World.users.map { Membership(room: room, user: $0) } }
     for membership in memberships {
       try adopt(
         membership, disk.members[membership], end: end,
-        unanswered: unanswered.filter { $0.user == membership.user }.map(\.asking.ask), now: now)
+        unanswered: unanswered.filter { $0.user == membership.user }.map(\.sentRequest.request), now: now)
     }
     try adopt(disk.devices, unanswered: unanswered, refused: refused)
     for user in World.users { try adopt(disk.people[user], of: user, unanswered, now: now) }
-    try adopt(disk.quiet, unanswered, now: now)
+    try adopt(disk.silenced, unanswered, now: now)
     for (key, first) in keys where now < first.time + Self.keyLifetime {
       guard disk.keys[key]?.seq == first.seq else { throw Violation(.kept, "\(key) of \(first) is not stored") }
     }
@@ -32,8 +32,8 @@ extension Model {
   }
 
   private mutating func adopt(
-    _ room: RoomID, _ found: Disk.Room?, _ drafts: [Int: PushWish], _ unanswered: [Unanswered],
-    _ quiet: [Place: [UserID: Timestamp?]]
+    _ room: RoomID, _ found: Disk.Room?, _ drafts: [Int: PushOptions], _ unanswered: [Unanswered],
+    _ silenced: [Place: [UserID: Timestamp?]]
   ) throws {
     let log = log(of: room)
     guard let found else {
@@ -47,21 +47,23 @@ extension Model {
     for seq in stride(from: found.first, through: found.seq, by: 1) {
       let place = Place(room: room, seq: seq)
       guard let message = found.messages[seq] else { throw Violation(.ordered, "\(place) is not stored any more") }
-      let asked = unanswered.filter { $0.asking.ask.needsMessage && $0.asking.ask.room == room && $0.asking.seq == seq }
+      let requested = unanswered.filter {
+        $0.sentRequest.request.needsMessage && $0.sentRequest.request.room == room && $0.sentRequest.seq == seq
+      }
       guard let known = log[seq] else {
         try see(message, at: place)
-        wishes[place] = drafts[message.body]
-        self.quiet[place] = Set((quiet[place] ?? [:]).keys)
+        pushOptions[place] = drafts[message.body]
+        self.silenced[place] = Set((silenced[place] ?? [:]).keys)
         continue
       }
       let isDeleted = found.deleted.contains(seq)
-      guard isDeleted == log.isDeleted(seq) || asked.contains(where: \.asking.ask.deletes) else {
+      guard isDeleted == log.isDeleted(seq) || requested.contains(where: \.sentRequest.request.deletes) else {
         throw Violation(.kept, "\(place) is deleted: \(isDeleted)")
       }
       if isDeleted {
         logs[room]?.delete(seq)
       } else if message.body != known.body {
-        guard asked.contains(where: { $0.asking.body == message.body }) else {
+        guard requested.contains(where: { $0.sentRequest.body == message.body }) else {
           throw Violation(.kept, "\(place) is \(message), but was \(known)")
         }
         logs[room]?.edit(seq, message.body)
@@ -70,17 +72,17 @@ extension Model {
   }
 
   private mutating func adopt(
-    _ membership: Membership, _ found: (read: Int64, received: Int64)?, end: Timestamp, unanswered: [Ask],
+    _ membership: Membership, _ found: (read: Int64, received: Int64)?, end: Timestamp, unanswered: [ClientRequest],
     now: Timestamp
   ) throws {
-    let isAsked = unanswered.contains { ask in
-      switch ask {
+    let isRequested = unanswered.contains { request in
+      switch request {
       case .join(let room, _, _), .leave(let room, false): room == membership.room
       default: false
       }
     }
     let known = members[membership]
-    guard (known == nil) == (found == nil) || isAsked else {
+    guard (known == nil) == (found == nil) || isRequested else {
       throw Violation(.kept, "\(membership): \(found == nil ? "no member any more" : "a member again")")
     }
     guard let found else {
@@ -112,24 +114,24 @@ extension Model {
       for device in World.devices {
         let target = Target(user: user, device: device)
         let known = devices[target]
-        let isAsked = unanswered.contains { other in
-          switch other.asking.ask {
+        let isRequested = unanswered.contains { other in
+          switch other.sentRequest.request {
           // A registration may take the token of another user's device.
           case .register: true
-          case .forget(let asked): other.user == user && asked == device
+          case .forget(let requested): other.user == user && requested == device
           default: false
           }
         }
-        guard known.map({ World.tokens[$0.token] }) != found[target] || isAsked else { continue }
-        guard isAsked || known.map({ refused.contains(World.tokens[$0.token]) }) ?? false else {
+        guard known.map({ World.tokens[$0.token] }) != found[target] || isRequested else { continue }
+        guard isRequested || known.map({ refused.contains(World.tokens[$0.token]) }) ?? false else {
           throw Violation(.kept, "\(target) has \(found[target] ?? "no token"), not \(known as Any)")
         }
         guard let token = found[target] else {
           forget(target)
           continue
         }
-        for case .register(device, let asked) in unanswered.filter({ $0.user == user }).map(\.asking.ask)
-        where World.tokens[asked.token] == token { register(target, asked) }
+        for case .register(device, let requested) in unanswered.filter({ $0.user == user }).map(\.sentRequest.request)
+        where World.tokens[requested.token] == token { register(target, requested) }
       }
     }
   }
@@ -139,41 +141,42 @@ extension Model {
   ) throws {
     let known = people[user] ?? PersonModel()
     var person = known
-    let isPreferenceAsked = unanswered.contains { $0.user == user && $0.asking.ask.prefers }
+    let isPreferenceRequested = unanswered.contains { $0.user == user && $0.sentRequest.request.prefers }
     let preferences = found?.preferences ?? Preferences()
-    guard preferences == known.preferences || isPreferenceAsked else {
+    guard preferences == known.preferences || isPreferenceRequested else {
       throw Violation(.kept, "\(user) has the preferences \(preferences), not \(known.preferences)")
     }
     person.preferences = preferences
-    let isBlockAsked = unanswered.contains { $0.user == user && $0.asking.ask.blocks }
+    let isBlockRequested = unanswered.contains { $0.user == user && $0.sentRequest.request.blocks }
     let blocked = Set(found?.blocks ?? [])
-    guard blocked == known.blocked || isBlockAsked else {
+    guard blocked == known.blocked || isBlockRequested else {
       throw Violation(.kept, "\(user) has blocked \(blocked), not \(known.blocked)")
     }
     person.blocked = blocked
-    let isReportAsked = unanswered.contains { $0.asking.ask.reports(of: user, by: $0.user) }
+    let isReportRequested = unanswered.contains { $0.sentRequest.request.reports(of: user, by: $0.user) }
     let focus = Dictionary(
       uniqueKeysWithValues: (found?.focus ?? []).map { record in
         (
           record.device,
           FocusModel(
-            record.isFocused, at: record.at, number: record.number, heard: record.received, settles: record.settles,
+            record.isFocused, at: record.at, number: record.number, received: record.received, settles: record.settles,
             now: now)
         )
       })
     for device in World.reporters {
       let (a, b) = (focus[device]?.state(at: now), known.focus[device]?.state(at: now))
-      guard a == b || isReportAsked else {
+      guard a == b || isReportRequested else {
         throw Violation(.kept, "\(user)'s \(device) is \(a as Any), not \(b as Any)")
       }
     }
-    if isReportAsked { person.focus = focus }
+    if isReportRequested { person.focus = focus }
     let filters = Dictionary(
       uniqueKeysWithValues: (found?.filters ?? []).map { record in
         (
           record.device,
           FilterModel(
-            record.isActive ? record.allow : nil, at: record.at, number: record.number, heard: record.received, now: now
+            record.isActive ? record.allow : nil, at: record.at, number: record.number, received: record.received,
+            now: now
           ) { _ in true }
         )
       })
@@ -181,34 +184,35 @@ extension Model {
     read.filters = filters
     for device in World.reporters {
       let (a, b) = (read.allowed(by: device, at: now), known.allowed(by: device, at: now))
-      guard a == b || isReportAsked else {
+      guard a == b || isReportRequested else {
         throw Violation(.kept, "\(user)'s \(device) passes \(a as Any), not \(b as Any)")
       }
     }
-    if isReportAsked { person.filters = filters }
+    if isReportRequested { person.filters = filters }
     people[user] = person
   }
 
   private mutating func adopt(
     _ found: [Place: [UserID: Timestamp?]], _ unanswered: [Unanswered], now: Timestamp
   ) throws {
-    for (place, users) in quiet {
+    for (place, users) in silenced {
       guard let message = message(at: place), now < message.time + .seconds(600) else { continue }
       for user in users {
         let time = found[place]?[user] ?? nil
-        let isAsked = unanswered.contains {
-          $0.asking.ask.notifies && $0.asking.ask.room == place.room && $0.asking.seq == place.seq
+        let isRequested = unanswered.contains {
+          $0.sentRequest.request.notifies && $0.sentRequest.request.room == place.room
+            && $0.sentRequest.seq == place.seq
         }
-        guard time == notified[place]?[user] || isAsked else {
+        guard time == notified[place]?[user] || isRequested else {
           throw Violation(.kept, "\(user) was notified of \(place): \(time as Any)")
         }
-        if isAsked { notified[place, default: [:]][user] = time }
+        if isRequested { notified[place, default: [:]][user] = time }
       }
     }
   }
 }
 
-extension Ask {
+extension ClientRequest {
   fileprivate var deletes: Bool { if case .delete = self { true } else { false } }
 
   /// True if the request marks the room as read for its user.
@@ -230,10 +234,10 @@ extension Ask {
   }
 
   /// True if the request changes stored reports of `user`'s devices. A registration may take a token from another user.
-  fileprivate func reports(of user: UserID, by asker: UserID) -> Bool {
+  fileprivate func reports(of user: UserID, by requester: UserID) -> Bool {
     switch self {
     case .register: true
-    case .focus, .filter, .forget: user == asker
+    case .focus, .filter, .forget: user == requester
     default: false
     }
   }

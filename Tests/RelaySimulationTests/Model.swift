@@ -52,12 +52,12 @@ struct Model {
   var logs: [RoomID: RoomLog] = [:]
   var members: [Membership: Member] = [:]
   /// The push options of each message.
-  var wishes: [Place: PushWish] = [:]
+  var pushOptions: [Place: PushOptions] = [:]
   var devices: [Target: Registration] = [:]
   var keys: [Key: First] = [:]
   var people: [UserID: PersonModel] = [:]
   /// The users that the reply to a `send` named as silenced, and the times at which they were notified.
-  var quiet: [Place: Set<UserID>] = [:]
+  var silenced: [Place: Set<UserID>] = [:]
   var notified: [Place: [UserID: Timestamp]] = [:]
   /// The Focus of users during the present step, before they lost a device.
   private(set) var passed: [UserID: Set<Bool?>] = [:]
@@ -90,16 +90,17 @@ struct Model {
 
   /// Records a stored message. Its pushes are owed to members with a device, if both existed before and after the step.
   mutating func acknowledge(
-    _ message: RoomLog.Message, _ wish: PushWish, quiet: [UserID], at place: Place, before: Model, now: Timestamp
+    _ message: RoomLog.Message, _ options: PushOptions, silenced: [UserID], at place: Place, before: Model,
+    now: Timestamp
   ) throws {
     try see(message, at: place)
-    wishes[place] = wish
-    self.quiet[place] = Set(quiet)
+    pushOptions[place] = options
+    self.silenced[place] = Set(silenced)
     let was = before.knowing(place, of: self)
     for (target, _) in devices where target.user != message.from && before.devices[target] != nil {
       let membership = Membership(room: place.room, user: target.user)
       guard members[membership] != nil, before.members[membership] != nil,
-        !hasReached(place, target.user, isCall: wish.isCall),
+        !hasReached(place, target.user, isCall: options.isCall),
         !was.isRefused(Debt(place: place, target: target), at: now)
       else { continue }
       debts.insert(Debt(place: place, target: target))
@@ -116,7 +117,7 @@ struct Model {
 
   /// Records a Notify Anyway for these users, for devices that existed before and after the step.
   mutating func notify(_ users: [UserID], of place: Place, before: Model, now: Timestamp) {
-    let isCall = wishes[place]?.isCall ?? false
+    let isCall = pushOptions[place]?.isCall ?? false
     let was = before.knowing(place, of: self)
     for user in users {
       notified[place, default: [:]][user] = now
@@ -140,7 +141,7 @@ struct Model {
 
   /// True if a rule forbids the push.
   func isRefused(_ debt: Debt, at now: Timestamp) -> Bool {
-    if case .some(.none) = verdict(on: debt.place, to: debt.target, isAnyway: debt.isAnyway, at: now) {
+    if case .some(.none) = expectedDecision(on: debt.place, to: debt.target, isAnyway: debt.isAnyway, at: now) {
       true
     } else {
       false
@@ -176,10 +177,10 @@ struct Model {
       reach(membership, upTo: seat.received, now: now)
     } else {
       // One mark cannot express a gap, so a restart may push this message.
-      let wishes = wishes
+      let pushOptions = pushOptions
       clear {
         $0.place.room == room && $0.target.user == slot.user && session.hasReceived($0.place)
-          && wishes[$0.place]?.isCall != true
+          && pushOptions[$0.place]?.isCall != true
       }
     }
   }
@@ -187,12 +188,12 @@ struct Model {
   mutating func reach(_ membership: Membership, upTo seq: Int64, now: Timestamp) {
     guard let mark = members[membership]?.mark.latest, seq > mark else { return }
     members[membership]?.mark.raise(to: seq, now: now)
-    let wishes = wishes
+    let pushOptions = pushOptions
     // Messages above the mark that other sessions have received may count now.
     for slot in World.slots where slot.user == membership.user { attend(slot, membership.room, now: now) }
     clear {
       $0.place.room == membership.room && $0.target.user == membership.user && $0.place.seq <= seq
-        && wishes[$0.place]?.isCall != true
+        && pushOptions[$0.place]?.isCall != true
     }
   }
 
@@ -239,14 +240,14 @@ struct Model {
   func log(of room: RoomID) -> RoomLog { logs[room] ?? RoomLog() }
 
   /// The devices of other users whose token the request registers.
-  func taken(by ask: Ask, of user: UserID) -> [Target] {
-    guard case .register(_, let registration) = ask else { return [] }
+  func taken(by request: ClientRequest, of user: UserID) -> [Target] {
+    guard case .register(_, let registration) = request else { return [] }
     return devices.filter { $0.key.user != user && $0.value.token == registration.token }.map(\.key)
   }
 
-  func newestNumber(of ask: Ask, _ user: UserID) -> Int64 {
-    switch ask {
-    case .focus(let device, _, _, _): people[user]?.focus[device]?.said.number ?? 0
+  func newestNumber(of request: ClientRequest, _ user: UserID) -> Int64 {
+    switch request {
+    case .focus(let device, _, _, _): people[user]?.focus[device]?.lastReport.number ?? 0
     case .filter(let device, _, _): people[user]?.filters[device]?.number ?? 0
     default: 0
     }
@@ -257,7 +258,7 @@ struct Model {
     guard message(at: place) == nil, let message = other.message(at: place) else { return self }
     var model = self
     try? model.see(message, at: place)
-    model.wishes[place] = other.wishes[place]
+    model.pushOptions[place] = other.pushOptions[place]
     return model
   }
 

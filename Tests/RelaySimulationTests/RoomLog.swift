@@ -16,8 +16,8 @@ struct RoomLog {
   private(set) var deleted: Set<Int64> = []
   private var seqs: [Int: Int64] = [:]
   /// Other bodies and deletions that may be shown as well, until all requests of a step have replies.
-  private var asked: [Int64: Set<Int>] = [:]
-  private var askedDeleted: Set<Int64> = []
+  private var requestedBodies: [Int64: Set<Int>] = [:]
+  private var requestedDeletions: Set<Int64> = []
 
   subscript(seq: Int64) -> Message? { messages[seq] }
 
@@ -25,11 +25,11 @@ struct RoomLog {
   mutating func see(_ message: Message, at place: Place) throws {
     let seq = place.seq
     if let known = messages[seq] {
-      let isSame = known.body == message.body || asked[seq]?.contains(message.body) == true
+      let isSame = known.body == message.body || requestedBodies[seq]?.contains(message.body) == true
       guard isSame, known.from == message.from, known.time == message.time else {
         throw Violation(.ordered, "\(place) is \(message), but was \(known)")
       }
-      guard !deleted.contains(seq) || askedDeleted.contains(seq) else {
+      guard !deleted.contains(seq) || requestedDeletions.contains(seq) else {
         throw Violation(.ordered, "\(place) is shown as \(message), but was deleted")
       }
       return
@@ -44,7 +44,7 @@ struct RoomLog {
 
   /// Checks a deletion that a client was shown.
   func seeDeleted(_ place: Place) throws {
-    guard isDeleted(place.seq) || askedDeleted.contains(place.seq) else {
+    guard isDeleted(place.seq) || requestedDeletions.contains(place.seq) else {
       throw Violation(.ordered, "\(place) is shown as deleted, but was not")
     }
   }
@@ -59,19 +59,19 @@ struct RoomLog {
   func isDeleted(_ seq: Int64) -> Bool { deleted.contains(seq) }
 
   /// True if a deletion of the message was requested in the present step.
-  func isGoing(_ seq: Int64) -> Bool { askedDeleted.contains(seq) }
+  func isGoing(_ seq: Int64) -> Bool { requestedDeletions.contains(seq) }
 
   /// The texts that a push of the message may have.
-  func bodies(_ seq: Int64) -> Set<Int> { (asked[seq] ?? []).union(messages[seq].map { [$0.body] } ?? []) }
+  func bodies(_ seq: Int64) -> Set<Int> { (requestedBodies[seq] ?? []).union(messages[seq].map { [$0.body] } ?? []) }
 
   // MARK: Edits
 
-  mutating func askEdit(_ seq: Int64, _ body: Int) { asked[seq, default: []].insert(body) }
+  mutating func requestEdit(_ seq: Int64, _ body: Int) { requestedBodies[seq, default: []].insert(body) }
 
-  mutating func askDelete(_ seq: Int64) { askedDeleted.insert(seq) }
+  mutating func requestDelete(_ seq: Int64) { requestedDeletions.insert(seq) }
 
   mutating func edit(_ seq: Int64, _ body: Int) {
-    if let known = messages[seq] { asked[seq, default: []].insert(known.body) }
+    if let known = messages[seq] { requestedBodies[seq, default: []].insert(known.body) }
     messages[seq]?.body = body
   }
 
@@ -79,7 +79,7 @@ struct RoomLog {
 
   /// Ends a step: each request has succeeded or failed.
   mutating func settle() {
-    if !asked.isEmpty { asked = [:] }
-    if !askedDeleted.isEmpty { askedDeleted = [] }
+    if !requestedBodies.isEmpty { requestedBodies = [:] }
+    if !requestedDeletions.isEmpty { requestedDeletions = [] }
   }
 }

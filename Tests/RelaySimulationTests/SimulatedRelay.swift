@@ -201,8 +201,8 @@ final class SimulatedRelay {
     fuse.blow()
     rest()  // frames of the last moment
     onHub { $0.stopHub() }
-    let untold = fuse.release()
-    thread.perform { for completion in untold { completion() } }
+    let undelivered = fuse.release()
+    thread.perform { for completion in undelivered { completion() } }
     finish()
   }
 

@@ -18,10 +18,10 @@ extension Simulation {
   }
 
   func crash(
-    at point: Fuse.Point?, during asks: [Action.Asked], then time: Duration, after pause: Duration
+    at point: Fuse.Point?, during requests: [Action.SlotRequest], then time: Duration, after pause: Duration
   ) throws {
     if let point { relay.fuse.arm(point) }
-    try step { relay.whileStill { say(asks) } }
+    try step { relay.whileStill { say(requests) } }
     if !relay.fuse.isBlown { try advance(by: time) }
     switch (relay.fuse.isBlown, point) {
     case (true, .commit): audit.tally.count(.crashAtCommit)
@@ -29,7 +29,7 @@ extension Simulation {
     default: audit.tally.count(.crashAtRest)
     }
     relay.crash()
-    let unanswered = try hearTheRest()
+    let unanswered = try receiveRest()
     if !unanswered.isEmpty { audit.tally.count(.crashInDoubt) }
     countWaits()
     try start(after: pause, lateness: Model.lateness, unanswered: unanswered, isImage: true)
@@ -40,12 +40,16 @@ extension Simulation {
   }
 
   /// Takes the frames from before the end. Returns the requests without a reply.
-  private func hearTheRest() throws -> [Unanswered] {
+  private func receiveRest() throws -> [Unanswered] {
     let all = clients.values.map { $0 }
-    while !clients.isEmpty { _ = try hear() }
+    while !clients.isEmpty { _ = try receive() }
     return all.flatMap { client in
-      client.questions.values.compactMap { question in
-        if case .ask(let asking) = question { Unanswered(user: client.slot.user, asking: asking) } else { nil }
+      client.pendingRequests.values.compactMap { pending in
+        if case .request(let sentRequest) = pending {
+          Unanswered(user: client.slot.user, sentRequest: sentRequest)
+        } else {
+          nil
+        }
       }
     }
   }
@@ -59,15 +63,15 @@ extension Simulation {
     clock.move(to: end + pause)
     try begin(isImage: isImage)
     former = (before, model)
-    audit.untold = gateway.takeHanded()
-    for handed in audit.untold where handed.answer == .forget { audit.refused.insert(handed.device.token) }
+    audit.uncertain = gateway.takeHanded()
+    for handed in audit.uncertain where handed.answer == .forget { audit.refused.insert(handed.device.token) }
     let disk = try relay.read { try Disk($0) }
     let known = model
     try model.adopt(
-      disk, drafts: drafts.mapValues(\.wish), end: end - lateness, unanswered: unanswered, refused: audit.refused,
+      disk, drafts: drafts.mapValues(\.options), end: end - lateness, unanswered: unanswered, refused: audit.refused,
       now: clock.now)
     if World.rooms.contains(where: { model.log(of: $0).newest > known.log(of: $0).newest }) {
-      audit.tally.count(.untold)
+      audit.tally.count(.unacknowledged)
     }
     if model.members.contains(where: { $1.mark.latest < known.members[$0]?.mark.latest ?? 0 }) {
       audit.tally.count(.marksLost)
@@ -89,10 +93,11 @@ extension Simulation {
     if let debt = model.debts.min(by: { "\($0)" < "\($1)" }) {
       throw Violation(.reached, "\(debt.place) has not reached \(debt.target), and \(model.debts.count - 1) others")
     }
-    guard let news = audit.news else { return }
-    guard news.unfinished == 0 else { throw Violation(.reached, "\(news.unfinished) jobs are not finished") }
-    for room in World.rooms where model.log(of: room).newest != news.cursors[room] ?? 0 {
-      throw Violation(.reached, "\(room) is decided up to \(news.cursors[room] ?? 0), of \(model.log(of: room).newest)")
+    guard let changes = audit.changes else { return }
+    guard changes.unfinished == 0 else { throw Violation(.reached, "\(changes.unfinished) jobs are not finished") }
+    for room in World.rooms where model.log(of: room).newest != changes.cursors[room] ?? 0 {
+      throw Violation(
+        .reached, "\(room) is decided up to \(changes.cursors[room] ?? 0), of \(model.log(of: room).newest)")
     }
   }
 }
@@ -100,5 +105,5 @@ extension Simulation {
 /// A request without a reply, which may have succeeded or not.
 struct Unanswered {
   let user: UserID
-  let asking: Asking
+  let sentRequest: SentRequest
 }

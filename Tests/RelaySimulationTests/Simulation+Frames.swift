@@ -12,12 +12,12 @@ extension Simulation {
   func take(_ json: [UInt8], for client: Client) throws {
     let fields = Fields(try parser.read(json).members)
     switch try fields.string("type", maxLength: 64) ?? "" {
-    case "message": try hear(fields, client)
-    case "member": try hearOfMember(fields, client)
+    case "message": try receive(fields, client)
+    case "member": try receiveMember(fields, client)
     case "bye": try part(fields, client)
     case "presence" where !fields.has("id"): try see(fields, client)
     case "edited", "deleted": try see(change: fields)
-    case "delivery": hearOfDelivery(fields, client)
+    case "delivery": receiveDelivery(fields, client)
     case "receipt": break
     case let type where fields.has("id"): try take(reply: fields, type, json, client)
     default: throw Violation(.answered, "\(client.slot) receives \(String(decoding: json, as: UTF8.self))")
@@ -34,10 +34,10 @@ extension Simulation {
     }
   }
 
-  private func hear(_ fields: Fields, _ client: Client) throws {
-    let told = try message(fields, in: fields.room)
-    try model.see(told.message, at: told.place)
-    try pass(told.place, client)
+  private func receive(_ fields: Fields, _ client: Client) throws {
+    let claimed = try message(fields, in: fields.room)
+    try model.see(claimed.message, at: claimed.place)
+    try pass(claimed.place, client)
   }
 
   /// Parses a message in an event or a reply.
@@ -67,25 +67,27 @@ extension Simulation {
 
   /// Checks that a connection receives the next message of a room, including the client's own.
   private func pass(_ place: Place, _ client: Client) throws {
-    guard let heard = client.heard[place.room] else {
+    guard let received = client.received[place.room] else {
       throw Violation(.ordered, "\(client.slot) receives \(place) without a join")
     }
-    guard place.seq == heard + 1 else { throw Violation(.ordered, "\(client.slot) receives \(place) after \(heard)") }
+    guard place.seq == received + 1 else {
+      throw Violation(.ordered, "\(client.slot) receives \(place) after \(received)")
+    }
     move(client, to: place)
   }
 
   private func move(_ client: Client, to place: Place) {
-    client.heard[place.room] = place.seq
+    client.received[place.room] = place.seq
     positions[client.slot, default: [:]][place.room] = Position(
       epoch: model.log(of: place.room).epoch ?? "", seq: place.seq)
   }
 
-  private func hearOfMember(_ fields: Fields, _ client: Client) throws {
+  private func receiveMember(_ fields: Fields, _ client: Client) throws {
     // The user's own event `left`: another connection of the user has left the room for all connections.
     guard try fields.string("event", maxLength: 16) == "left", try fields.name("user") == client.slot.user else {
       return
     }
-    client.heard[try fields.room] = nil
+    client.received[try fields.room] = nil
   }
 
   private func part(_ fields: Fields, _ client: Client) throws {
@@ -102,58 +104,58 @@ extension Simulation {
 
   private func take(reply fields: Fields, _ type: String, _ json: [UInt8], _ client: Client) throws {
     let id = Int(try fields.required("id", fields.integer("id", 0...maxInteger)))
-    guard let question = client.questions.removeValue(forKey: id) else {
+    guard let pending = client.pendingRequests.removeValue(forKey: id) else {
       throw Violation(.answered, "\(client.slot) has a second reply to \(id)")
     }
     let code = type == "error" ? try fields.string("code", maxLength: 100) : nil
-    switch question {
+    switch pending {
     case .hello(let acks, let activity) where code == nil:
       model.attendance.open(client.slot, acks: acks, activity: activity)
-    case .ask(let asking):
-      let expected = refusal(of: asking, client.slot.user)
+    case .request(let sentRequest):
+      let expected = refusal(of: sentRequest, client.slot.user)
       guard expected.contains(code) else {
-        throw Violation(.answered, "\(client.slot) gets \(code ?? "ok") for \(asking.ask), not \(expected)")
+        throw Violation(.answered, "\(client.slot) gets \(code ?? "ok") for \(sentRequest.request), not \(expected)")
       }
-      if let code { audit.tally.count(refused: code) } else { try take(fields, to: asking, json, client) }
-    default: throw Violation(.answered, "\(client.slot) gets an error for \(question): \(code ?? "")")
+      if let code { audit.tally.count(refused: code) } else { try take(fields, to: sentRequest, json, client) }
+    default: throw Violation(.answered, "\(client.slot) gets an error for \(pending): \(code ?? "")")
     }
   }
 
-  private func take(_ fields: Fields, to asking: Asking, _ json: [UInt8], _ client: Client) throws {
+  private func take(_ fields: Fields, to sentRequest: SentRequest, _ json: [UInt8], _ client: Client) throws {
     let (slot, user, now) = (client.slot, client.slot.user, clock.now)
-    switch asking.ask {
+    switch sentRequest.request {
     case .join(let room, _, let history):
-      try joined(room, fields, after: asking.after, history: history, client)
+      try joined(room, fields, after: sentRequest.after, history: history, client)
     case .leave(let room, let stays):
-      client.heard[room] = nil
+      client.received[room] = nil
       let leaving = stays ? [slot] : World.slots.filter { $0.user == user }
       for slot in leaving { model.attendance.leave(slot, room, isClean: true, now: now) }
       if !stays { model.leave(Membership(room: room, user: user)) }
-    case .send(let room, let key, let wish): try sent(room, key, wish, fields, body: asking.body, client)
-    case .received(let room, _): model.received(slot, room, upTo: asking.seq, now: now)
-    case .read(let room, _): model.read(Membership(room: room, user: user), upTo: asking.seq, now: now)
+    case .send(let room, let key, let options): try sent(room, key, options, fields, body: sentRequest.body, client)
+    case .received(let room, _): model.received(slot, room, upTo: sentRequest.seq, now: now)
+    case .read(let room, _): model.read(Membership(room: room, user: user), upTo: sentRequest.seq, now: now)
     case .activity(let activity): model.setActivity(activity, of: slot, now: now)
-    case .history(let room, _, let limit): try paged(room, fields, upTo: asking.seq, limit: limit, client)
-    case .edit(let room, _): model.logs[room]?.edit(asking.seq, asking.body)
-    case .delete(let room, _): model.logs[room]?.delete(asking.seq)
+    case .history(let room, _, let limit): try paged(room, fields, upTo: sentRequest.seq, limit: limit, client)
+    case .edit(let room, _): model.logs[room]?.edit(sentRequest.seq, sentRequest.body)
+    case .delete(let room, _): model.logs[room]?.delete(sentRequest.seq)
     case .notify(let room, _, let users):
-      try notified(fields, Place(room: room, seq: asking.seq), users, by: user)
+      try notified(fields, Place(room: room, seq: sentRequest.seq), users, by: user)
     case .register(let device, let registration):
       model.register(Target(user: user, device: device), registration)
       audit.refused.remove(World.tokens[registration.token])
     case .forget(let device): model.forget(Target(user: user, device: device))
     case .focus(let device, let isFocused, let authorization, let stamp):
       try reported(
-        fields, device, authorization == .authorized ? isFocused : nil, asking.time(of: stamp),
-        asking.number(of: stamp), user)
+        fields, device, authorization == .authorized ? isFocused : nil, sentRequest.time(of: stamp),
+        sentRequest.number(of: stamp), user)
       client.shown.updateValue(try fields.bool("isFocused"), forKey: user)
     case .filter(let device, let allow, let stamp):
-      try filtered(fields, device, allow, asking.time(of: stamp), asking.number(of: stamp), user)
+      try filtered(fields, device, allow, sentRequest.time(of: stamp), sentRequest.number(of: stamp), user)
     case .prefer(let preference):
       model.people[user, default: PersonModel()].prefer(preference, now: now)
-      let told = try JSONDecoder().decode(Preferences.self, from: Data(json))
-      guard told == model.people[user]?.preferences else {
-        throw Violation(.kept, "\(user) gets \(told) after \(preference)")
+      let claimed = try JSONDecoder().decode(Preferences.self, from: Data(json))
+      guard claimed == model.people[user]?.preferences else {
+        throw Violation(.kept, "\(user) gets \(claimed) after \(preference)")
       }
     case .block(let other): model.people[user, default: PersonModel()].blocked.insert(other)
     case .unblock(let other): model.people[user, default: PersonModel()].blocked.remove(other)
@@ -202,9 +204,9 @@ extension Simulation {
 
   /// The number of messages in a reply without recovery. It may vary by the messages that are sent in the same step.
   private func newest(_ history: Int, of seq: Int64, _ count: Int) throws -> Int64 {
-    let asked = Int(min(Int64(history), seq))
-    guard history > 0 ? abs(count - asked) <= sends : count == 0 else {
-      throw Violation(.ordered, "the reply has \(count) messages, not \(asked)")
+    let requested = Int(min(Int64(history), seq))
+    guard history > 0 ? abs(count - requested) <= sends : count == 0 else {
+      throw Violation(.ordered, "the reply has \(count) messages, not \(requested)")
     }
     return Int64(count)
   }
@@ -220,9 +222,9 @@ extension Simulation {
         try model.log(of: room).seeDeleted(Place(room: room, seq: seq))
         return seq
       }
-      let told = try message(fields, in: room)
-      try model.see(told.message, at: told.place)
-      return told.place.seq
+      let claimed = try message(fields, in: room)
+      try model.see(claimed.message, at: claimed.place)
+      return claimed.place.seq
     }
   }
 
@@ -233,7 +235,7 @@ extension Simulation {
   }
 
   private func sent(
-    _ room: RoomID, _ key: Int?, _ wish: PushWish, _ fields: Fields, body: Int, _ client: Client
+    _ room: RoomID, _ key: Int?, _ options: PushOptions, _ fields: Fields, body: Int, _ client: Client
   ) throws {
     let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
     let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...maxInteger)))
@@ -254,9 +256,10 @@ extension Simulation {
     guard time == clock.now else { throw Violation(.ordered, "\(place) has the time \(time), not \(clock.now)") }
     audit.tally.count(.message)
     if let key { model.keys[key] = Model.First(seq: seq, time: time) }
-    let quiet = try delivered(fields, place, wish, to: client.slot.user)
+    let silenced = try delivered(fields, place, options, to: client.slot.user)
     try model.acknowledge(
-      RoomLog.Message(from: client.slot.user, time: time, body: body), wish, quiet: quiet, at: place, before: before,
+      RoomLog.Message(from: client.slot.user, time: time, body: body), options, silenced: silenced, at: place,
+      before: before,
       now: clock.now)
     try pass(place, client)
   }

@@ -24,21 +24,21 @@ extension Simulation {
   }
 
   private func look(at entry: Fields, of user: UserID, shownTo client: Client) throws {
-    let (viewer, told) = (client.slot.user, try entry.bool("isFocused"))
-    let what = "\(client.slot) is shown \(told.map { "\($0)" } ?? "null") as the Focus of \(user)"
-    guard entry.has("isFocused"), told == true || !entry.has("focusSince") else {
+    let (viewer, claimed) = (client.slot.user, try entry.bool("isFocused"))
+    let what = "\(client.slot) is shown \(claimed.map { "\($0)" } ?? "null") as the Focus of \(user)"
+    guard entry.has("isFocused"), claimed == true || !entry.has("focusSince") else {
       throw Violation(.focused, "\(what), with a wrong or missing member")
     }
     // Two changes of one step may take effect in either order: the members of rooms, and the users' preferences.
     let models = [before, model, before.with(membersOf: model), model.with(membersOf: before)]
     let seen = Set(models.map { $0.seesFocus(of: user, viewer) })
     let truth = seen == [false] ? [] : focuses(of: user)
-    guard seen.contains(true) || told == nil else { throw Violation(.discreet, "\(what), which is not shared") }
+    guard seen.contains(true) || claimed == nil else { throw Violation(.discreet, "\(what), which is not shared") }
     // After a join or leave, the Focus may be null until the shared rooms are known.
     let isInDoubt = World.rooms.contains { room in
       [user, viewer].contains { before.isMember($0, of: room) != model.isMember($0, of: room) }
     }
-    guard truth.contains(told) || (isInDoubt || seen.contains(false)) && told == nil else {
+    guard truth.contains(claimed) || (isInDoubt || seen.contains(false)) && claimed == nil else {
       throw Violation(.focused, "\(what), not \(truth)")
     }
     let isOnlineSeen = models.contains { $0.seesOnline(of: user, viewer) }
@@ -64,7 +64,7 @@ extension Simulation {
     for slot in World.slots {
       guard let client = clients[slot], !client.isEnding, !client.isFrozen else { continue }
       for user in World.users {
-        let isShared = client.heard.keys.contains { model.isMember(user, of: $0) }
+        let isShared = client.received.keys.contains { model.isMember(user, of: $0) }
         let truth = model.seesFocus(of: user, slot.user) ? model.people[user]?.isFocused(at: clock.now) ?? nil : nil
         guard isShared, let shown = client.shown[user], shown != truth else {
           client.wrong[user] = nil
@@ -96,14 +96,14 @@ extension Simulation {
       applied = person.focus[device]?.take(isFocused, at: at, number: number, now: clock.now) ?? true
     }
     model.people[user] = person
-    let told = try fields.bool("isFocused")
+    let claimed = try fields.bool("isFocused")
     guard try fields.bool("applied") == applied else {
       throw Violation(.focused, "\(user)'s \(device): a report is applied: \(!applied)")
     }
     claims.append { [unowned self] in
       let truth = focuses(of: user)
-      guard truth.contains(told) else {
-        throw Violation(.focused, "\(user) gets \(told as Any) as their own Focus, not \(truth)")
+      guard truth.contains(claimed) else {
+        throw Violation(.focused, "\(user) gets \(claimed as Any) as their own Focus, not \(truth)")
       }
     }
     audit.tally.count(applied ? .reportApplied : .reportIgnored)
@@ -129,28 +129,28 @@ extension Simulation {
   // MARK: Messages
 
   /// Checks `delivery` in the reply to a `send`. Returns the silenced users.
-  func delivered(_ fields: Fields, _ place: Place, _ wish: PushWish, to sender: UserID) throws -> [UserID] {
+  func delivered(_ fields: Fields, _ place: Place, _ options: PushOptions, to sender: UserID) throws -> [UserID] {
     guard let delivery = try fields.object("delivery") else { throw Violation(.answered, "\(place) has no delivery") }
-    let quiet: [UserID] = try delivery.names("quiet", max: 256) ?? []
-    claims.append { [unowned self] in try look(at: delivery, quiet, place, wish, sender) }
-    return quiet
+    let silenced: [UserID] = try delivery.names("quiet", max: 256) ?? []
+    claims.append { [unowned self] in try look(at: delivery, silenced, place, options, sender) }
+    return silenced
   }
 
   private func look(
-    at delivery: Fields, _ quiet: [UserID], _ place: Place, _ wish: PushWish, _ sender: UserID
+    at delivery: Fields, _ silenced: [UserID], _ place: Place, _ options: PushOptions, _ sender: UserID
   ) throws {
     let models = [(before, begun), (model, clock.now)]
     for user in World.users {
-      let expected = Set(models.map { $0.isQuiet(user, to: sender, in: place.room, wish, at: $1) })
-      guard expected.contains(quiet.contains(user)) else {
+      let expected = Set(models.map { $0.isSilenced(user, to: sender, in: place.room, options, at: $1) })
+      guard expected.contains(silenced.contains(user)) else {
         let invariant: Invariant =
           models.contains { $0.0.seesFocus(of: user, sender) } ? .focused : .discreet
-        throw Violation(invariant, "\(sender) gets that \(user) is silenced: \(quiet.contains(user))")
+        throw Violation(invariant, "\(sender) gets that \(user) is silenced: \(silenced.contains(user))")
       }
     }
-    if !quiet.isEmpty { audit.tally.count(.quiet) }
+    if !silenced.isEmpty { audit.tally.count(.silenced) }
     for (name, kind) in [("live", Model.Presence.live), ("waiting", .waiting), ("push", .push)] {
-      let told = Int(try delivery.integer(name, 0...maxInteger) ?? -1)
+      let claimed = Int(try delivery.integer(name, 0...maxInteger) ?? -1)
       let others = World.users.filter { $0 != sender }
       let perhaps = others.map { user in
         models.reduce(into: Set<Bool>()) { perhaps, known in
@@ -161,8 +161,8 @@ extension Simulation {
       }
       let lower = perhaps.count { $0 == [true] }
       let upper = perhaps.count { $0.contains(true) }
-      guard (lower...upper).contains(told) else {
-        throw Violation(.discreet, "\(place): \(told) are \(name), not \(lower) to \(upper)")
+      guard (lower...upper).contains(claimed) else {
+        throw Violation(.discreet, "\(place): \(claimed) are \(name), not \(lower) to \(upper)")
       }
     }
   }
@@ -177,12 +177,12 @@ extension Simulation {
   }
 
   private func candidates(_ place: Place, _ users: [UserID]?) -> [UserID] {
-    (model.quiet[place] ?? []).filter { users?.contains($0) != false && !model.isNotified(place, $0) }
+    (model.silenced[place] ?? []).filter { users?.contains($0) != false && !model.isNotified(place, $0) }
   }
 
   /// Checks a `delivery` event: it must not reveal anything about a recipient who hides their Focus, has muted the room
   /// or has blocked the sender.
-  func hearOfDelivery(_ fields: Fields, _ client: Client) {
+  func receiveDelivery(_ fields: Fields, _ client: Client) {
     claims.append { [unowned self] in try look(atDelivery: fields, client) }
   }
 
@@ -190,7 +190,8 @@ extension Simulation {
     let place = try place(fields)
     let user: UserID = try fields.required("user", fields.name("user"))
     let state = try fields.string("state", maxLength: 20) ?? ""
-    guard let message = model.message(at: place), message.from == client.slot.user, model.wishes[place]?.reports == true
+    guard let message = model.message(at: place), message.from == client.slot.user,
+      model.pushOptions[place]?.reports == true
     else { throw Violation(.discreet, "\(client.slot) gets a report about \(place) without a request") }
     let models = [(before, begun), (model, clock.now)]
     let isHidden = models.allSatisfy { $0.isHidden(user, place, from: message.from, at: $1) }
@@ -204,13 +205,13 @@ extension Simulation {
   // MARK: Errors
 
   /// The possible error codes of a reply. An inner `nil` means no error.
-  func refusal(of asking: Asking, _ user: UserID) -> Set<String?> {
-    guard asking.ask.needsMessage, let room = asking.ask.room else { return [nil] }
-    let place = Place(room: room, seq: asking.seq)
+  func refusal(of sentRequest: SentRequest, _ user: UserID) -> Set<String?> {
+    guard sentRequest.request.needsMessage, let room = sentRequest.request.room else { return [nil] }
+    let place = Place(room: room, seq: sentRequest.seq)
     guard let message = model.message(at: place) else { return ["not_found"] }
     let isDeleted = model.log(of: room).isDeleted(place.seq)
     let isGoing = model.log(of: room).isGoing(place.seq)
-    switch asking.ask {
+    switch sentRequest.request {
     case .notify(_, _, let users):
       if isDeleted { return ["not_found"] }
       if message.from != user { return isGoing ? ["forbidden", "not_found"] : ["forbidden"] }
@@ -229,7 +230,7 @@ extension Model {
   func isHidden(_ user: UserID, _ place: Place, from sender: UserID, at now: Timestamp) -> Bool {
     let person = people[user] ?? PersonModel()
     return person.preferences.shareFocus == .none || person.blocked.contains(sender)
-      || person.isMuted(place.room, isMentioned: wishes[place]?.mentions.contains(user) ?? false, at: now)
+      || person.isMuted(place.room, isMentioned: pushOptions[place]?.mentions.contains(user) ?? false, at: now)
   }
 
   /// True if the sender has notified the user five times within a minute.

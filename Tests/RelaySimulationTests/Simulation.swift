@@ -40,7 +40,7 @@ final class Simulation {
 
   struct Draft {
     let membership: Membership
-    let wish: PushWish
+    let options: PushOptions
   }
 
   private(set) var relay: SimulatedRelay
@@ -101,15 +101,15 @@ final class Simulation {
     case .freeze(let slot):
       guard let client = clients[slot], !client.isFrozen else { return false }
       client.isFrozen = true
-    case .ask(let slot, let ask):
-      let asks = possible([Action.Asked(slot: slot, ask: ask)])
-      guard !asks.isEmpty else { return false }
-      try step { say(asks) }
-    case .race(let asks):
-      let asks = possible(asks)
-      guard !asks.isEmpty else { return false }
+    case .request(let slot, let request):
+      let requests = possible([Action.SlotRequest(slot: slot, request: request)])
+      guard !requests.isEmpty else { return false }
+      try step { say(requests) }
+    case .race(let requests):
+      let requests = possible(requests)
+      guard !requests.isEmpty else { return false }
       try step {
-        relay.whileStill { say(asks) }
+        relay.whileStill { say(requests) }
         relay.beginWork()
       }
     case .answer(let answer, let token):
@@ -123,31 +123,35 @@ final class Simulation {
       try stand(still: time)
     case .restart(let pause):
       try restart(after: pause)
-    case .crash(let point, let asks, let time, let pause):
-      try crash(at: point, during: possible(asks), then: time, after: pause)
+    case .crash(let point, let requests, let time, let pause):
+      try crash(at: point, during: possible(requests), then: time, after: pause)
     }
     return true
   }
 
-  private func possible(_ asks: [Action.Asked]) -> [Action.Asked] {
-    let taken = Set(asks.flatMap { asked in model.taken(by: asked.ask, of: asked.slot.user) })
+  private func possible(_ requests: [Action.SlotRequest]) -> [Action.SlotRequest] {
+    let taken = Set(requests.flatMap { slotRequest in model.taken(by: slotRequest.request, of: slotRequest.slot.user) })
     var tokens: Set<Int> = []
-    return asks.filter { asked in
+    return requests.filter { slotRequest in
       // If two users register a token at once, either may be the last, so only one of them may.
-      if case .register(_, let registration) = asked.ask, !tokens.insert(registration.token).inserted { return false }
+      if case .register(_, let registration) = slotRequest.request, !tokens.insert(registration.token).inserted {
+        return false
+      }
       // A report of a device that loses its token in the same step could count as before or after the loss.
-      if let device = asked.ask.device, taken.contains(Target(user: asked.slot.user, device: device)) { return false }
-      guard let client = clients[asked.slot], !client.isFrozen, !client.isEnding else { return false }
-      guard asked.ask.needsRoom else { return true }
-      guard let heard = asked.ask.room.flatMap({ client.heard[$0] }) else { return false }
-      return !asked.ask.needsMessage || heard > asked.ask.back
+      if let device = slotRequest.request.device, taken.contains(Target(user: slotRequest.slot.user, device: device)) {
+        return false
+      }
+      guard let client = clients[slotRequest.slot], !client.isFrozen, !client.isEnding else { return false }
+      guard slotRequest.request.needsRoom else { return true }
+      guard let received = slotRequest.request.room.flatMap({ client.received[$0] }) else { return false }
+      return !slotRequest.request.needsMessage || received > slotRequest.request.back
     }
   }
 
   private func connect(_ slot: Slot, acks: Bool, activity: Activity) throws {
     let client = try Client(slot: slot, port: relay.port)
     clients[slot] = client
-    client.ask(.hello(acks: acks, activity: activity), id: nextID()) {
+    client.request(.hello(acks: acks, activity: activity), id: nextID()) {
       $0["type"] = "hello"
       $0["user"] = slot.user.rawValue
       $0["activity"] = activity.rawValue
@@ -167,41 +171,41 @@ final class Simulation {
     }
   }
 
-  func say(_ asks: [Action.Asked]) {
-    for asked in asks {
-      guard let client = clients[asked.slot] else { continue }
-      let (ask, room) = (asked.ask, asked.ask.room)
+  func say(_ requests: [Action.SlotRequest]) {
+    for slotRequest in requests {
+      guard let client = clients[slotRequest.slot] else { continue }
+      let (request, room) = (slotRequest.request, slotRequest.request.room)
       let id = nextID()
-      let heard = room.flatMap { client.heard[$0] } ?? 0
-      let asking = Asking(
-        ask: ask, body: id, seq: max(0, heard - Int64(ask.back)),
-        after: after(ask, room.flatMap { positions[asked.slot]?[$0] }), now: clock.now,
-        number: model.newestNumber(of: ask, asked.slot.user))
-      note(asking, asked.slot.user)
-      audit.tally.count(asked: ask.name)
-      client.ask(.ask(asking), id: id, asking.write)
+      let received = room.flatMap { client.received[$0] } ?? 0
+      let sentRequest = SentRequest(
+        request: request, body: id, seq: max(0, received - Int64(request.back)),
+        after: after(request, room.flatMap { positions[slotRequest.slot]?[$0] }), now: clock.now,
+        number: model.newestNumber(of: request, slotRequest.slot.user))
+      note(sentRequest, slotRequest.slot.user)
+      audit.tally.count(requested: request.name)
+      client.request(.request(sentRequest), id: id, sentRequest.write)
     }
   }
 
   /// Records what may be shown because of a request.
-  private func note(_ asking: Asking, _ user: UserID) {
-    switch asking.ask {
-    case .send(let room, _, let wish):
+  private func note(_ sentRequest: SentRequest, _ user: UserID) {
+    switch sentRequest.request {
+    case .send(let room, _, let options):
       sends += 1
-      drafts[asking.body] = Draft(membership: Membership(room: room, user: user), wish: wish)
+      drafts[sentRequest.body] = Draft(membership: Membership(room: room, user: user), options: options)
     case .edit(let room, _):
-      guard model.log(of: room)[asking.seq]?.from == user else { return }
-      drafts[asking.body] = Draft(membership: Membership(room: room, user: user), wish: PushWish())
-      model.logs[room]?.askEdit(asking.seq, asking.body)
+      guard model.log(of: room)[sentRequest.seq]?.from == user else { return }
+      drafts[sentRequest.body] = Draft(membership: Membership(room: room, user: user), options: PushOptions())
+      model.logs[room]?.requestEdit(sentRequest.seq, sentRequest.body)
     case .delete(let room, _):
-      guard model.log(of: room)[asking.seq]?.from == user else { return }
-      model.logs[room]?.askDelete(asking.seq)
+      guard model.log(of: room)[sentRequest.seq]?.from == user else { return }
+      model.logs[room]?.requestDelete(sentRequest.seq)
     default: break
     }
   }
 
-  private func after(_ ask: Ask, _ position: Position?) -> Position? {
-    guard case .join(_, let after, _) = ask, var position else { return nil }
+  private func after(_ request: ClientRequest, _ position: Position?) -> Position? {
+    guard case .join(_, let after, _) = request, var position else { return nil }
     switch after {
     case .nothing: return nil
     case .position: break
@@ -241,7 +245,7 @@ final class Simulation {
   func advance(by time: Duration) throws {
     let end = clock.now + time
     while !relay.fuse.isBlown {
-      let due = [relay.nextTimer, relay.isWorking ? nil : audit.news?.nextDue].compactMap { $0 }.min() ?? end
+      let due = [relay.nextTimer, relay.isWorking ? nil : audit.changes?.nextDue].compactMap { $0 }.min() ?? end
       guard due < end else { break }
       try step { relay.moveClock(to: max(due, clock.now)) }
     }
@@ -262,12 +266,12 @@ final class Simulation {
     let patience = ContinuousClock.now + .seconds(120)
     while !relay.fuse.isBlown {
       relay.rest()
-      if try hear() || relay.takeTurn() { continue }
-      if clients.values.allSatisfy(\.questions.isEmpty), relay.isAtRest(sessions: clients.count) {
-        let news = try audit.read(relay)
+      if try receive() || relay.takeTurn() { continue }
+      if clients.values.allSatisfy(\.pendingRequests.isEmpty), relay.isAtRest(sessions: clients.count) {
+        let changes = try audit.read(relay)
         if relay.isWorking {
           if !gateway.waiting.isEmpty { return }
-        } else if let due = news.nextDue, due <= clock.now {
+        } else if let due = changes.nextDue, due <= clock.now {
           relay.beginWork()
           continue
         } else {
@@ -275,34 +279,35 @@ final class Simulation {
         }
       }
       guard ContinuousClock.now < patience else {
-        throw Violation(.answered, "the relay is not idle: \(clients.values.map { "\($0.slot): \($0.questions)" })")
+        throw Violation(
+          .answered, "the relay is not idle: \(clients.values.map { "\($0.slot): \($0.pendingRequests)" })")
       }
     }
   }
 
   /// Processes the frames that clients have received. Returns false if there were none.
-  func hear() throws -> Bool {
-    var hasHeard = false
+  func receive() throws -> Bool {
+    var hasReceived = false
     for slot in World.slots {
       guard let client = clients[slot] else { continue }
       for frame in client.peer.frames() {
-        hasHeard = true
+        hasReceived = true
         try take(frame, for: client)
       }
     }
-    return hasHeard
+    return hasReceived
   }
 
   private func take(_ frame: Peer.Frame, for client: Client) throws {
     switch frame {
     case .text(let json):
       transcript?.add(json, to: client.slot, at: clock.now)
-      try take(fault?.heard(json) ?? json, for: client)
+      try take(fault?.received(json) ?? json, for: client)
     case .ping(let payload):
       guard !client.isFrozen else { return }
       client.peer.pong(payload)
       guard let session = model.attendance.sessions[client.slot], !session.acks else { return }
-      for (room, seq) in client.heard { model.received(client.slot, room, upTo: seq, now: clock.now) }
+      for (room, seq) in client.received { model.received(client.slot, room, upTo: seq, now: clock.now) }
     case .close(let code):
       guard client.isEnding else { throw Violation(.answered, "\(client.slot) gets a close \(code) without a bye") }
       if !client.isFrozen { client.peer.close(code) }

@@ -11,17 +11,17 @@ import Testing
   }
 
   /// The number of steps of one run. The next run has another seed.
-  private static let stepsOfACourse = 1_000
+  private static let stepsOfRun = 1_000
   private static let usualSteps = 2_000
   /// The number of steps in which every counted event must occur.
   private static let manySteps = 200_000
 
   @Test func `every invariant holds after each step`() async throws {
     let (steps, first) = (Self.number("SIMULATION_STEPS", Self.usualSteps), Self.number("SIMULATION_SEED", 1))
-    let courses = try await onThread { try Courses(first: first, steps: steps, ofEach: Self.stepsOfACourse) }
-    if let failed = courses.failed { Issue.record("\(failed)") }
-    guard courses.failed == nil, steps >= Self.manySteps else { return }
-    let tally = courses.tally
+    let runs = try await onThread { try SimulationRuns(first: first, steps: steps, ofEach: Self.stepsOfRun) }
+    if let failed = runs.failed { Issue.record("\(failed)") }
+    guard runs.failed == nil, steps >= Self.manySteps else { return }
+    let tally = runs.tally
     for event in Tally.Event.allCases { #expect(tally[event] > 0, "\(event) never happened") }
     for name in Tally.names { #expect(tally.counts[name] != nil, "\(name) never happened") }
   }
@@ -43,7 +43,7 @@ import Testing
   }
 
   private static func transcript(_ seed: Int) throws -> [String] {
-    try Course(seed: seed, steps: stepsOfACourse, isTranscribed: true).transcript?.lines ?? []
+    try SimulationRun(seed: seed, steps: stepsOfRun, isTranscribed: true).transcript?.lines ?? []
   }
 
   /// A report of another device of the user at the same moment must not restore the lost device.
@@ -52,23 +52,23 @@ import Testing
     let (phone, watch) = (World.reporters[0], World.reporters[2])
     let actions: [Action] = [
       .connect(ann, acks: false, activity: .active), .connect(bob, acks: false, activity: .active),
-      .ask(bob, .register(phone, Registration(token: 4))),
-      .ask(bob, .focus(phone, false, .authorized, Stamp())),
+      .request(bob, .register(phone, Registration(token: 4))),
+      .request(bob, .focus(phone, false, .authorized, Stamp())),
       .race([
-        Action.Asked(slot: ann, ask: .register(phone, Registration(token: 4))),
-        Action.Asked(slot: bob, ask: .focus(watch, nil, .authorized, Stamp())),
+        Action.SlotRequest(slot: ann, request: .register(phone, Registration(token: 4))),
+        Action.SlotRequest(slot: bob, request: .focus(watch, nil, .authorized, Stamp())),
       ]),
       .restart(after: .seconds(1)),
     ]
-    let course = try await onThread { try Course(seed: 1, playing: actions) }
-    #expect(course.failure == nil)
+    let run = try await onThread { try SimulationRun(seed: 1, playing: actions) }
+    #expect(run.failure == nil)
   }
 
   @Test(arguments: Fault.allCases) func `the simulation finds a planted fault`(fault: Fault) async throws {
     let found = try await onThread { () -> Violation? in
       for seed in 1...20 {
-        let course = try Course(seed: seed, steps: Self.stepsOfACourse, fault: fault)
-        if let failure = course.failure { return failure }
+        let run = try SimulationRun(seed: seed, steps: Self.stepsOfRun, fault: fault)
+        if let failure = run.failure { return failure }
       }
       return nil
     }
@@ -77,16 +77,16 @@ import Testing
 }
 
 /// Runs with one seed after the other, until the number of steps is reached or one fails. The failed run is shortened.
-private struct Courses: Sendable {
-  private(set) var failed: Course?
+private struct SimulationRuns: Sendable {
+  private(set) var failed: SimulationRun?
   private(set) var tally = Tally()
 
   init(first: Int, steps: Int, ofEach length: Int) throws {
     var (seed, left) = (first, steps)
     while left > 0, failed == nil {
-      let course = try Course(seed: seed, steps: min(length, left))
-      tally.add(course.tally)
-      if course.failure != nil { failed = try course.shortened() }
+      let run = try SimulationRun(seed: seed, steps: min(length, left))
+      tally.add(run.tally)
+      if run.failure != nil { failed = try run.shortened() }
       seed += 1
       left -= length
     }

@@ -18,12 +18,12 @@ struct Tally: Sendable {
     /// A crash that lost marks.
     case marksLost
     /// A stored message whose sender got no reply before the crash.
-    case untold
+    case unacknowledged
     case closedGhost
     case reportApplied, reportIgnored
     case focusShown, focusHidden
     /// The reply to a `send` named a silenced user.
-    case quiet
+    case silenced
     case notified, pushedAnyway
     case delivery, deliveryHidden
     /// A push waited for a recipient who had returned when the hold was over.
@@ -38,7 +38,7 @@ struct Tally: Sendable {
   subscript(event: Event) -> Int { counts[event.rawValue] ?? 0 }
 
   mutating func count(_ event: Event) { count(event.rawValue) }
-  mutating func count(asked name: String) { count("ask \(name)") }
+  mutating func count(requested name: String) { count("ask \(name)") }
   mutating func count(refused code: String) { count("refused \(code)") }
   mutating func count(cancelled note: String) { count("cancelled \(note)") }
   mutating func count(_ code: Reason.Code) { count("reason \(code.rawValue)") }

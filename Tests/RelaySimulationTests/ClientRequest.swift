@@ -3,10 +3,10 @@ import RelayDelivery
 import RelayProtocol
 
 /// A request of a client. Times are relative to the time of the request, so that it can be replayed in another run.
-enum Ask: Sendable {
+enum ClientRequest: Sendable {
   case join(RoomID, after: After, history: Int)
   case leave(RoomID, stays: Bool)
-  case send(RoomID, key: Int?, PushWish)
+  case send(RoomID, key: Int?, PushOptions)
   /// The message that is `back` messages before the newest one that the client knows.
   case received(RoomID, back: Int)
   case read(RoomID, back: Int)
@@ -28,8 +28,8 @@ enum Ask: Sendable {
 }
 
 /// The sender's options for the pushes of a message.
-struct PushWish: Hashable, Sendable {
-  var isAsked = true
+struct PushOptions: Hashable, Sendable {
+  var isRequested = true
   var isCall = false
   var level = Level.active
   var criteria: String?
@@ -69,13 +69,13 @@ enum Preference: Sendable {
   case level(RoomID, RoomLevel, lasts: Duration?)
   case label(RoomID, String?)
   /// Without hours, none.
-  case quietHours(QuietWish?)
+  case quietHours(QuietHoursOptions?)
   case shareFocus(Audience)
   case shareOnline(Audience)
 }
 
 /// Quiet hours near the time of the request.
-struct QuietWish: Hashable, Sendable {
+struct QuietHoursOptions: Hashable, Sendable {
   /// The first minute, relative to the present one. `minutes` is the length.
   let start: Int
   let minutes: Int
@@ -85,7 +85,7 @@ struct QuietWish: Hashable, Sendable {
   let mode: SilenceMode
 }
 
-extension Ask {
+extension ClientRequest {
   /// The room of the request.
   var room: RoomID? {
     switch self {

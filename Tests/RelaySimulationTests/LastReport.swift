@@ -3,17 +3,17 @@ import RelayProtocol
 
 /// The last report of a device about its Focus or its filter, and whether it still counts. This second implementation
 /// follows the specification.
-struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
+struct LastReport<Value: Equatable & Sendable>: Sendable, Equatable {
   /// Is `nil` when nothing was reported, or when the report does not count any more.
   private(set) var value: Value?
   private(set) var at: Timestamp
   private(set) var number: Int64?
-  private(set) var heard: Timestamp
+  private(set) var received: Timestamp
   /// Returns true for the values that expire early.
   private let isPassing: @Sendable (Value) -> Bool
 
-  static func == (one: Said, other: Said) -> Bool {
-    (one.value, one.at, one.number, one.heard) == (other.value, other.at, other.number, other.heard)
+  static func == (one: LastReport, other: LastReport) -> Bool {
+    (one.value, one.at, one.number, one.received) == (other.value, other.at, other.number, other.received)
   }
 
   static var lifetime: Duration { .seconds(12 * 3600) }
@@ -21,38 +21,39 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
   static var skew: Duration { .seconds(60) }
 
   init(
-    _ value: Value?, at told: Timestamp?, number: Int64?, now: Timestamp, isPassing: @escaping @Sendable (Value) -> Bool
+    _ value: Value?, at claimed: Timestamp?, number: Int64?, now: Timestamp,
+    isPassing: @escaping @Sendable (Value) -> Bool
   ) {
     self.value = value
-    at = Self.believed(told, now)
+    at = Self.believed(claimed, now)
     self.number = number
-    heard = now
+    received = now
     self.isPassing = isPassing
     age(now)
   }
 
   /// Restores a stored report.
   init(
-    _ value: Value?, at: Timestamp, number: Int64?, heard: Timestamp, now: Timestamp,
+    _ value: Value?, at: Timestamp, number: Int64?, received: Timestamp, now: Timestamp,
     isPassing: @escaping @Sendable (Value) -> Bool
   ) {
     self.value = value
     self.at = at
     self.number = number
-    self.heard = heard
+    self.received = received
     self.isPassing = isPassing
     age(now)
   }
 
-  static func believed(_ told: Timestamp?, _ now: Timestamp) -> Timestamp {
-    guard let told, told <= now + skew else { return now }
-    return told
+  static func believed(_ claimed: Timestamp?, _ now: Timestamp) -> Timestamp {
+    guard let claimed, claimed <= now + skew else { return now }
+    return claimed
   }
 
   /// The time at which the report expires.
   var end: Timestamp {
-    guard let value, isPassing(value) else { return heard + Self.silence }
-    return min(at + Self.lifetime, heard + Self.silence)
+    guard let value, isPassing(value) else { return received + Self.silence }
+    return min(at + Self.lifetime, received + Self.silence)
   }
 
   mutating func age(_ now: Timestamp) {
@@ -63,14 +64,14 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
 
   /// Applies a report.
   /// - Returns: True if it is the newest report of the device.
-  mutating func take(_ value: Value?, at told: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
+  mutating func take(_ value: Value?, at claimed: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
     age(now)
     defer { age(now) }
-    heard = now
-    let at = Self.believed(told, now)
+    received = now
+    let at = Self.believed(claimed, now)
     let isNewer = if let number, let newest = self.number { number > newest } else { at >= self.at }
     guard isNewer else { return false }
-    self = Said(value, at: at, number: number ?? self.number, now: now, isPassing: isPassing)
+    self = LastReport(value, at: at, number: number ?? self.number, now: now, isPassing: isPassing)
     return true
   }
 
@@ -80,32 +81,32 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
 
 /// The Focus of one device.
 struct FocusModel: Sendable, Equatable {
-  private(set) var said: Said<Bool>
+  private(set) var lastReport: LastReport<Bool>
   /// The end of the settle window in which a reported false still counts as true.
   private(set) var settles: Timestamp?
 
   static let settleTime = Duration.seconds(3)
 
-  init(_ isFocused: Bool?, at told: Timestamp?, number: Int64?, now: Timestamp) {
-    said = Said(isFocused, at: told, number: number, now: now) { $0 }
+  init(_ isFocused: Bool?, at claimed: Timestamp?, number: Int64?, now: Timestamp) {
+    lastReport = LastReport(isFocused, at: claimed, number: number, now: now) { $0 }
   }
 
   /// Restores a stored report.
-  init(_ isFocused: Bool?, at: Timestamp, number: Int64?, heard: Timestamp, settles: Timestamp?, now: Timestamp) {
-    said = Said(isFocused, at: at, number: number, heard: heard, now: now) { $0 }
+  init(_ isFocused: Bool?, at: Timestamp, number: Int64?, received: Timestamp, settles: Timestamp?, now: Timestamp) {
+    lastReport = LastReport(isFocused, at: at, number: number, received: received, now: now) { $0 }
     self.settles = settles
   }
 
   func state(at now: Timestamp) -> Bool? {
     if let settles, now < settles { return true }
-    var said = said
-    said.age(now)
-    return said.value
+    var lastReport = lastReport
+    lastReport.age(now)
+    return lastReport.value
   }
 
-  mutating func take(_ isFocused: Bool?, at told: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
-    let (was, end) = (state(at: now), said.end)
-    guard said.take(isFocused, at: told, number: number, now: now) else { return false }
+  mutating func take(_ isFocused: Bool?, at claimed: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
+    let (was, end) = (state(at: now), lastReport.end)
+    guard lastReport.take(isFocused, at: claimed, number: number, now: now) else { return false }
     let isSettling = settles.map { now < $0 } ?? false
     if isFocused != false {
       settles = nil
@@ -115,10 +116,10 @@ struct FocusModel: Sendable, Equatable {
     return true
   }
 
-  mutating func forgetNumber() { said.forgetNumber() }
+  mutating func forgetNumber() { lastReport.forgetNumber() }
 }
 
-typealias FilterModel = Said<[String]>
+typealias FilterModel = LastReport<[String]>
 
 /// The preferences of a user, and the reports of the user's devices.
 struct PersonModel: Sendable {
@@ -142,7 +143,7 @@ struct PersonModel: Sendable {
 
   /// The times at which a state changes without a report.
   var changes: [Timestamp] {
-    focus.values.flatMap { [$0.settles, $0.said.end].compactMap { $0 } } + filters.values.map(\.end)
+    focus.values.flatMap { [$0.settles, $0.lastReport.end].compactMap { $0 } } + filters.values.map(\.end)
   }
 
   mutating func forget(_ device: DeviceID) {
@@ -162,16 +163,16 @@ struct PersonModel: Sendable {
       preferences[room].level = level
       preferences[room].until = lasts.map { now + $0 }
     case .label(let room, let label): preferences[room].criteria = label
-    case .quietHours(let wish): preferences.quietHours = wish?.hours(at: now)
+    case .quietHours(let options): preferences.quietHours = options?.hours(at: now)
     case .shareFocus(let audience): preferences.shareFocus = audience
     case .shareOnline(let audience): preferences.shareOnline = audience
     }
   }
 
   func isMuted(_ room: RoomID, isMentioned: Bool, at now: Timestamp) -> Bool {
-    let wish = preferences[room]
-    if let until = wish.until, until <= now { return false }
-    return wish.level == .none || wish.level == .mentions && !isMentioned
+    let options = preferences[room]
+    if let until = options.until, until <= now { return false }
+    return options.level == .none || options.level == .mentions && !isMentioned
   }
 
   func areHoursQuiet(at now: Timestamp) -> Bool { preferences.quietHours?.areOn(at: now) ?? false }
@@ -192,7 +193,7 @@ extension QuietHours {
   }
 }
 
-extension QuietWish {
+extension QuietHoursOptions {
   func hours(at now: Timestamp) -> QuietHours {
     let first = now.rawValue / 60_000 + zone.offset + Int64(start)
     let day = first / 1440

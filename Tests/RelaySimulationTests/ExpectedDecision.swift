@@ -4,7 +4,7 @@ import RelayProtocol
 
 /// The expected decision about a push to a device, without the rules about receipts and waits: the rules 2, 3, 5, 6 and
 /// 10 to 14. This second implementation follows the specification.
-enum Verdict: Equatable, Sendable {
+enum ExpectedDecision: Equatable, Sendable {
   case none(Reason.Code)
   case hold
   case push(Level)
@@ -14,15 +14,15 @@ extension Model {
   static let maxHold = Duration.seconds(12 * 3600)
 
   /// - Parameter isAnyway: True for a Notify Anyway.
-  func verdict(on place: Place, to target: Target, isAnyway: Bool, at now: Timestamp) -> Verdict? {
-    guard let message = message(at: place), let wish = wishes[place] else { return nil }
+  func expectedDecision(on place: Place, to target: Target, isAnyway: Bool, at now: Timestamp) -> ExpectedDecision? {
+    guard let message = message(at: place), let options = pushOptions[place] else { return nil }
     let person = people[target.user] ?? PersonModel()
-    if let code = objection(to: place, message, wish, of: target.user, person, at: now) { return .none(code) }
+    if let code = objection(to: place, message, options, of: target.user, person, at: now) { return .none(code) }
     guard let device = devices[target] else { return .none(.noDevice) }
-    if !device.allowsAlerts, !(wish.isCall && device.rings) { return .none(.notAllowed) }
-    let level = min(wish.level, device.allowsTimeSensitive || wish.level == .critical ? .critical : .active)
-    let isSoft = level < .timeSensitive && !wish.isCall && !isAnyway && now < message.time + Self.maxHold
-    switch isSoft ? silence(of: target, person, in: place.room, wish, at: now) : nil {
+    if !device.allowsAlerts, !(options.isCall && device.rings) { return .none(.notAllowed) }
+    let level = min(options.level, device.allowsTimeSensitive || options.level == .critical ? .critical : .active)
+    let isSoft = level < .timeSensitive && !options.isCall && !isAnyway && now < message.time + Self.maxHold
+    switch isSoft ? silence(of: target, person, in: place.room, options, at: now) : nil {
     case .hold: return .hold
     case .passive: return .push(.passive)
     case .deliver, nil: return .push(level)
@@ -30,31 +30,31 @@ extension Model {
   }
 
   private func objection(
-    to place: Place, _ message: RoomLog.Message, _ wish: PushWish, of user: UserID, _ person: PersonModel,
+    to place: Place, _ message: RoomLog.Message, _ options: PushOptions, of user: UserID, _ person: PersonModel,
     at now: Timestamp
   ) -> Reason.Code? {
-    if !wish.isAsked { return .noPushAsked }
+    if !options.isRequested { return .noPushAsked }
     if person.blocked.contains(message.from) { return .blocked }
     if log(of: place.room).isDeleted(place.seq) { return .deleted }
-    if wish.expires(from: message.time) <= now { return .expired }
+    if options.expires(from: message.time) <= now { return .expired }
     if members[Membership(room: place.room, user: user)] == nil { return .notMember }
-    return person.isMuted(place.room, isMentioned: wish.mentions.contains(user), at: now) ? .muted : nil
+    return person.isMuted(place.room, isMentioned: options.mentions.contains(user), at: now) ? .muted : nil
   }
 
   /// The strongest mode of all causes that silence the device. Is `nil` when there are none.
   private func silence(
-    of target: Target, _ person: PersonModel, in room: RoomID, _ wish: PushWish, at now: Timestamp
+    of target: Target, _ person: PersonModel, in room: RoomID, _ options: PushOptions, at now: Timestamp
   ) -> SilenceMode? {
     let isFocused = person.focus[target.device]?.state(at: now) == true
-    let onFocus = isFocused || isFiltered(target, person, in: room, wish, at: now) ? person.preferences.onFocus : nil
+    let onFocus = isFocused || isFiltered(target, person, in: room, options, at: now) ? person.preferences.onFocus : nil
     let inHours = person.areHoursQuiet(at: now) ? person.preferences.quietHours?.mode : nil
     return [onFocus, inHours].compactMap { $0 }.max()
   }
 
   private func isFiltered(
-    _ target: Target, _ person: PersonModel, in room: RoomID, _ wish: PushWish, at now: Timestamp
+    _ target: Target, _ person: PersonModel, in room: RoomID, _ options: PushOptions, at now: Timestamp
   ) -> Bool {
-    let criteria = person.preferences[room].criteria ?? devices[target]?.criteria ?? wish.criteria
+    let criteria = person.preferences[room].criteria ?? devices[target]?.criteria ?? options.criteria
     guard let criteria, let allowed = person.allowed(by: target.device, at: now) else { return false }
     return !allowed.contains(criteria)
   }
@@ -78,11 +78,12 @@ extension Model {
   func seesOnline(of user: UserID, _ viewer: UserID) -> Bool { sees(user, viewer, \.shareOnline) }
 
   /// True if the reply to a `send` names the user as silenced.
-  func isQuiet(_ user: UserID, to sender: UserID, in room: RoomID, _ wish: PushWish, at now: Timestamp) -> Bool {
+  func isSilenced(_ user: UserID, to sender: UserID, in room: RoomID, _ options: PushOptions, at now: Timestamp) -> Bool
+  {
     guard user != sender, isMember(user, of: room), seesFocus(of: user, sender) else { return false }
     let person = people[user] ?? PersonModel()
     // The sender's own label must not reveal a filter.
-    var own = wish
+    var own = options
     own.criteria = nil
     let isFiltered = World.reporters.contains {
       self.isFiltered(Target(user: user, device: $0), person, in: room, own, at: now)

@@ -4,8 +4,8 @@ import RelayJSON
 import RelayProtocol
 
 /// A request, with the facts at the time when it was sent.
-struct Asking {
-  let ask: Ask
+struct SentRequest {
+  let request: ClientRequest
   /// The body of a message. Each message has its own.
   let body: Int
   /// The message of the request: `back` messages before the newest one that the client knows.
@@ -17,8 +17,8 @@ struct Asking {
   let number: Int64
 
   func write(_ json: inout JSONWriter.Object) {
-    json["room"] = ask.room?.rawValue
-    switch ask {
+    json["room"] = request.room?.rawValue
+    switch request {
     case .join(_, _, let history):
       json["type"] = "join"
       if let after {
@@ -31,11 +31,11 @@ struct Asking {
     case .leave(_, let stays):
       json["type"] = "leave"
       if stays { json.bool("stay", true) }
-    case .send(_, let key, let wish):
+    case .send(_, let key, let options):
       json["type"] = "send"
       json["body"] = String(body)
       json["key"] = key.map { String($0) }
-      write(wish, &json)
+      write(options, &json)
     case .received:
       json["type"] = "received"
       json.integer("seq", seq)
@@ -102,20 +102,22 @@ struct Asking {
 
   /// The first message cannot be a reply.
   var replyTo: Int64? {
-    guard case .send(_, _, let wish) = ask, let back = wish.replyBack, seq > Int64(back) else { return nil }
+    guard case .send(_, _, let options) = request, let back = options.replyBack, seq > Int64(back) else { return nil }
     return seq - Int64(back)
   }
 
-  private func write(_ wish: PushWish, _ json: inout JSONWriter.Object) {
-    if !wish.mentions.isEmpty { json.array("mentions") { list in wish.mentions.forEach { list.string($0.rawValue) } } }
+  private func write(_ options: PushOptions, _ json: inout JSONWriter.Object) {
+    if !options.mentions.isEmpty {
+      json.array("mentions") { list in options.mentions.forEach { list.string($0.rawValue) } }
+    }
     json.integer("replyTo", replyTo)
-    if wish.reports { json.bool("report", true) }
-    guard wish.isAsked else { return json.bool("push", false) }
+    if options.reports { json.bool("report", true) }
+    guard options.isRequested else { return json.bool("push", false) }
     json.object("push") {
-      if wish.isCall { $0["kind"] = "call" }
-      $0["level"] = wish.level.rawValue
-      $0["criteria"] = wish.criteria
-      $0.decimal("expires", wish.lifetime?.seconds)
+      if options.isCall { $0["kind"] = "call" }
+      $0["level"] = options.level.rawValue
+      $0["criteria"] = options.criteria
+      $0.decimal("expires", options.lifetime?.seconds)
     }
   }
 
@@ -141,13 +143,13 @@ struct Asking {
       }
     case .label(let room, let label):
       json.object("rooms") {
-        $0.object(room.rawValue) { wish in
-          if let label { wish["criteria"] = label } else { wish.raw("criteria", "null".utf8) }
+        $0.object(room.rawValue) { options in
+          if let label { options["criteria"] = label } else { options.raw("criteria", "null".utf8) }
         }
       }
     case .quietHours(nil): json.raw("quietHours", "null".utf8)
-    case .quietHours(let wish?):
-      let hours = wish.hours(at: now)
+    case .quietHours(let options?):
+      let hours = options.hours(at: now)
       json.object("quietHours") {
         $0["from"] = hours.from.description
         $0["to"] = hours.to.description

@@ -2,7 +2,7 @@
 import Foundation
 
 /// A run of the simulation: its actions and their result.
-struct Course: Sendable {
+struct SimulationRun: Sendable {
   let seed: Int
   private(set) var actions: [Action] = []
   private(set) var failure: Violation?
@@ -59,7 +59,7 @@ struct Course: Sendable {
   /// The seed does not determine the order in which the kernel delivers concurrent requests. So a list with a race is
   /// played twice.
   /// - Parameter patience: The time limit.
-  func shortened(fault: Fault? = nil, patience: Duration = .seconds(60)) throws -> Course {
+  func shortened(fault: Fault? = nil, patience: Duration = .seconds(60)) throws -> SimulationRun {
     let end = ContinuousClock.now + patience
     var shortest = self
     var size = max(1, actions.count / 2)
@@ -70,8 +70,8 @@ struct Course: Sendable {
         var fewer = shortest.actions
         fewer.removeSubrange(start..<min(start + size, fewer.count))
         let tries = fewer.contains(where: \.isRace) ? 2 : 1
-        if let course = try repeated(fewer, times: tries, fault) {
-          shortest = course
+        if let run = try repeated(fewer, times: tries, fault) {
+          shortest = run
           hasShrunk = true
         } else {
           start += size
@@ -83,18 +83,18 @@ struct Course: Sendable {
   }
 }
 
-extension Course {
+extension SimulationRun {
   /// Plays these actions until they violate the same invariant, at most `times` times. Returns `nil` if they do not.
-  private func repeated(_ actions: [Action], times: Int, _ fault: Fault?) throws -> Course? {
+  private func repeated(_ actions: [Action], times: Int, _ fault: Fault?) throws -> SimulationRun? {
     for _ in 0..<times {
-      let course = try Course(seed: seed, playing: actions, fault: fault)
-      if course.failure?.invariant == failure?.invariant { return course }
+      let run = try SimulationRun(seed: seed, playing: actions, fault: fault)
+      if run.failure?.invariant == failure?.invariant { return run }
     }
     return nil
   }
 }
 
-extension Course: CustomStringConvertible {
+extension SimulationRun: CustomStringConvertible {
   var description: String {
     let failure = failure.map { "\($0)" } ?? "no failure"
     let races = actions.contains(where: \.isRace) ? " (the kernel decides the order of a race)" : ""
