@@ -180,12 +180,12 @@ class Course:
         self.relay.stop()
         self.is_over.set()
         watcher.join()
-        return self.judge()
+        return self.evaluate()
 
     def unfinished(self) -> int:
         return value(self.relay, "SELECT count(*) FROM jobs WHERE kind = 'push' AND finished_at IS NULL")
 
-    def judge(self) -> list[str]:
+    def evaluate(self) -> list[str]:
         jobs = rows(
             self.relay,
             "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into, users.name FROM jobs"

@@ -29,7 +29,7 @@ class Outcome:
     failure: str | None
 
 
-class Houses:
+class SharedRelays:
     """The shared relays. Each starts when it is first needed."""
 
     def __init__(self, folder: Path):
@@ -60,13 +60,13 @@ class Houses:
         return "\n".join(faults) or None
 
 
-async def play(scenario: Scenario, seed: int, houses: Houses) -> Outcome:
+async def play(scenario: Scenario, seed: int, shared: SharedRelays) -> Outcome:
     """Plays one scenario and checks its end."""
     begun = time.monotonic()
     stage = None
     failures = []
     try:
-        stage = Stage(scenario.name, seed, await houses.relay(scenario))
+        stage = Stage(scenario.name, seed, await shared.relay(scenario))
         async with asyncio.timeout(PATIENCE):
             await scenario.play(stage)
             await stage.settle()
@@ -97,11 +97,11 @@ async def play_all(
     gate = asyncio.Semaphore(at_once)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stillwire-stress-") as folder:
-        houses = Houses(Path(folder))
+        shared = SharedRelays(Path(folder))
 
         async def one(scenario: Scenario) -> None:
             async with gate:
-                report(await play(scenario, seed, houses))
+                report(await play(scenario, seed, shared))
 
         await asyncio.gather(*(one(scenario) for scenario in order))
-        report(Outcome("the_shared_relays", time.monotonic() - begun, await houses.close()))
+        report(Outcome("the_shared_relays", time.monotonic() - begun, await shared.close()))

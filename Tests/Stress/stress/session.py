@@ -13,7 +13,7 @@ from relay import DEADLINE
 from rfc6455 import Connection
 
 from stress.spelling import body_spelled, request_spelled
-from stress.witness import Hearing, Witness
+from stress.witness import Reception, Witness
 
 
 class Refused(Exception):
@@ -43,10 +43,10 @@ class Session:
         self.inbox: list[Frame] = []
         self.bye: Frame | None = None
         self.welcome: Frame | None = None
-        #: The newest hearing of each room that the session has joined.
-        self.rooms: dict[str, Hearing] = {}
-        #: All hearings, including those that have ended.
-        self.hearings: list[Hearing] = []
+        #: The newest reception of each room that the session has joined.
+        self.rooms: dict[str, Reception] = {}
+        #: All receptions, including those that have ended.
+        self.receptions: list[Reception] = []
         self._ids = itertools.count(1)
         self._open: dict[int | str, _Open] = {}
         self._unnumbered: list[tuple[str, str]] = []
@@ -153,10 +153,10 @@ class Session:
 
     async def hears(self, room: str, seq: int) -> None:
         """Waits until every message of a room up to this seq was received or is the session's own."""
-        hearing = self.rooms[room]
-        await self.until(lambda: not hearing.lacks(seq), f"{room} {seq} (has {hearing.position})")
+        reception = self.rooms[room]
+        await self.until(lambda: not reception.lacks(seq), f"{room} {seq} (has {reception.position})")
 
-    async def heard(self, type: str, **fields: Any) -> list[Frame]:
+    async def received(self, type: str, **fields: Any) -> list[Frame]:
         """Returns the matching frames in the inbox that arrived before the reply to a ping sent now."""
         await self.request("ping")
         return [frame for frame in self.inbox if frame.fits(type, fields)]
@@ -244,12 +244,12 @@ class Session:
 
     def _joined(self, fields: dict[str, Any], frame: Frame) -> None:
         room, epoch, seq = frame["room"], frame["epoch"], frame["seq"]
-        hearing = Hearing(room, epoch, seq)
+        reception = Reception(room, epoch, seq)
         if (before := self.rooms.get(room)) is not None:
             before.end = seq
-            hearing.own = before.own
-        self.rooms[room] = hearing
-        self.hearings.append(hearing)
+            reception.own = before.own
+        self.rooms[room] = reception
+        self.receptions.append(reception)
         messages = frame.messages
         self.witness.page(self.name, room, epoch, messages, seq)
         if "after" in fields and "recovered" not in frame:
@@ -265,29 +265,29 @@ class Session:
             self.witness.keyed(self.name, room, self.user, key, seq)
         if frame.get("duplicate"):
             return
-        hearing = self.rooms.get(room)
-        if hearing is None:
+        reception = self.rooms.get(room)
+        if reception is None:
             return
-        if seq in hearing.heard:
+        if seq in reception.received:
             self._fault(f"{room} {seq} is the session's own, but arrived as an event")
-        hearing.own.add(seq)
-        self.witness.promised(self.name, room, hearing.epoch, seq, self.user, body_spelled(fields["body"]))
+        reception.own.add(seq)
+        self.witness.promised(self.name, room, reception.epoch, seq, self.user, body_spelled(fields["body"]))
 
     def _message_came(self, frame: Frame) -> None:
         room, seq = frame["room"], frame["seq"]
-        hearing = self.rooms.get(room)
-        if hearing is None:
+        reception = self.rooms.get(room)
+        if reception is None:
             self._fault(f"{room} {seq} arrived, but the session is not in the room")
             return
-        if seq <= hearing.position:
-            self._fault(f"{room} {seq} arrived after {hearing.position}")
+        if seq <= reception.position:
+            self._fault(f"{room} {seq} arrived after {reception.position}")
             return
-        if seq in hearing.own:
+        if seq in reception.own:
             self._fault(f"{room} {seq} is the session's own, but arrived as an event")
-        hearing.missing |= set(range(hearing.position + 1, seq))
-        hearing.position = seq
-        hearing.heard.append(seq)
-        self.witness.shown(self.name, room, hearing.epoch, seq, frame["from"], frame.body_text)
+        reception.missing |= set(range(reception.position + 1, seq))
+        reception.position = seq
+        reception.received.append(seq)
+        self.witness.shown(self.name, room, reception.epoch, seq, frame["from"], frame.body_text)
 
     def _ended(self) -> None:
         connection = self.connection

@@ -97,11 +97,11 @@ class Person:
 
     async def _forget(self, session: Session) -> None:
         """Checks what the session received, and keeps only the positions."""
-        for hearing in session.hearings:
-            await self.stage._settle_hearing(session, hearing, 0)
-        for room, hearing in session.rooms.items():
-            if not hearing.lacks(hearing.position):
-                self.known[room] = (hearing.epoch, hearing.position)
+        for reception in session.receptions:
+            await self.stage._settle_reception(session, reception, 0)
+        for room, reception in session.rooms.items():
+            if not reception.lacks(reception.position):
+                self.known[room] = (reception.epoch, reception.position)
         self.stage.sessions.remove(session)
 
 

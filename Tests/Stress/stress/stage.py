@@ -174,9 +174,9 @@ class Stage:
             "POST", f"/v1/rooms/{quote(room, safe='')}/messages", {"body": body} | fields, user=user, **named
         )
         if answer.status == 201:
-            for hearing in [session.rooms[room] for session in self.sessions if room in session.rooms][:1]:
+            for reception in [session.rooms[room] for session in self.sessions if room in session.rooms][:1]:
                 seq = answer.json["seq"]
-                self.witness.promised("http", room, hearing.epoch, seq, user, json.dumps(body))
+                self.witness.promised("http", room, reception.epoch, seq, user, json.dumps(body))
         return answer
 
     async def history(self, room: str, user: str = "auditor") -> tuple[str, list[Frame]]:
@@ -219,21 +219,21 @@ class Stage:
         rooms: dict[tuple[str, str], list[tuple[Session, Any]]] = {}
         for session in self.sessions:
             if self._relay_of[id(session)] is self.relay:
-                for hearing in session.hearings:
-                    rooms.setdefault((hearing.room, hearing.epoch), []).append((session, hearing))
+                for reception in session.receptions:
+                    rooms.setdefault((reception.room, reception.epoch), []).append((session, reception))
         if self.relay is None or not self.relay.is_running:
             return
-        for (room, epoch), hearings in rooms.items():
-            newest = await self._settle_history(room, epoch, hearings)
-            for session, hearing in hearings:
-                await self._settle_hearing(session, hearing, newest)
+        for (room, epoch), receptions in rooms.items():
+            newest = await self._settle_history(room, epoch, receptions)
+            for session, reception in receptions:
+                await self._settle_reception(session, reception, newest)
 
-    async def _settle_history(self, room: str, epoch: str, hearings: list[tuple[Session, Any]]) -> int:
+    async def _settle_history(self, room: str, epoch: str, receptions: list[tuple[Session, Any]]) -> int:
         newest = max((seq for name, of, seq in self.witness.acknowledged if (name, of) == (room, epoch)), default=0)
         if room.startswith("live."):
             return newest
         try:
-            kept_epoch, messages = await self.history(room, hearings[0][0].user)
+            kept_epoch, messages = await self.history(room, receptions[0][0].user)
         except NoRoom:
             assert not newest, f"{room} does not exist, but messages up to {newest} were acknowledged"
             return newest  # a room that never had a message is deleted with its last member
@@ -246,34 +246,34 @@ class Stage:
             return newest
         for message in messages:
             if (room, epoch, message["seq"]) not in self.witness.acknowledged and not message.get("deleted"):
-                for session, _ in hearings:
+                for session, _ in receptions:
                     if session.user == message["from"] and session.claims_unnumbered(room, message.body_text):
                         self.witness.unanswered[room, session.user, message.body_text] += 1
-                        session_hearing = session.rooms.get(room)
-                        if session_hearing and message["seq"] not in session_hearing.heard:
-                            session_hearing.own.add(message["seq"])
+                        session_reception = session.rooms.get(room)
+                        if session_reception and message["seq"] not in session_reception.received:
+                            session_reception.own.add(message["seq"])
                         break
         self.witness.stored(room, epoch, messages)
         return max(newest, messages[-1]["seq"] if messages else 0)
 
-    async def _settle_hearing(self, session: Session, hearing: Any, newest: int) -> None:
-        is_current = session.is_open and not session.is_abandoned and session.rooms.get(hearing.room) is hearing
+    async def _settle_reception(self, session: Session, reception: Any, newest: int) -> None:
+        is_current = session.is_open and not session.is_abandoned and session.rooms.get(reception.room) is reception
         if is_current:
             try:
-                await session.until(lambda: not hearing.lacks(newest), "the rest")
+                await session.until(lambda: not reception.lacks(newest), "the rest")
             except AssertionError:
-                lacks = sorted(hearing.lacks(newest))
-                self.witness.fault(session.name, f"{hearing.room}: never received {lacks[:10]} ({len(lacks)})")
-        elif lost := hearing.lacks(hearing.end or hearing.position):
+                lacks = sorted(reception.lacks(newest))
+                self.witness.fault(session.name, f"{reception.room}: never received {lacks[:10]} ({len(lacks)})")
+        elif lost := reception.lacks(reception.end or reception.position):
             # Messages without a reply when a session ended may be its own.
             own = {
                 seq
                 for seq in lost
-                if (message := self.witness.message(hearing.room, hearing.epoch, seq))
+                if (message := self.witness.message(reception.room, reception.epoch, seq))
                 and message.sender == session.user
             }
             if lost - own:
-                self.witness.fault(session.name, f"{hearing.room}: has not received {sorted(lost - own)[:10]}")
+                self.witness.fault(session.name, f"{reception.room}: has not received {sorted(lost - own)[:10]}")
 
     async def end(self) -> None:
         """Ends the scenario's sessions and relays. Its own relays must end cleanly."""

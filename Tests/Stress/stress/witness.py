@@ -8,7 +8,7 @@ from frames import Frame
 
 
 @dataclass
-class Hearing:
+class Reception:
     """The messages that one session received in one room, from one of its joins on."""
 
     room: str
@@ -18,8 +18,8 @@ class Hearing:
     own: set[int] = field(default_factory=set)
     missing: set[int] = field(default_factory=set)
     #: The seqs that were received live, in their order.
-    heard: list[int] = field(default_factory=list)
-    #: The newest seq that the session must have received. None while the hearing continues.
+    received: list[int] = field(default_factory=list)
+    #: The newest seq that the session must have received. None while the reception continues.
     end: int | None = None
 
     def lacks(self, newest: int) -> set[int]:

@@ -181,7 +181,7 @@ async def wrong_requests_get_exactly_one_error(stage: Stage) -> None:
         except Refused as refused:
             got.append(refused.code)
         ann.connection.send_text(json.dumps(fields))
-        got += [error["code"] for error in await ann.heard("error")]
+        got += [error["code"] for error in await ann.received("error")]
         ann.inbox.clear()
         if got != [code, code]:
             faults.append(f"{name}: {got}")
@@ -303,12 +303,12 @@ async def clients_that_send_byte_by_byte_delay_nobody(stage: Stage) -> None:
         await session.expect("welcome")
 
     dribbling = [stage.background(dribble(stage.name("slow"))) for _ in range(4)]
-    heard = 0
+    received = 0
     while not all(task.done() for task in dribbling):
-        heard = (await members[0].send(room, heard))["seq"]
+        received = (await members[0].send(room, received))["seq"]
     await asyncio.gather(*dribbling)
-    await members[1].hears(room, heard)
-    assert heard > 5, heard
+    await members[1].hears(room, received)
+    assert received > 5, received
 
 
 @scenario(*UNLIMITED)

@@ -91,7 +91,7 @@ async def a_relayed_member_who_is_cut_stays_for_the_grace(stage: Stage) -> None:
     await back.join(room)
     await watcher.send(room, "welcome back")
     await back.expect("message", body="welcome back")
-    assert not await watcher.heard("member"), "an event within the grace"
+    assert not await watcher.received("member"), "an event within the grace"
     await back.cut()
     left = await watcher.expect("member", user=ann.user, event="left")
     assert left["memberCount"] == 1

@@ -42,7 +42,7 @@ async def a_pause_ends_no_session(stage: Stage) -> None:
         for member in members[1:]:
             await member.expect("message", body="awake")
     for member in members:
-        gone = await member.heard("presence", online=False)
+        gone = await member.received("presence", online=False)
         assert not gone, f"{member.name} got that {[frame['user'] for frame in gone]} are offline"
 
 

@@ -133,7 +133,7 @@ async def rights_are_withdrawn_between_two_sends(stage: Stage) -> None:
             except Refused as refused:
                 assert refused.code == "forbidden", refused
     await reader.hears(room, 105)
-    assert not await reader.heard("signal")
+    assert not await reader.received("signal")
 
 
 @scenario(*SHORT, guarded=True)

@@ -38,7 +38,7 @@ async def two_sessions_race_for_a_key(stage: Stage) -> None:
         seq = await one_outcome([await phone.replied(replies[0]), await tablet.replied(replies[1])])
         await phone.hears(room, seq)
         await tablet.hears(room, seq)
-    assert len(phone.rooms[room].heard) + len(tablet.rooms[room].heard) == 10
+    assert len(phone.rooms[room].received) + len(tablet.rooms[room].received) == 10
 
 
 @scenario(*UNLIMITED)
@@ -96,7 +96,7 @@ async def a_key_works_in_a_relayed_room(stage: Stage) -> None:
     await one_outcome([await ann.replied(reply) for reply in replies])
     await ann.send(room, "after")
     await bob.expect("message", body="after")
-    assert bob.rooms[room].heard == [1, 2]
+    assert bob.rooms[room].received == [1, 2]
 
 
 @scenario(*UNLIMITED)

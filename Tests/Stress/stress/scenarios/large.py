@@ -41,7 +41,7 @@ async def a_large_room_counts_at_most_once_a_second(stage: Stage) -> None:
             await guest.close()
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 5, onlineCount=MEMBER_LIST + 5)
     # `expect` has removed the last one from the inbox.
-    count = 1 + len(await watcher.heard("counts", room=room))
+    count = 1 + len(await watcher.received("counts", room=room))
     assert count <= clock() - begun + 2, f"{count} counts in {clock() - begun:.1f} s"
     others = [frame for frame in watcher.inbox if frame["type"] in ("member", "presence")]
     assert not others, [frame.text for frame in others[:5]]
@@ -81,7 +81,7 @@ async def a_room_below_half_is_small_again(stage: Stage) -> None:
         return users <= {frame["user"] for frame in watcher.inbox if frame["type"] == "presence"}
 
     await watcher.until(all_told, "the presence of all remaining members")
-    events = [frame["user"] for frame in await watcher.heard("presence")]
+    events = [frame["user"] for frame in await watcher.received("presence")]
     assert sorted(events) == sorted(users), f"{len(events)} events for {len(users)} members"
     joined = await watcher.join(room)
     assert {entry["user"] for entry in joined["members"]} == users
@@ -103,7 +103,7 @@ async def focus_in_a_large_room_causes_no_event(stage: Stage) -> None:
             await member.request("focus", isFocused=turn % 2 == 0)
     await members[1].send(room, "after all that")
     await watcher.expect("message", body="after all that")
-    assert not await watcher.heard("presence"), "presence in a large room"
+    assert not await watcher.received("presence"), "presence in a large room"
 
 
 @scenario(*LARGE)
@@ -121,4 +121,4 @@ async def leaving_a_large_room_ends_all_sessions_of_the_user(stage: Stage) -> No
     await watcher.send(room, "without them")
     await members[2].expect("message", body="without them")
     for one in (phone, tablet):
-        assert not await one.heard("message"), "received after leaving"
+        assert not await one.received("message"), "received after leaving"

@@ -43,7 +43,7 @@ async def an_http_send_reaches_all_sessions_of_its_sender(stage: Stage) -> None:
         assert answer.status == 201, answer
     for session in (phone, tablet):
         await session.hears(room, 5)
-        assert session.rooms[room].heard == [1, 2, 3, 4, 5]
+        assert session.rooms[room].received == [1, 2, 3, 4, 5]
 
 
 @scenario(*UNLIMITED)

@@ -83,7 +83,7 @@ async def a_relayed_room_keeps_its_order(stage: Stage) -> None:
     assert sorted(seqs) == list(range(1, 401)), "the seqs are not 1 to 400"
     for member in members:
         await member.hears(room, 400)
-        assert len(member.rooms[room].heard) == 360, len(member.rooms[room].heard)
+        assert len(member.rooms[room].received) == 360, len(member.rooms[room].received)
 
 
 @scenario(*UNLIMITED)
@@ -120,8 +120,8 @@ async def bodies_keep_every_byte(stage: Stage) -> None:
         await reader.join(room)
         for text in bodies:
             await writer.send(room, Spelled(text))
-            heard = await reader.expect("message", room=room)
-            assert heard.body_text == text, f"{text[:80]!r} came as {heard.body_text[:80]!r}"
+            received = await reader.expect("message", room=room)
+            assert received.body_text == text, f"{text[:80]!r} came as {received.body_text[:80]!r}"
 
 
 @scenario(*UNLIMITED)
@@ -135,4 +135,4 @@ async def sends_without_an_id_are_stored(stage: Stage) -> None:
         ann.post("send", room=room, body=number)
     await bob.hears(room, 100)
     assert [frame["body"] for frame in bob.inbox if frame["type"] == "message"] == list(range(100))
-    assert not [frame for frame in await ann.heard("ok")], "an ok without a request"
+    assert not [frame for frame in await ann.received("ok")], "an ok without a request"

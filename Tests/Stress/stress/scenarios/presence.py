@@ -169,7 +169,7 @@ async def users_with_many_shared_rooms_get_one_event(stage: Stage) -> None:
     await watcher.expect("presence", user=ann.user, isFocused=True)
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle")
-    events = await watcher.heard("presence", user=ann.user)
+    events = await watcher.received("presence", user=ann.user)
     assert not events, [frame.text for frame in events]
 
 

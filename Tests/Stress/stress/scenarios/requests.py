@@ -77,7 +77,7 @@ async def ids_are_echoed(stage: Stage) -> None:
     for id in wrong:
         await ann.forget_events()
         ann.connection.send_text(f'{{"type":"activity","state":"idle","id":{id}}}')
-        errors = await ann.heard("error")
+        errors = await ann.received("error")
         assert [error["code"] for error in errors] == ["bad_request"] and "id" not in errors[0], f"{id}: {errors}"
 
 
@@ -89,15 +89,15 @@ async def repeated_and_unknown_keys_of_a_frame(stage: Stage) -> None:
     ann.connection.send_text(f'{{"type":"send","room":"{room}","room":"{room}","body":1}}')
     ann.connection.send_text('{"type":"ping","type":"ping"}')
     ann.connection.send_text(f'{{"type":"send","\\u0072oom":"{room}","room":"{room}","body":1}}')
-    assert [error["code"] for error in await ann.heard("error")] == ["bad_request"] * 3
+    assert [error["code"] for error in await ann.received("error")] == ["bad_request"] * 3
     await ann.send(room, "new", colour="green", later={"a": [1, {}]})
     await ann.forget_events()
     # The frame's own object counts as one level, before the arrays of the body.
     deep = "[" * 127 + "]" * 127
     ann.post("send", room=room, body=Spelled(deep))
-    assert not await ann.heard("error"), "128 deep was refused"
+    assert not await ann.received("error"), "128 deep was refused"
     ann.connection.send_text(f'{{"type":"send","room":"{room}","body":[{deep}]}}')
-    assert [error["code"] for error in await ann.heard("error")] == ["bad_request"]
+    assert [error["code"] for error in await ann.received("error")] == ["bad_request"]
 
 
 @scenario(*UNLIMITED)
@@ -129,4 +129,4 @@ async def replies_never_end_a_session_that_reads_slowly(stage: Stage) -> None:
     reader.connection.resume()
     for page in pages:
         assert len((await reader.replied(page))["messages"]) == 13  # a page has at most 256 KiB of bodies
-    assert len(await reader.heard("signal", name="tick")) == 20
+    assert len(await reader.received("signal", name="tick")) == 20

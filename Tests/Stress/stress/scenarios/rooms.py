@@ -21,7 +21,7 @@ async def join_and_leave_race_on_one_session(stage: Stage) -> None:
     await ann.expect("message", body="after")
     joined = await watcher.join(room)
     assert joined["memberCount"] == 2 and {entry["user"] for entry in joined["members"]} == {watcher.user, ann.user}
-    events = [frame["event"] for frame in await watcher.heard("member", user=ann.user)]
+    events = [frame["event"] for frame in await watcher.received("member", user=ann.user)]
     assert events and events[-1] == "joined", events
     assert all(one != other for one, other in zip(events, events[1:])), events
 
@@ -44,7 +44,7 @@ async def join_and_leave_race_between_devices(stage: Stage) -> None:
         is_in = user in {entry["user"] for entry in (await watcher.join(room))["members"]}
         body = stage.random.random()
         await watcher.send(room, body)
-        got = bool(await tablet.heard("message", body=body))
+        got = bool(await tablet.received("message", body=body))
         # The leave ends an earlier join, but not a later one.
         assert got is is_in, f"member: {is_in}, received: {got}"
         if not is_in:
@@ -66,8 +66,8 @@ async def leave_with_stay_ends_one_session_in_the_room(stage: Stage) -> None:
     assert (await phone.refusal("send", room=room, body=1))["code"] == "not_joined"
     await watcher.send(room, "hello")
     await tablet.expect("message", body="hello")
-    assert not await phone.heard("message"), "received after leaving"
-    assert not await watcher.heard("member"), "an event for the leave of a session"
+    assert not await phone.received("message"), "received after leaving"
+    assert not await watcher.received("member"), "an event for the leave of a session"
     assert (await watcher.join(room))["memberCount"] == 2
     await phone.join(room)
     await watcher.send(room, "again")
@@ -89,9 +89,9 @@ async def leave_ends_all_sessions_of_the_user(stage: Stage) -> None:
     assert left["memberCount"] == 1
     await watcher.send(room, "alone")
     for one in (phone, tablet):
-        assert not await one.heard("message")
+        assert not await one.received("message")
         assert (await one.refusal("send", room=room, body=1))["code"] == "not_joined"
-    assert not await watcher.heard("member", event="left"), "left twice"
+    assert not await watcher.received("member", event="left"), "left twice"
 
 
 @scenario(*UNLIMITED)
@@ -106,11 +106,11 @@ async def rooms_of_a_session_end_at_their_limit(stage: Stage) -> None:
     await ann.join(rooms[7])
     await ann.request("leave", room=rooms[0], stay=True)
     await ann.join(rooms[128])
-    heard = stage.random.sample(rooms[1:], 10)
-    for room in heard:
+    sample = stage.random.sample(rooms[1:], 10)
+    for room in sample:
         await writer.join(room)
         await writer.send(room, room)
-    for room in heard:
+    for room in sample:
         await ann.expect("message", room=room, body=room)
 
 
@@ -126,13 +126,13 @@ async def signals_are_relayed_and_not_kept(stage: Stage) -> None:
         ann.post("signal", room=room, name="typing", body={"n": number})
     assert (await ann.send(room, "two"))["seq"] == 2
     await bob.hears(room, 2)
-    signals = [frame["body"]["n"] for frame in await bob.heard("signal", room=room, name="typing")]
+    signals = [frame["body"]["n"] for frame in await bob.received("signal", room=room, name="typing")]
     assert signals == list(range(50)), signals
-    assert not await ann.heard("signal"), "the sender received its own signal"
+    assert not await ann.received("signal"), "the sender received its own signal"
     late = await stage.session(stage.name("late"))
     joined = await late.join(room, after={"epoch": epoch, "seq": 0})
     assert [message["body"] for message in joined["messages"]] == ["one", "two"]
-    assert not await late.heard("signal")
+    assert not await late.received("signal")
 
 
 @scenario(*UNLIMITED)
@@ -174,7 +174,7 @@ async def receipts_are_sent_only_in_rooms_with_receipts(stage: Stage) -> None:
         if not has_receipts:
             await ann.send(room, "after")
             await writer.expect("message", body="after")
-            assert not await writer.heard("receipt", user=ann.user), "a receipt in a room without receipts"
+            assert not await writer.received("receipt", user=ann.user), "a receipt in a room without receipts"
             continue
         await writer.expect("receipt", room=room, user=ann.user, kind="read", seq=10)
         for kind in ("received", "read"):

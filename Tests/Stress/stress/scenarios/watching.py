@@ -24,7 +24,7 @@ async def watchers_get_events_until_they_unwatch(stage: Stage) -> None:
     await ann.request("activity", state="idle")
     late = await stage.session(nobody)
     await watcher.expect("presence", user=nobody, online=True)
-    assert not await watcher.heard("presence", user=ann.user), "heard after unwatch"
+    assert not await watcher.received("presence", user=ann.user), "received after unwatch"
     await late.close(1000)
     await watcher.expect("presence", user=nobody, online=False)
 
@@ -42,7 +42,7 @@ async def a_watcher_in_a_shared_room_gets_one_event(stage: Stage) -> None:
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle")
     await asyncio.sleep(0.3)
-    assert not await watcher.heard("presence", user=ann.user), "a repeated event"
+    assert not await watcher.received("presence", user=ann.user), "a repeated event"
     await watcher.request("leave", room=room)
     await ann.request("activity", state="background")
     await watcher.expect("presence", user=ann.user, activity="background")
@@ -69,7 +69,7 @@ async def a_focus_is_seen_only_where_a_room_is_shared(stage: Stage) -> None:
         await ann.request("focus", isFocused=is_focused)
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle", isFocused=None)
-    assert not [one for one in await watcher.heard("presence") if one["isFocused"] is not None]
+    assert not [one for one in await watcher.received("presence") if one["isFocused"] is not None]
 
 
 @scenario(*UNLIMITED)
