@@ -12,14 +12,14 @@ public struct Room: Sendable {
   /// delivers the missed messages, until ``leave(stay:)``.
   /// - Parameter history: Number of newest messages to deliver first, at most `limits.history`.
   public func join(history: Int = 0) async throws {
-    _ = try await engine.reply { $0.joinAsked(id, history: history, $1) }
+    _ = try await engine.reply { $0.joinRequested(id, history: history, $1) }
   }
 
   /// Leaves the room. Messages that wait to be sent to it fail with `closed`.
   /// - Parameter stay: True if the user remains a member and receives pushes. Only this client leaves the room then.
   public func leave(stay: Bool = false) async throws {
     listeners.forget(id)
-    _ = try await engine.reply { $0.leaveAsked(id, stays: stay, $1) }
+    _ = try await engine.reply { $0.leaveRequested(id, stays: stay, $1) }
   }
 
   /// All messages from now on, once and in the order of the room, also across reconnects. They include those of this
@@ -49,7 +49,7 @@ public struct Room: Sendable {
     fields["push"] = push
     if report { fields["report"] = .bool(true) }
     let complete = fields
-    return Sent(try await engine.reply { $0.sendAsked(id, complete, key: key, $1) })
+    return Sent(try await engine.reply { $0.sendRequested(id, complete, key: key, $1) })
   }
 
   /// Sends `{"text": …}`.

@@ -63,7 +63,7 @@ public final class Stillwire: Sendable {
       precondition($0 == nil, "a client runs once at a time")
       $0 = end
     }
-    await engine.take { $0.connectAsked() }
+    await engine.take { $0.connectRequested() }
     for await _ in ended {}
     await engine.shutDown()
     run.withLock { $0 = nil }
@@ -73,7 +73,7 @@ public final class Stillwire: Sendable {
   /// again, or when the person has corrected the cause of a refusal.
   public func connect() async {
     guard run.withLock({ $0 != nil }) else { return }
-    await engine.take { $0.connectAsked() }
+    await engine.take { $0.connectRequested() }
   }
 
   /// Ends ``run()``. Requests without a reply fail with `closed`.

@@ -61,13 +61,13 @@ struct Serve: AsyncParsableCommand {
       for await _ in hangups { await reread(server) }
     }
     defer { rereading.cancel() }
-    let impatience = Task { await endAtOnceWhenAskedAgain() }
+    let impatience = Task { await endAtOnceWhenRequestedAgain() }
     defer { impatience.cancel() }
     try await server.run(until: [.sigterm, .sigint])
   }
 
   /// Ends the process immediately at the second signal. Acknowledged messages are already on disk.
-  private func endAtOnceWhenAskedAgain() async {
+  private func endAtOnceWhenRequestedAgain() async {
     var count = 0
     for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
       count += 1

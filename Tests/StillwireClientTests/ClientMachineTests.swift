@@ -16,7 +16,7 @@ import Testing
   private mutating func feed(_ frame: JSON) -> [Action] { take { $0.textArrived(frame.bytes) } }
 
   private mutating func open(expires: Int? = nil) {
-    _ = take { $0.connectAsked() }
+    _ = take { $0.connectRequested() }
     _ = take { $0.opened(nil) }
     var welcome: [String: JSON] = ["type": "welcome", "user": "ann", "heartbeat": 25, "limits": [:]]
     if let expires { welcome.merge(["time": 0, "expires": .number(String(expires))]) { $1 } }
@@ -25,7 +25,7 @@ import Testing
   }
 
   private mutating func join() {
-    _ = take { $0.joinAsked("tea", history: 0, 1) }
+    _ = take { $0.joinRequested("tea", history: 0, 1) }
     _ = feed(["type": "ok", "id": 1, "epoch": "e1", "seq": 0, "messages": []])
     #expect(machine.tracks["tea"]?.phase == .joined)
   }
@@ -35,13 +35,13 @@ import Testing
   }
 
   @Test mutating func `a time that goes back is ignored`() {
-    _ = take(10) { $0.connectAsked() }
+    _ = take(10) { $0.connectRequested() }
     _ = take(5) { $0.attemptFailed() }
     #expect(machine.link == .waiting(until: .milliseconds(10_500)))
   }
 
   @Test mutating func `an attempt and its welcome have a common timeout of 15 s`() {
-    _ = take { $0.connectAsked() }
+    _ = take { $0.connectRequested() }
     _ = take(10) { $0.opened(nil) }
     #expect(machine.nextDue == .seconds(15))
     #expect(take(15) { $0.timePassed() }.first == .drop)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test mutating func `events of an attempt are ignored after its end`() {
-    _ = take { $0.connectAsked() }
+    _ = take { $0.connectRequested() }
     _ = take { $0.attemptFailed() }
     #expect(take { $0.opened(nil) }.isEmpty)
     #expect(take { $0.attemptFailed() }.isEmpty)
@@ -58,13 +58,13 @@ import Testing
   }
 
   @Test mutating func `a welcome before hello is ignored`() {
-    _ = take { $0.connectAsked() }
+    _ = take { $0.connectRequested() }
     _ = feed(["type": "welcome", "user": "ann"])
     #expect(!machine.isOpen)
   }
 
   @Test mutating func `a socket that closes before its upgrade is a lost connection`() {
-    _ = take { $0.connectAsked() }
+    _ = take { $0.connectRequested() }
     _ = take { $0.socketClosed(code: nil, reason: "") }
     #expect(machine.state == .waiting(.milliseconds(500)))
   }
@@ -81,7 +81,7 @@ import Testing
     _ = take(70) { $0.socketClosed(code: nil, reason: "") }
     #expect(machine.renewal == nil)
     #expect(take(70) { $0.renewed(.token("late"), of: 1) }.isEmpty)
-    _ = take(80) { $0.connectAsked() }
+    _ = take(80) { $0.connectRequested() }
     _ = take(80) { $0.opened(nil) }
     _ = feed(["type": "welcome", "user": "ann"])
     #expect(take(80) { $0.renewed(.token("late"), of: 1) }.isEmpty)
@@ -105,7 +105,7 @@ import Testing
   @Test mutating func `the message of a cancelled send is shown if its reply arrives`() {
     open()
     join()
-    _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
+    _ = take { $0.sendRequested("tea", ["body": "a"], key: nil, 8) }
     _ = take { $0.cancelled(8) }
     let actions = feed(["type": "ok", "id": 2, "seq": 1, "time": 1])
     #expect(finished(actions).isEmpty)
@@ -114,25 +114,25 @@ import Testing
   }
 
   @Test mutating func `a caller of join gets the result: joined, refused or closed`() {
-    #expect(take { $0.joinAsked("tea", history: 0, 1) }.isEmpty)
-    #expect(take { $0.joinAsked("tea", history: 0, 2) }.isEmpty)
+    #expect(take { $0.joinRequested("tea", history: 0, 1) }.isEmpty)
+    #expect(take { $0.joinRequested("tea", history: 0, 2) }.isEmpty)
     open()
     #expect(finished(feed(["type": "ok", "id": 1, "epoch": "e1", "seq": 0])) == [1, 2])
-    #expect(finished(take { $0.joinAsked("tea", history: 0, 3) }) == [3])
-    _ = take { $0.joinAsked("jam", history: 0, 4) }
+    #expect(finished(take { $0.joinRequested("tea", history: 0, 3) }) == [3])
+    _ = take { $0.joinRequested("jam", history: 0, 4) }
     #expect(finished(feed(["type": "error", "id": 2, "code": "forbidden"])) == [4])
-    _ = take { $0.joinAsked("pie", history: 0, 5) }
+    _ = take { $0.joinRequested("pie", history: 0, 5) }
     _ = take { $0.cancelled(5) }
     #expect(finished(feed(["type": "ok", "id": 3, "epoch": "e1", "seq": 0])).isEmpty)
-    _ = take { $0.joinAsked("rye", history: 0, 6) }
-    #expect(finished(take { $0.closeAsked() }) == [6])
+    _ = take { $0.joinRequested("rye", history: 0, 6) }
+    #expect(finished(take { $0.closeRequested() }) == [6])
   }
 
   @Test mutating func `a closed client has no timer, request or message left`() {
     open()
     join()
-    _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
-    _ = take { $0.closeAsked() }
+    _ = take { $0.sendRequested("tea", ["body": "a"], key: nil, 8) }
+    _ = take { $0.closeRequested() }
     #expect(machine.nextDue == nil)
     #expect(machine.requests.pending.isEmpty)
     #expect(machine.outbox.lanes.isEmpty)
@@ -142,6 +142,6 @@ import Testing
     open()
     join()
     _ = take { $0.socketClosed(code: 4504, reason: "") }
-    #expect(take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) } == [.finish(8, .failure(.closed))])
+    #expect(take { $0.sendRequested("tea", ["body": "a"], key: nil, 8) } == [.finish(8, .failure(.closed))])
   }
 }

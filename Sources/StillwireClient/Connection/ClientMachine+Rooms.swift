@@ -6,7 +6,7 @@ import RelayProtocol
 extension ClientMachine {
   /// Joins a room, and joins it again after each reconnect until the app leaves it. Finishes the ticket after the first
   /// successful join, or when a join fails permanently.
-  package mutating func joinAsked(_ room: RoomID, history: Int, _ ticket: Ticket) {
+  package mutating func joinRequested(_ room: RoomID, history: Int, _ ticket: Ticket) {
     if let track = tracks[room] {
       guard track.position == nil else { return finish(ticket, .success(.object([:]))) }
     } else {
@@ -26,7 +26,7 @@ extension ClientMachine {
 
   /// Leaves a room.
   /// - Parameter stays: True if the user remains a member.
-  package mutating func leaveAsked(_ room: RoomID, stays: Bool, _ ticket: Ticket) {
+  package mutating func leaveRequested(_ room: RoomID, stays: Bool, _ ticket: Ticket) {
     guard tracks[room] != nil else { return finish(ticket, .failure(StillwireError(.notJoined, "not in this room"))) }
     forget(room)
     var members: [String: JSON] = ["room": .string(room.rawValue)]

@@ -6,7 +6,7 @@ import RelayProtocol
 extension ClientMachine {
   /// Queues a message of the app. The client sends it when the room is joined.
   /// - Parameter fields: The members of `send`, without `room` and `key`.
-  package mutating func sendAsked(_ room: RoomID, _ fields: [String: JSON], key: String?, _ ticket: Ticket) {
+  package mutating func sendRequested(_ room: RoomID, _ fields: [String: JSON], key: String?, _ ticket: Ticket) {
     // A refused client does not reconnect by itself, so the message would wait without an end.
     guard link != .refused else { return finish(ticket, .failure(.closed)) }
     guard tracks[room] != nil else {

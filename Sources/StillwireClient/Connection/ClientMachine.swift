@@ -130,7 +130,7 @@ package struct ClientMachine {
 
 extension ClientMachine {
   /// Connects immediately, also while the client waits or was refused.
-  package mutating func connectAsked() {
+  package mutating func connectRequested() {
     switch link {
     case .closed, .waiting, .refused: open()
     case .connecting, .greeting, .open: break
@@ -138,7 +138,7 @@ extension ClientMachine {
   }
 
   /// Closes the connection, and fails all that waits.
-  package mutating func closeAsked() {
+  package mutating func closeRequested() {
     guard link != .closed else { return }
     act(.close(code: 1000))
     // The delays after the next connect begin at the shortest.

@@ -78,7 +78,7 @@ package actor Engine {
   /// Closes the connection with code 1000, and returns when all tasks and the socket have ended.
   func shutDown() async {
     let channel = channel
-    take { $0.closeAsked() }
+    take { $0.closeRequested() }
     timer?.task.cancel()
     timer = nil
     await opening?.value

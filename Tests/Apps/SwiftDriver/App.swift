@@ -36,20 +36,20 @@ final class App: Sendable {
     let engine = client.engine
     let room = command["room"]?.text.flatMap(RoomID.init(rawValue:)) ?? "none"
     switch command["do"]?.text {
-    case "connect": await engine.take { $0.connectAsked() }
-    case "close": await engine.take { $0.closeAsked() }
+    case "connect": await engine.take { $0.connectRequested() }
+    case "close": await engine.take { $0.closeRequested() }
     case "join":
       let history = Int(command["history"]?.double ?? 0)
-      await engine.request({ $0.joinAsked(room, history: history, $1) }) { _ in }
+      await engine.request({ $0.joinRequested(room, history: history, $1) }) { _ in }
     case "leave":
       let stays = command["stay"] == .bool(true)
-      await engine.request({ $0.leaveAsked(room, stays: stays, $1) }) { _ in }
+      await engine.request({ $0.leaveRequested(room, stays: stays, $1) }) { _ in }
     case "send":
       var fields = command.object ?? [:]
       for name in ["do", "tag", "room", "key"] { fields[name] = nil }
       let complete = fields
       await engine.request(
-        { $0.sendAsked(room, complete, key: command["key"]?.text, $1) }, done: answer(command, "sent"))
+        { $0.sendRequested(room, complete, key: command["key"]?.text, $1) }, done: answer(command, "sent"))
     case "request":
       let type = command["type"]?.text ?? ""
       let fields = command["fields"]?.object ?? [:]
