@@ -22,7 +22,8 @@ package enum ConfigurationReference {
 
     ```json
     {
-      "port": 8080, "data": "/var/lib/stillwire", "origins": ["https://app.example.org"],
+      "port": 8080, "data": "/var/lib/stillwire",
+      "origins": ["https://app.example.org", "https://relay.example.org"],
       "tokens": {"secretFile": "secret"}, "limits": {"sendRate": 20, "history": 100}
     }
     ```
@@ -34,8 +35,13 @@ package enum ConfigurationReference {
     - The relay rejects a file with comments, unknown keys or wrong types, and prints the position of the error.
     - `stillwire serve --check` prints each setting with its source, or the error.
 
-    The column “change” states when a new value applies. With “reload”, the relay applies it at a reload (SIGHUP,
-    `systemctl reload stillwire`). With “restart”, a reload logs a warning, and only a restart applies the value.
+    The column “change” states when a new value in the configuration file applies. With “reload”, the relay applies
+    it at a reload (SIGHUP, `systemctl reload stillwire`). With “restart”, a reload logs a warning, and only a restart
+    applies the value.
+
+    A reload reads the configuration file again, and the files of keys, wherever their paths are set. Options and
+    environment variables never change while the relay runs. A new value in one of them always needs a restart, also
+    in the variables of `stillwire.env`.
     """
 
   private static func section(_ group: SettingGroup) -> String {

@@ -21,7 +21,8 @@ extension SettingGroup {
       Setting("web", .folder, \.webFolder, default: "no page", needsRestart: true, "Folder of the web page."),
       Setting(
         "origins", .texts, \.origins, default: "the relay's own", needsRestart: true,
-        "Origins of the web pages that may use the relay."),
+        "Origins of the web pages that may use the relay. The list replaces the relay's own origin. A relay that serves "
+          + "a page needs that origin in the list, too."),
       Setting(fileNamedBy: "config", "Configuration file, JSON."),
       Setting("logLevel", .choice, \.logLevel, needsRestart: true, "Minimum level of log lines."),
     ])
