@@ -16,10 +16,15 @@ public struct Room: Sendable {
   }
 
   /// Leaves the room. Messages that wait to be sent to it fail with `closed`.
-  /// - Parameter stay: True if the user remains a member and receives pushes. Only this client leaves the room then.
+  ///
+  /// The end of the membership requires a connection. Without one this throws `closed`, and the room stays joined.
+  /// - Parameter stay: True if the user remains a member and receives pushes. Only this client leaves the room then, and
+  ///   no connection is required.
   public func leave(stay: Bool = false) async throws {
-    listeners.forget(id)
-    _ = try await engine.reply { $0.leaveRequested(id, stays: stay, $1) }
+    _ = try await engine.reply {
+      $0.leaveRequested(id, stays: stay, $1)
+      if $0.tracks[id] == nil { listeners.forget(id) }
+    }
   }
 
   /// All messages from now on, once and in the order of the room, also across reconnects. They include those of this

@@ -72,7 +72,10 @@ export class Room extends EventTarget {
     })
   }
 
-  /** Ends the membership, which requires a connection. With `stay` the user remains a member and receives pushes. */
+  /**
+   * Ends the membership. This requires a connection: without one it rejects with `closed`, and the room stays joined.
+   * With `stay` the user remains a member and receives pushes, and no connection is required.
+   */
   async leave({ stay = false } = {}) {
     const isOpen = this.#link.isOpen()
     const reply = isOpen || !stay ? this.#ask('leave', { stay: stay || undefined }) : undefined

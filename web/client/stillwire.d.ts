@@ -172,7 +172,10 @@ export interface Room extends Target<RoomEvents> {
   readonly presence: Presence
   /** Joins the room, and joins it again after each reconnect. Resolves after the first join. */
   join(): Promise<void>
-  /** Leaves the room. With `stay` the user remains a member and receives pushes. */
+  /**
+   * Leaves the room. With `stay` the user remains a member and receives pushes. Without `stay` this requires a
+   * connection: otherwise it rejects with `closed`, and the room stays joined.
+   */
   leave(how?: { stay?: boolean }): Promise<Frame | undefined>
   /** Sends a message, and resolves when the relay has stored it. The message waits without a connection. */
   send(body: unknown, options?: SendOptions): Promise<SendReply>

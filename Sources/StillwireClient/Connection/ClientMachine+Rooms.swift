@@ -24,10 +24,14 @@ extension ClientMachine {
     }
   }
 
-  /// Leaves a room.
-  /// - Parameter stays: True if the user remains a member.
+  /// Leaves a room. The end of the membership requires a connection: without one the room stays joined, because a
+  /// request is not queued.
+  /// - Parameter stays: True if the user remains a member. This requires no connection.
   package mutating func leaveRequested(_ room: RoomID, stays: Bool, _ ticket: Ticket) {
-    guard tracks[room] != nil else { return finish(ticket, .failure(StillwireError(.notJoined, "not in this room"))) }
+    guard isOpen else {
+      if stays { forget(room) }
+      return finish(ticket, stays ? .success(.object([:])) : .failure(.closed))
+    }
     forget(room)
     var members: [String: JSON] = ["room": .string(room.rawValue)]
     if stays { members["stay"] = .bool(true) }

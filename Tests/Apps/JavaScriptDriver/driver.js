@@ -60,7 +60,11 @@ const commands = {
   close: () => relay.close(),
   // The events `joined` and `left` report the result of a join.
   join: ({ room: name, history }) => void room(name, { history }).join().catch(() => {}),
-  leave: ({ room: name, stay }) => void room(name).leave({ stay }).catch(() => {}),
+  leave({ tag, room: name, stay }) {
+    const leaving = room(name).leave({ stay })
+    if (tag === undefined) leaving.catch(() => {})
+    else leaving.then(replied(tag), failed(tag))
+  },
   send({ tag, room: name, body, ...options }) {
     room(name).send(body, options).then((reply) => tell('sent', { tag, reply }), failed(tag))
   },

@@ -43,7 +43,8 @@ final class App: Sendable {
       await engine.request({ $0.joinRequested(room, history: history, $1) }) { _ in }
     case "leave":
       let stays = command["stay"] == .bool(true)
-      await engine.request({ $0.leaveRequested(room, stays: stays, $1) }) { _ in }
+      let done = command["tag"].map { _ in answer(command, "replied") }
+      await engine.request({ $0.leaveRequested(room, stays: stays, $1) }) { done?($0) }
     case "send":
       var fields = command.object ?? [:]
       for name in ["do", "tag", "room", "key"] { fields[name] = nil }
