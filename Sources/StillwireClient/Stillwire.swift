@@ -89,7 +89,8 @@ public final class Stillwire: Sendable {
   /// The room with this id. It need not be joined.
   public func room(_ id: RoomID) -> Room { Room(id: id, engine: engine, listeners: listeners) }
 
-  /// Sends any request of the protocol, and returns its reply. Fails with `closed` if there is no connection.
+  /// Sends any request of the protocol, and returns its reply. Fails with `closed` if there is no connection. Users of an
+  /// accepted `watch` are watched again after each reconnect, until `unwatch`.
   public func request(_ type: String, _ fields: [String: JSON] = [:]) async throws -> JSON {
     try await engine.reply { $0.requested(type, fields, $1) }
   }
@@ -118,9 +119,14 @@ public final class Stillwire: Sendable {
   }
 
   /// Returns the presence of users, also of users without a common room. From now on the relay sends changes of their
-  /// presence.
+  /// presence: ``Event/frame(_:)`` of type `presence`. The client watches the users again after each reconnect, until
+  /// ``unwatch(_:)``.
   public func watch(_ users: [UserID]) async throws -> [Presence] {
     let reply = try await request("watch", ["users": .array(users.map { .string($0.rawValue) })])
     return reply["presence"]?.items?.compactMap(Presence.init) ?? []
+  }
+  /// Ends the watch of users. If it fails with `closed`, the client does not watch them again.
+  public func unwatch(_ users: [UserID]) async throws {
+    _ = try await request("unwatch", ["users": .array(users.map { .string($0.rawValue) })])
   }
 }

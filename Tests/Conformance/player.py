@@ -16,7 +16,7 @@ from scripted_relay import Connection, ScriptedRelay
 HERE = Path(__file__).parent
 PARTS = json.loads((HERE / "parts.json").read_text())
 #: Kinds of output that are so frequent that a case need not expect them, unless it names them in `strict`.
-USUAL = {"state", "token", "joined", "presence"}
+USUAL = {"state", "token", "joined", "presence", "person"}
 
 
 class Player:

@@ -206,7 +206,10 @@ export class Stillwire {
   connect(): void
   /** Closes the client, and rejects waiting sends. */
   close(code?: number, reason?: string): void
-  /** Sends a request, and resolves with its reply. */
+  /**
+   * Sends a request, and resolves with its reply. Users of an accepted `watch` are watched again after each reconnect,
+   * until `unwatch`.
+   */
   request(type: string, fields?: Fields): Promise<Frame>
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type: string, fields?: Fields): void

@@ -7,6 +7,7 @@ import { handshakeRefusal } from './handshake.js'
 import { watchPage } from './page-life.js'
 import { comesBack, reconnectDelay, refusal } from './reconnect.js'
 import { Room, ended, lost, opened, received } from './room.js'
+import { Watches } from './watches.js'
 
 export { StillwireError } from './error.js'
 export { Reporter } from './reporter.js'
@@ -77,6 +78,7 @@ export class Stillwire extends EventTarget {
   #isActivityChosen = false
   #activity = 'active'
   #focus
+  #watches
   #unwatch = null
   /** The newest reason of a failed handshake that was reported. */
   #reported = ''
@@ -108,6 +110,10 @@ export class Stillwire extends EventTarget {
       forget: (room) => this.#rooms.delete(room.name),
     }
     this.#focus = new FocusReport(this.#link)
+    this.#watches = new Watches(this.#link, {
+      received: (frame) => this.#received(frame),
+      refused: ({ code, message }) => this.#dispatch('error', { type: 'error', code, message, temporary: false }),
+    })
   }
 
   /** Connects, and reconnects until `close`. While the client waits, it connects immediately. */
@@ -124,6 +130,7 @@ export class Stillwire extends EventTarget {
     const connection = this.#connection
     this.#connection = null
     connection?.close(code, reason)
+    this.#watches.stop()
     for (const room of this.#joinedRooms()) room[lost]()
     this.#become('closed')
     this.#finish()
@@ -131,11 +138,14 @@ export class Stillwire extends EventTarget {
 
   /**
    * Sends a request and resolves with its reply. Rejects with a `StillwireError`. Its code is `closed` if the
-   * connection ended before the reply, and the request may have taken effect.
+   * connection ended before the reply, and the request may have taken effect. Users of an accepted `watch` are watched
+   * again after each reconnect, until `unwatch`.
    */
   request(type, fields = {}) {
     return new Promise((resolve, reject) => {
+      const settled = this.#watches.requested(type, fields)
       this.#link.ask(type, fields, (error, reply) => {
+        settled(!error)
         if (error) reject(error)
         else resolve(reply)
       })
@@ -210,6 +220,7 @@ export class Stillwire extends EventTarget {
     this.#dispatch('welcome', frame)
     this.#focus.send()
     for (const room of this.#joinedRooms()) room[opened]()
+    this.#watches.opened()
   }
 
   #received(frame) {
@@ -221,6 +232,7 @@ export class Stillwire extends EventTarget {
 
   #ended({ code, reason, bye, error, refusal: answer, isUnopened }) {
     this.#connection = null
+    this.#watches.stop()
     for (const room of this.#joinedRooms()) room[lost]()
     const last = bye?.code ?? code
     if (last === expired) this.#isExpired = true

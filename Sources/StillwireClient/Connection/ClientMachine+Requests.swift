@@ -6,7 +6,11 @@ import RelayProtocol
 extension ClientMachine {
   /// Sends a request of the app. Without a connection it fails immediately, because requests are not queued.
   package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
-    guard isOpen else { return finish(ticket, .failure(.closed)) }
+    guard isOpen else {
+      // A watch ends with its session, so this `unwatch` takes effect with the next session.
+      if type == "unwatch" { watches.requested(type, members, ticket) }
+      return finish(ticket, .failure(.closed))
+    }
     guard requests.pending.count < Requests.capacity else { return finish(ticket, .failure(.outboxFull)) }
     let id = requests.begin(.app(ticket), due: now + settings.timeout)
     let bytes = frame(type, members, id: id)
@@ -14,12 +18,14 @@ extension ClientMachine {
       requests.forget(ticket)
       return finish(ticket, .failure(tooLarge(bytes.count)))
     }
+    watches.requested(type, members, ticket)
     act(.write(bytes))
   }
 
   /// Forgets the request, the message or the report of a cancelled task.
   mutating func cancelled(_ ticket: Ticket) {
     requests.forget(ticket)
+    watches.ended(ticket, isAccepted: false)
     outbox.cancelled(ticket)
     joiners[ticket] = nil
     if focus.ticket == ticket { _ = focus.ended() }
@@ -32,7 +38,10 @@ extension ClientMachine {
   /// Handles the reply to a request.
   mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
     switch purpose {
-    case .app(let ticket): finish(ticket, result)
+    case .app(let ticket):
+      watches.ended(ticket, isAccepted: (try? result.get()) != nil)
+      finish(ticket, result)
+    case .watch: watchAnswered(result)
     case .join(let room): joinAnswered(room, result)
     case .send(let room): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
@@ -46,7 +55,10 @@ extension ClientMachine {
   mutating func expireRequests() {
     for purpose in requests.expired(at: now) {
       switch purpose {
-      case .app(let ticket): finish(ticket, .failure(.timeout))
+      case .app(let ticket):
+        watches.ended(ticket, isAccepted: false)
+        finish(ticket, .failure(.timeout))
+      case .watch: watchAnswered(.failure(.timeout))
       case .join(let room): joinAnswered(room, .failure(.timeout))
       case .send(let room):
         outbox.withLane(room) { $0.lost() }
@@ -55,6 +67,39 @@ extension ClientMachine {
       case .focus, .people, .renewal: break
       }
     }
+  }
+
+  // MARK: Watches
+
+  /// Sends the next request for the users whom the app watches, in a new session.
+  mutating func watchAgain() {
+    guard let users = watches.next() else { return }
+    let id = requests.begin(.watch, due: now + settings.timeout)
+    write("watch", ["users": .array(users.map(JSON.string))], id: id)
+  }
+
+  private mutating func watchAnswered(_ result: Result<JSON, StillwireError>) {
+    switch result {
+    case .success(let reply):
+      let users = watches.accepted()
+      for entry in reply["presence"]?.items ?? [] {
+        guard var members = entry.members, let user = members["user"]?.text, users.contains(user) else { continue }
+        members["type"] = "presence"
+        peopleChanged(Frame(.object(members)))
+      }
+    case .failure(let error) where error.isTemporary:
+      let random = settings.random()
+      return watches.postponed(at: now, retryAfter: error.retryAfter ?? .zero, random: random)
+    case .failure(let error):
+      if watches.refused() {
+        emit(
+          .frame(
+            Frame([
+              "type": "error", "code": .string(error.code.name), "message": .string(error.message), "temporary": false,
+            ])))
+      }
+    }
+    watchAgain()
   }
 
   // MARK: Activity and Focus

@@ -120,6 +120,7 @@ extension ClientMachine {
   mutating func peopleChanged(_ event: Frame) {
     guard let change = People.Change(event) else { return }
     if case .changed = change {
+      emit(.frame(event))
       for room in order { changePeople(room, change) }
       return
     }

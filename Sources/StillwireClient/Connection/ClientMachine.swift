@@ -56,6 +56,7 @@ package struct ClientMachine {
   var requests = Requests()
   var outbox: Outbox
   var focus = FocusDesk()
+  var watches = Watches()
   private(set) var tracks: [RoomID: RoomTrack] = [:]
   /// The rooms, in the order of their first joins.
   private(set) var order: [RoomID] = []
@@ -205,6 +206,7 @@ extension ClientMachine {
     guard isOpen else { return }
     if focus.timePassed(at: now) { sendFocus() }
     if renewal?.timePassed(at: now) == true { act(.renew(attempt: attempt)) }
+    if watches.timePassed(at: now) { watchAgain() }
     roomsTimePassed()
   }
 
@@ -213,7 +215,9 @@ extension ClientMachine {
     var dues: [Duration?] = [requests.nextDue]
     switch link {
     case .connecting(let until), .greeting(let until), .waiting(let until): dues.append(until)
-    case .open: dues += [silence?.due, renewal?.due, focus.retryAt, outbox.nextDue] + tracks.values.map(\.nextDue)
+    case .open:
+      dues += [silence?.due, renewal?.due, focus.retryAt, watches.retryAt, outbox.nextDue]
+      dues += tracks.values.map(\.nextDue)
     case .closed, .refused: break
     }
     return dues.compactMap(\.self).min()
@@ -258,6 +262,7 @@ extension ClientMachine {
   private mutating func connectionEnded() {
     silence = nil
     renewal = nil
+    watches.connectionLost()
     for purpose in requests.ended() {
       if case .app(let ticket) = purpose { finish(ticket, .failure(.closed)) }
     }
@@ -312,6 +317,8 @@ extension ClientMachine {
     become(.open)
     sendFocus()
     for room in order { join(room) }
+    watches.welcomed()
+    watchAgain()
   }
 
   private mutating func eventArrived(_ event: Frame) {

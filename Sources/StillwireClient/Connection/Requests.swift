@@ -11,6 +11,8 @@ struct Requests: Equatable {
     case focus
     /// The people of a room that is no longer large.
     case people(RoomID)
+    /// `watch` for users whom the app watches, after a reconnect.
+    case watch
     /// `refresh` with a newer token.
     case renewal
   }

@@ -32,7 +32,12 @@ const relay = new Stillwire(url, {
   fetch: null,
 })
 relay.addEventListener('state', ({ detail }) => tell('state', detail))
-for (const type of ['response', 'error']) relay.addEventListener(type, ({ detail }) => tell(type, detail))
+relay.addEventListener('presence', ({ detail }) => tell('person', detail))
+relay.addEventListener('response', ({ detail }) => tell('response', detail))
+relay.addEventListener('error', ({ detail }) => {
+  // While the client waits, this is the reason of a failed handshake, which only this client reports.
+  if (relay.state !== 'waiting') tell('error', detail)
+})
 
 const known = new Map()
 function room(name, options) {

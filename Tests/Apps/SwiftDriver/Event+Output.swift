@@ -26,7 +26,7 @@ extension Event {
         ])
     case .frame(let frame):
       guard case .object(let members) = frame.members else { return }
-      output.emit(frame.type, members)
+      output.emit(frame.type == "presence" ? "person" : frame.type, members)
     case .missed: break
     }
   }
