@@ -33,11 +33,11 @@ export class Watches {
     if (!Array.isArray(users)) return () => {}
     if (type === 'unwatch') this.#forget(new Set(users))
     if (type !== 'watch') return () => {}
-    const asked = new Set(users)
-    this.#requested.add(asked)
+    const names = new Set(users)
+    this.#requested.add(names)
     return (isAccepted) => {
-      this.#requested.delete(asked)
-      if (isAccepted) for (const user of asked) this.#users.add(user)
+      this.#requested.delete(names)
+      if (isAccepted) for (const user of names) this.#users.add(user)
     }
   }
 
@@ -92,7 +92,7 @@ export class Watches {
   #forget(users) {
     for (const user of users) {
       this.#users.delete(user)
-      for (const asked of this.#requested) asked.delete(user)
+      for (const names of this.#requested) names.delete(user)
     }
     for (const list of this.#due) list.splice(0, Infinity, ...list.filter((user) => !users.has(user)))
   }

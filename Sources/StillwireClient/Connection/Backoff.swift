@@ -25,3 +25,28 @@ struct Backoff: Equatable {
 
   mutating func succeeded() { attempt = 0 }
 }
+
+/// The retry of a request that the relay has refused temporarily.
+struct Retry: Equatable {
+  /// The time of the retry. Is `nil` when none is scheduled.
+  private(set) var at: Duration?
+  private var backoff = Backoff()
+
+  /// Schedules a retry after one more refusal.
+  mutating func schedule(at now: Duration, retryAfter: Duration, random: Double) {
+    at = now + backoff.failed(random: random, retryAfter: retryAfter)
+  }
+
+  /// Returns true if the retry is due, and ends its schedule.
+  mutating func timePassed(at now: Duration) -> Bool {
+    guard let at, at <= now else { return false }
+    cancel()
+    return true
+  }
+
+  /// Ends the schedule. The next delay continues to grow.
+  mutating func cancel() { at = nil }
+
+  /// Ends the schedule. The next delay is the first one again.
+  mutating func succeeded() { self = Retry() }
+}

@@ -6,19 +6,15 @@ import RelayProtocol
 extension ClientMachine {
   /// Sends a request of the app. Without a connection it fails immediately, because requests are not queued.
   package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
-    guard isOpen else {
-      // A watch ends with its session, so this `unwatch` takes effect with the next session.
-      if type == "unwatch" { watches.requested(type, members, ticket) }
-      return finish(ticket, .failure(.closed))
-    }
-    guard requests.pending.count < Requests.capacity else { return finish(ticket, .failure(.outboxFull)) }
+    watches.requested(type, members, ticket)
+    guard isOpen else { return answered(.app(ticket), .failure(.closed)) }
+    guard requests.pending.count < Requests.capacity else { return answered(.app(ticket), .failure(.outboxFull)) }
     let id = requests.begin(.app(ticket), due: now + settings.timeout)
     let bytes = frame(type, members, id: id)
     guard bytes.count <= maxFrame else {
       requests.forget(ticket)
-      return finish(ticket, .failure(tooLarge(bytes.count)))
+      return answered(.app(ticket), .failure(tooLarge(bytes.count)))
     }
-    watches.requested(type, members, ticket)
     act(.write(bytes))
   }
 
@@ -35,7 +31,7 @@ extension ClientMachine {
     StillwireError(.tooLarge, "the frame would have \(size) bytes, \(maxFrame) are allowed")
   }
 
-  /// Handles the reply to a request.
+  /// Handles the reply to a request, or its failure without a reply.
   mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
     switch purpose {
     case .app(let ticket):
@@ -55,11 +51,7 @@ extension ClientMachine {
   mutating func expireRequests() {
     for purpose in requests.expired(at: now) {
       switch purpose {
-      case .app(let ticket):
-        watches.ended(ticket, isAccepted: false)
-        finish(ticket, .failure(.timeout))
-      case .watch: watchAnswered(.failure(.timeout))
-      case .join(let room): joinAnswered(room, .failure(.timeout))
+      case .app, .watch, .join: answered(purpose, .failure(.timeout))
       case .send(let room):
         outbox.withLane(room) { $0.lost() }
         send(room)

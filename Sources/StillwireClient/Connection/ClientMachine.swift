@@ -216,7 +216,7 @@ extension ClientMachine {
     switch link {
     case .connecting(let until), .greeting(let until), .waiting(let until): dues.append(until)
     case .open:
-      dues += [silence?.due, renewal?.due, focus.retryAt, watches.retryAt, outbox.nextDue]
+      dues += [silence?.due, renewal?.due, focus.retry.at, watches.retryAt, outbox.nextDue]
       dues += tracks.values.map(\.nextDue)
     case .closed, .refused: break
     }

@@ -6,8 +6,7 @@ struct FocusDesk: Equatable {
   private(set) var report: FocusReport?
   private(set) var ticket: Ticket?
   private var lastNumber: Int64 = 0
-  private(set) var retryAt: Duration?
-  private var backoff = Backoff()
+  private(set) var retry = Retry()
 
   /// Replaces the report. Returns the caller that waited for the replaced report.
   mutating func reported(_ report: FocusReport, _ ticket: Ticket, at time: Timestamp) -> Ticket? {
@@ -19,28 +18,23 @@ struct FocusDesk: Equatable {
     report.at = report.at ?? time
     self.report = report
     self.ticket = ticket
-    retryAt = nil
+    retry.cancel()
     return replaced
   }
 
   /// Schedules a retry after a temporary refusal.
   mutating func refused(at now: Duration, retryAfter: Duration, random: Double) {
-    retryAt = now + backoff.failed(random: random, retryAfter: retryAfter)
+    retry.schedule(at: now, retryAfter: retryAfter, random: random)
   }
 
   /// Returns true if the retry is due.
-  mutating func timePassed(at now: Duration) -> Bool {
-    guard let retryAt, retryAt <= now else { return false }
-    self.retryAt = nil
-    return true
-  }
+  mutating func timePassed(at now: Duration) -> Bool { retry.timePassed(at: now) }
 
   /// Forgets the report. Returns the caller that waited for it.
   mutating func ended() -> Ticket? {
     defer {
       report = nil
-      retryAt = nil
-      backoff.succeeded()
+      retry.succeeded()
       ticket = nil
     }
     return ticket

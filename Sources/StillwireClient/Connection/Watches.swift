@@ -15,8 +15,8 @@ struct Watches: Equatable {
   /// The lists of users that the client must still watch again in this session. The request for the first one may be
   /// pending.
   private(set) var due: [[String]] = []
-  private(set) var retryAt: Duration?
-  private var backoff = Backoff()
+  private var retry = Retry()
+  var retryAt: Duration? { retry.at }
 
   /// Notes a request of the app.
   mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
@@ -45,26 +45,25 @@ struct Watches: Equatable {
   mutating func connectionLost() {
     requested = [:]
     due = []
-    retryAt = nil
-    backoff.succeeded()
+    retry.succeeded()
   }
 
   /// Returns the users of the next request. Call it if no such request is pending.
   mutating func next() -> [String]? {
-    retryAt = nil
+    retry.cancel()
     due.removeAll(where: \.isEmpty)
     return due.first
   }
 
   /// Handles a success. Returns the users who are watched again.
   mutating func accepted() -> Set<String> {
-    backoff.succeeded()
+    retry.succeeded()
     return due.isEmpty ? [] : Set(due.removeFirst())
   }
 
   /// Schedules a retry after a temporary refusal.
   mutating func postponed(at now: Duration, retryAfter: Duration, random: Double) {
-    retryAt = now + backoff.failed(random: random, retryAfter: retryAfter)
+    retry.schedule(at: now, retryAfter: retryAfter, random: random)
   }
 
   /// Handles a permanent refusal. The relay refuses the whole list if it refuses one of its users, so the client
@@ -81,9 +80,5 @@ struct Watches: Equatable {
   }
 
   /// Returns true if the retry is due.
-  mutating func timePassed(at now: Duration) -> Bool {
-    guard let retryAt, retryAt <= now else { return false }
-    self.retryAt = nil
-    return true
-  }
+  mutating func timePassed(at now: Duration) -> Bool { retry.timePassed(at: now) }
 }
