@@ -59,6 +59,8 @@ bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size);
 bool relay__link_is_blocked(const relay__link_t *link);
 /* Requests a call of `writable`. */
 void relay__link_want_write(relay__link_t *link);
+/* True if the last read ended within the payload of a frame. */
+bool relay__link_is_within_frame(relay__link_t *link);
 /* Reads once without a wait for the loop. Afterwards the session may be gone. Not within `received`. */
 void relay__link_read(relay__link_t *link);
 /* Stops reading from the connection. */
@@ -72,6 +74,8 @@ void relay__link_cut(relay__link_t *link);
 
 /* Makes the edge of the hub. Returns false if libwebsockets cannot start. */
 bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls);
+/* Closes the listener, and cuts all HTTP connections. */
+void relay__edge_end_http(relay_hub_t *hub);
 /* Ends all connections, and then all handles of the loop that belong to the edge. */
 void relay__edge_shut_down(relay_hub_t *hub);
 /* Frees libwebsockets' context, after the loop has run to its end. Later calls find no exchange. */

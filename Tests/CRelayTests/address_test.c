@@ -124,6 +124,7 @@ TEST(hosts, "address: a Host is a name or an address with an optional port") {
     EXPECT_INTEGER(host.port, valid[i].port);
     EXPECT_INTEGER(host.is_address, valid[i].is_address);
     EXPECT_INTEGER(relay__host_is_loopback(&host), valid[i].is_loopback);
+    if (host.is_address) EXPECT_INTEGER(relay__address_is_loopback(&host.address), valid[i].is_loopback);
   }
 }
 

@@ -15,13 +15,6 @@ static host_t *start(void) {
   return host;
 }
 
-/* Cuts the connection, and waits until the hub has noticed it. */
-static void lose(host_t *host, peer_t *peer) {
-  const size_t left = host_counts(host).sessions - 1;
-  peer_cut(peer);
-  EXPECT(host_has_sessions(host, left));
-}
-
 static peer_t *enter(host_t *host, const char *user, const char *fields) {
   peer_t *peer = peer_open(host_port(host), user, fields);
   EXPECT_CONTAINS(peer_join(peer, "pushed.a"), "\"ok\"");
@@ -227,7 +220,7 @@ TEST(lost, "away: after a lost connection a message waits for the grace") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
-  lose(host, bob);
+  host_loses(host, bob);
   host_pass(host, GRACE - 1);
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   host_pass(host, 1);
@@ -239,7 +232,7 @@ TEST(lost, "away: after a lost connection a message waits for the grace") {
 TEST(said_in_the_grace, "away: a message that is sent in the grace waits for its end") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
-  lose(host, bob);
+  host_loses(host, bob);
   host_pass(host, 100);
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
   host_pass(host, GRACE - 101);
@@ -257,7 +250,7 @@ TEST(back_in_the_grace, "away: a member who reconnects in the grace and receives
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
-  lose(host, bob);
+  host_loses(host, bob);
   host_pass(host, GRACE - 1);
   bob = enter(host, "bob", ",\"acks\":true");
   peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
@@ -419,7 +412,7 @@ TEST(background, "away: a session that goes to the background is away at once, w
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"background\"}");
   EXPECT(host_noted(host, "push pushed.a bob 1"));
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
-  lose(host, bob);
+  host_loses(host, bob);
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
   peer_leave(ann);
   host_end(host);
@@ -428,7 +421,7 @@ TEST(background, "away: a session that goes to the background is away at once, w
 /* Cuts the connection of Bob's desktop while his phone is in the background. */
 static peer_t *lose_desktop(host_t *host) {
   peer_t *phone = enter(host, "bob", ",\"acks\":true,\"activity\":\"background\"");
-  lose(host, enter(host, "bob", ",\"acks\":true"));
+  host_loses(host, enter(host, "bob", ",\"acks\":true"));
   return phone;
 }
 
@@ -450,12 +443,12 @@ TEST(background_ends, "away: the end of a session in the background neither ends
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *phone = lose_desktop(host);
   host_pass(host, GRACE / 2);
-  lose(host, phone);
+  host_loses(host, phone);
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
   host_pass(host, GRACE / 2);
   EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
-  lose(host, enter(host, "bob", ",\"activity\":\"background\""));
+  host_loses(host, enter(host, "bob", ",\"activity\":\"background\""));
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
   peer_leave(ann);
   host_end(host);
@@ -471,7 +464,7 @@ TEST(clock_set, "away: a change of the wall clock changes no wait") {
     peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
     peer_t *eve = enter(host, "eve", ",\"acks\":true");
     say(ann);
-    lose(host, bob);
+    host_loses(host, bob);
     host_pass(host, 100);
     host_do(host, set_wall_clock, &hours);
     EXPECT(host_noted(host, hours < 0 ? "clock -3600000" : "clock 3600000"));

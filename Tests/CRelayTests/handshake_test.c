@@ -242,3 +242,19 @@ TEST(early_frames, "handshake: frames that arrive with the handshake, or with a 
   }
   host_end(host);
 }
+
+TEST(standby,
+     "handshake: a hub without sessions hands a valid handshake over as a request, and then closes") {
+  relay_config_t config = host_config();
+  config.is_standby = true;
+  host_t *host = host_start(&config);
+  current = host;
+  peer_t *peer = upgrade("/v1/connect", "", 404);
+  EXPECT_CONTAINS(peer->text, "no such path"); /* the answer of policy.c */
+  EXPECT_CONTAINS(peer->headers, "Connection: close");
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  is_refused("/v1/connect", "Sec-WebSocket-Protocol: other\r\n", 400, "\"bad_request\"");
+  EXPECT_INTEGER(host_counts(host).sessions, 0);
+  host_end(host);
+}

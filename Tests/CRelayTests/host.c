@@ -69,6 +69,12 @@ static void *run(void *context) {
   return NULL;
 }
 
+static relay_service_t service(void *context) {
+  host_t *host = context;
+  atomic_fetch_add(&host->reads, 1);
+  return (relay_service_t)atomic_load(&host->service);
+}
+
 host_t *host_start(const relay_config_t *config) {
   host_t *host = calloc(1, sizeof *host);
   pthread_mutexattr_t recursive; /* work on the hub's thread may call host_note() */
@@ -80,7 +86,7 @@ host_t *host_start(const relay_config_t *config) {
   host->config = config ? *config : host_config();
   host->notes = strdup("");
   const relay_callbacks_t callbacks = {
-      .context = host, .woken = woken, .happened = policy_happened, .log = logged};
+      .context = host, .woken = woken, .happened = policy_happened, .log = logged, .service = service};
   host->hub = relay_hub_create(&host->config, &callbacks);
   const int error = host->hub ? relay_hub_listen(host->hub) : ENOMEM;
   if (error) {
@@ -143,6 +149,12 @@ static bool has_sessions(relay_hub_t *hub, void *count) {
 
 bool host_has_sessions(host_t *host, size_t count) {
   return host_reaches(host, has_sessions, &count);
+}
+
+void host_loses(host_t *host, peer_t *peer) {
+  const size_t left = host_counts(host).sessions - 1;
+  peer_cut(peer);
+  EXPECT(host_has_sessions(host, left));
 }
 
 static int noted(const char *notes, const char *line, bool is_whole) {
@@ -226,7 +238,7 @@ static void dismiss(relay_hub_t *hub, relay_id_t room) {
   for (char *at = entries; (at = strstr(at, begin));) {
     char *name = at += sizeof begin - 1;
     *(at = strchr(at, '"')) = 0;
-    relay_room_remove_member(hub, room, relay_user_named(hub, name), true);
+    relay_room_remove_member(hub, room, relay_user_named(hub, name), "removed", NULL);
     at++;
   }
   free(entries);

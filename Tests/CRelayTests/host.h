@@ -7,14 +7,17 @@
  * notes one line for each event:
  *
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   the decision to push
- *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    stream closed    held TYPE
+ *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    seen USER ACTIVITY
+ *   stream closed    held TYPE    returns over
  *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS    log LEVEL LINE
  */
 #ifndef HOST_H
 #define HOST_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "peer.h"
 #include "relay.h"
 
 typedef struct host {
@@ -29,7 +32,10 @@ typedef struct host {
   void *argument;
   relay_id_t held[512]; /* on the hub's thread: sessions with an open request of type `hold` */
   size_t held_count;
-  relay_id_t exchange; /* on the hub's thread: the last request of `/stream` or `/held` */
+  atomic_int service;          /* a relay_service_t, see host_serve() */
+  atomic_int reads;            /* calls of the callback `service` */
+  atomic_bool is_held_by_hold; /* a request of type `hold` also holds the hub */
+  relay_id_t exchange;         /* on the hub's thread: the last request of `/stream` or `/held` */
 } host_t;
 
 /* Returns a configuration with any free port, high limits, no rates and a grace of 200 ms. */
@@ -39,6 +45,8 @@ host_t *host_start(const relay_config_t *config);
 /* Waits until all sessions and exchanges have ended, removes the rooms, and expects that no object
  * is left. */
 void host_end(host_t *host);
+/* Changes the service that clients get. While the hub is held, host_do() does not return. */
+void host_serve(host_t *host, relay_service_t service);
 /* Stops at once, also with open sessions. */
 void host_cut(host_t *host);
 uint16_t host_port(const host_t *host);
@@ -53,6 +61,8 @@ void host_set_clock(host_t *host, int64_t now);
 void host_pass(host_t *host, int64_t milliseconds);
 /* Waits until `count` sessions are left. Returns false after 10 s. */
 bool host_has_sessions(host_t *host, size_t count);
+/* Cuts the connection of a peer, and waits until the hub has noticed it. */
+void host_loses(host_t *host, peer_t *peer);
 /* True if the line is noted within 5 s. */
 bool host_noted(host_t *host, const char *line);
 /* Returns the number of noted lines with this begin. */

@@ -41,7 +41,8 @@ static void fill(relay_hub_t *hub, void *argument) {
   for (int i = 0; i < MEMBERS; i++) {
     char name[16];
     snprintf(name, sizeof name, "u%02d", i * 7 % MEMBERS);
-    relay_room_add_member(hub, room, relay_user_create(hub, name, (relay_bytes_t){0}, 0));
+    relay_room_add_member(hub, room, relay_user_create(hub, name, (relay_bytes_t){0}, 0), RELAY_ROLE_MEMBER,
+                          "joined", NULL);
   }
 }
 

@@ -256,3 +256,8 @@ int peer_response(peer_t *peer, bool is_head) {
   use(peer, body);
   return peer->status = atoi(peer->headers + strlen("HTTP/1.1 "));
 }
+
+void peer_catch_up(peer_t *peer) {
+  peer_say(peer, "{\"type\":\"ping\",\"id\":\"so far\"}");
+  peer_receive_with(peer, "\"id\":\"so far\"");
+}

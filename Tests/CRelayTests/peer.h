@@ -31,6 +31,8 @@ peer_t *peer_dial(uint16_t port);
 void peer_cut(peer_t *peer);
 /* Closes with 1000, waits for the end of the stream, and frees the peer. */
 void peer_leave(peer_t *peer);
+/* Reads all frames that the hub has written to the peer. */
+void peer_catch_up(peer_t *peer);
 
 /* Returns false if the connection is broken. */
 bool peer_write(peer_t *peer, const void *bytes, size_t size);

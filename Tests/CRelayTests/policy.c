@@ -102,7 +102,7 @@ static void join(host_t *host, const relay_event_t *event) {
     finish(host, event, "error", ",\"code\":\"too_large\"");
     return;
   }
-  relay_room_add_member(hub, room, event->user);
+  relay_room_add_member(hub, room, event->user, RELAY_ROLE_MEMBER, "joined", NULL);
   const unsigned rights = is_true(event->json, "mute")   ? RELAY_RIGHT_PRESENCE
                           : is_true(event->json, "hide") ? RELAY_RIGHT_SEND
                                                          : RELAY_RIGHT_SEND | RELAY_RIGHT_PRESENCE;
@@ -127,11 +127,16 @@ static void leave(host_t *host, const relay_event_t *event) {
   const relay_id_t room = relay_room_named(host->hub, text_of(event->json, "room", name, sizeof name));
   const relay_status_t status = is_true(event->json, "stay")
                                     ? relay_room_leave(host->hub, room, event->session)
-                                    : relay_room_remove_member(host->hub, room, event->user, false);
+                                    : relay_room_remove_member(host->hub, room, event->user, "left", NULL);
   if (status == RELAY_OK)
     finish(host, event, "ok", "");
   else
     finish(host, event, "error", ",\"code\":\"not_joined\"");
+}
+
+void host_serve(host_t *host, relay_service_t service) {
+  atomic_store(&host->service, (int)service);
+  relay_hub_wake(host->hub);
 }
 
 static void answer(host_t *host, const relay_event_t *event) {
@@ -146,6 +151,7 @@ static void answer(host_t *host, const relay_event_t *event) {
   } else if (!strcmp(type, "hold")) {
     host->held[host->held_count++ % 512] = event->session;
     host_note(host, "held hold");
+    if (atomic_load(&host->is_held_by_hold)) host_serve(host, RELAY_HELD);
   } else {
     finish(host, event, "error", ",\"code\":\"unsupported\"");
   }
@@ -287,8 +293,11 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_HTTP_CLOSED:
       host_note(host, "stream closed");
       break;
-    case RELAY_EVENT_USER_AWAY:
-      host_note(host, "away %s", event->name);
+    case RELAY_EVENT_USER_SEEN:
+      if (event->activity < 0)
+        host_note(host, "away %s", event->name);
+      else
+        host_note(host, "seen %s %d", event->name, event->activity);
       break;
     case RELAY_EVENT_USER_GONE:
       break;
@@ -297,6 +306,9 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
       break;
     case RELAY_EVENT_DRAINED:
       host_note(host, "drained");
+      break;
+    case RELAY_EVENT_RETURNS_OVER:
+      host_note(host, "returns over");
       break;
     case RELAY_EVENT_ALARM:
       host_note(host, "alarm");

@@ -181,8 +181,10 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     relay_user_release(hub, id);
     EXPECT(!relay_room_name(hub, id) && !relay_room_epoch(hub, id) && !relay_room_seq(hub, id));
     EXPECT(!relay_room_release(hub, id));
-    EXPECT_INTEGER(relay_room_add_member(hub, id, id), RELAY_GONE);
-    EXPECT_INTEGER(relay_room_remove_member(hub, id, id, false), RELAY_GONE);
+    relay_room_delete(hub, id);
+    relay_room_notify(hub, id, id, body);
+    EXPECT_INTEGER(relay_room_add_member(hub, id, id, RELAY_ROLE_MEMBER, "joined", NULL), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_remove_member(hub, id, id, "left", NULL), RELAY_GONE);
     EXPECT_INTEGER(relay_room_join(hub, id, id, 3, 0), RELAY_GONE);
     EXPECT_INTEGER(relay_room_leave(hub, id, id), RELAY_GONE);
     EXPECT_INTEGER(relay_session_may_join(hub, id, id), RELAY_GONE);

@@ -219,11 +219,42 @@ TEST(deserted,
   host_end(host);
 }
 
+static void notify_and_delete(relay_hub_t *hub, void *except) {
+  static const char frame[] = "{\"type\":\"room\",\"event\":\"deleted\"}";
+  const relay_id_t room = relay_room_named(hub, "stored.a");
+  relay_room_notify(hub, room, *(relay_id_t *)except, (relay_bytes_t){frame, sizeof frame - 1});
+  relay_room_delete(hub, room);
+  EXPECT(!relay_room_named(hub, "stored.a"));
+}
+
+TEST(deleted, "room: a deleted room notifies all sessions of its members, and ends without events") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  peer_t *tablet = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  peer_say(ann, "{\"type\":\"send\",\"id\":5,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":5"), "\"seq\":1");
+  relay_id_t nobody = 0;
+  host_do(host, notify_and_delete, &nobody);
+  peer_t *const all[] = {ann, bob, tablet};
+  for (int i = 0; i < 3; i++) EXPECT_CONTAINS(peer_receive_with(all[i], "\"type\":\"room\""), "deleted");
+  /* The sessions are open, but not in the room. The next frame is the error, and no `member` event. */
+  peer_say(bob, "{\"type\":\"send\",\"id\":6,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive(bob), "not_joined");
+  EXPECT_INTEGER(host_counts(host).rooms, 0);
+  EXPECT_INTEGER(host_counts(host).members, 0);
+  EXPECT_INTEGER(host_counts(host).seats, 0);
+  for (int i = 0; i < 3; i++) peer_leave(all[i]);
+  host_end(host);
+}
+
 static void add_member(relay_hub_t *hub, void *unused) {
   (void)unused;
   const relay_id_t room = relay_room_create(hub, "live.a", "epoch", 0, 0, 0);
   const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
-  relay_room_add_member(hub, room, user);
+  relay_room_add_member(hub, room, user, RELAY_ROLE_MEMBER, "joined", NULL);
 }
 
 TEST(member_without_session, "room: a member of a live room who never joins is removed after the grace") {
@@ -244,7 +275,8 @@ static void try_three_members(relay_hub_t *hub, void *statuses) {
   static const char *const names[] = {"ann", "bob", "cid", "bob"};
   for (int i = 0; i < 4; i++) {
     const relay_id_t user = relay_user_create(hub, names[i], (relay_bytes_t){0}, 0);
-    ((relay_status_t *)statuses)[i] = relay_room_add_member(hub, room, user);
+    ((relay_status_t *)statuses)[i] =
+        relay_room_add_member(hub, room, user, RELAY_ROLE_MEMBER, "joined", NULL);
     relay_user_release(hub, user);
   }
 }

@@ -162,16 +162,18 @@ static void intervene(scene_t *scene) {
     relay_room_leave(hub, room, session);
     break;
   case 8:
-    relay_room_remove_member(hub, room, user, which & 64);
+    relay_room_remove_member(hub, room, user, which & 64 ? "banned" : "left", which & 128 ? "ann" : NULL);
     break;
   case 9:
-    relay_room_add_member(hub, room, user);
+    relay_room_add_member(hub, room, user, RELAY_ROLE_MEMBER, "joined", NULL);
     break;
   case 10:
     relay_room_read(hub, room, user, relay_room_seq(hub, room));
     break;
   case 11:
     relay_room_release(hub, room);
+    if (which & 64) relay_room_notify(hub, room, session, text);
+    if (which & 128) relay_room_delete(hub, room);
     break;
   case 12:
     relay_hub_flush(hub);

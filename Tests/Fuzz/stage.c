@@ -137,7 +137,7 @@ void stage_answer_held(stage_t *stage) {
 static void forget(stage_t *stage, relay_room_t *room) {
   const relay_id_t id = room->id;
   while (room->member_count)
-    MUST(!relay_room_remove_member(stage->hub, id, room->members[0]->user->id, false));
+    MUST(!relay_room_remove_member(stage->hub, id, room->members[0]->user->id, "left", NULL));
   /* The first call may only queue the events of changed marks. */
   if (!relay_room_release(stage->hub, id)) relay_room_release(stage->hub, id);
   MUST(!relay_room_name(stage->hub, id));
@@ -163,7 +163,8 @@ void stage_close(stage_t *stage) {
   stage_settle(stage);
   stage_check(hub);
   counts = relay_hub_counts(hub);
-  MUST(!counts.rooms && !counts.members && !counts.users && !counts.timers);
+  /* During a drain no grace ends, so users may stay in theirs. */
+  MUST(!counts.rooms && !counts.members && (!counts.users || hub->drain.is_on) && !counts.timers);
   MUST(!counts.frames && !counts.frame_bytes && !counts.events);
   relay_hub_destroy(hub);
   free(stage);

@@ -64,8 +64,10 @@ void relay__clock_read(relay_hub_t *hub) {
   if (hub->is_simulated) return;
   const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
   if (clock == hub->clock) return;
+  const int64_t wall = read_wall();
   hub->clock = clock;
-  hub->now = read_wall();
+  hub->now = wall;
+  relay__service_read(hub);
   const int64_t drift = hub->now - hub->clock - hub->offset;
   if (drift > -MIN_JUMP_MS && drift < MIN_JUMP_MS) return;
   const int64_t by = measure_offset() - hub->offset;

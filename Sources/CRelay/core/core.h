@@ -37,6 +37,7 @@ typedef enum relay__timer_kind {
   RELAY__TIMER_DRAIN,
   RELAY__TIMER_ALARM,
   RELAY__TIMER_BATCH,
+  RELAY__TIMER_RETURNS,
 } relay__timer_kind_t;
 
 void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
@@ -118,6 +119,14 @@ int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t
 /* Returns the time on the loop's clock at which all buckets of the user are full. */
 int64_t relay__user_rates_full_at(const relay_user_t *user);
 
+/* service.c */
+
+/* Reads the service from the callback while the loop runs, and returns it. Has no other effect. */
+relay_service_t relay__service_read(relay_hub_t *hub);
+/* Call this at the begin of an iteration, outside all callbacks of sockets. Returns false if the hub is held.
+ * After a hold it resumes the sessions, and at the end of the service it closes all connections. */
+bool relay__service_begins(relay_hub_t *hub);
+
 /* session.c */
 
 typedef enum relay__state {
@@ -196,6 +205,8 @@ void relay__session_cut(relay_session_t *session);
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
 /* Handles the frames that wait, until one must wait for an open request. */
 void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
+/* Handles the frames that wait before the end of this iteration. */
+void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session);
 /* Pauses reading if the session has too many unfinished requests or unwritten replies. Resumes reading when
  * they are at most half of the bound. */
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
@@ -254,6 +265,8 @@ struct relay_user {
   relay__sharing_t sharing;
   bool has_devices, has_filter;
   bool was_online, is_counted /* as online in its rooms */;
+  bool is_settled;             /* this run has seen the user online, or awaits the user: see returns.c */
+  int8_t stored_activity;      /* of the last RELAY_EVENT_USER_SEEN; -1: offline */
   bool is_pending;             /* a change is not announced yet */
   relay__view_t pending_parts; /* the parts that differed from `shown` at any time since that change */
   int64_t focus_since, last_seen;
@@ -276,8 +289,8 @@ struct relay_user {
 };
 
 bool relay__user_is_online(const relay_user_t *user);
-/* Queues RELAY_EVENT_USER_AWAY. */
-void relay__user_seen(relay_hub_t *hub, const relay_user_t *user);
+/* Queues RELAY_EVENT_USER_SEEN. */
+void relay__user_seen(relay_hub_t *hub, relay_user_t *user);
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
 void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
                                  bool is_clean);
@@ -294,6 +307,16 @@ relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, rel
 void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user);
 /* Frees the user if nothing refers to it. */
 void relay__user_release(relay_hub_t *hub, relay_user_t *user);
+
+/* returns.c */
+
+typedef struct relay__returns {
+  relay__timer_t timer;
+  int64_t until;    /* on the loop's clock; 0: no user is awaited */
+  uint32_t awaited; /* users who were awaited */
+} relay__returns_t;
+
+void relay__returns_timer(relay_hub_t *hub);
 
 /* view.c */
 
@@ -392,6 +415,7 @@ struct relay_member { /* a user in a room */
   bool is_clean, has_marks;  /* see relay_member_facts_t; its marks have changed since RELAY_EVENT_MARK */
   bool is_being_decided,
       has_changed; /* true from RELAY_EVENT_DUE to relay_member_decide(); a fact has changed meanwhile */
+  uint8_t role;    /* a relay_role_t */
   int64_t read, received;
   int64_t away_since, away_since_loop;
   int64_t leaves_at;    /* when its membership of a room without a store ends; 0: never; -1: it ends now */
@@ -464,8 +488,12 @@ bool relay__room_batches(const relay_room_t *room);
  * connection was lost. */
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
-/* Ends a membership, and sends `event` (`left` or `removed`) to the sessions in the room. */
-void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
+/* Ends a membership, and sends `member` with the cause (`left`, `removed` or `banned`) to the sessions in the
+ * room. NULL: sends nothing, because the whole room is deleted. `by` is the name of the user who caused it;
+ * NULL: none. */
+void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *cause, const char *by);
+/* Writes the role as a JSON member that begins with a comma. Writes nothing for RELAY_ROLE_MEMBER. */
+void relay__member_put_role(const relay_member_t *member, relay__text_t *text);
 /* Removes a member without seats from its room and its user, and frees it. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
 void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
@@ -638,11 +666,16 @@ struct relay_hub {
   uint64_t stamp;
   uint64_t marks; /* see the `mark` of a room */
   uint32_t iteration;
-  bool was_late; /* the last iteration has postponed its timers, see relay__tick() */
+  bool was_late;            /* the last iteration has postponed its timers, see relay__tick() */
+  bool has_more;            /* a session had more behind a full read */
+  uint32_t postponed;       /* iterations since the last write */
+  relay_service_t service;  /* as the callback returned it last */
+  bool was_held, has_ended; /* see relay__service_begins() */
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
   relay__alarm_t alarm;
+  relay__returns_t returns;
   relay__refusals_t refusals, refused_requests; /* see log.c */
   uint64_t round_began; /* ns: the publication of the first message that is not written yet; 0: none */
   uint32_t round_messages;

@@ -3,21 +3,24 @@
  *
  * An iteration reads once from each readable socket and calls `woken`. Then relay__tick() runs timers, reads
  * on from the sessions that have more, delivers events until there are none, and writes each session with
- * queued frames once.
+ * queued frames once. After a session had more, its client is probably still sending. So the write waits for
+ * the next iteration, which begins at once, and one write contains more frames.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
 enum {
-  LATE = 200,  /* ms after which a timer is late, see relay__tick() */
-  ROUNDS = 16, /* deliveries in an iteration, at most: an event may cause others */
-  READS = 64,  /* of a session in an iteration, at most */
+  LATE = 200,     /* ms after which a timer is late, see relay__tick() */
+  ROUNDS = 16,    /* deliveries in an iteration, at most: an event may cause others */
+  READS = 16,     /* of a session in an iteration, at most */
+  POSTPONED = 16, /* iterations without a write, at most */
 };
 
 /* The iteration */
 
 static void deliver(relay_hub_t *hub) {
+  if (relay__service_read(hub) == RELAY_HELD) return;
   const uint32_t count = relay__events_take(hub);
   for (uint32_t i = 0; i < count; i++) {
     relay_event_t *event = &hub->spare_events[i];
@@ -39,7 +42,7 @@ static void flush(relay_hub_t *hub) {
   hub->round_began = hub->round_messages = 0;
 }
 
-/* Reads on from the sessions whose last read was full, so that one write contains more frames. */
+/* Reads on from the sessions whose last read was full. */
 static void read_on(relay_hub_t *hub) {
   for (int round = 0; hub->unread_count && round < READS; round++) {
     const uint32_t count = hub->unread_count;
@@ -81,6 +84,9 @@ static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
   case RELAY__TIMER_ALARM:
     relay__alarm_timer(hub);
     break;
+  case RELAY__TIMER_RETURNS:
+    relay__returns_timer(hub);
+    break;
   case RELAY__TIMER_BATCH: /* it only wakes the loop; flush() then writes the batch */
     break;
   }
@@ -90,6 +96,12 @@ static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
  * run in the next iteration, because this one first has to read what clients have sent during the pause:
  * otherwise their sessions would be closed as silent. */
 void relay__tick(relay_hub_t *hub) {
+  if (!relay__service_begins(hub)) {
+    uv_timer_stop(&hub->timer); /* its timers may be due, and would wake the loop without an end */
+    uv_idle_stop(&hub->again);
+    hub->iteration++;
+    return;
+  }
   const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
   hub->was_late = is_late;
   for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
@@ -97,6 +109,7 @@ void relay__tick(relay_hub_t *hub) {
   int rounds = 0;
   while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
     if (hub->event_count) deliver(hub);
+    if (hub->service == RELAY_HELD) return; /* the next iteration goes on from here */
     for (uint32_t i = 0; i < hub->resuming_count; i++) {
       relay_session_t *session = relay__session_find(hub, hub->resuming[i]);
       if (session) relay__session_resume(hub, session);
@@ -104,11 +117,14 @@ void relay__tick(relay_hub_t *hub) {
     hub->resuming_count = 0;
   }
   relay__receipts_send(hub);
-  flush(hub);
-  if (hub->unread_count)
+  if (hub->has_more && hub->postponed++ < POSTPONED) {
     uv_idle_start(&hub->again, idle);
-  else
-    uv_idle_stop(&hub->again);
+  } else {
+    flush(hub);
+    hub->postponed = 0;
+    if (!hub->unread_count) uv_idle_stop(&hub->again);
+  }
+  hub->has_more = false;
   hub->iteration++;
   if (hub->event_count || hub->resuming_count)
     uv_async_send(&hub->wake); /* the rest, after sockets are read */
@@ -126,7 +142,7 @@ static void woken(uv_async_t *wake) {
   relay_hub_t *hub = wake->data;
   if (hub->is_over) return;
   relay__clock_read(hub);
-  hub->callbacks.woken(hub->callbacks.context);
+  if (relay__service_begins(hub)) hub->callbacks.woken(hub->callbacks.context);
 }
 
 /* Creation and end */
@@ -209,7 +225,7 @@ void relay_hub_flush(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) relay__room_flush(hub, hub->rooms.items[i]);
   for (uint32_t i = 0; i < hub->users.count; i++) {
-    const relay_user_t *user = hub->users.items[i];
+    relay_user_t *user = hub->users.items[i];
     if (user && user->was_online) relay__user_seen(hub, user);
   }
 }
@@ -239,6 +255,7 @@ static void free_rooms_and_users(relay_hub_t *hub) {
     room->flags |= RELAY_ROOM_STORED;
     relay_room_release(hub, room->id);
   }
+  hub->returns.until = 0;
   for (uint32_t i = 0; i < hub->users.count; i++) {
     relay_user_t *user = hub->users.items[i];
     if (!user) continue;

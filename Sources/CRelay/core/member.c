@@ -6,6 +6,7 @@
 #include "core.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Moves a member to the part of `members` with, or without, a session that is not in the background. */
 static void attend(relay_member_t *member, bool attends) {
@@ -57,20 +58,58 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   relay__user_release(hub, user);
 }
 
-static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user,
-                                   const char *event, uint32_t count, bool shows_person) {
+void relay__member_put_role(const relay_member_t *member, relay__text_t *text) {
+  if (member->role == RELAY_ROLE_MEMBER) return;
+  relay__puts(text, member->role == RELAY_ROLE_OWNER ? ",\"role\":\"owner\"" : ",\"role\":\"moderator\"");
+}
+
+/* The cause of a `member` event, and the user who caused it. */
+typedef struct change {
+  const char *cause; /* joined, added, left, removed, banned; NULL: a new role */
+  const char *by;    /* NULL: nobody, or a backend */
+} change_t;
+
+/* Returns the event of a cause. A client that does not know the cause still knows the event. */
+static const char *event_of(const char *cause) {
+  if (!strcmp(cause, "added")) return "joined";
+  return strcmp(cause, "banned") ? cause : "removed";
+}
+
+static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *member, change_t change,
+                                   uint32_t count, bool shows_person) {
+  const relay_room_t *room = member->room;
+  const relay_user_t *user = member->user;
   relay__text_t *text = &hub->text;
   text->size = 0;
-  relay__puts(text, "{\"type\":\"member\",\"room\":\"");
+  relay__puts(text, change.cause ? "{\"type\":\"member\",\"room\":\"" : "{\"type\":\"role\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
   relay__puts(text, "\",\"user\":\"");
   relay__put(text, user->named.name, user->named.length);
   relay__puts(text, "\"");
-  if (shows_person) relay__put(text, user->profile, user->profile_size);
-  relay__puts(text, ",\"event\":\"");
-  relay__puts(text, event);
-  relay__puts(text, "\",\"memberCount\":");
-  relay__put_integer(text, count);
+  if (shows_person && change.cause) relay__put(text, user->profile, user->profile_size);
+  if (change.cause) {
+    relay__puts(text, ",\"event\":\"");
+    relay__puts(text, event_of(change.cause));
+    relay__puts(text, "\"");
+    if (strcmp(change.cause, event_of(change.cause))) {
+      relay__puts(text, ",\"cause\":\"");
+      relay__puts(text, change.cause);
+      relay__puts(text, "\"");
+    }
+  }
+  if (change.by) {
+    relay__puts(text, ",\"by\":\"");
+    relay__puts(text, change.by);
+    relay__puts(text, "\"");
+  }
+  if (!change.cause && member->role == RELAY_ROLE_MEMBER)
+    relay__puts(text, ",\"role\":\"member\"");
+  else
+    relay__member_put_role(member, text);
+  if (change.cause) {
+    relay__puts(text, ",\"memberCount\":");
+    relay__put_integer(text, count);
+  }
   relay__puts(text, "}");
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
@@ -78,9 +117,9 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, c
 /* Sends a `member` event to the sessions in the room, as each may see the user. A large room announces no
  * members, so only the user's own sessions get the event. */
 static void send_event(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member,
-                       const char *event, uint32_t count) {
+                       change_t change, uint32_t count) {
   const relay_user_t *user = member->user;
-  relay_frame_t *whole = member_frame(hub, room, user, event, count, true), *part = NULL;
+  relay_frame_t *whole = member_frame(hub, member, change, count, true), *part = NULL;
   for (uint32_t i = 0; i < user->sessions.count && room->is_large; i++) {
     relay_session_t *own = relay__list_at(&user->sessions, i);
     if (relay__seat_find(own, room)) relay__outbox_add(hub, own, whole, false);
@@ -89,17 +128,17 @@ static void send_event(relay_hub_t *hub, const relay_room_t *room, const relay_m
     const relay_seat_t *seat = room->live[i];
     if (seat->member != member && !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
     const bool is_shown = relay__view(user, seat->member->user, true) & RELAY__SEES_PERSON;
-    if (!is_shown && !part) part = member_frame(hub, room, user, event, count, false);
+    if (!is_shown && !part) part = member_frame(hub, member, change, count, false);
     relay__room_add(hub, room, seat->session, is_shown ? whole : part);
   }
   relay__frame_release(hub, whole);
   if (part) relay__frame_release(hub, part);
 }
 
-void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event) {
+void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *cause, const char *by) {
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
-  send_event(hub, room, member, event, room->member_count - 1);
+  if (cause) send_event(hub, room, member, (change_t){cause, by}, room->member_count - 1);
   member->leaves_at = -1; /* so that relay__seat_remove() does not end the membership again */
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
@@ -110,7 +149,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
   relay__member_drop(hub, member);
   relay__watch_left(hub, user, room);
   relay_user_release(hub, user->id);
-  relay__room_measure(hub, room);
+  if (cause) relay__room_measure(hub, room);
   if (!room->member_count) room->idle_at = 0; /* an empty room is idle at once */
   if (!room->member_count || !room->live_count)
     relay__room_arm(hub, room, &room->idle_at, room->member_count ? RELAY__ROOM_IDLE : 0);
@@ -118,7 +157,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
 
 void relay__member_timer(relay_hub_t *hub, relay_member_t *member) {
   if (member->leaves_at > 0 && hub->clock >= member->leaves_at) {
-    relay__member_remove(hub, member, "left");
+    relay__member_remove(hub, member, "left", NULL);
     return;
   }
   if (member->due_at && hub->clock >= member->due_at && !member->is_being_decided)
@@ -209,7 +248,8 @@ relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room_id, r
   return RELAY_OK;
 }
 
-relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                                     relay_role_t role, const char *cause, const char *by) {
   relay_room_t *room = relay__room_find(hub, room_id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!room || !user) return RELAY_GONE;
@@ -219,25 +259,46 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   relay__user_announce_now(hub, user); /* so that relay__room_show() below sends the newest presence, once */
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = member->received = room->seq;
+  member->role = (uint8_t)role;
   member->is_clean = true; /* a new member has lost no session here, so it has no grace */
   relay__watch_joined(hub, user, room);
   if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);
   if (room->is_large) return RELAY_OK;
-  send_event(hub, room, member, "joined", room->member_count);
+  send_event(hub, room, member, (change_t){cause, by}, room->member_count);
   relay__room_show(hub, room, user);
   return RELAY_OK;
 }
 
 relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
-                                        bool by_others) {
+                                        const char *cause, const char *by) {
   relay_room_t *room = relay__room_find(hub, room_id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!room || !user) return RELAY_GONE;
   relay_member_t *member = relay__member_find(user, room);
   if (!member) return RELAY_NOT_THERE;
-  relay__member_remove(hub, member, by_others ? "removed" : "left");
+  relay__member_remove(hub, member, cause, by);
   return RELAY_OK;
+}
+
+relay_status_t relay_room_set_role(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                                   relay_role_t role, bool is_announced, const char *by) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(user, room);
+  if (!member) return RELAY_NOT_THERE;
+  if (member->role == role) return RELAY_OK;
+  member->role = (uint8_t)role;
+  if (is_announced) send_event(hub, room, member, (change_t){NULL, by}, room->member_count);
+  return RELAY_OK;
+}
+
+relay_role_t relay_room_role(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  const relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  return member ? member->role : RELAY_ROLE_MEMBER;
 }
 
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {

@@ -10,12 +10,12 @@ static int compare(const relay__named_t *name, const char *other, size_t length)
   return order ? order : (name->length > length) - (name->length < length);
 }
 
-/* Returns the number of users in a sorted array with names before the user's name. */
-static size_t position_of(relay_user_t *const *users, size_t count, const relay_user_t *user) {
+/* Returns the number of members in a sorted array with names before the user's name. */
+static size_t position_of(relay_member_t *const *members, size_t count, const relay_user_t *user) {
   size_t low = 0;
   while (low < count) {
     const size_t middle = (low + count) / 2;
-    if (compare(&users[middle]->named, user->named.name, user->named.length) < 0)
+    if (compare(&members[middle]->user->named, user->named.name, user->named.length) < 0)
       low = middle + 1;
     else
       count = middle;
@@ -29,16 +29,16 @@ char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay
                                const char *after, size_t limit, size_t *size, bool *has_more) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const size_t after_length = after ? strlen(after) : 0;
-  relay_user_t **page = relay__allocate((limit + 1) * sizeof(relay_user_t *)); /* sorted */
+  relay_member_t **page = relay__allocate((limit + 1) * sizeof(relay_member_t *)); /* sorted */
   size_t count = 0;
   *has_more = false;
   for (uint32_t i = 0; room && i < room->member_count; i++) {
-    relay_user_t *user = room->members[i]->user;
+    const relay_user_t *user = room->members[i]->user;
     if (after && compare(&user->named, after, after_length) <= 0) continue;
     const size_t position = position_of(page, count, user);
     if (position < limit) {
       memmove(page + position + 1, page + position, (count - position) * sizeof *page);
-      page[position] = user;
+      page[position] = room->members[i];
       count++;
     }
     if (position >= limit || count > limit) {
@@ -50,7 +50,8 @@ char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay
   relay__puts(&text, "[");
   for (size_t i = 0; i < count; i++) {
     relay__puts(&text, i ? ",{" : "{");
-    relay__user_put_entry(page[i], relay__view_by(hub, page[i], viewer, true), &text);
+    relay__user_put_entry(page[i]->user, relay__view_by(hub, page[i]->user, viewer, true), &text);
+    relay__member_put_role(page[i], &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

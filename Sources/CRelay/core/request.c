@@ -405,16 +405,16 @@ static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, rela
  *
  * Callers: received_whole() in session.c for a new frame, and relay__session_resume() for a waiting frame.
  *
- * - Returns false, without an effect, if the frame must wait until `hello` is answered or the open requests
- *   are finished. So replies have the order of the requests. The caller keeps the frame and calls again
- *   later, and the frame is then parsed a second time.
+ * - Returns false, without an effect, if the frame must wait until `hello` is answered, the open requests
+ *   are finished, or the hub is no longer held. So replies have the order of the requests. The caller keeps
+ * the frame and calls again later, and the frame is then parsed a second time.
  * - A stored `send` may start while other stored sends are open, because the store commits them in groups
  *   and keeps their order.
  * - The first frame must be `hello`. It has lower limits (16 KiB, 256 values), because clients without a
  *   valid token can send it too.
  * - In an open session a rejected frame takes a token as well. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
-  if (session->state == RELAY__HELLO) return false;
+  if (session->state == RELAY__HELLO || hub->service != RELAY_SERVES) return false;
   request_t request = {.hub = hub, .session = session};
   size_t offset;
   const relay_json_status_t status =

@@ -196,6 +196,28 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t id) {
   return true;
 }
 
+void relay_room_delete(relay_hub_t *hub, relay_id_t id) {
+  relay_room_t *room = relay__room_find(hub, id);
+  if (!room) return;
+  while (room->member_count) relay__member_remove(hub, room->members[room->member_count - 1], NULL, NULL);
+  destroy(hub, room);
+}
+
+void relay_room_notify(relay_hub_t *hub, relay_id_t id, relay_id_t except, relay_bytes_t json) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  if (!room) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_user_t *user = room->members[i]->user;
+    for (uint32_t j = 0; j < user->sessions.count; j++) {
+      relay_session_t *session = relay__list_at(&user->sessions, j);
+      if (session->id != except && relay__session_is_live(session))
+        relay__outbox_add(hub, session, frame, false);
+    }
+  }
+  relay__frame_release(hub, frame);
+}
+
 /* Returns the number of online members that the viewer may see. For a large room, which lists no members, it
  * is the number in `counts`. */
 static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, relay_id_t viewer) {
@@ -235,6 +257,7 @@ char *relay_room_entries(const relay_hub_t *hub, relay_id_t room_id, relay_id_t 
     relay__puts(&text, i ? ",{" : "{");
     const relay_user_t *user = room->members[i]->user;
     relay__user_put_entry(user, relay__view_by(hub, user, viewer, true), &text);
+    relay__member_put_role(room->members[i], &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

@@ -246,7 +246,7 @@ void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
   }
 }
 
-static void resume_soon(relay_hub_t *hub, relay_session_t *session) {
+void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session) {
   if (session->resumes || session->state == RELAY__CLOSING) return;
   session->resumes = true;
   hub->resuming =
@@ -262,11 +262,15 @@ static void read_soon(relay_hub_t *hub, relay_session_t *session) {
 }
 
 void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
+  const bool has_link = session->link && !session->is_paused && session->state != RELAY__CLOSING;
+  const bool was_full =
+      session->read_bytes >= RELAY__READ || (has_link && relay__link_is_within_frame(session->link));
   session->is_unread = false;
   session->read_bytes = 0;
   session->iteration = hub->iteration;
-  if (session->link && !session->is_paused && session->state != RELAY__CLOSING)
-    relay__link_read(session->link);
+  if (!has_link || !was_full) return;
+  hub->has_more = true;
+  relay__link_read(session->link);
 }
 
 static void writable(relay_hub_t *hub, relay_session_t *session) {
@@ -280,7 +284,7 @@ void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
   if (session->blocked) session->drained = hub->now;
   session->blocked = 0;
   if (session->is_paused) relay__session_regulate(hub, session);
-  if (session->pending && !session->open_requests) resume_soon(hub, session);
+  if (session->pending && !session->open_requests) relay__session_resume_soon(hub, session);
 }
 
 static void append_pending(relay_session_t *session, const void *frame, size_t size) {
@@ -335,12 +339,12 @@ static void received(relay_hub_t *hub, relay_session_t *session, const void *at,
                      bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
   session->received_at = hub->clock;
-  /* The library reads at most RELAY__READ bytes at a time, so there may be more behind a read that was full.
-   */
+  /* The library reads at most RELAY__READ bytes at a time, and here they count without a frame that is not
+   * whole. So after half of them the read may have been full, which relay__session_read() then checks. */
   if (session->iteration != hub->iteration) session->read_bytes = 0;
   session->iteration = hub->iteration;
   session->read_bytes += (uint32_t)size + 8;
-  if (session->read_bytes >= RELAY__READ) read_soon(hub, session);
+  if (session->read_bytes > RELAY__READ / 2) read_soon(hub, session);
   if (is_binary) {
     relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
     relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: binary frame", -1);
@@ -420,7 +424,7 @@ void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   session->open_bytes -= session->open_bytes / session->open_requests; /* the average: sizes are not kept */
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;
-  if (session->pending || session->is_paused) resume_soon(hub, session);
+  if (session->pending || session->is_paused) relay__session_resume_soon(hub, session);
 }
 
 void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {

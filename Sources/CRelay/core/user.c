@@ -83,6 +83,7 @@ static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_
 static void announce(relay_hub_t *hub, relay_user_t *user) {
   relay__announcement_t announcement = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
   const relay__shown_t now = state_of(user);
+  if (now.activity != user->stored_activity) relay__user_seen(hub, user);
   announcement.parts = changed_parts(user, &now);
   announcement.is_back = !announcement.parts;
   if (announcement.is_back) announcement.parts = user->pending_parts;
@@ -132,11 +133,13 @@ void relay__user_count(relay_hub_t *hub, relay_user_t *user) {
   }
 }
 
-void relay__user_seen(relay_hub_t *hub, const relay_user_t *user) {
+void relay__user_seen(relay_hub_t *hub, relay_user_t *user) {
   char *name = relay__copy_string(user->named.name, user->named.length);
-  relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_AWAY, name);
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_SEEN, name);
+  user->stored_activity = state_of(user).activity;
   event->name = name;
   event->time = user->last_seen;
+  event->activity = user->stored_activity;
 }
 
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
@@ -161,7 +164,9 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
 }
 
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
-  if (user->grace_until && hub->clock >= user->grace_until) {
+  /* During a drain no grace ends: the users return to the next run, which shows them as online until then. */
+  const bool may_end = !hub->drain.is_on;
+  if (may_end && user->grace_until && hub->clock >= user->grace_until) {
     user->grace_until = 0;
     relay__user_changed(hub, user, 0);
   }
@@ -169,7 +174,8 @@ void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
     announce(hub, user);
   if (user->is_pending)
     relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->announced_at + COALESCE);
-  if (user->grace_until) relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->grace_until);
+  if (may_end && user->grace_until)
+    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->grace_until);
   int64_t due;
   if (relay__alarm_has_come(hub, &user->alarm, &due))
     relay__event(hub, RELAY_EVENT_USER_DUE, NULL)->user = user->id;
@@ -182,7 +188,11 @@ void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_sessi
   user->grace_until = 0; /* the user has reconnected */
   relay__list_add(&user->sessions, session);
   session->user = user;
+  user->is_settled = true;
   relay__user_changed(hub, user, session->id);
+  /* Stored now, in case of a crash: otherwise `last_seen` of a user who was online could be before this
+   * session, and the next run would not know that the user was online. */
+  relay__user_seen(hub, user);
 }
 
 void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
@@ -205,9 +215,11 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   if (user->sessions.count || user->members.count || user->watchers.count || user->grace_until ||
       user->is_pending || user->holds)
     return;
-  const int64_t full_at = relay__user_rates_full_at(user);
-  if (full_at > hub->clock) { /* if the user were freed earlier and returned, the buckets would be full */
-    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, full_at);
+  /* If the user were freed earlier and returned, the buckets would be full. */
+  int64_t until = relay__user_rates_full_at(user);
+  if (user->is_settled && hub->returns.until > until) until = hub->returns.until; /* see returns.c */
+  if (until > hub->clock) {
+    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, until);
     return;
   }
   relay__event(hub, RELAY_EVENT_USER_GONE, NULL)->user = user->id;
@@ -236,7 +248,7 @@ relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t p
   user->profile_size = (uint32_t)profile.count;
   user->focus = user->shown.focus = -1;
   user->sharing = (relay__sharing_t){RELAY_SHARE_ROOMS, RELAY_SHARE_WATCHERS};
-  user->shown.activity = -1;
+  user->shown.activity = user->stored_activity = -1;
   user->last_seen = last_seen;
   return user->id;
 }
@@ -249,6 +261,11 @@ relay_id_t relay_user_named(const relay_hub_t *hub, const char *name) {
 const char *relay_user_name(const relay_hub_t *hub, relay_id_t id) {
   const relay_user_t *user = relay__user_find(hub, id);
   return user ? user->named.name : NULL;
+}
+
+bool relay_user_is_online(const relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  return user && relay__user_is_online(user);
 }
 
 relay_bytes_t relay_user_profile(const relay_hub_t *hub, relay_id_t id) {

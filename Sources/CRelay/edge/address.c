@@ -164,11 +164,15 @@ bool relay__host_parse(const char *text, size_t size, relay__host_t *host) {
   return host->is_address || (!is_bracketed && is_host_name(name, name_size));
 }
 
-bool relay__host_is_loopback(const relay__host_t *host) {
+bool relay__address_is_loopback(const relay__address_t *address) {
   static const uint8_t loopback[16] = {[15] = 1};
+  if (is_mapped(address)) return address->bytes[12] == 127;
+  return !memcmp(address->bytes, loopback, sizeof loopback);
+}
+
+bool relay__host_is_loopback(const relay__host_t *host) {
   static const char localhost[] = "localhost";
   if (!host->is_address)
     return host->size == sizeof localhost - 1 && !strncasecmp(host->name, localhost, host->size);
-  if (is_mapped(&host->address)) return host->address.bytes[12] == 127;
-  return !memcmp(host->address.bytes, loopback, sizeof loopback);
+  return relay__address_is_loopback(&host->address);
 }

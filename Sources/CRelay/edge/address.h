@@ -50,6 +50,8 @@ typedef struct relay__host {
  * optional port of digits from 0 to 65535. Returns false for every other text: an empty one, an empty port,
  * spaces, a list, a user name, a name whose last label is a number (browsers read it as an IPv4 address). */
 bool relay__host_parse(const char *text, size_t size, relay__host_t *host);
+/* True if the address is in 127.0.0.0/8 or ::1. */
+bool relay__address_is_loopback(const relay__address_t *address);
 /* True if the host is `localhost`, in 127.0.0.0/8 or ::1. */
 bool relay__host_is_loopback(const relay__host_t *host);
 

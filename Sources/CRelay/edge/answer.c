@@ -17,6 +17,8 @@ const char *relay_http_reason(int status) {
     return "No Content";
   case 304:
     return "Not Modified";
+  case 307:
+    return "Temporary Redirect";
   case 308:
     return "Permanent Redirect";
   case 400:
@@ -91,7 +93,9 @@ void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *
   if (!origin) return;
   relay__puts(out, "Access-Control-Allow-Origin: ");
   relay__puts(out, origin);
-  relay__puts(out, "\r\nAccess-Control-Expose-Headers: Allow, ETag, Retry-After, WWW-Authenticate\r\n");
+  relay__puts(
+      out,
+      "\r\nAccess-Control-Expose-Headers: Allow, ETag, Retry-After, Stillwire-Leader, WWW-Authenticate\r\n");
 }
 
 void relay__put_answer(relay__text_t *out, const relay__answer_t *answer) {

@@ -20,10 +20,14 @@ bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls) {
   return relay__websocket_open(hub);
 }
 
+void relay__edge_end_http(relay_hub_t *hub) {
+  relay_hub_close_listener(hub);
+  while (hub->edge->http) relay__connection_cut(hub->edge->http);
+}
+
 void relay__edge_shut_down(relay_hub_t *hub) {
   relay__edge_t *edge = hub->edge;
-  relay_hub_close_listener(hub);
-  while (edge->http) relay__connection_cut(edge->http);
+  relay__edge_end_http(hub);
   relay__websocket_shut_down(hub);
   uv_close((uv_handle_t *)&edge->accept_again, NULL);
   uv_close((uv_handle_t *)&edge->quiet, NULL);

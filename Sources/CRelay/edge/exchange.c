@@ -67,6 +67,28 @@ static void refuse_busy(relay_exchange_t *exchange, relay__busy_t busy) {
                                  : "too many answers are unread"});
 }
 
+/* Answers a request without the callbacks, because the hub is held or has ended its service. */
+static void answer_held(relay_exchange_t *exchange) {
+  static const char live[] = "{\"status\":\"live\"}";
+  const relay__head_t *head = &exchange->connection->head;
+  const bool is_live = head->path.count == 5 && !memcmp(head->path.at, "/live", 5);
+  exchange->closes = true;
+  if (is_live && !head->upgrades)
+    answer(exchange, 200, "Content-Type: application/json\r\nCache-Control: no-store\r\n",
+           (relay_bytes_t){live, sizeof live - 1});
+  else
+    relay__exchange_refuse(
+        exchange, (relay__refusal_t){503, "unavailable", "the node waits for a proof that it leads"});
+}
+
+/* True if the client may get an answer from the callbacks now. Otherwise the connection is cut: the hub may
+ * have been held since the answer was made. */
+static bool may_answer(const relay_exchange_t *exchange) {
+  if (relay__service_read(exchange->connection->hub) == RELAY_SERVES) return true;
+  relay__connection_cut(exchange->connection);
+  return false;
+}
+
 /* Returns the refusal of a request with a valid head; status 0: it is accepted. */
 static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admission) {
   const relay__connection_t *connection = exchange->connection;
@@ -103,13 +125,20 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
     relay__exchange_refuse(exchange, refusal);
     return exchange;
   }
+  if (hub->service != RELAY_SERVES) {
+    answer_held(exchange);
+    return exchange;
+  }
   exchange->http = (relay_http_t){.method = {head->method, strlen(head->method)},
                                   .path = head->path,
                                   .query = head->query,
                                   .fields = head->fields,
-                                  .field_count = head->field_count};
+                                  .field_count = head->field_count,
+                                  .is_local = relay__address_is_loopback(&connection->address)};
   /* A handshake is finished at once, so it does not count as a request in progress. */
-  const relay__busy_t busy = head->upgrades ? RELAY__NOT_BUSY : relay__share_begin(hub, exchange);
+  const bool opens_session = head->upgrades && !hub->config.is_standby;
+  if (head->upgrades) exchange->closes = true;
+  const relay__busy_t busy = opens_session ? RELAY__NOT_BUSY : relay__share_begin(hub, exchange);
   if (busy) {
     exchange->closes = true;
     refuse_busy(exchange, busy);
@@ -176,7 +205,7 @@ static bool changes_nothing(const relay_exchange_t *exchange) {
 
 int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers, relay_bytes_t body) {
   relay_exchange_t *exchange = find(hub, id);
-  if (!exchange) return status;
+  if (!exchange || !may_answer(exchange)) return status;
   const relay__busy_t busy = body.count > SMALL && changes_nothing(exchange)
                                  ? relay__share_allows(hub, exchange, body.count)
                                  : RELAY__NOT_BUSY;
@@ -189,7 +218,7 @@ int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay_exchange_t *exchange = find(hub, id);
-  if (!exchange || exchange->is_answered) return;
+  if (!exchange || exchange->is_answered || !may_answer(exchange)) return;
   if (relay__connection_is_followed(exchange->connection)) {
     exchange->closes = true;
     relay__exchange_refuse(
@@ -209,7 +238,7 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
 
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
   relay_exchange_t *exchange = find(hub, id);
-  if (!exchange || !exchange->is_stream) return false;
+  if (!exchange || !exchange->is_stream || !may_answer(exchange)) return false;
   const size_t unsent = exchange->out.size - exchange->out_sent + bytes.count;
   if (unsent > STREAM_BOUND || (unsent > SMALL && relay__share_allows(hub, exchange, unsent))) {
     relay__connection_cut(exchange->connection);

@@ -194,7 +194,7 @@ static void begin_request(relay__connection_t *connection) {
   relay_exchange_t *exchange = relay__exchange_begin(connection);
   const relay__head_t *head = &connection->head;
   if (connection->state != RELAY__WAITS || exchange->is_answered) return;
-  if (head->upgrades) {
+  if (head->upgrades && !connection->hub->config.is_standby) {
     connection->state = RELAY__UPGRADES;
   } else if (head->is_chunked || head->length) {
     connection->state = RELAY__READS_BODY;

@@ -147,14 +147,11 @@ uint16_t relay_hub_port(const relay_hub_t *hub) {
   return hub->edge->port;
 }
 
-static void close_descriptor(uv_handle_t *handle) {
-  close(((relay_hub_t *)handle->data)->edge->listener_fd);
-}
-
 void relay_hub_close_listener(relay_hub_t *hub) {
   relay__expect_thread(hub);
   if (!hub->edge->is_listening) return;
   hub->edge->is_listening = false;
   uv_timer_stop(&hub->edge->accept_again);
-  uv_close((uv_handle_t *)&hub->edge->listener, close_descriptor);
+  uv_close((uv_handle_t *)&hub->edge->listener, NULL);
+  close(hub->edge->listener_fd); /* now, so that another hub can bind the port */
 }

@@ -52,6 +52,10 @@ void relay__link_want_write(relay__link_t *link) {
   lws_callback_on_writable(link);
 }
 
+bool relay__link_is_within_frame(relay__link_t *link) {
+  return lws_remaining_packet_payload(link) > 0;
+}
+
 void relay__link_read(relay__link_t *link) {
   struct lws_pollfd event = {.fd = lws_get_socket_fd(link), .events = LWS_POLLIN, .revents = LWS_POLLIN};
   lws_service_fd(lws_get_context(link), &event);

@@ -95,12 +95,23 @@ typedef struct relay_config {
   relay_host_rule_t host_rule;
   const char *hosts; /* names that Host may also have, separated by spaces; NULL or "": none */
   bool logs_debug;   /* call `log` for lines of RELAY_LOG_DEBUG */
+  bool is_standby;   /* no sessions: a valid handshake is an HTTP request that gets RELAY_EVENT_HTTP */
   relay_limits_t limits;
 } relay_config_t;
 
 typedef struct relay_event relay_event_t;
 
 typedef enum relay_log_level { RELAY_LOG_DEBUG, RELAY_LOG_INFO, RELAY_LOG_ERROR } relay_log_level_t;
+
+typedef enum relay_service {
+  RELAY_SERVES,
+  /* The hub keeps the frames of clients, and calls neither `woken` nor `happened`. It answers `/live` with
+   * 200 itself, and all other requests and handshakes with 503. */
+  RELAY_HELD,
+  /* For good: the hub closes its listener, cuts all HTTP connections, and closes all sessions with 4000. It
+   * drops their frames, so that `bye` is the only one that they still get. */
+  RELAY_ENDED,
+} relay_service_t;
 
 /* The hub calls these on its thread. */
 typedef struct relay_callbacks {
@@ -111,6 +122,10 @@ typedef struct relay_callbacks {
   void (*happened)(void *context, const relay_event_t *events, size_t count);
   /* Logs a line for the operator. The line has no line feed. */
   void (*log)(void *context, relay_log_level_t level, const char *line);
+  /* Returns the service that clients get now. The hub calls this before each iteration, each delivery of
+   * events and each answer over HTTP. It must not block, and must not call the hub. After a change, call
+   * relay_hub_wake(). NULL: RELAY_SERVES. */
+  relay_service_t (*service)(void *context);
 } relay_callbacks_t;
 
 /* Returns the number of connections that the limit of open files allows. */
@@ -135,10 +150,10 @@ void relay_hub_run(relay_hub_t *hub);
  * seconds. Each gets `bye` with a random `retryAfter`, so that about 1,000 clients reconnect each second. The
  * hub still answers HTTP requests, and then closes their connections. */
 void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason);
-/* Accepts no more connections. */
+/* Accepts no more connections, and frees the port at once. */
 void relay_hub_close_listener(relay_hub_t *hub);
 /* Queues at once the events of marks and cursors that would follow within a second. Also queues
- * RELAY_EVENT_USER_AWAY for each user who is online, so that `last_seen` can be stored before the
+ * RELAY_EVENT_USER_SEEN for each user who is online, so that `last_seen` can be stored before the
  * hub ends. */
 void relay_hub_flush(relay_hub_t *hub);
 /* Changes all limits except `connections`, `connections_per_address`, `requests_per_user`, `unsent_per_user`
@@ -184,9 +199,10 @@ typedef enum relay_event_kind {
   RELAY_EVENT_SEND,          /* session, user, room, json: a `send`; answer with relay_session_finish() */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream has ended */
-  RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, or the hub ends; last seen at `time` */
+  RELAY_EVENT_USER_SEEN,     /* name, time, activity: the online state to store, last seen at `time` */
   RELAY_EVENT_USER_GONE,     /* user: nothing refers to the user any more, so its memory is freed */
   RELAY_EVENT_USER_DUE,      /* user: the alarm of relay_user_set_alarm() is due */
+  RELAY_EVENT_RETURNS_OVER,  /* the time of relay_hub_await_returns() is over */
   RELAY_EVENT_ALARM,         /* the alarm of relay_hub_set_alarm() is due */
   RELAY_EVENT_CLOCK_SET,     /* time: the wall clock was set forward by this many ms; below 0: back */
   RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
@@ -209,6 +225,7 @@ typedef struct relay_http {
   relay_bytes_t body;
   const relay_field_t *fields; /* in their order */
   size_t field_count;
+  bool is_local; /* the address of the client is loopback */
 } relay_http_t;
 
 /* relay_event_kind_t lists the members that each kind sets. The others are 0 or NULL. */
@@ -219,6 +236,7 @@ struct relay_event {
   const relay_http_t *http;
   const char *name;
   int64_t seq, read, received, time;
+  int activity; /* a relay_activity_t; -1: the user is offline */
 };
 
 /* Sessions */
@@ -279,6 +297,15 @@ relay_id_t relay_user_named(const relay_hub_t *hub, const char *name);
 const char *relay_user_name(const relay_hub_t *hub, relay_id_t user);
 /* Returns the profile as it was set. */
 relay_bytes_t relay_user_profile(const relay_hub_t *hub, relay_id_t user);
+/* Awaits the return of users who were online when an earlier run ended. The time begins now, and lasts for
+ * `duration` ms. Then RELAY_EVENT_RETURNS_OVER follows. Call it at the start, before users are in memory. */
+void relay_hub_await_returns(relay_hub_t *hub, int64_t duration);
+/* Shows a user as online who was online when an earlier run ended, as in the grace after a lost connection.
+ * If no session of the user opens before the end of relay_hub_await_returns(), the user goes offline. Returns
+ * false, without an effect, after that end, or if this run has already shown the user as online. */
+bool relay_user_await(relay_hub_t *hub, relay_id_t user, relay_activity_t activity);
+/* True if the user has a session, is in a grace, or is awaited. */
+bool relay_user_is_online(const relay_hub_t *hub, relay_id_t user);
 /* Sets the profile and announces it. `cause`, here and below, is the session that caused the change (0:
  * none). It gets no presence event. */
 bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t profile, relay_id_t cause);
@@ -398,6 +425,12 @@ int64_t relay_room_seq(const relay_hub_t *hub, relay_id_t room);
  * returns false if it has marks or a cursor to store: their events are queued, and RELAY_EVENT_ROOM_IDLE
  * follows within about a second. */
 bool relay_room_release(relay_hub_t *hub, relay_id_t room);
+/* Frees a room that the store has deleted. All memberships end, and the sessions leave, without events for
+ * clients. */
+void relay_room_delete(relay_hub_t *hub, relay_id_t room);
+/* Sends a frame to all sessions of the members except `except` (0: to all), also to sessions that have not
+ * joined the room. */
+void relay_room_notify(relay_hub_t *hub, relay_id_t room, relay_id_t except, relay_bytes_t json);
 
 /* Adds a durable member of a stored room as the store has it. Sends no event to clients. */
 relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t read,
@@ -408,12 +441,23 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int
                                           relay_id_t from);
 /* Starts the waits for the decisions about the messages of relay_room_restore_message(). */
 void relay_room_resume(relay_hub_t *hub, relay_id_t room);
-/* Adds a new member, and sends `member` and `presence` to the sessions in the room. Returns RELAY_TOO_MANY if
- * a room that is not stored would have more than `max_members`. */
-relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
-/* Ends a membership. Sends `member` with the event `left`, or `removed` if `by_others`, to the sessions in
- * the room. The user's sessions leave the room. */
-relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, bool by_others);
+/* The role of a member. The hub shows it, and the policy decides by it. */
+typedef enum relay_role { RELAY_ROLE_MEMBER, RELAY_ROLE_MODERATOR, RELAY_ROLE_OWNER } relay_role_t;
+
+/* Adds a new member, and sends `member` with this cause (`joined` or `added`) and `presence` to the sessions
+ * in the room. `by` is the name of the user who has added the member; NULL: none. Returns RELAY_TOO_MANY if a
+ * room that is not stored would have more than `max_members`. */
+relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, relay_role_t role,
+                                     const char *cause, const char *by);
+/* Ends a membership. Sends `member` with this cause (`left`, `removed` or `banned`) to the sessions in the
+ * room. The user's sessions leave the room. `by` is the name of the user who caused it; NULL: none. */
+relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, const char *cause,
+                                        const char *by);
+/* Changes the role of a member. With `is_announced`, sends the event `role` to the sessions in the room. */
+relay_status_t relay_room_set_role(relay_hub_t *hub, relay_id_t room, relay_id_t user, relay_role_t role,
+                                   bool is_announced, const char *by);
+/* Returns RELAY_ROLE_MEMBER also for a user who is no member. */
+relay_role_t relay_room_role(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 
 /* The rights of a session in a room. */

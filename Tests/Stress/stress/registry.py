@@ -13,7 +13,7 @@ from relay import SLOW
 #: Options for scenarios with much traffic, without rate limits.
 UNLIMITED = ("--limits-send-rate", 0, "--limits-request-rate", 0, "--limits-focus-rate", 0, "--presence-grace", 1)
 #: The seconds within which a busy scenario answers a ping.
-PONG = math.ceil(2 * SLOW)
+PONG = math.ceil(4 * SLOW)
 #: Options with a short heartbeat, so that a dead connection is found within seconds.
 BRISK = ("--limits-heartbeat", 1, "--limits-pong-timeout", PONG, "--presence-grace", 1, "--limits-hello-timeout", 1)
 
