@@ -9,8 +9,8 @@ BESIDE := --dist loadfile --numprocesses
 PYTEST := STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run docs build test check test-c test-fuzz test-swift test-simulation test-end-to-end test-stress \
-  test-browser test-clients test-sanitized fuzz simulate format lint clean
+.PHONY: help run run-cluster docs build test check test-c test-fuzz test-swift test-simulation test-end-to-end \
+  test-cluster test-stress test-browser test-clients test-sanitized fuzz simulate format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -19,6 +19,11 @@ run: ## build the release, start the relay with its page, and print the URL
 	deploy/install-packages build
 	swift build -c release --product stillwire
 	.build/release/stillwire serve --port $(PORT) --data data --web web
+
+run-cluster: ## build the release, and run three nodes and three NATS servers until Ctrl-C
+	deploy/install-packages cluster
+	swift build -c release --product stillwire
+	deploy/run-cluster --port $(PORT)
 
 # The newest build of the program, which prints the documents of the interface. `docs` builds one only if none exists.
 PROGRAM = $(firstword $(shell ls -t .build/release/stillwire .build/debug/stillwire 2>/dev/null))
@@ -40,7 +45,8 @@ PARTS := $(MAKE) --output-sync=target --keep-going --jobs
 
 test: ## run all tests
 	deploy/install-packages test
-	$(PARTS) 3 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift test-stress test-clients
+	$(PARTS) 3 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift test-cluster test-stress \
+	  test-clients
 
 check: ## run the checks for a commit: the format, the build, and the unit tests in Swift and C
 	deploy/install-packages test
@@ -51,6 +57,7 @@ test-c: ## test the C modules under address and undefined-behaviour sanitizers
 	$(MAKE) -C Tests/CRelayTests test
 	$(MAKE) -C Tests/CRelayTests test-thread ONLY=wake
 	$(MAKE) -C Tests/CLoadTests test
+	$(MAKE) -C Tests/CRowsTests test
 
 test-fuzz: ## run each fuzzer for 15 s
 	deploy/install-packages test
@@ -77,6 +84,9 @@ test-swift: build ## test the Swift targets
 test-end-to-end: build $(VENV)/done ## test a running relay with clients that know only the protocol
 	$(PYTEST) $(BESIDE) 4 Tests/EndToEnd
 
+test-cluster: build $(VENV)/done ## test clusters of relays and NATS servers with faults, under load
+	$(PYTEST) --numprocesses 2 Tests/Cluster
+
 test-stress: build $(VENV)/done ## run seeded scenarios over raw sockets, several in parallel
 	$(PYTEST) Tests/Stress
 
@@ -85,9 +95,10 @@ test-browser: build $(VENV)/done ## test the page, the room watcher and the docu
 	$(PYTEST) Tests/Site
 	$(PYTEST) $(BESIDE) 2 Tests/Browser
 
-test-clients: build $(VENV)/done ## test the clients with one specification, and the parts of the JavaScript client
+test-clients: build $(VENV)/done ## test the clients of apps with one specification, the parts of the JavaScript client, and the Python client
 	node --test Tests/JavaScriptClient/*.test.js
 	$(PYTEST) Tests/JavaScriptClient
+	$(PYTEST) Tests/PythonClient
 	$(PYTEST) Tests/Conformance
 
 # This needs separate builds, so it is not part of `test`. It does not detect leaks, because Swift's runtime leaks a
@@ -115,7 +126,9 @@ $(VENV)/site: site/requirements.txt
 
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/*/*.c Sources/CRelay/*/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
-  Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/Fuzz/*.c Tests/Fuzz/*.h
+  Sources/CRows/*.c Sources/CRows/*.h Sources/CRows/include/*.h \
+  Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/CRowsTests/*.c Tests/CRowsTests/*.h \
+  Tests/Fuzz/*.c Tests/Fuzz/*.h
 
 format: ## format all sources
 	swift format --in-place --recursive Package.swift Sources Tests

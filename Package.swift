@@ -18,13 +18,15 @@ let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
 let package = Package(
   name: "stillwire",
-  // Only the client runs on phones. All other products run on servers.
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  // Only the libraries for apps are built for Apple's systems. All other products run on Linux.
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
     .executable(name: "stillwire", targets: ["stillwire"]),
     .executable(name: "stillwire-bench", targets: ["StillwireBench"]),
     .executable(name: "stillwire-simulator", targets: ["simulator"]),
     .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
+    // For an app's extensions: without NIO, because an extension has little memory.
+    .library(name: "StillwireExtension", targets: ["StillwireExtension", "StillwireApple"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -48,6 +50,7 @@ let package = Package(
       pkgConfig: "libwebsockets",
       providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]
     ),
+    .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
       name: "CRelay",
@@ -67,6 +70,11 @@ let package = Package(
       ],
       linkerSettings: [.linkedLibrary("sqlite3")]
     ),
+    .target(
+      name: "CRows",
+      cSettings: [.unsafeFlags(["-Wall", "-Wextra"] + (isStrict ? ["-Werror"] : []))],
+      linkerSettings: [.linkedLibrary("sqlite3")]
+    ),
     .target(name: "RelayProtocol", swiftSettings: swift),
     .target(name: "RelayJSON", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .target(
@@ -77,12 +85,17 @@ let package = Package(
     .target(
       name: "RelayStore",
       dependencies: [
-        "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+        "CRows", "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: swift
     ),
     .target(name: "RelayDelivery", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
+    // The decisions of a cluster's nodes, and the log that they share.
+    .target(name: "RelayCluster", swiftSettings: swift),
+    // The log on NATS JetStream.
+    .target(
+      name: "RelayNATS", dependencies: ["CNATS", "RelayCluster"], exclude: ["README.md"], swiftSettings: swift),
     .target(name: "PushLint", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayGateways",
@@ -178,19 +191,22 @@ let package = Package(
     .target(
       name: "RelayServer",
       dependencies: [
-        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity", "RelayJSON",
-        "RelayProtocol", "RelayPush", "RelayStore",
+        "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
+        "RelayJSON", "RelayNATS", "RelayProtocol", "RelayPush", "RelayStore",
         .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: swift
     ),
+    // For an app's extensions: uses only Foundation.
+    .target(name: "StillwireExtension", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "StillwireClient",
       dependencies: [
-        "RelayJSON", "RelayProtocol",
+        "RelayJSON", "RelayProtocol", "StillwireExtension",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(platforms: [.linux])),
@@ -201,8 +217,8 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // The part of the client that needs Apple's frameworks. Is empty on other systems.
-    .target(name: "StillwireApple", dependencies: ["StillwireClient"], swiftSettings: swift),
+    // The part for extensions that needs Apple's frameworks. Is empty on other systems.
+    .target(name: "StillwireApple", dependencies: ["StillwireExtension"], swiftSettings: swift),
     .executableTarget(
       name: "stillwire",
       dependencies: [
@@ -232,11 +248,20 @@ let package = Package(
     // The app of the guide web/docs/guides/swift-app.md.
     .executableTarget(
       name: "TeaApp", dependencies: ["StillwireClient"], path: "Tests/Apps/TeaApp", swiftSettings: swift),
+    // The node of a release that changes the tables, for Tests/Cluster.
+    .executableTarget(
+      name: "NextRelease",
+      dependencies: [
+        "RelayServer", "RelayStore", .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      path: "Tests/Apps/NextRelease", swiftSettings: swift),
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
         "AppleSimulator", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
-        "StillwireClient",
+        "StillwireClient", "StillwireExtension",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -249,9 +274,17 @@ let package = Package(
       exclude: ["StandIns"],
       swiftSettings: swift
     ),
+    .testTarget(
+      name: "StillwireExtensionTests",
+      dependencies: [
+        "RelayJSON", "RelayProtocol", "StillwireExtension", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
     // Random numbers from a seed, so that tests can repeat them.
     .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),
+    .testTarget(name: "RelayClusterTests", dependencies: ["RelayCluster", "SeededRandom"], swiftSettings: swift),
+    .testTarget(name: "RelayNATSTests", dependencies: ["CNATS", "RelayCluster", "RelayNATS"], swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
     .testTarget(
@@ -268,7 +301,10 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "RelayPushTests",
-      dependencies: ["RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore"],
+      dependencies: [
+        "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: swift),
     .testTarget(
       name: "RelayIdentityTests",
@@ -307,10 +343,12 @@ let package = Package(
     .testTarget(
       name: "RelayServerTests",
       dependencies: [
-        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
+        "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON",
+        "RelayNATS", "RelayProtocol", "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: swift),
@@ -334,7 +372,8 @@ let package = Package(
     .testTarget(
       name: "RelayStoreTests",
       dependencies: [
-        "RelayJSON", "RelayProtocol", "RelayStore", "SeededRandom", .product(name: "GRDB", package: "GRDB.swift"),
+        "CRows", "RelayJSON", "RelayProtocol", "RelayStore", "SeededRandom",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: swift
     ),

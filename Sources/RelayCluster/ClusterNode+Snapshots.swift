@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Replaces the node's file by the newest snapshot.
+extension ClusterNode {
+  func load(_ file: any ReplicaFile) throws(ReplicaError) -> Turn {
+    let manifest: SnapshotManifest
+    do throws(LogUnavailable) {
+      guard let newest = try log.newest() else {
+        let first = try log.read(1)
+        let state = try log.state()
+        logAnswered()
+        if state.last == 0 {
+          // The log is another one.
+          restart()
+          mustLoad = false
+        }
+        return waitForSnapshot(first)
+      }
+      nextWaitEvent = nil
+      board.change { status in
+        status.clearAlarm()
+        status.failure = .loadingSnapshot(newest)
+      }
+      manifest = newest
+      onEvent(.loads(manifest))
+    } catch {
+      return logFailed(error)
+    }
+    let result = try transfer.load(manifest) { () throws(ReplicaError) in try install(file) }
+    switch result {
+    case .failure(let error): return logFailed(error)
+    case .success(.replaced): return .again(after: .zero)
+    case .success(.busy): return .again(after: Self.pause)
+    case .success(.rejected(.newerSchema)): return stop(.newerSchema(snapshot: manifest.id))
+    case .success(.rejected(let fault)):
+      onEvent(.snapshotRejected(id: manifest.id, fault))
+      board.change { $0.failure = .snapshotRejected(id: manifest.id, fault) }
+      // Each attempt downloads the copy.
+      rejectionPause = min(rejectionPause * 2, .seconds(300))
+      return .again(after: rejectionPause)
+    case .success(.valid): break
+    }
+    logAnswered()
+    mustLoad = false
+    rejectionPause = Self.minRejectionPause
+    restart()
+    board.change { $0.snapshotsLoaded += 1 }
+    onEvent(.loaded(manifest))
+    return .again(after: .zero)
+  }
+
+  /// Waits for the leader's snapshot. Without a leader, this raises an alarm, which ends as soon as there is a snapshot.
+  /// - Parameter first: The record that began the log.
+  func waitForSnapshot(_ first: LogRead) -> Turn {
+    let now = clock.now
+    board.change { $0.failure = .waitingForSnapshot }
+    guard let next = nextWaitEvent else {
+      onEvent(.waitsForSnapshot)
+      nextWaitEvent = now + Self.patience
+      return .again(after: Self.pause)
+    }
+    guard now >= next else { return .again(after: Self.pause) }
+    nextWaitEvent = now + Self.patience
+    var founder: Leader?
+    if case .record(let record) = first, case .term(let leader) = record.content { founder = leader }
+    let alarm = Alarm.missingSnapshot(founder: founder?.name)
+    onEvent(.alarm(alarm))
+    board.change { status in
+      status.role = .alarm
+      status.alarm = alarm
+      status.leader = nil
+    }
+    return .again(after: Self.pause)
+  }
+
+  /// Replaces the file by the checked copy. The next turn opens it.
+  private func install(_ file: any ReplicaFile) throws(ReplicaError) {
+    file.close()
+    self.file = nil
+    if mustKeep { onEvent(.kept(path: try folder.keep())) }
+    try folder.install()
+    mustKeep = false
+  }
+
+  /// Publishes a copy of a file whose log has no snapshot. Other nodes can only join from it. Blocks until it is done.
+  /// - Parameter isOver: Returns true after the end of the leadership.
+  /// - Returns: False if the node shuts down or leads no more.
+  public static func publishFirstSnapshot(
+    _ transfer: SnapshotTransfer, at position: LogPosition, board: NodeStatusBoard,
+    isOver: () -> Bool = { false }, onEvent: (NodeEvent) -> Void
+  ) -> Bool {
+    var isFirstFailure = true
+    var pause = Self.pause
+    while !isOver() {
+      do throws(LogUnavailable) {
+        if let newest = try transfer.log.newest()?.position, try transfer.log.isSame(newest, position) {
+          board.change { $0.end { if case .snapshotFailed = $0 { true } else { false } } }
+          return true
+        }
+        let manifest = try transfer.publish()
+        board.change { $0.snapshotsPublished += 1 }
+        onEvent(.published(manifest))
+      } catch {
+        if isFirstFailure { onEvent(.snapshotFailed(reason: error.reason)) }
+        isFirstFailure = false
+        board.change { $0.failure = .snapshotFailed(reason: error.reason) }
+        guard transfer.clock.wait(pause) else { return false }
+        pause = min(pause * 2, .seconds(10))
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Compares the state of a log with the position of a node.
+///
+/// A NATS server that has just become the leader of its servers may answer before it has loaded all records. So a log
+/// without the node's records is an alarm only if several answers in a row show it.
+struct LogCheck: Sendable {
+  enum Result: Hashable, Sendable {
+    case fits
+    /// Read the state again after ``pause``.
+    case again
+    case alarm(Alarm)
+  }
+
+  /// The number of such answers after which the loss is certain: 5 s.
+  static let patience = 10
+  static let pause = Duration.milliseconds(500)
+
+  private(set) var doubts = 0
+
+  mutating func compare(_ state: LogState, with position: LogPosition) -> Result {
+    let alarm: Alarm
+    switch state.generation {
+    case position.generation:
+      if state.last >= position.sequence { return .fits }
+      alarm = .lostTail(position, state)
+    // The server does not know the log.
+    case 0: alarm = .recreated(position, state)
+    // The caller has compared the record at the position.
+    default:
+      alarm = .recreated(position, state)
+      if state.last >= position.sequence { return .alarm(alarm) }
+    }
+    doubts += 1
+    return doubts < Self.patience ? .again : .alarm(alarm)
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import Synchronization
+
+/// The events that other threads report to a node's thread. Any thread.
+public final class NodeInbox: Sendable {
+  struct Contents {
+    /// The newest heartbeat of the highest term, with its time.
+    var heartbeat: (Heartbeat, at: ContinuousClock.Instant)?
+    var wasDisconnected = false
+  }
+
+  private let contents = Mutex(Contents())
+
+  public init() {}
+
+  public func received(_ heartbeat: Heartbeat, at now: ContinuousClock.Instant) {
+    contents.withLock { contents in
+      if let last = contents.heartbeat?.0 {
+        // Another thread of the leader may send a usual heartbeat after the last one.
+        guard last.term < heartbeat.term || (last.term == heartbeat.term && !last.isLeaving) else { return }
+      }
+      contents.heartbeat = (heartbeat, now)
+    }
+  }
+
+  /// The connection to the log was lost.
+  public func disconnected() { contents.withLock { $0.wasDisconnected = true } }
+
+  func take() -> Contents {
+    contents.withLock { contents in
+      defer { contents = Contents() }
+      return contents
+    }
+  }
+}

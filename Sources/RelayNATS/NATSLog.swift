@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import CNATS
+public import RelayCluster
+
+/// The log as a stream of NATS JetStream, over cnats (Debian's libnats-dev 3.4.1).
+///
+/// The stream has one subject. It stores records in files, denies the removal of single records, and rejects records
+/// when it is full. Threads: see ``ReplicatedLog``.
+public final class NATSLog: ReplicatedLog {
+  let configuration: NATSConfiguration
+  let nats: NATSConnection
+
+  /// Connects.
+  /// - Parameter onEvent: Called on a thread of cnats.
+  public init(
+    _ configuration: NATSConfiguration, onEvent: @escaping @Sendable (NATSEvent) -> Void
+  ) throws(LogUnavailable) {
+    self.configuration = configuration
+    do throws(NATSError) {
+      nats = try NATSConnection(configuration, onEvent: onEvent)
+    } catch {
+      throw LogUnavailable(NATSAdvice.text(error, configuration))
+    }
+    let max = nats.maxPayload
+    guard max >= Self.minPayload else {
+      throw LogUnavailable(
+        "the NATS server accepts only messages of \(max) bytes. Set its max_payload to \(Self.minPayload) or more")
+    }
+  }
+
+  /// The size that the largest record needs with its headers. It is the default of nats-server.
+  static let minPayload: Int64 = 1 << 20
+
+  public func publish(_ record: LogRecord) -> PublishOutcome {
+    do throws(NATSError) {
+      let sequence = try publish(configuration.logSubject, headers: record.headers, body: record.body)
+      // A server may know the id of an attempt that it has not stored yet.
+      return sequence > 0 ? .stored(sequence) : .unknown(reason: "the answer has no sequence")
+    } catch {
+      if error.code == JSStreamWrongLastSequenceErr.rawValue { return .rejected }
+      return .unknown(reason: unavailable(error).reason)
+    }
+  }
+
+  public func read(_ sequence: UInt64) throws(LogUnavailable) -> LogRead {
+    var message: OpaquePointer?
+    var code = jsErrCode(0)
+    // Not js_DirectGetMsg: a copy of the stream that is not the leader may answer it with an older state.
+    let status = js_GetMsg(&message, nats.jetStream, configuration.logStream, sequence, nil, &code)
+    guard status == NATS_OK, let message else {
+      let error = NATSError(status, code: code)
+      // Without the stream, its state shows that the log was deleted.
+      if [JSNoMessageFoundErr.rawValue, JSStreamNotFoundErr.rawValue].contains(error.code) { return .missing }
+      throw unavailable(error)
+    }
+    defer { natsMsg_Destroy(message) }
+    return NATSMessage.read(message, sequence: sequence)
+  }
+
+  public func state() throws(LogUnavailable) -> LogState {
+    do throws(NATSError) {
+      return try streamState(configuration.logStream) ?? LogState(generation: 0, first: 1, last: 0)
+    } catch {
+      throw unavailable(error)
+    }
+  }
+
+  public func follow(after sequence: UInt64) throws(LogUnavailable) -> any LogReader {
+    try NATSReader(self, after: sequence)
+  }
+
+  public func truncate(below sequence: UInt64) throws(LogUnavailable) {
+    do throws(NATSError) {
+      try purge(configuration.logStream, subject: nil, below: sequence)
+    } catch {
+      throw unavailable(error)
+    }
+  }
+
+  // MARK: Parts that the snapshots share
+
+  /// The failure as the operator reads it.
+  func unavailable(_ error: NATSError) -> LogUnavailable {
+    // A server does not answer a request that it refuses. It only reports the refusal.
+    if error.status == NATS_TIMEOUT, let refusal = nats.recentRefusal {
+      return LogUnavailable("\(refusal). \(NATSAdvice.permission)")
+    }
+    return LogUnavailable(NATSAdvice.text(error, configuration))
+  }
+
+  /// Publishes a message to a stream, and returns its sequence.
+  func publish(_ subject: String, headers: [HeaderField], body: [UInt8]) throws(NATSError) -> UInt64 {
+    let message = try NATSMessage.make(subject, headers: headers, body: body)
+    defer { natsMsg_Destroy(message) }
+    var answer: UnsafeMutablePointer<jsPubAck>?
+    var code = jsErrCode(0)
+    // The options are not used: cnats 3.4.1 takes `ExpectLastSeq` 0 as not set.
+    try check(js_PublishMsg(&answer, nats.jetStream, message, nil, &code), code: code)
+    defer { jsPubAck_Destroy(answer) }
+    return answer?.pointee.Sequence ?? 0
+  }
+
+  /// Returns `nil` if the stream does not exist.
+  func streamState(_ stream: String) throws(NATSError) -> LogState? {
+    var found: UnsafeMutablePointer<jsStreamInfo>?
+    var code = jsErrCode(0)
+    let status = js_GetStreamInfo(&found, nats.jetStream, stream, nil, &code)
+    guard status == NATS_OK, let found else {
+      let error = NATSError(status, code: code)
+      if status == NATS_NOT_FOUND || error.code == JSStreamNotFoundErr.rawValue { return nil }
+      throw error
+    }
+    defer { jsStreamInfo_Destroy(found) }
+    let state = found.pointee.State
+    // An empty stream reports 0 as its first sequence, until a purge has raised it.
+    return LogState(
+      generation: found.pointee.Created, first: state.Msgs == 0 ? state.LastSeq + 1 : state.FirstSeq,
+      last: state.LastSeq, bytes: state.Bytes)
+  }
+
+  /// - Parameters:
+  ///   - subject: Removes only messages with such a subject.
+  ///   - sequence: Removes only messages below this sequence. Is `nil` for all.
+  func purge(_ stream: String, subject: String?, below sequence: UInt64?) throws(NATSError) {
+    // nats-server 2.9 removes all messages if the sequence is 0 or 1.
+    if let sequence, sequence <= 1 { return }
+    var options = jsOptions()
+    jsOptions_Init(&options)
+    options.Stream.Purge.Sequence = sequence ?? 0
+    var code = jsErrCode(0)
+    let status = subject.withCStringOrNil { subject in
+      options.Stream.Purge.Subject = subject
+      return js_PurgeStream(nats.jetStream, stream, &options, &code)
+    }
+    try check(status, code: code)
+  }
+}
+
+extension String? {
+  func withCStringOrNil<Result>(_ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+    if let self { self.withCString { body($0) } } else { body(nil) }
+  }
+}

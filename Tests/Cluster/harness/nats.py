@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NATS servers with JetStream on loopback: one server, or three that replicate their streams."""
+
+import http.client
+import json
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from relay import DEADLINE
+from waiting import eventually
+
+from harness.processes import Program, free_port
+
+
+class NATSServer(Program):
+    """One server. It keeps its port and its folder over restarts."""
+
+    def __init__(self, folder: Path, name: str, route: int, routes: list[int], options: Sequence[object] = ()):
+        super().__init__(folder, f"nats-{name}")
+        self.server = name
+        self.port = free_port()
+        self.monitor = free_port()
+        self._arguments = ["-a", "127.0.0.1", "-p", self.port, "-m", self.monitor, "--name", name]
+        self._arguments += ["-js", "-sd", folder / f"nats-{name}", *options]
+        #: More arguments for the next start.
+        self.extra: list[object] = []
+        if len(routes) > 1:
+            urls = ",".join(f"nats://127.0.0.1:{port}" for port in routes)
+            self._arguments += ["--cluster_name", "test", "--cluster", f"nats://127.0.0.1:{route}", "--routes", urls]
+            # Clients would otherwise learn the addresses of all servers, and connect without their proxies.
+            self._arguments += ["--no_advertise"]
+
+    def start(self) -> None:
+        # Debian's package installs the program where users without rights do not search.
+        program = shutil.which("nats-server") or "/usr/sbin/nats-server"
+        self.launch([program, *map(str, [*self._arguments, *self.extra])])
+
+    def monitored(self, path: str) -> Any:
+        """Returns the JSON of the monitoring port, or None without an answer. A paused server does not answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.monitor, timeout=1)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = response.read()
+            return json.loads(body) if response.status == 200 else None
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    @property
+    def is_healthy(self) -> bool:
+        return self.is_running and self.monitored("/healthz") is not None
+
+    @property
+    def meta_leader(self) -> str | None:
+        """The name of the server that this one sees as the leader of JetStream."""
+        return ((self.monitored("/jsz") or {}).get("meta_cluster") or {}).get("leader")
+
+    def stream(self, name: str) -> dict[str, Any] | None:
+        """Returns the details of a stream, as this server sees them, or None."""
+        answer = self.monitored("/jsz?accounts=1&streams=1&config=1&raft=1") or {}
+        for account in answer.get("account_details", []):
+            for stream in account.get("stream_detail", []):
+                if stream["name"] == name:
+                    return stream
+        return None
+
+
+class NATSServers:
+    """One or three servers. With the scheme `tls`, the options must name the servers' certificate."""
+
+    def __init__(self, folder: Path, count: int = 3, *, scheme: str = "nats", options: Sequence[object] = ()):
+        assert count in (1, 3)
+        routes = [free_port() for _ in range(count)]
+        self.all = [NATSServer(folder, name, route, routes, options) for name, route in zip("abc", routes)]
+        self._scheme = scheme
+
+    @property
+    def urls(self) -> str:
+        return ",".join(f"{self._scheme}://127.0.0.1:{server.port}" for server in self.all)
+
+    def start(self, within: float = DEADLINE) -> "NATSServers":
+        """Starts the servers that do not run, and waits until JetStream accepts requests."""
+        for server in self.all:
+            if not server.is_running:
+                server.start()
+        self.wait_healthy(within)
+        return self
+
+    def wait_healthy(self, within: float = DEADLINE) -> None:
+        eventually(lambda: all(server.is_healthy for server in self.all), within, 0.1)
+        if len(self.all) > 1:
+            eventually(lambda: self.meta_leader() is not None, within, 0.1)
+
+    def meta_leader(self) -> NATSServer | None:
+        """The server that leads JetStream: the one that names itself."""
+        return self._naming_itself(lambda server: server.meta_leader)
+
+    def leader(self, stream: str) -> NATSServer | None:
+        """The server that leads the Raft group of a stream, or None during an election."""
+        if len(self.all) == 1:
+            return self.all[0] if self.all[0].stream(stream) else None
+
+        def leader_seen_by(server: NATSServer) -> str | None:
+            details = server.stream(stream) or {}
+            return (details.get("cluster") or {}).get("leader")
+
+        return self._naming_itself(leader_seen_by)
+
+    def followers(self, stream: str) -> list[NATSServer]:
+        leader = self.leader(stream)
+        return [server for server in self.all if server is not leader and server.is_running]
+
+    def is_current(self, stream: str) -> bool:
+        """True if the stream has a leader, and all its replicas have all its messages."""
+        leader = self.leader(stream)
+        if leader is None:
+            return False
+        cluster = (leader.stream(stream) or {}).get("cluster") or {}
+        replicas = cluster.get("replicas", [])
+        return all(replica.get("current") and not replica.get("offline") for replica in replicas)
+
+    def wait_current(self, stream: str, within: float = 2 * DEADLINE) -> None:
+        self.wait_healthy(within)
+        eventually(lambda: self.is_current(stream), within, 0.1)
+
+    def close(self) -> None:
+        for server in self.all:
+            with suppress(ProcessLookupError):
+                server.kill()
+
+    def _naming_itself(self, seen) -> NATSServer | None:
+        for server in self.all:
+            if server.is_running and not server.is_paused and seen(server) == server.server:
+                return server
+        return None
