@@ -81,8 +81,10 @@ extension LateWriter {
     save(.cursor(room), on: relay) { try $0.rooms.advanceCursor(room, to: seq) }
   }
 
-  func saveLastSeen(_ time: Timestamp, of user: UserID, on relay: isolated Relay) {
-    save(.lastSeen(user), on: relay) { try $0.people.touch(user, lastSeen: time) }
+  func savePresence(of user: UserID, lastSeen: Timestamp, activity: Activity?, on relay: isolated Relay) {
+    save(.presence(user), on: relay) {
+      try $0.people.savePresence(of: user, lastSeen: lastSeen, activity: activity)
+    }
   }
 
   func saveProfile(_ user: User, on relay: isolated Relay) {
@@ -94,7 +96,7 @@ extension LateWriter {
 package enum LateWrite: Hashable {
   case marks(RoomID, UserID)
   case cursor(RoomID)
-  case lastSeen(UserID)
+  case presence(UserID)
   case profile(UserID)
   /// The rooms in which the newest token of a user does not give `join`.
   case withdrawn(UserID)
@@ -105,7 +107,7 @@ package enum LateWrite: Hashable {
   package var room: RoomID? {
     switch self {
     case .marks(let room, _), .cursor(let room): room
-    case .lastSeen, .profile, .withdrawn, .grants: nil
+    case .presence, .profile, .withdrawn, .grants: nil
     }
   }
 

@@ -57,8 +57,6 @@ extension Relay {
     }
     access.admit(request.session, as: identity, on: self)
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
-    // Stored now, in case of a crash: otherwise a user who was online would have a `lastSeen` before this session.
-    late.saveLastSeen(hub.now, of: profile.id, on: self)
     showProfile(of: profile, handle, cause: request.session)
     hub.finish(
       request.session,

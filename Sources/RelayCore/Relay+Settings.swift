@@ -23,6 +23,8 @@ extension Relay {
     package var identityGrace: Duration
     package var limits: Limits
     package var policy: DeliveryPolicy
+    /// The time that clients may need to reconnect after a start, in addition to the grace.
+    package var reconnect = Duration.seconds(20)
     package var rooms: RoomPatterns
     /// True if everybody may read the metrics.
     package var isMetricsOpen: Bool
@@ -52,6 +54,8 @@ extension Relay {
       self.rooms = rooms
       self.isMetricsOpen = isMetricsOpen
     }
+
+    var returns: ReturnPolicy { ReturnPolicy(grace: policy.grace, reconnect: reconnect) }
 
     /// The settings of the push worker.
     package var push: PushSettings {

@@ -30,6 +30,7 @@ package actor Relay {
   package let deliveries = Deliveries()
   package let responses: Responses
   package let late = LateWriter()
+  let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
   /// Signals the end of the last session or HTTP request.
@@ -73,15 +74,18 @@ package actor Relay {
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await responses.load(on: self)
+    try await people.awaitReturns(on: self)
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.
     let now = hub.now
-    try await store.write { try $0.queue.decideHeldAgain(by: now) }
+    while try await store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
     // Unowned is safe, because the worker ends before the relay is released.
     await worker.listen { [unowned self] in await pushEnded($0) }
     await deliveries.holds.review(on: self)
     deliveries.holds.end(on: self)
+    // An earlier run may have deleted rooms and then stopped.
+    rooms.sweep(on: self)
     // A join of a room that is not loaded yet loads the room at once.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
@@ -179,9 +183,11 @@ package actor Relay {
       case .send(let message): send(message)
       case .http(let request): Task { await http.answer(request, on: self) }
       case .streamClosed(let exchange): http.streamClosed(exchange)
-      case .userAway(let user, let lastSeen): late.saveLastSeen(lastSeen, of: user, on: self)
+      case .userSeen(let user, let lastSeen, let activity):
+        late.savePresence(of: user, lastSeen: lastSeen, activity: activity, on: self)
       case .userGone(let user): people.forget(user)
       case .userDue(let user): people.userDue(user, on: self)
+      case .returnsOver: Task { await people.endReturns(on: self) }
       case .alarm: deliveries.alarmFired(on: self)
       case .clockSet(let step): clockWasSet(by: step)
       case .marked(let room, let user, let read, let received):

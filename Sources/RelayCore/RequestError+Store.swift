@@ -27,15 +27,36 @@ extension RequestError {
   init(_ error: StoreError) {
     self =
       switch error {
+      case .tooLarge: RequestError(.tooLarge, "the change is too large")
       case .tooMany(let limit): RequestError(.tooLarge, "the limit `\(limit.rawValue)` is exceeded")
       case .noRoom: RequestError(.notFound, "there is no such room")
       case .answered: RequestError(.conflict, "the message was answered in another way before")
       case .noNotification: RequestError(.notFound, "there is no such notification, or it is no longer kept")
       case .notMember: RequestError(.notJoined, "you are no longer a member of the room")
+      case .refused(let refusal): RequestError(refusal)
       // A retry would fail, too.
       case .failed, .damaged: RequestError(.internal, "something went wrong here")
-      case .unavailable, .closed, .unusable, .newerSchema, .inUse:
+      case .unavailable, .ended, .closed, .unusable, .newerSchema, .inUse:
         RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
+      }
+  }
+
+  private init(_ refusal: RoomRefusal) {
+    self =
+      switch refusal {
+      case .exists: RequestError(.conflict, "a room of this name exists", at: "/room")
+      case .invited: RequestError(.forbidden, "only a moderator can add users to this room", at: "/room")
+      case .banned(let until):
+        RequestError(
+          .forbidden, "you are banned from this room" + (until.map { " until \($0.rawValue)" } ?? ""), at: "/room")
+      case .noMember: RequestError(.notFound, "the user is not a member of the room", at: "/user")
+      case .lastOwner:
+        RequestError(.conflict, "the room needs an owner: make another member an owner first", at: "/role")
+      case .isOwner: RequestError(.forbidden, "an owner cannot be removed: take the role away first", at: "/user")
+      case .blocked(let user): RequestError(.forbidden, "\(user) does not accept you in a room")
+      case .needs(let role): RequestError(.forbidden, "this needs the role \(role.name)")
+      case .isDirect: RequestError(.unsupported, "a direct room does not support this", at: "/room", status: 422)
+      case .outdated(let version): RequestError(.conflict, "the room is now at version \(version)", at: "/version")
       }
   }
 }

@@ -96,7 +96,7 @@ private struct JSONReader {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         defer { position += 1 }
-        return String(validating: bytes[start..<position], as: UTF8.self)
+        return String(validUTF8: bytes[start..<position])
       case UInt8(ascii: "\\"): return escapedString(from: start)
       case 0..<0x20: return nil
       default: position += 1
@@ -111,7 +111,7 @@ private struct JSONReader {
       let byte = bytes[position]
       position += 1
       switch byte {
-      case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+      case UInt8(ascii: "\""): return String(validUTF8: text)
       case UInt8(ascii: "\\"):
         guard let scalar = escape() else { return nil }
         text.append(contentsOf: String(scalar).utf8)

@@ -69,7 +69,9 @@ extension PushWorker {
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
       notification: claim.id, sender: claim.sender,
-      room: PayloadRoom(id: claim.room, memberCount: claim.roomMemberCount), epoch: claim.epoch, seq: claim.message.seq,
+      room: PayloadRoom(
+        id: claim.room, title: claim.title, avatar: claim.avatar, memberCount: claim.roomMemberCount),
+      epoch: claim.epoch, seq: claim.message.seq,
       kind: request.kind, text: text(of: claim.message.body),
       style: request.style, hasPreview: hasPreview(claim.room),
       level: claim.level ?? request.level, badge: claim.unread,

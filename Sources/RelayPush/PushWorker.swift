@@ -14,6 +14,8 @@ package actor PushWorker {
   let store: Store
   private let gateways: [Platform: any Gateway]
   let now: @Sendable () -> Timestamp
+  /// Returns true if the claims of this run are still valid. Returns false if another run may have released them.
+  private let ownsClaims: @Sendable () async -> Bool
   let log: Logger
   let settings = Mutex(PushSettings())
   private let wakes: AsyncStream<Void>
@@ -48,10 +50,14 @@ package actor PushWorker {
   /// The time for which finished jobs are kept, so that the relay can explain them.
   package static let retention = Duration.seconds(3 * 24 * 3600)
 
+  /// - Parameter ownsClaims: Called before each push is sent. May wait for the log of a cluster. Returns false if another
+  ///   node may have released the claims of this one.
   package init(
-    store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp, log: Logger
+    store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp,
+    ownsClaims: @escaping @Sendable () async -> Bool = { true }, log: Logger
   ) {
     self.store = store
+    self.ownsClaims = ownsClaims
     receipts = ReceiptKey(store.secret)
     self.gateways = gateways
     self.now = now
@@ -227,19 +233,19 @@ package actor PushWorker {
     let attempts = AttemptLog()
     var outcome: PushOutcome
     do {
-      outcome = await gateway.send(
-        try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
+      outcome = await send(
+        try isRinging ? Push(ringing: digest.newest) : Push(digest), claim.device, gateway, noting: attempts)
       if isRinging, case .forgetDevice(_, let time) = outcome {
         await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
         // The call must not wait: send it as an alert now, even if the VoIP token was kept.
-        outcome = await gateway.send(try Push(digest), to: claim.device, noting: attempts)
+        outcome = await send(try Push(digest), claim.device, gateway, noting: attempts)
       }
       if case .tooLarge(_, let maxSize?) = outcome {
-        outcome = await gateway.send(try Push(digest, maxSize: maxSize), to: claim.device, noting: attempts)
+        outcome = await send(try Push(digest, maxSize: maxSize), claim.device, gateway, noting: attempts)
       }
       if case .tooLarge(_, nil) = outcome {
-        outcome = await gateway.send(
-          try Push(digest, maxSize: Self.shortened), to: claim.device, noting: attempts)
+        outcome = await send(
+          try Push(digest, maxSize: Self.shortened), claim.device, gateway, noting: attempts)
       }
     } catch {
       return await finish(claim, .dead, "\(error)")
@@ -269,13 +275,21 @@ package actor PushWorker {
     }
   }
 
+  /// Sends a push, unless another node may have released its claim: that node sends it.
+  private func send(
+    _ push: Push, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog = AttemptLog()
+  ) async -> PushOutcome {
+    guard await ownsClaims() else { return .paused(.zero, .cancelled) }
+    return await gateway.send(push, to: device, noting: attempts)
+  }
+
   /// Sends an update. The update ends when it is sent or refused for good; a later change creates another update.
   private func attempt(_ claim: UpdateClaim) async {
     guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
-    var outcome = await gateway.send(push, to: claim.device)
+    var outcome = await send(push, claim.device, gateway)
     if case .tooLarge(_, let maxSize) = outcome, let shorter = self.push(of: claim, maxSize: maxSize ?? Self.shortened)
     {
-      outcome = await gateway.send(shorter, to: claim.device)
+      outcome = await send(shorter, claim.device, gateway)
     }
     let after: Duration?
     var wasTried = true

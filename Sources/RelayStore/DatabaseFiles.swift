@@ -42,7 +42,8 @@ final class DatabaseFiles: Sendable {
     self.files = files
   }
 
-  private static func resolved(_ path: String) -> String {
+  /// Follows the links of a path, if the file exists.
+  static func resolved(_ path: String) -> String {
     guard let found = realpath(path, nil) else { return path }
     defer { free(found) }
     return String(cString: found)

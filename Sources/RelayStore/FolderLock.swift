@@ -30,7 +30,12 @@ final class FolderLock: Sendable {
   /// Frees the folder for another process. A second call does nothing.
   func release() {
     descriptors.withLock { descriptors in
-      for descriptor in descriptors { _ = close(descriptor) }
+      for descriptor in descriptors {
+        // Until a program that this process starts has replaced its copy of this process, the copy keeps the descriptor
+        // open, and a lock that is only closed would last as long.
+        _ = flock(descriptor, LOCK_UN)
+        _ = close(descriptor)
+      }
       descriptors = []
     }
   }

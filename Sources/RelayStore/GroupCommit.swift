@@ -46,6 +46,8 @@ final class GroupCommit: Sendable {
     /// True if a drain is set for later, for work items that are not urgent.
     var isDrainSet = false
     var isStopped = false
+    /// The error of all work after the journal has ended the store.
+    var end: StoreError?
   }
 
   /// The maximum number of rows in a transaction, except that a single work item may have more. It bounds the time
@@ -62,16 +64,21 @@ final class GroupCommit: Sendable {
   // Safe for the same reason.
   nonisolated(unsafe) private let log: LogBound
 
-  // Safe: used on the writer's queue, and in `closeRun` after the database is closed, when nothing else can run.
-  nonisolated(unsafe) private let run: RunCounter
+  // Safe for the same reason. Is `nil` without a journal.
+  nonisolated(unsafe) private let rows: JournaledRows?
+
+  // Safe: used on the writer's queue, and in `closeRun` after the database is closed, when nothing else can run. Is
+  // `nil` with a journal, which records the commits itself.
+  nonisolated(unsafe) private let run: RunCounter?
 
   private let files: DatabaseFiles
 
   init(
-    log: sending LogBound, run: sending RunCounter, files: DatabaseFiles, now: @escaping @Sendable () -> Timestamp,
-    onCommit: @escaping @Sendable ([Completion]) -> Void
+    log: sending LogBound, rows: sending JournaledRows?, run: sending RunCounter?, files: DatabaseFiles,
+    now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) {
     self.log = log
+    self.rows = rows
     self.run = run
     self.files = files
     self.now = now
@@ -86,22 +93,23 @@ final class GroupCommit: Sendable {
 
   /// - Parameter isUrgent: False if the work may wait for other items and share their commit.
   func append(_ work: Work, isUrgent: Bool) -> Drain {
-    let drain: Drain? = queue.withLock { queue in
-      guard !queue.isStopped else { return nil }
+    let drain: Result<Drain, StoreError> = queue.withLock { queue in
+      if let error = queue.isStopped ? .closed : queue.end { return .failure(error) }
       queue.works.append(work)
-      guard !queue.isDraining else { return Drain.none }
+      guard !queue.isDraining else { return .success(.none) }
       if isUrgent {
         queue.isDraining = true
-        return .now
+        return .success(.now)
       }
       defer { queue.isDrainSet = true }
-      return queue.isDrainSet ? Drain.none : .later
+      return .success(queue.isDrainSet ? .none : .later)
     }
-    guard let drain else {
-      onCommit([work.task.failed(.closed)])
+    switch drain {
+    case .success(let drain): return drain
+    case .failure(let error):
+      onCommit([work.task.failed(error)])
       return .none
     }
-    return drain
   }
 
   /// Begins the drain that was set for later. Returns false if the queue is empty, or if a drain is in progress.
@@ -153,6 +161,12 @@ final class GroupCommit: Sendable {
     }
   }
 
+  /// Puts works at the front of the queue, in their order. The caller has taken them, and has not committed them.
+  private func putBack(_ works: ArraySlice<Work>) {
+    guard !works.isEmpty else { return }
+    queue.withLock { $0.works.insert(contentsOf: works, at: 0) }
+  }
+
   /// The number of work items that fit into the next transaction by their rows; at least one.
   static func groupSize(of rows: some Sequence<Int>) -> Int {
     var (count, sum) = (0, 0)
@@ -164,34 +178,59 @@ final class GroupCommit: Sendable {
     return count
   }
 
+  /// Commits the works, or the first ones if the rows of all are too large for the journal. Puts the others back.
   private func commit(_ works: [Work], _ db: Database) -> [Completion] {
-    let transaction = Transaction(db: db, cache: cache, now: now())
+    if let end = rows?.end { return works.map { $0.task.failed(end) } }
     let began = ContinuousClock.now
-    var completions: [Completion] = []
-    completions.reserveCapacity(works.count)
     cache.beginTransaction()
     do {
+      var completions: [Completion] = []
+      completions.reserveCapacity(works.count)
       try db.inTransaction(.immediate) {
-        let messages = try GroupedMessages(transaction)
-        for work in works { completions.append(try perform(work.task, transaction, messages)) }
-        try messages.writeRows()
-        try run.count(db, now: began)
+        try perform(
+          works, Transaction(db: db, cache: cache, now: now(), maxSlice: rows.map { _ in JournaledRows.maxSlice }),
+          &completions)
+        try run?.count(db, now: began)
         // A commit to a removed file would be lost.
         try files.check()
+        try rows?.decide(db)
         return .commit
       }
       try files.confirm()
-      run.confirm(now: began)
-      count(works.count, since: began, hasFailed: false)
+      rows?.committed()
+      run?.confirm(now: began)
+      count(completions.count, since: began, hasFailed: false)
+      putBack(works[completions.count...])
       return completions
     } catch {
       // The cache contains the seqs of the failed messages. It is cleared, so that the next messages read the rows on
       // disk and these seqs are used again.
       cache.removeAll()
+      let failure = StoreError(ofCommit: error)
+      let error = rows?.failed(failure) ?? failure
+      guard error != .tooLarge else { return commitLess(works, db) }
+      if let end = rows?.end { queue.withLock { $0.end = end } }
       count(works.count, since: began, hasFailed: true)
-      let error = StoreError(ofCommit: error)
       return works.map { $0.task.failed(error) }
     }
+  }
+
+  /// Commits a half of works that are too large together. A single one fails.
+  private func commitLess(_ works: [Work], _ db: Database) -> [Completion] {
+    guard works.count > 1 else { return works.map { $0.task.failed(.tooLarge) } }
+    putBack(works[(works.count / 2)...])
+    return commit(Array(works[..<(works.count / 2)]), db)
+  }
+
+  /// Performs works until the group is full. Appends their completions.
+  private func perform(_ works: [Work], _ transaction: Transaction, _ completions: inout [Completion]) throws {
+    let messages = try GroupedMessages(transaction, rows)
+    for work in works {
+      if let rows, rows.isFull { break }
+      completions.append(try perform(work.task, transaction, messages))
+      try rows?.check()
+    }
+    try messages.writeRows()
   }
 
   /// Checks that the files of the database are in place. If not, the store is not available. Any thread.
@@ -206,11 +245,14 @@ final class GroupCommit: Sendable {
   /// Moves the whole write-ahead log into the database, and increments the counter for a clean end.
   /// - Returns: True if the caller must call ``closeRun()`` after it has closed the database.
   func end(_ db: Database) -> Bool {
+    defer { rows?.close() }
     do {
       try files.check()
-      try db.inTransaction(.immediate) {
-        try run.countEnd(db)
-        return .commit
+      if let run {
+        try db.inTransaction(.immediate) {
+          try run.countEnd(db)
+          return .commit
+        }
       }
       _ = try db.checkpoint(.truncate)
       try files.check()
@@ -222,7 +264,7 @@ final class GroupCommit: Sendable {
   }
 
   /// Records a clean end in the file beside the database.
-  func closeRun() { run.close() }
+  func closeRun() { run?.close() }
 
   private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool) {
     let time = ContinuousClock.now - began
@@ -263,6 +305,7 @@ final class GroupCommit: Sendable {
     // The work may read the grouped rows, so write them now. They are outside the savepoint, so a rollback of the work
     // keeps them.
     try messages.writeRows()
+    let mark = rows?.mark ?? 0
     try db.run("SAVEPOINT work")
     cache.beginWork()
     do {
@@ -275,6 +318,7 @@ final class GroupCommit: Sendable {
       guard db.isInsideTransaction else { throw error }
       cache.forgetWork()
       try db.run("ROLLBACK TO work")
+      rows?.cut(to: mark)
       try db.run("RELEASE work")
       return task.failed(StoreError(error))
     }

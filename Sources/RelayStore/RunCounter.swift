@@ -21,7 +21,7 @@ final class RunCounter {
   /// Increments the counter within the open transaction if ``pause`` is over. Otherwise does nothing.
   func count(_ db: Database, now: ContinuousClock.Instant) throws {
     isCounting = now - last >= Self.pause
-    if isCounting { try Self.save(record.counter + 1, db) }
+    if isCounting { try Installation.save(counter: record.counter + 1, db) }
   }
 
   /// Writes the new counter to the file, after the transaction is on disk.
@@ -35,7 +35,7 @@ final class RunCounter {
 
   /// Increments the counter for a clean end. The caller is within a transaction.
   func countEnd(_ db: Database) throws {
-    try Self.save(record.counter + 1, db)
+    try Installation.save(counter: record.counter + 1, db)
     record.counter += 1
   }
 
@@ -43,9 +43,5 @@ final class RunCounter {
   func close() {
     record.isClosed = true
     try? file.write(record)
-  }
-
-  static func save(_ counter: Int64, _ db: Database) throws {
-    try db.run("UPDATE installation SET counter = ?", [counter])
   }
 }

@@ -68,7 +68,7 @@ struct RunRecord: Equatable, Sendable {
 public enum DataLoss: String, Sendable {
   /// The machine lost power, or crashed, while commits were not forced to the disk (``Synchronous/normal``).
   case powerLoss = "power_loss"
-  /// The database is a backup, or an older copy.
+  /// The database is a backup, an older copy, or the file of a node that has left its cluster.
   case restored
 }
 
@@ -84,8 +84,11 @@ extension DataLoss {
   ///   - file: The file's record of the newest run. Is `nil` when the file does not exist or cannot be read.
   ///   - counter: The counter in the database. Is 0 when no run has written one.
   ///   - boot: The id of the machine's boot now.
+  ///   - isReplica: True if the database followed the log of a cluster. It may then lack commits of the other nodes,
+  ///     and the file knows nothing of the commits in the cluster.
   /// - Returns: The loss. Is `nil` when the database has everything that was acknowledged.
-  static func found(file: RunRecord?, database counter: Int64, boot: String) -> DataLoss? {
+  static func found(file: RunRecord?, database counter: Int64, boot: String, isReplica: Bool = false) -> DataLoss? {
+    guard !isReplica else { return .restored }
     guard let file else { return counter == 0 ? nil : .restored }
     // The gap is negative if the process crashed after the commit and before it wrote the file.
     let gap = file.counter - counter

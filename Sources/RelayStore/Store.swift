@@ -30,47 +30,56 @@ public final class Store: Sendable {
   private let threads: StoreThreads
   private let reads: GroupRead
   private let lock: FolderLock
+  /// The file's position in its log when the store was opened. Is `nil` without a journal.
+  public let position: String?
 
   /// Opens `stillwire.db` in `folder`, and creates both if they do not exist. Migrates the schema.
   ///
   /// - Parameters:
+  ///   - journal: Decides each group before its commit. Only for a file that a ``Replica`` has prepared: it has a
+  ///     position and all migrations. The store then changes no replicated row at its start, and keeps no record of its
+  ///     run. Is `nil` for a single node: if the file has a position, it has left its cluster, so the store removes the
+  ///     position and begins new epochs, see ``loss``.
   ///   - now: The clock for work items whose caller gives no time.
   ///   - onCommit: Called once for each group, on the writer's thread, with the completions in the order of submission.
   ///     It must run each completion once. It must not call ``close()``.
   public convenience init(
-    folder: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Timestamp = Store.timeOfDay,
-    onCommit: @escaping @Sendable ([Completion]) -> Void
+    folder: String, synchronous: Synchronous = .full, journal: (any Journal)? = nil,
+    now: @escaping @Sendable () -> Timestamp = Store.timeOfDay, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
-    try self.init(folder: folder, synchronous: synchronous, threads: .own, now: now, onCommit: onCommit)
+    try self.init(
+      folder: folder, synchronous: synchronous, journal: journal, threads: .own, now: now, onCommit: onCommit)
   }
 
   /// - Parameter maxLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
   ///   restart it.
   init(
-    folder: String, synchronous: Synchronous, maxLog: Int = 64 << 20, threads: StoreThreads = .own,
-    now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
+    folder: String, synchronous: Synchronous, journal: (any Journal)? = nil, maxLog: Int = 64 << 20,
+    threads: StoreThreads = .own, now: @escaping @Sendable () -> Timestamp,
+    onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
-    do {
-      // Other users of the machine must not read messages and tokens.
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw .unusable(path: folder, reason: "the folder cannot be created")
-    }
-    lock = try FolderLock(folder: folder)
-    let path = folder + "/stillwire.db"
-    try DatabaseOrigin.check(path)
-    pool = try Self.open(path, synchronous)
-    secret = try Self.secret(pool, path)
+    let data = try DataFolder(folder)
+    let path = data.database
+    lock = data.lock
+    pool = try Self.open(data, synchronous, isReplica: journal != nil)
+    let pool = pool
+    secret = try StoreError.opening(path) { try pool.write(Installation.secret) }
     let files = try DatabaseFiles(database: path)
-    let file = RunFile(folder: folder)
-    let (record, loss) = try Self.begin(file, pool, path, synchronous, now: now())
-    self.loss = loss
+    let log = LogBound(log: files.log, bound: maxLog)
     self.threads = threads
     reads = GroupRead(pool, threads)
-    writer = GroupCommit(
-      log: LogBound(log: files.log, bound: maxLog), run: RunCounter(record, in: file), files: files, now: now,
-      onCommit: onCommit)
+    if let journal {
+      (loss, position) = (nil, try StoreError.opening(path) { try pool.read(Installation.position) })
+      guard position != nil else { throw .unusable(path: path, reason: "it follows no log") }
+      writer = GroupCommit(
+        log: log, rows: try Self.capture(pool, path, journal), run: nil, files: files, now: now, onCommit: onCommit)
+    } else {
+      let file = RunFile(folder: folder)
+      let (record, loss) = try Self.begin(file, pool, path, synchronous, now: now())
+      (self.loss, position) = (loss, nil)
+      writer = GroupCommit(
+        log: log, rows: nil, run: RunCounter(record, in: file), files: files, now: now, onCommit: onCommit)
+    }
   }
 
   /// The default clock: the system's time of day.
@@ -84,7 +93,9 @@ public final class Store: Sendable {
   /// and completed with its failure, and the others commit. If the commit fails, the whole group is undone, and each
   /// completion gets ``StoreError/unavailable(reason:)``.
   /// - Parameters:
-  ///   - work: Runs on the writer's thread. It must not keep the transaction.
+  ///   - work: Runs on the writer's thread. It must not keep the transaction. With a journal it may run again after
+  ///     its changes were undone, so its other effects must be harmless. It must not continue after an error of SQLite:
+  ///     the journal would then contain rows that SQLite has undone.
   ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
   ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``maxWait`` for others, and
   ///     keeps its place in the order.
@@ -131,6 +142,13 @@ public final class Store: Sendable {
   /// between.
   private static func drain(_ writer: GroupCommit, _ pool: DatabasePool, _ threads: StoreThreads) {
     threads.write(pool, writer.commitNext) { if writer.goesOn() { drain(writer, pool, threads) } }
+  }
+
+  /// Stores the position of a log that has got records without rows.
+  /// - Parameter position: Called on the writer's thread. Returns the position after all groups that the journal has
+  ///   decided, or a later one.
+  public func savePosition(_ position: @escaping @Sendable () -> String) {
+    submit({ try Installation.save(position: position(), $0.db) }, isUrgent: false) { _ in }
   }
 
   /// Runs `work` in the next transaction, and returns when the transaction is on disk or has failed.
@@ -182,24 +200,19 @@ public final class Store: Sendable {
   ) throws(StoreError) -> (RunRecord, DataLoss?) {
     let known = file.read()
     var record = RunRecord(counter: 0, boot: RunRecord.thisBoot, synchronous: synchronous, isClosed: false)
-    let found: (counter: Int64, loss: DataLoss?)
-    do {
-      let isFirst =
-        try known == nil && pool.read { try Int64.fetchOne($0, sql: "SELECT counter FROM installation") } == 0
+    let found: (counter: Int64, loss: DataLoss?) = try StoreError.opening(path) {
+      let isFirst = try known == nil && pool.read(Installation.counter) == 0
       // Without a file, a counter above 0 means a restored backup. So the first run writes its file before it counts.
       if isFirst { try file.write(record) }
-      found = try pool.write { [record] db in
-        let counter = try Int64.fetchOne(db, sql: "SELECT counter FROM installation") ?? 0
-        let loss = DataLoss.found(file: known, database: counter, boot: record.boot)
-        if let loss { try Transaction(db: db, cache: WriterCache(), now: now).repair(loss) }
+      return try pool.write { db in
+        let counter = try Installation.counter(db)
+        let loss = try DataLoss.repair(db, after: known, now: now)
+        // From now on the file has commits that no log has.
+        if try Installation.position(db) != nil { try Installation.save(position: nil, db) }
         let next = max(counter, known?.counter ?? 0) + 1
-        try RunCounter.save(next, db)
+        try Installation.save(counter: next, db)
         return (next, loss)
       }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      throw .unusable(path: path, reason: StoreError.words(error))
     }
     record.counter = found.counter
     try file.write(record)
@@ -210,50 +223,41 @@ public final class Store: Sendable {
   /// store is not available. Any thread.
   public func checkFiles() { writer.checkFiles() }
 
-  private static func secret(_ pool: DatabasePool, _ path: String) throws(StoreError) -> [UInt8] {
+  private static func capture(
+    _ pool: DatabasePool, _ path: String, _ journal: any Journal
+  ) throws(StoreError) -> JournaledRows {
+    let rows: Result<JournaledRows, RowCapture.Failure> = pool.writeWithoutTransaction { db in
+      Result { () throws(RowCapture.Failure) in try JournaledRows(db, journal: journal) }
+    }
     do {
-      let bytes = try pool.write { db in
-        var generator = SystemRandomNumberGenerator()
-        let fresh = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-        try db.execute(
-          sql: "INSERT INTO installation (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING", arguments: [fresh])
-        return try Data.fetchOne(db, sql: "SELECT secret FROM installation")
-      }
-      return Array(bytes ?? Data())
+      return try rows.get()
     } catch {
-      throw .unusable(path: path, reason: StoreError.words(error))
+      throw .unusable(path: path, reason: error.reason)
     }
   }
 
-  private static func open(_ path: String, _ synchronous: Synchronous) throws(StoreError) -> DatabasePool {
+  /// - Parameter isReplica: True if the log of a cluster names the migrations, so that this must not run one.
+  private static func open(
+    _ data: DataFolder, _ synchronous: Synchronous, isReplica: Bool
+  ) throws(StoreError) -> DatabasePool {
+    let path = data.database
     var configuration = Configuration()
     configuration.foreignKeysEnabled = true
     configuration.busyMode = .timeout(5)
     configuration.label = "stillwire.store"
-    let files = FileManager.default
-    if !files.fileExists(atPath: path) {
-      // SQLite gives its log the same permissions.
-      _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+    if !isReplica { data.createDatabase() }
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw .unusable(path: path, reason: "the file does not exist")
     }
-    do {
+    return try StoreError.opening(path) {
       let pool = try DatabasePool(path: path, configuration: configuration)
       if try pool.read(Schema.migrator.hasBeenSuperseded) { throw StoreError.newerSchema(path: path) }
-      try Schema.migrator.migrate(pool)
-      try pool.writeWithoutTransaction { db in
-        try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
-        // 16 MiB, so that the newest pages of many rooms stay in memory.
-        try db.execute(sql: "PRAGMA cache_size = -16384")
-        // Moves the log into the database every 16 MiB instead of 4. The newest page of a busy room is then written
-        // once for many messages, and the writer waits for the disk less often.
-        try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
-        // An empty transaction finds a file that cannot be written now, and not at the first message.
-        try db.inTransaction(.immediate) { .commit }
+      if !isReplica { try Schema.migrator.migrate(pool) }
+      guard try pool.read(Schema.migrator.hasCompletedMigrations) else {
+        throw StoreError.unusable(path: path, reason: "its log lacks a migration of this release")
       }
+      try pool.writeWithoutTransaction { try DataFolder.prepare($0, synchronous) }
       return pool
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      throw .unusable(path: path, reason: StoreError.words(error))
     }
   }
 }

@@ -20,8 +20,15 @@ public enum StoreError: Error, Equatable, Sendable {
   case noNotification
   /// The user is not a member of the room any more.
   case notMember
+  /// The rules of rooms and members forbid the change.
+  case refused(RoomRefusal)
   /// The disk is full or failed. Nothing was changed, and a retry may succeed later.
   case unavailable(reason: String)
+  /// The journal has ended the store. All further work fails. The journal may contain the change, so a client repeats
+  /// its request with the same idempotency key.
+  case ended(reason: String)
+  /// The change has more bytes than a journal accepts.
+  case tooLarge
   /// A row has invalid content.
   case damaged(reason: String)
   /// Only this work failed.
@@ -39,7 +46,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case answered
     case noNotification = "no_notification"
     case notMember = "not_member"
-    case unavailable, damaged, failed, closed
+    case refused
+    case unavailable, ended
+    case tooLarge = "too_large"
+    case damaged, failed, closed
   }
 
   public var code: Code {
@@ -52,7 +62,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case .answered: .answered
     case .noNotification: .noNotification
     case .notMember: .notMember
+    case .refused: .refused
     case .unavailable: .unavailable
+    case .ended: .ended
+    case .tooLarge: .tooLarge
     case .damaged: .damaged
     case .failed: .failed
     case .closed: .closed
@@ -72,7 +85,10 @@ extension StoreError: CustomStringConvertible {
     case .answered: "the message was answered in another way"
     case .noNotification: "the notification does not exist, or has been deleted"
     case .notMember: "the user is not a member of the room any more"
+    case .refused(let refusal): "the rules of the room forbid the change: \(refusal)"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
+    case .ended(let reason): "the store has ended: \(reason)"
+    case .tooLarge: "the change has more bytes than the journal accepts"
     case .damaged(let reason): "the database is damaged: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"
     case .closed: "the store is closed"
@@ -89,6 +105,21 @@ extension StoreError {
       case let error as DatabaseError: Self.named(error)
       default: .failed(reason: String(describing: type(of: error)))
       }
+  }
+
+  /// Runs `body`. Converts an error to ``unusable(path:reason:)``, unless it is an error of the store.
+  static func opening<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
+    do {
+      return try body()
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw .unusable(path: path, reason: words(error))
+    }
+  }
+
+  static func isDamage(_ code: ResultCode) -> Bool {
+    [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(code.primaryResultCode)
   }
 
   /// Converts the error of a whole transaction.

@@ -2,6 +2,18 @@
 import GRDB
 import RelayProtocol
 
+extension DataLoss {
+  /// Finds the loss of a database, and repairs it. The caller is within a transaction.
+  /// - Parameter run: The file's record of the newest run. Is `nil` when the file does not exist or cannot be read.
+  static func repair(_ db: Database, after run: RunRecord?, now: Timestamp) throws -> DataLoss? {
+    let loss = try found(
+      file: run, database: Installation.counter(db), boot: RunRecord.thisBoot,
+      isReplica: Installation.position(db) != nil)
+    if let loss { try Transaction(db: db, cache: WriterCache(), now: now, maxSlice: nil).repair(loss) }
+    return loss
+  }
+}
+
 /// The repair of a database that has lost commits, at the start.
 extension Transaction {
   /// The note of a job that was cancelled because its database is a backup.

@@ -10,6 +10,9 @@ public struct Transaction {
   let cache: WriterCache
   /// The time of the group by the store's clock.
   let now: Timestamp
+  /// The maximum number of rows that a work changes for a reason that concerns all rows. Is `nil` without a journal,
+  /// which limits the size of a work.
+  let maxSlice: Int?
 
   /// Reads include the changes of this transaction.
   public var reader: Reader { Reader(db: db) }

@@ -93,6 +93,26 @@ import Testing
     }
   }
 
+  @Test func `a key creates a room once, and two people have one direct room`() async throws {
+    try await TestRelay.run { test async throws in
+      let group: [String: JSON] = ["title": .string("Books"), "members": .array([.string("bob")])]
+      let acting = Caller.backend(acting: UserID(unchecked: "ann"))
+      let first = try await test.perform(CreateRoom.self, by: acting, group, key: "k")
+      let second = try await test.perform(CreateRoom.self, by: acting, group, key: "k")
+      #expect(first.status == 201)
+      #expect(second.status == 200)
+      #expect(first.body?["room"] == second.body?["room"])
+      async let one = test.perform(OpenDirectRoom.self, as: "ann", pair("ann", "bob"))
+      async let other = test.perform(OpenDirectRoom.self, as: "bob", pair("bob", "ann"))
+      let rooms = try await [one, other].map { $0.body?["room"] }
+      #expect(rooms[0] != nil && rooms[0] == rooms[1])
+    }
+  }
+
+  private func pair(_ user: String, _ other: String) -> [String: JSON] {
+    ["user": .string(user), "other": .string(other)]
+  }
+
   @Test func `a user cannot act for another user`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test)
@@ -178,7 +198,9 @@ import Testing
       for command in commands where !command.declaration.rights.isEmpty {
         let names = command.declaration.rights.names.joined(separator: ", ")
         let ann = try await user("ann", test, only: .standard.subtracting(command.declaration.rights))
-        let error = await refusal { _ = try await test.perform(command, by: ann, members) }
+        let role: [String: JSON] = ["user": .string("ann"), "role": .string("member")]
+        let fields = command == SetRole.self ? members.merging(role) { $1 } : members
+        let error = await refusal { _ = try await test.perform(command, by: ann, fields) }
         #expect(error?.code == .forbidden, "\(command)")
         #expect(error?.message == "the right \(names) is needed in tea", "\(command)")
       }

@@ -132,6 +132,80 @@ import Testing
     #expect(leases == [now + .seconds(60)])
   }
 
+  @Test(arguments: [Int64(-3_600_000), 3_600_000])
+  func `due times are moved in slices, and not in jobs that are stored meanwhile`(step: Int64) async throws {
+    let set = Timestamp.at(10_000 + step)
+    let move: @Sendable (Transaction, DueTimes?) throws -> DueTimes? = {
+      try $0.queue.moveDue(by: .milliseconds(step), setTo: set, $1, limit: 2)
+    }
+    let add: @Sendable (Transaction, Int, Timestamp) throws -> Void = { transaction, number, due in
+      let device = phone("p\(number)", token: "t\(number)")
+      try transaction.devices.register(device, of: bob.id, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: [job(device, due: due)]))
+    }
+    try await prepare { for number in 0..<5 { try add($0, number, .at(12_000)) } }
+    var slice = try await test.write { try move($0, nil) }
+    try await test.write { try add($0, 5, set + .seconds(9)) }
+    var works = 1
+    while let next = slice {
+      slice = try await test.write { try move($0, next) }
+      works += 1
+    }
+    #expect(works == 3)
+    let dues = try await test.read { try $0.queue.jobs(limit: 9).reversed().map(\.due) }
+    #expect(dues == Array(repeating: set + .seconds(2), count: 5) + [set + .seconds(9)])
+  }
+
+  @Test(arguments: [Int64(-3_600_000), 3_600_000])
+  func `a later slice does not change a time of the new clock`(step: Int64) async throws {
+    let set = Timestamp.at(10_000 + step)
+    try await prepare { transaction in
+      for number in 0..<3 {
+        let device = phone("p\(number)", token: "t\(number)")
+        try transaction.devices.register(device, of: bob.id, now: .at(0))
+        _ = try transaction.messages.append(draft(jobs: [job(device, due: .at(9_000 + Int64(number)))]))
+      }
+    }
+    // One push is sent before the step, and two wait.
+    let old = try await test.write { try $0.queue.claim(limit: 1, now: .at(10_000), leaseUntil: .at(70_000)) }
+    #expect(old.count == 1)
+    try await test.write { transaction in
+      for id in try transaction.reader.queue.jobs(limit: 9).filter({ $0.lease == nil }).map(\.id) {
+        try transaction.db.run("UPDATE jobs SET due = ? WHERE id = ?", [Timestamp.at(30_000).rawValue, id])
+      }
+    }
+    var rest = try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set, limit: 1) }
+    // The relay writes by the new clock between two slices.
+    let (lease, due) = (set + .seconds(45), set + .seconds(90))
+    let changed = try await test.write { transaction in
+      try transaction.db.run("UPDATE jobs SET lease = ? WHERE lease IS NOT NULL", [lease.rawValue])
+      let jobs = try transaction.reader.queue.jobs(limit: 9).filter { $0.lease == nil }
+      let last = try #require(jobs.first { $0.due == .at(30_000) })
+      try transaction.db.run("UPDATE jobs SET due = ? WHERE id = ?", [due.rawValue, last.id])
+      return last.id
+    }
+    while let next = rest {
+      rest = try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set, next, limit: 1) }
+    }
+    let jobs = try await test.read { try $0.queue.jobs(limit: 9) }
+    #expect(jobs.compactMap(\.lease) == [lease])
+    #expect(jobs.first { $0.id == changed }?.due == due)
+    #expect(jobs.first { $0.lease == nil && $0.id != changed }?.due == .at(30_000 + step))
+  }
+
+  @Test func `without a journal one work moves all times`() async throws {
+    try await prepare { transaction in
+      for number in 0..<300 {
+        let device = phone("p\(number)", token: "t\(number)")
+        try transaction.devices.register(device, of: bob.id, now: .at(0))
+        _ = try transaction.messages.append(draft(jobs: [job(device, due: .at(12_000))]))
+      }
+    }
+    let rest = try await test.write { try $0.queue.moveDue(by: .seconds(-5), setTo: .at(5_000)) }
+    #expect(rest == nil)
+    #expect(try await test.read { Set(try $0.queue.jobs(limit: 400).map(\.due)) } == [.at(7_000)])
+  }
+
   /// Jobs with the new time may be stored before the relay notices the step, for example because the store had failed.
   @Test(arguments: [Int64(-3_600_000), -3_000, 3_000, 3_600_000])
   func `a push with the new time is not delayed when the wall clock is set`(step: Int64) async throws {

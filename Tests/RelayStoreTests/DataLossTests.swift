@@ -22,6 +22,7 @@ import Testing
     var file: RunRecord?
     var counter: Int64 = 7
     var boot = "boot"
+    var isReplica = false
     let loss: DataLoss?
   }
 
@@ -44,10 +45,12 @@ import Testing
       loss: .restored),
     Case(words: "a clean end before the boot", file: run(7, boot: "before", .normal, isClosed: true), loss: nil),
     Case(words: "a crash of the process alone", file: run(7, .normal), loss: nil),
+    Case(words: "a file that has left its cluster", file: run(7, isClosed: true), isReplica: true, loss: .restored),
     Case(words: "a crash on a system without ids", file: run(7, boot: "", .normal), boot: "", loss: .powerLoss),
   ])
   func `the file, the database and the boot determine the loss`(of example: Case) {
-    let found = DataLoss.found(file: example.file, database: example.counter, boot: example.boot)
+    let found = DataLoss.found(
+      file: example.file, database: example.counter, boot: example.boot, isReplica: example.isReplica)
     #expect(found == example.loss, "\(example.words)")
   }
 

@@ -93,6 +93,14 @@ import Testing
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000), "no job is postponed")
   }
 
+  @Test func `held jobs are made due in slices`() async throws {
+    _ = try await append([Self.held(due: 9_000_000), Self.held(due: 9_000_001), Self.held(due: 9_000_002)])
+    #expect(try await test.write { try $0.queue.decideHeldAgain(by: .at(2_000), limit: 2) })
+    #expect(try await test.write { try $0.queue.decideHeldAgain(by: .at(2_000), limit: 2) } == false)
+    let dues = try await test.read { try $0.queue.jobs(limit: 9).map(\.due) }
+    #expect(dues == [.at(2_000), .at(2_000), .at(2_000)])
+  }
+
   @Test func `only due jobs of the user are postponed`() async throws {
     let ids = try await append([Self.held(due: -1), Self.held(due: 9_000_000), Self.held(due: -1, to: alice)])
     try await test.write { try $0.queue.postponeHeld(of: bob.id, to: .at(60_000)) }

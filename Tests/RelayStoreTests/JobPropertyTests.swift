@@ -11,9 +11,9 @@ import Testing
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  private static let rooms = ["a", "b"].map { RoomID(unchecked: $0) }
-  private static let devices = [phone(), phone("tablet", token: "other")]
-  private static let messages: ClosedRange<Int64> = 1...20
+  static let rooms = ["a", "b"].map { RoomID(unchecked: $0) }
+  static let devices = [phone(), phone("tablet", token: "other")]
+  static let messages: ClosedRange<Int64> = 1...20
 
   /// Laws that hold between any two transactions. Each query returns the rows that break a law.
   private static let laws = [
@@ -89,7 +89,8 @@ import Testing
     #expect(try await test.read { try $0.queue.unfinishedJobs().counts } == [:])
   }
 
-  private struct Change {
+  /// A random operation.
+  struct Change {
     let now: Timestamp
     let kind: Int
     let room: RoomID

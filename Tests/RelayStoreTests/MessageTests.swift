@@ -134,6 +134,16 @@ import Testing
   }
 
   @Test(
+    arguments: [(0, 10, 1...7, false), (0, 6, 1...6, true), (6, 3, 7...7, false)]
+      as [(Int64, Int, ClosedRange<Int64>, Bool)])
+  func `a page ends at a seq`(after: Int64, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
+    try await fill(12)
+    let page = try #require(try await test.read { try $0.messages.page(room, after: after, upTo: 7, limit: limit) })
+    #expect(page.messages.map(\.seq) == Array(expected))
+    #expect(page.more == more)
+  }
+
+  @Test(
     arguments: [
       (nil, 10, 3...12, true), (nil, 12, 1...12, false), (6, 3, 3...5, true), (4, 3, 1...3, false),
       (99, 1, 12...12, true),

@@ -38,7 +38,7 @@ import Testing
     // The query of the lanes.
     "SCAN found",
     // Queries at the start.
-    "SCAN rooms", "SCAN responses USING INDEX responses_untold",
+    "SCAN rooms", "SCAN responses USING INDEX responses_untold", "SCAN users USING COVERING INDEX users_online",
     // Queries of the first row.
     "SCAN pending_changes", "SCAN pending_changes USING COVERING INDEX sqlite_autoindex_pending_changes_1",
     // A parameter with a list.
@@ -87,6 +87,7 @@ extension Transaction {
     try devices.revokeReportKeys(of: bob.id)
     try writePeople()
     try writeMessages(tablet)
+    try writeRooms()
     try writeJobs(tablet)
     try writeResponses()
     try read()
@@ -107,6 +108,10 @@ extension Transaction {
       FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, received: .at(0)),
       of: bob.id)
     try people.touch(bob.id, lastSeen: .at(1))
+    try people.savePresence(of: bob.id, lastSeen: .at(1), activity: .active)
+    _ = try reader.people.onlineCount()
+    _ = try reader.people.online(after: 0, limit: 1)
+    try people.saveOffline([bob.id])
     try people.rename(User(id: bob.id, name: "Bobby"))
     _ = try rooms.join(
       bob, room: room, epoch: "e", now: .at(0), within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
@@ -117,6 +122,26 @@ extension Transaction {
     try people.withdraw(from: [room], bob.id)
     try people.withdraw(from: [], bob.id)
     try people.save(grants: [1], of: bob.id)
+  }
+
+  private func writeRooms() throws {
+    let made = RoomID(unchecked: "made")
+    let group = RoomDraft(
+      room: made, epoch: "e", details: RoomDetails(), creator: alice, members: [bob.id], key: "key")
+    for _ in 1...2 { _ = try rooms.make(group) }
+    let direct = RoomDraft(
+      room: RoomID(unchecked: "direct"), epoch: "e", details: RoomDetails(kind: .direct), creator: alice,
+      members: [bob.id])
+    for _ in 1...2 { _ = try rooms.makeDirect(direct) }
+    _ = try reader.rooms.direct(of: alice.id, bob.id)
+    _ = try rooms.update(made, RoomChange(title: "Tea"), by: .user(alice.id, moderates: false), version: 1)
+    _ = try rooms.remove(bob.id, from: made, by: .user(alice.id, moderates: false), ban: RoomBan())
+    _ = try rooms.add(bob, to: made, by: .backend, now: .at(0), within: MembershipBounds())
+    try rooms.setRole(.moderator, of: bob.id, in: made, by: .backend)
+    _ = try rooms.end(alice.id, made)
+    _ = try messages.append(draft(in: made, key: "key", jobs: [job()]))
+    try rooms.delete(made, by: .backend)
+    while try rooms.sweepDeleted() {}
   }
 
   private func writeMessages(_ tablet: Device) throws {

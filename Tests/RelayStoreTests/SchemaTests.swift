@@ -42,6 +42,12 @@ import Testing
 
   @Test(arguments: [
     "PRAGMA application_id = \(DatabaseOrigin.applicationID)",
+    // A database from before clusters.
+    """
+    PRAGMA application_id = \(DatabaseOrigin.applicationID);
+    UPDATE grdb_migrations SET identifier = '0.1.0';
+    CREATE TABLE installation (id INTEGER PRIMARY KEY, secret BLOB NOT NULL, counter INTEGER NOT NULL);
+    """,
     // A database of the first builds.
     """
     CREATE TABLE users (id INTEGER); CREATE TABLE rooms (id INTEGER); CREATE TABLE members (id INTEGER);

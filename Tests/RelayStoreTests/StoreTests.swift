@@ -125,7 +125,7 @@ import Testing
     (StoreError.unusable(path: "/data", reason: "no"), "unusable"), (.newerSchema(path: "/data"), "newer_schema"),
     (.inUse(path: "/data"), "in_use"), (.noRoom(room), "no_room"), (.unavailable(reason: "full"), "unavailable"),
     (.damaged(reason: "bad"), "damaged"), (.failed(reason: "bad"), "failed"), (.closed, "closed"),
-    (.answered, "answered"),
+    (.answered, "answered"), (.ended(reason: "deposed"), "ended"), (.tooLarge, "too_large"),
   ])
   func `an error has a code and one line`(error: StoreError, code: String) {
     #expect(error.code.rawValue == code)

@@ -15,10 +15,12 @@ final class TestStore: Sendable {
   /// The sizes of the committed groups.
   let groups: GroupSizes
 
-  init() throws {
+  /// - Parameter journal: If it is not `nil`, the file follows the journal from position 0.
+  init(journal: MemoryJournal? = nil) throws {
     folder = temporaryPath()
     let groups = GroupSizes()
-    store = try Store(folder: folder, now: { Self.time }) { completions in
+    if journal != nil { try followLog(folder) }
+    store = try Store(folder: folder, journal: journal, now: { Self.time }) { completions in
       groups.append(completions.count)
       for completion in completions { completion() }
     }

@@ -27,7 +27,7 @@ extension Command {
     of request: Request, on relay: isolated Relay,
     _ body: nonisolated(nonsending) (RoomAccess) async throws -> Result
   ) async throws -> Result {
-    let access = try await relay.rooms.admit(request, needs: Self.declaration.rights, on: relay)
+    let access = try await relay.rooms.admit(request, Self.declaration, on: relay)
     defer { relay.rooms.unpin(access.room, on: relay) }
     return try await body(access)
   }
@@ -67,11 +67,17 @@ package struct Declaration: Sendable {
   package enum Room: Sendable {
     /// A room that the session has joined. Over HTTP, the user must be a member.
     case joined(Rights)
+    /// A room of which the user is a member. A session need not have joined it.
+    case member(Rights)
     /// Any room. The caller need not be a member.
     case any(Rights)
   }
 
-  package enum Parameter: Sendable { case number, text }
+  package enum Parameter: Sendable {
+    case number, text
+    /// `true` or `false`.
+    case flag
+  }
 
   package enum Body: Equatable, Sendable {
     /// The command has no body. The relay ignores one.
@@ -102,7 +108,7 @@ package struct Declaration: Sendable {
   /// The rights that the caller needs in the room of the request.
   package var rights: Rights {
     switch room {
-    case .joined(let rights), .any(let rights): rights
+    case .joined(let rights), .member(let rights), .any(let rights): rights
     case nil: []
     }
   }
@@ -115,10 +121,12 @@ package struct Declaration: Sendable {
     if frame != nil || body != .ignored || !query.isEmpty || path.contains("{") { errors.insert(.badRequest) }
     // Each route may reject a caller, or the path of another user.
     if route != nil || !account.isEmpty || !rights.isEmpty { errors.insert(.forbidden) }
-    if case .joined = room {
+    switch room {
+    case .joined, .member:
       errors.insert(.notJoined)
       // A backend may name a room that does not exist.
       if path.contains("{room}") { errors.insert(.notFound) }
+    case .any, nil: break
     }
     return errors
   }
@@ -241,6 +249,15 @@ package struct Reply {
 
   /// A reply without members: status 204.
   package static var nothing: Reply { Reply(status: 204) { _ in } }
+
+  /// The reply with the entity tag of its body.
+  /// - Parameter isKnown: True if the client's cached copy is current: status 304.
+  package func tagged(_ tag: String, isKnown: Bool? = nil) -> Reply {
+    var reply = isKnown == true ? Reply(status: 304) { _ in } : self
+    if isKnown == true { reply.text = [] }
+    reply.tag = tag
+    return reply
+  }
 
   package static func text(_ text: [UInt8]) -> Reply {
     var reply = Reply { _ in }

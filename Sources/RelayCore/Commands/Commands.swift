@@ -7,7 +7,9 @@ package import RelayHub
 package enum Commands {
   package static let all: [any Command.Type] = [
     // Rooms and members
-    JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRead.self,
+    CreateRoom.self, OpenDirectRoom.self, GetRoom.self, UpdateRoom.self, DeleteRoom.self,
+    JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRole.self,
+    SetRead.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
     // Presence

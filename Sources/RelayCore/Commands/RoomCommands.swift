@@ -137,35 +137,49 @@ struct ListMembers: Command {
   }
 }
 
-/// Makes a user a member of a room, without a session that joins.
+/// Makes a user a member of a room, without a session that joins. Moderators add other users.
 struct AddMember: Command {
   package static let declaration = Declaration(
-    "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored, errors: [.tooLarge, .unsupported])
+    frame: "add", "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored,
+    errors: [.notJoined, .notFound, .tooLarge, .unsupported])
 
-  private let caller: Caller
+  private let request: Request
   private let room: RoomID
   private let user: UserID
 
   init(_ request: Request) throws(RequestError) {
-    caller = request.caller
+    self.request = request
     room = try request.room
-    user = try request.user
+    user = try request.target
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
+    let caller = request.caller
     return try await relay.people.withUser(user, on: relay) { handle in
+      let pointer = request.fields.pointer(to: "room")
       let rights: Rights
-      if let permissions = relay.access.permissions(of: caller, on: relay) {
+      var actor: RoomActor?
+      if let owner = caller.owner, owner != user {
+        let access = try await relay.rooms.moderated(room, request, on: relay)
+        rights = access.rights
+        actor = caller.actor(access, on: relay)
+        if let own = try caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
+      } else if let permissions = relay.access.permissions(of: caller, on: relay) {
         try relay.spend(.membership, of: handle)
         rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
       } else {
         rights = relay.access.rights(of: caller, in: room, on: relay)
+        actor = .backend
       }
-      try rights.check(Self.declaration.rights, in: room, at: "/path/room")
-      let newcomer = Rooms.Newcomer(user: handle, rights: rights, pointer: "/path/room", isBounded: caller.owner != nil)
+      try rights.check(Self.declaration.rights, in: room, at: pointer)
+      let isOther = actor != nil && caller.by != user
+      let newcomer = Rooms.Newcomer(
+        user: handle, rights: rights, pointer: pointer, isBounded: caller.owner != nil,
+        cause: isOther ? .added(by: caller.by) : .joined, actor: actor)
       let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
+      if isOther, joined.isNew { try await notify(handle, on: relay) }
       guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
       let facts = relay.hub.facts(of: joined.room, for: handle)
       return Reply(status: joined.isNew ? 201 : 200) {
@@ -178,43 +192,108 @@ struct AddMember: Command {
       }
     }
   }
+
+  private func notify(_ added: UserHandle, on relay: isolated Relay) async throws {
+    guard !relay.hub.sessions(of: added).isEmpty else { return }
+    let details = try await relay.store.read { [room] in try $0.rooms.details(of: room) }
+    relay.rooms.notify(added, "added", room, details ?? RoomDetails(), by: request.caller.by, on: relay)
+  }
 }
 
-/// Ends a membership, without a session that leaves.
+/// Ends a membership, without a session that leaves. Moderators remove and ban other users.
 struct RemoveMember: Command {
-  package static let declaration = Declaration("DELETE", "/v1/rooms/{room}/members/{user}", errors: [.notFound])
+  package static let declaration = Declaration(
+    frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", query: ["ban": .flag, "until": .number],
+    errors: [.notJoined, .notFound, .tooLarge, .unsupported])
 
-  private let caller: Caller
+  private let request: Request
   private let room: RoomID
   private let user: UserID
+  private let ban: RoomBan?
 
   init(_ request: Request) throws(RequestError) {
-    caller = request.caller
+    self.request = request
+    let fields = request.fields
     room = try request.room
-    user = try request.user
+    user = try request.target
+    let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
+    let bans = try fields.bool("ban") ?? false
+    guard bans || until == nil else { throw fields.wrong("until", "is the end of a ban, and needs ban: true") }
+    ban = bans ? RoomBan(until: until) : nil
+    guard ban == nil || request.caller.by != user else { throw fields.wrong("ban", "is not possible for oneself") }
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
+    let caller = request.caller
+    if let until = ban?.until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
+    // If a backend acts as the user, the user leaves. Any other backend removes the user.
+    let isOther = caller.by != user
+    var removal = Rooms.Removal.leave
     let handle: RoomHandle
-    if case .backend = caller {
+    if caller.owner != nil, isOther {
+      let access = try await relay.rooms.moderated(room, request, on: relay)
+      handle = access.handle
+      removal.actor = caller.actor(access, on: relay)
+    } else if case .backend = caller {
       handle = try await relay.rooms.existing(room, on: relay)
+      removal.actor = isOther ? .backend : nil
     } else {
-      guard let found = try await relay.rooms.room(room, for: user, on: relay) else { return .nothing }
+      guard let found = try await relay.rooms.room(room, for: user, on: relay) else { return reply }
       handle = found
     }
-    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: handle) else { return .nothing }
-    relay.hub.retain(member)
-    defer { relay.hub.release(member) }
-    if caller.owner != nil {
-      try relay.spend(.membership, of: member)
-      try relay.spend(.membership, of: handle)
+    if isOther { removal.cause = ban == nil ? .removed(by: caller.by) : .banned(by: caller.by) }
+    removal.ban = ban
+    return try await relay.people.withUser(user, on: relay) { member in
+      guard ban != nil || relay.hub.isMember(member, of: handle) else { return reply }
+      if let owner = caller.owner.flatMap(relay.hub.user) {
+        try relay.spend(.membership, of: owner)
+        try relay.spend(.membership, of: handle)
+      }
+      try await relay.rooms.remove(member, from: room, handle, removal, on: relay)
+      return reply
     }
-    // If a backend acts as the user, the user leaves. Any other backend removes the user.
-    let byOthers = if case .backend(let acting) = caller { acting != user } else { false }
-    try await relay.rooms.remove(member, from: room, handle, byOthers: byOthers, on: relay)
-    return .nothing
+  }
+
+  private var reply: Reply {
+    guard request.caller.session != nil else { return .nothing }
+    return Reply {
+      $0["room"] = room.rawValue
+      $0["user"] = user.rawValue
+    }
+  }
+}
+
+/// Changes the role of a member. Owners and backends do so.
+struct SetRole: Command {
+  package static let declaration = Declaration(
+    frame: "roles", "PUT", "/v1/rooms/{room}/roles", room: .member(.join),
+    errors: [.conflict, .notFound, .unsupported])
+
+  private let request: Request
+  private let user: UserID
+  private let role: RoomRole
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    user = try fields.required("user", fields.name("user"))
+    let name: RoomRole.Name = try fields.required("role", fields.choice("role"))
+    role = name.role
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      try await relay.rooms.setRole(role, of: user, access, request, on: relay)
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0["user"] = user.rawValue
+        $0["role"] = role.name
+      }
+    }
   }
 }
 
@@ -251,6 +330,14 @@ struct SetRead: Command {
 }
 
 extension Request {
+  /// The user whose membership the request changes: the member `user` of a frame, or the `{user}` of the path.
+  fileprivate var target: UserID {
+    get throws(RequestError) {
+      if caller.session == nil, fields.members["user"] == .string("me") { return try caller.me }
+      return try fields.required("user", fields.name("user"))
+    }
+  }
+
   /// The session that sent the frame. Only for commands without a route.
   var session: SessionCaller {
     guard case .session(let session) = caller else { preconditionFailure("the command needs a session") }

@@ -14,29 +14,68 @@ extension Relay {
   func clockWasSet(by step: Duration) {
     diagnostics.log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
     deliveries.clockWasSet(by: step, on: self)
-    moveStored(by: step, setTo: hub.now)
+    clockSteps.move(by: step, setTo: hub.now, on: self)
   }
 
-  /// Shifts the stored due times. The write is submitted at once, so that it is stored before messages that are sent at
-  /// the new time.
-  /// - Parameter time: The new time when the step was noticed. Retries use the same time.
-  private func moveStored(by step: Duration, setTo time: Timestamp) {
-    store.submit { transaction in
-      try transaction.queue.decideHeldAgain(by: time)
-      try transaction.queue.moveDue(by: step, setTo: time)
-    } completion: { [self] result in
-      assumeIsolated { relay in
-        switch result {
-        case .success:
-          relay.deliveries.holds.end(on: relay)
-          relay.worker.wake()
-        case .failure(let error):
-          _ = relay.requestError(error)  // logs the failure
-          Task {
-            try? await Task.sleep(for: Self.storePause)
-            if stage != .stopping { moveStored(by: step, setTo: time) }
-          }
-        }
+  fileprivate func retryClockStep() { if stage != .stopping { clockSteps.submit(on: self) } }
+}
+
+/// Shifts the stored due times after each step of the wall clock. With a journal this takes several works, so the next
+/// step waits until the times of the one before are shifted.
+///
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
+final class ClockSteps {
+  private struct Step: Sendable {
+    let step: Duration
+    /// The new time when the step was noticed. Retries use the same time.
+    let time: Timestamp
+    /// The next work.
+    var part = Part.due(nil)
+  }
+
+  private enum Part: Sendable {
+    case due(DueTimes?)
+    case held
+  }
+
+  /// The steps whose times are not all shifted. The first one is in progress.
+  private var steps: [Step] = []
+
+  /// The first work is submitted at once, so that it is stored before messages that are sent at the new time.
+  func move(by step: Duration, setTo time: Timestamp, on relay: isolated Relay) {
+    steps.append(Step(step: step, time: time))
+    if steps.count == 1 { submit(on: relay) }
+  }
+
+  fileprivate func submit(on relay: isolated Relay) {
+    guard let step = steps.first else { return }
+    relay.store.submit { (transaction) throws -> Part? in
+      if case .due(let rest) = step.part,
+        let rest = try transaction.queue.moveDue(by: step.step, setTo: step.time, rest)
+      {
+        return .due(rest)
+      }
+      return try transaction.queue.decideHeldAgain(by: step.time) ? .held : nil
+    } completion: { [relay] result in
+      relay.assumeIsolated { relay in relay.clockSteps.submitted(result, on: relay) }
+    }
+  }
+
+  private func submitted(_ result: Result<Part?, StoreError>, on relay: isolated Relay) {
+    switch result {
+    case .success(let part?):
+      steps[0].part = part
+      submit(on: relay)
+    case .success(nil):
+      relay.deliveries.holds.end(on: relay)
+      relay.worker.wake()
+      steps.removeFirst()
+      submit(on: relay)
+    case .failure(let error):
+      _ = relay.requestError(error)  // logs the failure
+      Task { [relay] in
+        try? await Task.sleep(for: Relay.storePause)
+        await relay.retryClockStep()
       }
     }
   }

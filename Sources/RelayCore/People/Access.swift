@@ -67,7 +67,20 @@ package final class Access {
       // A report key posts for a member of the room, with the rights that the user's newest token gives there.
       return []
     }
-    return rights(permissions, in: room, on: relay)
+    var rights = rights(permissions, in: room, on: relay)
+    // A token that does not even let its user join gives no more by a role.
+    if rights.contains(.join), let user = caller.owner.flatMap(relay.hub.user), let handle = relay.hub.room(room),
+      relay.hub.role(of: user, in: handle) >= .moderator
+    {
+      rights.insert(.moderate)
+    }
+    return rights
+  }
+
+  /// True if a caller has the right `moderate` without a role in the room.
+  func moderates(_ caller: Caller, in room: RoomID, on relay: isolated Relay) -> Bool {
+    guard let permissions = permissions(of: caller, on: relay) else { return true }
+    return rights(permissions, in: room, on: relay).contains(.moderate)
   }
 
   /// The rights of a session in a room that it has joined.

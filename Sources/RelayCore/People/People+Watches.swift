@@ -145,12 +145,21 @@ extension People {
     evaluate(relay.hub.watches, on: relay)
   }
 
+  /// The watches of the members of a room on each other, before the caller deletes the room from memory.
+  func watches(among members: [UserID], of room: RoomHandle, on relay: isolated Relay) -> [Watching] {
+    guard members.count > 1 else { return [] }
+    return members.compactMap { relay.hub.user($0) }.flatMap { member in
+      relay.hub.watches(of: member).filter { $0.viewer == member && relay.hub.isMember($0.user, of: room) }
+    }
+  }
+
   /// Checks the watches of a session after its permissions have changed.
   func evaluateWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
     evaluate(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
   }
 
-  private func evaluate(_ watches: [Watching], on relay: isolated Relay) {
+  /// Checks these watches.
+  func evaluate(_ watches: [Watching], on relay: isolated Relay) {
     for (session, watched) in Dictionary(grouping: watches, by: \.session) {
       Task { await evaluate(watched, of: session, on: relay) }
     }

@@ -91,6 +91,7 @@ package final class People {
     guard isNew else { return handle }
     for other in record.blocks { relay.hub.setBlocked(true, other, by: handle) }
     show(Recipient(record, now: relay.hub.now), of: handle, on: relay)
+    if let activity = record.activity { relay.hub.awaitReturn(of: handle, as: activity) }
     return handle
   }
 

@@ -35,13 +35,13 @@ struct RoomHistory {
     }
   }
 
-  /// Reads a page, and returns the members of the reply. Throws ``StoreError/noRoom(_:)``.
+  /// Reads a page, and returns the members of the reply. It contains no message that the hub has not published yet:
+  /// the client receives each one either in a page or as an event after it. Throws ``StoreError/noRoom(_:)``.
   package func page(_ query: Query, on relay: isolated Relay) async throws -> (inout JSONWriter.Object) -> Void {
     let kept = relay.rooms.policy(of: room, on: relay).history.count
+    let position = relay.hub.room(room).flatMap { relay.hub.position(of: $0) }
     guard kept > 0 else {
-      guard let handle = relay.hub.room(room), let position = relay.hub.position(of: handle) else {
-        throw StoreError.noRoom(room)
-      }
+      guard let position else { throw StoreError.noRoom(room) }
       return {
         $0["epoch"] = position.epoch
         $0.integer("first", position.seq + 1)
@@ -50,13 +50,16 @@ struct RoomHistory {
       }
     }
     // The reader's thread writes the text, too, so that the hub's thread at most copies it.
+    let published = position?.seq ?? maxInteger
     let found = try await relay.store.read { [room] reader in
       let page =
         if let after = query.after {
-          try reader.messages.page(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
+          try reader.messages.page(
+            room, after: after, upTo: published, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
         } else {
           try reader.messages.page(
-            room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
+            room, before: min(query.before ?? .max, published + 1), limit: query.limit, kept: kept,
+            pageBytes: Self.maxPaged)
         }
       return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
     }

@@ -15,15 +15,16 @@ package struct RoomAccess {
 extension Rooms {
   /// Checks that the caller may use the room of a request, and pins the room until the matching ``unpin(_:on:)``.
   ///
-  /// A session must have joined the room, and a user must be a member. Throws `not_joined`, `not_found`, and
-  /// `forbidden` if the caller lacks a right.
-  package func admit(_ request: Request, needs needed: Rights, on relay: isolated Relay) async throws -> RoomAccess {
+  /// A session must have joined the room, unless the declaration only needs the membership. A user must be a member.
+  /// Throws `not_joined`, `not_found`, and `forbidden` if the caller lacks a right.
+  func admit(_ request: Request, _ declaration: Declaration, on relay: isolated Relay) async throws -> RoomAccess {
     let room = try request.room
     pin(room)
     do {
-      let handle = try await self.room(request, room, on: relay)
+      let needsSession = if case .member = declaration.room { false } else { true }
+      let handle = try await self.room(request, room, needsSession: needsSession, on: relay)
       let rights = relay.access.rights(of: request.caller, in: room, on: relay)
-      try rights.check(needed, in: room, at: request.fields.pointer(to: "room"))
+      try rights.check(declaration.rights, in: room, at: request.fields.pointer(to: "room"))
       return RoomAccess(room: room, handle: handle, rights: rights)
     } catch {
       unpin(room, on: relay)
@@ -31,22 +32,38 @@ extension Rooms {
     }
   }
 
-  private func room(_ request: Request, _ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle {
+  private func room(
+    _ request: Request, _ room: RoomID, needsSession: Bool, on relay: isolated Relay
+  ) async throws -> RoomHandle {
     switch request.caller {
     case .backend: return try await existing(room, on: relay)
-    case .session(let caller):
+    case .session(let caller) where needsSession:
       guard let handle = relay.hub.room(room), relay.hub.isJoined(caller.session, to: handle) else {
         throw HubRefusal.notThere
       }
       return handle
-    case .user, .reporter:
+    case .session, .user, .reporter:
       let name = try request.caller.me
       let handle = try await self.room(room, for: name, on: relay)
       guard let handle, let member = relay.hub.user(name), relay.hub.isMember(member, of: handle) else {
-        throw RequestError(.notJoined, "you are not a member of the room", at: "/path/room")
+        throw RequestError(.notJoined, "you are not a member of the room", at: request.fields.pointer(to: "room"))
       }
       return handle
     }
+  }
+
+  /// Loads the room of a user who changes the membership of another user. Throws `forbidden` unless the caller is a
+  /// moderator. The caller of the method has pinned the room.
+  func moderated(_ room: RoomID, _ request: Request, on relay: isolated Relay) async throws -> RoomAccess {
+    guard let name = request.caller.owner else { preconditionFailure("a backend needs no role") }
+    let handle = try await self.room(room, for: name, on: relay)
+    let rights = relay.access.rights(of: request.caller, in: room, on: relay)
+    guard let handle, let user = relay.hub.user(name), relay.hub.isMember(user, of: handle), rights.contains(.moderate)
+    else {
+      throw RequestError(
+        .forbidden, "only a moderator may do this with another user", at: request.fields.pointer(to: "user"))
+    }
+    return RoomAccess(room: room, handle: handle, rights: rights)
   }
 
   /// Throws `unsupported` if the room keeps no messages.

@@ -16,6 +16,10 @@ extension Rooms {
     package let pointer: String
     /// True if a new membership counts against the room's rate.
     let isBounded: Bool
+    /// The cause that the event `member` names. A user whom somebody adds needs no invitation.
+    var cause = MemberCause.joined
+    /// The caller who adds the user, with the rights to check. Is `nil` for a user who joins.
+    var actor: RoomActor?
   }
 
   /// Makes a user a member of a room. Throws `forbidden` if the room does not exist and the right `create` is missing.
@@ -36,12 +40,18 @@ extension Rooms {
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
     // If the last member has left, the store has deleted the room, although it is still in memory. The store then
     // stores it again with the same epoch.
-    let epoch = relay.hub.room(room).flatMap { relay.hub.position(of: $0)?.epoch } ?? Self.newEpoch()
+    let epoch = epochToStore(room, on: relay)
     let mayCreate = newcomer.rights.contains(.create)
+    let actor = newcomer.actor
     beginJoin(of: room)
     return try await withCheckedThrowingContinuation { continuation in
       relay.store.submit({
-        try $0.rooms.join(profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate)
+        guard let actor, actor != .backend else {
+          return try $0.rooms.join(
+            profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate,
+            isInvited: actor == .backend)
+        }
+        return try $0.rooms.add(profile, to: room, by: actor, now: now, within: bounds)
       }) { [relay] result in
         relay.assumeIsolated { relay in
           relay.rooms.endJoin(of: room)
@@ -49,7 +59,7 @@ extension Rooms {
             with: Result {
               // The last member may have left since the room was loaded.
               if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
-              return try relay.rooms.admit(newcomer.user, profile.id, to: room, result.get(), on: relay)
+              return try relay.rooms.admit(newcomer, profile.id, to: room, result.get(), on: relay)
             })
         }
       }
@@ -80,37 +90,61 @@ extension Rooms {
   /// Adds a stored member to the hub. The completion of the commit calls this, so that the hub adds the member before
   /// the messages that the store has committed after the join.
   private func admit(
-    _ user: UserHandle, _ name: UserID, to room: RoomID, _ joined: JoinedRoom, on relay: isolated Relay
+    _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ joined: JoinedRoom, on relay: isolated Relay
   ) throws(HubRefusal) -> (room: RoomHandle, isNew: Bool) {
+    let user = newcomer.user
     relay.people.noteChange(of: name)
     let state = joined.record
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     if joined.isNewMember {
       relay.people.forgetWithdrawn(user, from: room)
-      try relay.hub.addMember(user, to: handle)
+      try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
     } else {
-      relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received)
+      relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received, role: joined.role)
     }
     relay.people.evaluateWatches(of: user, on: relay)
     return (handle, joined.isNewMember)
   }
 
+  /// The end of a membership.
+  package struct Removal {
+    var cause = MemberCause.left
+    /// The caller who removes the user, with the rights to check. Is `nil` for a user who leaves.
+    var actor: RoomActor?
+    var ban: RoomBan?
+
+    package static let leave = Removal()
+  }
+
   /// Ends a membership, if there is one. The caller has pinned the room.
   package func remove(
-    _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, byOthers: Bool = false, on relay: isolated Relay
+    _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on relay: isolated Relay
   ) async throws {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     guard policy(of: room, on: relay).isStored else {
-      return dismiss(user, from: handle, byOthers: byOthers, on: relay)
+      guard removal.ban == nil else {
+        throw RequestError(.unsupported, "a room that keeps nothing keeps no bans", at: "/room", status: 422)
+      }
+      return dismiss(user, from: handle, removal.cause, on: relay)
     }
+    let (actor, ban) = (removal.actor, removal.ban)
     relay.people.noteChange(of: name)
     try await withCheckedThrowingContinuation { continuation in
-      relay.store.submit({ _ = try $0.rooms.leave(name, room: room) }) { [relay] result in
+      relay.store.submit({
+        if let actor {
+          try $0.rooms.remove(name, from: room, by: actor, ban: ban)
+        } else {
+          try $0.rooms.end(name, room)
+        }
+      }) { [relay] result in
         relay.assumeIsolated { relay in
           continuation.resume(
-            with: result.map {
+            with: result.map { left in
               relay.people.noteChange(of: name)
-              relay.rooms.dismiss(user, from: handle, byOthers: byOthers, on: relay)
+              relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
+              if let owner = left.successor.flatMap(relay.hub.user) {
+                relay.hub.setRole(.owner, of: owner, in: handle, by: nil)
+              }
             })
         }
       }
@@ -119,9 +153,21 @@ extension Rooms {
 
   /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
   /// messages in the order of the store.
-  private func dismiss(_ user: UserHandle, from room: RoomHandle, byOthers: Bool, on relay: isolated Relay) {
-    if let name = relay.hub.name(of: room) { relay.people.forgetWithdrawn(user, from: name) }
-    try? relay.hub.removeMember(user, from: room, byOthers: byOthers)  // another session may have left at the same time
+  private func dismiss(_ user: UserHandle, from room: RoomHandle, _ cause: MemberCause, on relay: isolated Relay) {
+    if let name = relay.hub.name(of: room) {
+      relay.people.forgetWithdrawn(user, from: name)
+      if cause != .left, relay.hub.isMember(user, of: room) { notify(user, "removed", name, by: cause.by, on: relay) }
+    }
+    try? relay.hub.removeMember(user, from: room, cause)  // another session may have left at the same time
     relay.people.evaluateWatches(of: user, on: relay)
+  }
+
+  /// Sends the event `room` to the sessions of a user whose membership others have changed.
+  func notify(
+    _ user: UserHandle, _ event: String, _ room: RoomID, _ details: RoomDetails? = nil, by caller: UserID?,
+    except cause: SessionHandle? = nil, on relay: isolated Relay
+  ) {
+    let json = Replies.roomEvent(event, room, details, by: caller)
+    for session in relay.hub.sessions(of: user) where session != cause { relay.hub.push(json, to: session) }
   }
 }

@@ -15,6 +15,12 @@ package final class Rooms {
   private var pins: [RoomID: Int] = [:]
   /// The number of joins to each room that the store has not completed yet.
   private var joins: [RoomID: Int] = [:]
+  /// The number of deletions of each room that the store has not completed yet.
+  private var deletions: [RoomID: Int] = [:]
+  /// The number of rooms that were deleted in this run. A read of a room that began before may be outdated.
+  private var deleted = 0
+  /// True while the rows of deleted rooms are being deleted.
+  private var isSweeping = false
   /// The policies of the rooms in memory.
   private var policies: [RoomHandle: RoomPolicy] = [:]
   /// The edits and deletions of the rooms in memory, if there were any.
@@ -69,6 +75,7 @@ package final class Rooms {
     relay.people.beginReading()
     defer { relay.people.endReading() }
     let since = relay.people.newestChange
+    let deletedBefore = deleted
     let found = try await relay.store.read { reader in
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
       return (snapshot, try reader.messages.undecided(in: room))
@@ -79,12 +86,13 @@ package final class Rooms {
     let newer = try await relay.people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: relay)
     // Checked again: a first join, or another load, may have made the room during the second read.
     if let handle = relay.hub.room(room) { return handle }
+    guard deletedBefore == deleted else { return try await read(room, on: relay) }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     if snapshot.changed > 0 { edits[handle] = RoomEdits(newest: snapshot.changed) }
     for member in snapshot.members {
       let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
-      relay.hub.restoreMember(user, of: handle, read: member.read, received: member.received)
+      relay.hub.restoreMember(user, of: handle, read: member.read, received: member.received, role: member.role)
       relay.hub.release(user)
     }
     for message in undecided {
@@ -169,6 +177,41 @@ package final class Rooms {
   func endJoin(of room: RoomID) {
     guard let count = joins[room] else { return }
     joins[room] = count == 1 ? nil : count - 1
+  }
+
+  // MARK: Deletions
+
+  /// Counts a deletion that the store is about to complete.
+  func beginDeletion(of room: RoomID) { deletions[room, default: 0] += 1 }
+
+  func endDeletion(of room: RoomID) {
+    deleted += 1
+    guard let count = deletions[room] else { return }
+    deletions[room] = count == 1 ? nil : count - 1
+  }
+
+  /// The epoch of a room that a join may have to store again. A room that is being deleted gets a new one.
+  func epochToStore(_ room: RoomID, on relay: isolated Relay) -> String {
+    guard deletions[room] == nil, let handle = relay.hub.room(room) else { return Self.newEpoch() }
+    return relay.hub.position(of: handle)?.epoch ?? Self.newEpoch()
+  }
+
+  /// Deletes the rows of deleted rooms in the background, in slices. Messages are stored in between.
+  func sweep(on relay: isolated Relay) {
+    guard !isSweeping else { return }
+    isSweeping = true
+    Task {
+      defer { isSweeping = false }
+      while relay.stage != .stopping {
+        do {
+          guard try await relay.store.write(rows: RoomWriter.maxSwept, { try $0.rooms.sweepDeleted() }) else { return }
+        } catch {
+          _ = relay.requestError(error)  // logs the failure
+          guard case StoreError.unavailable = error else { return }
+          try? await Task.sleep(for: Relay.storePause)
+        }
+      }
+    }
   }
 
   /// True if the store may commit a join before the next message.

@@ -9,6 +9,7 @@ import RelayProtocol
 /// thread, for one transaction.
 struct GroupedMessages {
   private let transaction: Transaction
+  private let rows: JournaledRows?
   private let insert: MessageInsert
   private let insertKey, findKey, deleteKey: BoundStatement
   private let updateRoom, updateMember: BoundStatement
@@ -18,8 +19,9 @@ struct GroupedMessages {
   /// The error when a part of a message cannot be undone, so that the whole transaction is lost.
   struct UndoFailure: Error { let cause: any Error }
 
-  init(_ transaction: Transaction) throws {
+  init(_ transaction: Transaction, _ rows: JournaledRows?) throws {
     self.transaction = transaction
+    self.rows = rows
     let db = transaction.db
     insert = try MessageInsert(db)
     // An expired key counts as new.
@@ -48,9 +50,12 @@ struct GroupedMessages {
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
     if let key = draft.key, let first = try remember(key, draft, room, sender) { return first }
+    let mark = rows?.mark ?? 0
     do {
       try insert.run(draft, room, sender)
     } catch {
+      // The key stays captured, together with its deletion: it may have replaced an expired one.
+      rows?.cut(to: mark)
       if let key = draft.key { try forget(key, room, sender, after: error) }
       throw error
     }
@@ -92,7 +97,13 @@ struct GroupedMessages {
     try insertKey.bind(5, draft.time.rawValue)
     try insertKey.bind(6, (commit + MessageDraft.keyLifetime).rawValue)
     try insertKey.bind(7, commit.rawValue)
-    try insertKey.run()
+    let mark = rows?.mark ?? 0
+    do {
+      try insertKey.run()
+    } catch {
+      rows?.cut(to: mark)
+      throw error
+    }
     guard db.changesCount == 0 else {
       cache.countKey(at: commit)
       return nil

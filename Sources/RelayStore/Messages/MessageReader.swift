@@ -6,24 +6,26 @@ public import RelayProtocol
 public struct MessageReader {
   let db: Database
 
-  /// The oldest messages above `seq`, in ascending order. `more` is true if newer messages follow. Is `nil` when the
-  /// room does not exist.
+  /// The oldest messages above `seq`, in ascending order. `more` is true if newer messages follow, up to `newest`. Is
+  /// `nil` when the room does not exist.
   /// - Parameters:
+  ///   - newest: The newest message that the page may contain.
   ///   - kept: The number of newest messages that count as the history, even if older ones are still stored.
   ///   - maxBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
   ///     true.
   ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
   ///     has at least one message.
   public func page(
-    _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, maxBytes: Int? = nil, pageBytes: Int = .max
+    _ room: RoomID, after seq: Int64, upTo newest: Int64 = .max, limit: Int, kept: Int = .max, maxBytes: Int? = nil,
+    pageBytes: Int = .max
   ) throws -> MessagePage? {
     try read(
       room,
       """
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
-      WHERE room = ?1 AND seq > max(?3, ?2 - 1) ORDER BY seq
+      WHERE room = ?1 AND seq > max(?3, ?2 - 1) AND seq <= ?4 ORDER BY seq
       """,
-      from: seq, limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
+      [seq, newest], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
   }
 
   /// The newest messages below `seq`, or of all messages, in ascending order. `more` is true if older messages precede.
@@ -43,7 +45,7 @@ public struct MessageReader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq DESC
       """,
-      from: seq ?? .max, limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
+      [seq ?? .max], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
     page?.messages.reverse()
     return page
   }
@@ -115,8 +117,9 @@ public struct MessageReader {
       [room.rawValue, seq], MessageHead.init(_:))
   }
 
+  /// - Parameter bounds: Follow the id of the room and the first seq of the history as arguments of the query.
   private func read(
-    _ room: RoomID, _ query: String, from seq: Int64, limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int
+    _ room: RoomID, _ query: String, _ bounds: [Int64], limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int
   ) throws -> MessagePage? {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
@@ -125,7 +128,7 @@ public struct MessageReader {
     var page = MessagePage(epoch: found["epoch"], newest: newest, first: first, messages: [], more: false)
     var bytes = 0
     let rows = try Row.fetchCursor(
-      db.cachedStatement(sql: query), arguments: [found["id"] as Int64, first, seq])
+      db.cachedStatement(sql: query), arguments: StatementArguments([found["id"] as Int64, first] + bounds))
     while let row = try rows.next() {
       guard page.messages.count < limit else {
         page.more = true

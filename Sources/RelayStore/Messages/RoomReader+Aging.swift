@@ -35,7 +35,7 @@ extension RoomReader {
           SELECT 1 FROM messages AS old
           WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))) AS has_leftovers,
         seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id) AS is_unused
-      FROM rooms WHERE id > ? ORDER BY id LIMIT ?
+      FROM rooms WHERE id > ? AND NOT (\(Schema.isDeleted("name"))) ORDER BY id LIMIT ?
       """,
       [after, limit])
     let rooms = rows.map { row in

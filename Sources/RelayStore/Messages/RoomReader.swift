@@ -15,7 +15,7 @@ public struct RoomReader {
     let id: Int64 = row["id"]
     let rows = try db.all(
       """
-      SELECT \(UserDetails.columns), read, received
+      SELECT \(UserDetails.columns), read, received, role
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
       [id])
@@ -23,9 +23,10 @@ public struct RoomReader {
     let members = try rows.map { row in
       let user = try details.user(row)
       return MemberRecord(
-        user: user.user, lastSeen: user.lastSeen, read: row["read"], received: row["received"], focus: user.focus,
-        devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
-        withdrawn: user.withdrawn)
+        user: user.user, lastSeen: user.lastSeen, activity: user.activity, read: row["read"],
+        received: row["received"], focus: user.focus, devices: user.devices, filters: user.filters,
+        preferences: user.preferences, blocks: user.blocks, withdrawn: user.withdrawn,
+        role: RoomRole(rawValue: row["role"]) ?? .member)
     }
     let changed: Int64? = try db.first(
       """
@@ -63,7 +64,7 @@ public struct RoomReader {
     try db.all(
       """
       SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room
-      WHERE members.user = (SELECT id FROM users WHERE name = ?)
+      WHERE members.user = (SELECT id FROM users WHERE name = ?) AND NOT (\(Schema.isDeleted("rooms.name")))
       """,
       [user.rawValue]
     ).map { RoomID(unchecked: $0[0]) }
@@ -87,6 +88,7 @@ public struct RoomReader {
       """
       SELECT name FROM users WHERE name IN (SELECT value FROM json_each(?)) AND EXISTS (
         SELECT 1 FROM members AS theirs JOIN members AS own ON own.room = theirs.room
+        JOIN rooms ON rooms.id = own.room AND NOT (\(Schema.isDeleted("rooms.name")))
         WHERE theirs.user = users.id AND own.user = (SELECT id FROM users WHERE name = ?))
       """,
       [others.asJSON, user.rawValue])

@@ -28,6 +28,8 @@ public struct MembershipBounds: Equatable, Sendable {
     case membersPerRoom, roomsPerUser
     /// ``PeopleWriter/maxBlocked``.
     case blockedUsers
+    /// ``RoomWriter/maxBanned``.
+    case bannedUsers
   }
 
   public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
@@ -45,12 +47,14 @@ public struct JoinedRoom: Equatable, Sendable {
   public var read: Int64
   /// The member's received mark.
   public var received: Int64
+  public var role: RoomRole
 
-  public init(record: RoomState, isNewMember: Bool, read: Int64, received: Int64) {
+  public init(record: RoomState, isNewMember: Bool, read: Int64, received: Int64, role: RoomRole = .member) {
     self.record = record
     self.isNewMember = isNewMember
     self.read = read
     self.received = received
+    self.role = role
   }
 }
 
@@ -73,6 +77,8 @@ public struct RoomSnapshot: Equatable, Sendable {
 public struct MemberRecord: Equatable, Sendable {
   public var user: User
   public var lastSeen: Timestamp?
+  /// Is `nil` if the user is stored as offline.
+  public var activity: Activity?
   public var read: Int64
   public var received: Int64
   public var focus: [FocusRecord]
@@ -83,14 +89,16 @@ public struct MemberRecord: Equatable, Sendable {
   public var blocks: Set<UserID>
   /// The rooms of the user in which the newest token does not give the right `join`.
   public var withdrawn: Set<RoomID>
+  public var role: RoomRole
 
   public init(
-    user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device],
-    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
-    withdrawn: Set<RoomID> = []
+    user: User, lastSeen: Timestamp?, activity: Activity? = nil, read: Int64, received: Int64, focus: [FocusRecord],
+    devices: [Device], filters: [FilterRecord] = [], preferences: Preferences = Preferences(),
+    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member
   ) {
     self.user = user
     self.lastSeen = lastSeen
+    self.activity = activity
     self.read = read
     self.received = received
     self.focus = focus
@@ -99,12 +107,13 @@ public struct MemberRecord: Equatable, Sendable {
     self.preferences = preferences
     self.blocks = blocks
     self.withdrawn = withdrawn
+    self.role = role
   }
 
   /// The facts about the user without the room.
   public var record: UserRecord {
     UserRecord(
-      user: user, lastSeen: lastSeen, focus: focus, devices: devices, filters: filters, preferences: preferences,
-      blocks: blocks, withdrawn: withdrawn)
+      user: user, lastSeen: lastSeen, activity: activity, focus: focus, devices: devices, filters: filters,
+      preferences: preferences, blocks: blocks, withdrawn: withdrawn)
   }
 }

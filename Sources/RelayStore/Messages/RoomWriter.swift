@@ -14,24 +14,38 @@ public struct RoomWriter: TransactionPart {
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
   ///   - mayCreate: If false, a join of a room that does not exist throws ``StoreError/noRoom(_:)``.
+  ///   - isInvited: True if somebody adds the user, who may do so. This ends a ban.
   public func join(
     _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
-    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
+    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true, isInvited: Bool = false
   ) throws -> JoinedRoom {
     guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
     let state = try create(room, epoch: epoch())
     let id = try needRow(of: user)
     try transaction.people.touch(user.id, lastSeen: now)
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
-    try db.run(
-      "INSERT INTO members (room, user, read, received) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-      [known.id, id, state.seq, state.seq])
-    if db.changesCount == 1 {
-      try check(bounds, room, known, id)
-      return JoinedRoom(record: state, isNewMember: true, read: state.seq, received: state.seq)
+    if let member = try db.first(
+      "SELECT read, received, role FROM members WHERE room = ? AND user = ?", [known.id, id])
+    {
+      return JoinedRoom(
+        record: state, isNewMember: false, read: member["read"], received: member["received"],
+        role: RoomRole(rawValue: member["role"]) ?? .member)
     }
-    let member = try db.first("SELECT read, received FROM members WHERE room = ? AND user = ?", [known.id, id])
-    return JoinedRoom(record: state, isNewMember: false, read: member?["read"] ?? 0, received: member?["received"] ?? 0)
+    try checkMayJoin(known, id, isInvited: isInvited)
+    let role: RoomRole = try needsOwner(known.id) ? .owner : .member
+    try insertMember(id, room, as: role, within: bounds, now: now)
+    return JoinedRoom(record: state, isNewMember: true, read: state.seq, received: state.seq, role: role)
+  }
+
+  /// Inserts a membership. The new member has read and received all messages so far.
+  func insertMember(
+    _ user: Int64, _ room: RoomID, as role: RoomRole = .member, within bounds: MembershipBounds, now: Timestamp
+  ) throws {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    try db.run(
+      "INSERT INTO members (room, user, read, received, role, joined) VALUES (?, ?, ?, ?, ?, ?)",
+      [known.id, user, known.seq, known.seq, role.rawValue, now.rawValue])
+    try check(bounds, room, known, user)
   }
 
   /// Checks the limits for a new member. The rows already include this member.
@@ -43,7 +57,11 @@ public struct RoomWriter: TransactionPart {
     cache[room] = row
     if bounds.membersPerRoom > 0, members > bounds.membersPerRoom { throw StoreError.tooMany(.membersPerRoom) }
     guard bounds.roomsPerUser > 0 else { return }
-    if try count("SELECT count(*) FROM members WHERE user = ?", user) > bounds.roomsPerUser {
+    let query = """
+      SELECT count(*) FROM members JOIN rooms ON rooms.id = members.room AND NOT (\(Schema.isDeleted("rooms.name")))
+      WHERE members.user = ?
+      """
+    if try count(query, user) > bounds.roomsPerUser {
       throw StoreError.tooMany(.roomsPerUser)
     }
   }
@@ -56,18 +74,22 @@ public struct RoomWriter: TransactionPart {
   /// by joining and leaving rooms with new names.
   /// - Returns: False if there was no membership.
   @discardableResult
-  public func leave(_ user: UserID, room: RoomID) throws -> Bool {
-    guard let known = try row(of: room), let id = try row(of: user) else { return false }
+  public func leave(_ user: UserID, room: RoomID) throws -> Bool { try end(user, room).wasMember }
+
+  /// Ends the membership as ``leave(_:room:)``. If the last owner leaves, the member with the longest membership becomes
+  /// the owner.
+  public func end(_ user: UserID, _ room: RoomID) throws -> LeftRoom {
+    guard let known = try row(of: room), let id = try row(of: user) else { return LeftRoom(wasMember: false) }
     try db.run("DELETE FROM members WHERE room = ? AND user = ?", [known.id, id])
-    guard db.changesCount == 1 else { return false }
+    guard db.changesCount == 1 else { return LeftRoom(wasMember: false) }
     if let members = known.members {
       var left = known
       left.members = members - 1
       cache[room] = left
     }
     try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
-    try forgetIfUnused(room)
-    return true
+    guard try !forgetIfUnused(room) else { return LeftRoom(wasMember: true) }
+    return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id))
   }
 
   /// Deletes the room if it has no members and never had a message. After the first message the room stays, because
@@ -76,16 +98,17 @@ public struct RoomWriter: TransactionPart {
   @discardableResult
   public func forgetIfUnused(_ room: RoomID) throws -> Bool {
     guard let known = try row(of: room), known.seq == 0 else { return false }
-    try db.run(
+    let isUnused = try db.has(
       """
-      DELETE FROM rooms WHERE id = ?1 AND seq = 0
+      SELECT 1 FROM rooms WHERE id = ?1 AND seq = 0
         AND NOT EXISTS (SELECT 1 FROM members WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM messages WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM keys WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'push' AND room = ?1)
       """,
       [known.id])
-    guard db.changesCount == 1 else { return false }
+    guard isUnused else { return false }
+    try deleteRow(of: known.id)
     cache[room] = nil
     return true
   }

@@ -32,6 +32,22 @@ public struct PeopleReader {
     return try rows.map(details.user)
   }
 
+  /// The number of users who are stored as online.
+  public func onlineCount() throws -> Int {
+    try db.first("SELECT count(*) FROM users INDEXED BY users_online WHERE activity IS NOT NULL")?[0] ?? 0
+  }
+
+  /// A page of the users who are stored as online.
+  /// - Parameter position: The position of the last user of the page before, or 0 for the first page.
+  public func online(after position: Int64, limit: Int) throws -> [(position: Int64, user: UserID)] {
+    try db.all(
+      """
+      SELECT id, name FROM users INDEXED BY users_online WHERE activity IS NOT NULL AND id > ? ORDER BY id LIMIT ?
+      """,
+      [position, limit]
+    ) { (position: $0["id"], user: UserID(unchecked: $0["name"])) }
+  }
+
   /// The owner of a report key. Is `nil` if the key is unknown or was revoked.
   public func ownerOfReportKey(hash: [UInt8]) throws -> ReportKeyOwner? {
     let row = try db.first(

@@ -64,6 +64,24 @@ public struct PeopleWriter: TransactionPart {
       [needRow(of: user), lastSeen.rawValue])
   }
 
+  /// Stores the online state of a user.
+  /// - Parameters:
+  ///   - lastSeen: The stored time never goes back.
+  ///   - activity: Is `nil` if the user is offline.
+  public func savePresence(of user: UserID, lastSeen: Timestamp, activity: Activity?) throws {
+    try db.run(
+      """
+      UPDATE users SET last_seen = max(coalesce(last_seen, 0), ?2), activity = ?3
+      WHERE id = ?1 AND (coalesce(last_seen, 0) < ?2 OR activity IS NOT ?3)
+      """,
+      [needRow(of: user), lastSeen.rawValue, activity?.rawValue])
+  }
+
+  /// Stores that the users are offline. Does not change the times at which they were last seen.
+  public func saveOffline(_ users: [UserID]) throws {
+    for user in users { try db.run("UPDATE users SET activity = NULL WHERE name = ?", [user.rawValue]) }
+  }
+
   /// Stores the rooms of the user in which the newest token does not give the right `join`. It gives this right in all
   /// other rooms of the user.
   public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {

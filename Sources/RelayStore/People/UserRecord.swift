@@ -6,6 +6,8 @@ public import RelayProtocol
 public struct UserRecord: Equatable, Sendable {
   public var user: User
   public var lastSeen: Timestamp?
+  /// Is `nil` if the user is stored as offline.
+  public var activity: Activity?
   public var focus: [FocusRecord]
   public var devices: [Device]
   public var filters: [FilterRecord]
@@ -16,11 +18,13 @@ public struct UserRecord: Equatable, Sendable {
   public var withdrawn: Set<RoomID>
 
   public init(
-    user: User, lastSeen: Timestamp?, focus: [FocusRecord], devices: [Device], filters: [FilterRecord] = [],
-    preferences: Preferences = Preferences(), blocks: Set<UserID> = [], withdrawn: Set<RoomID> = []
+    user: User, lastSeen: Timestamp?, activity: Activity? = nil, focus: [FocusRecord], devices: [Device],
+    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
+    withdrawn: Set<RoomID> = []
   ) {
     self.user = user
     self.lastSeen = lastSeen
+    self.activity = activity
     self.focus = focus
     self.devices = devices
     self.filters = filters
@@ -77,15 +81,18 @@ struct UserDetails {
   }
 
   /// The columns of `users` that ``user(_:)`` needs.
-  static let columns = "users.id, users.name, users.display_name, users.avatar, users.last_seen, users.preferences"
+  static let columns = """
+    users.id, users.name, users.display_name, users.avatar, users.last_seen, users.activity, users.preferences
+    """
 
   /// - Parameter row: Has the ``columns``.
   func user(_ row: Row) throws -> UserRecord {
     let id: Int64 = row["id"]
     return UserRecord(
       user: User(id: UserID(unchecked: row["name"]), name: row["display_name"], avatar: row["avatar"]),
-      lastSeen: row.time("last_seen"), focus: focus[id] ?? [], devices: devices[id] ?? [], filters: filters[id] ?? [],
-      preferences: try row.preferences(), blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
+      lastSeen: row.time("last_seen"), activity: try row.choiceIfAny("activity"), focus: focus[id] ?? [],
+      devices: devices[id] ?? [], filters: filters[id] ?? [], preferences: try row.preferences(),
+      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
   }
 }
 

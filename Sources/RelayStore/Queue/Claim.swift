@@ -29,6 +29,10 @@ public struct Claim: Equatable, Sendable {
   public var criteria: String?
   /// True if the sender of the message requests delivery reports.
   public var reports: Bool
+  /// The title of the room.
+  public var title: String?
+  /// The https URL of the room's picture.
+  public var avatar: String?
   /// The message whose collapse id the push has. An earlier push with this id may contain the same messages.
   public var collapse: MessageReference
   /// The number of messages of the room in the push, at least 1.
@@ -63,7 +67,8 @@ public struct Claim: Equatable, Sendable {
     sender: User,
     recipient: UserID,
     device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: Level? = nil, isReply: Bool = false,
-    isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, collapse: MessageReference? = nil,
+    isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
+    avatar: String? = nil, collapse: MessageReference? = nil,
     count: Int = 1,
     others: [Other] = []
   ) {
@@ -84,6 +89,8 @@ public struct Claim: Equatable, Sendable {
     self.isNotifyAnyway = isNotifyAnyway
     self.criteria = criteria
     self.reports = reports
+    self.title = title
+    self.avatar = avatar
     self.collapse = collapse ?? MessageReference(room: room, seq: message.seq)
     self.count = count
     self.others = others

@@ -141,7 +141,8 @@ extension PushQueue {
     let found = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway,
-        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, recipient.name AS recipient,
+        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch,
+        details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
@@ -150,6 +151,7 @@ extension PushQueue {
         \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
+      LEFT JOIN details ON details.room = job.room
       JOIN users AS recipient ON recipient.id = job.user
       LEFT JOIN members ON members.room = job.room AND members.user = job.user
       LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
@@ -193,7 +195,7 @@ extension PushQueue {
 
 /// The reason for which a due job is not sent.
 private enum Obstacle: Error {
-  case noDevice, noMessage, notMember, read, deleted, answered
+  case noRoom, noDevice, noMessage, notMember, read, deleted, answered
 
   /// - Parameters:
   ///   - row: A row of the query of a claim.
@@ -202,7 +204,9 @@ private enum Obstacle: Error {
     let message: Int64? = row["message_seq"]
     // A notification belongs to no room, so its recipient is not a member.
     let read: Int64? = row["read"] ?? (RoomID(unchecked: row["room_name"]).isNotifications ? 0 : nil)
-    if (row["device_id"] as String?) == nil {
+    if (row["room_name"] as String).hasPrefix(Schema.deletedPrefix) {
+      self = .noRoom
+    } else if (row["device_id"] as String?) == nil {
       self = .noDevice
     } else if let state: Bool = row["message_is_deleted"], state != isDeleted {
       self = .deleted
@@ -221,6 +225,7 @@ private enum Obstacle: Error {
 
   var note: String {
     switch self {
+    case .noRoom: RoomWriter.deletedNote
     case .noDevice: "no device"
     case .noMessage: "no message"
     case .notMember: "not a member"
@@ -247,7 +252,8 @@ extension Claim {
         handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
       roomMemberCount: 0, unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
-      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"],
+      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
+      avatar: row["room_avatar"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })
   }
 }

@@ -55,31 +55,64 @@ extension PushQueue {
     return true
   }
 
-  /// Makes all held jobs due at `time` at the latest.
-  public func decideHeldAgain(by time: Timestamp) throws {
-    try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
+  /// Makes held jobs due at `time` at the latest.
+  /// - Parameter limit: The maximum number of jobs. Is ``Transaction/maxSlice`` if it is `nil`.
+  /// - Returns: True if more jobs may be left: then call it again in another work. Never true without a journal.
+  @discardableResult
+  public func decideHeldAgain(by time: Timestamp, limit: Int? = nil) throws -> Bool {
+    guard let limit = limit ?? transaction.maxSlice else {
+      try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
+      return false
+    }
+    try db.run(
+      """
+      UPDATE jobs SET due = ?1 WHERE number IN (SELECT number FROM jobs WHERE state = 'held' AND due > ?1 LIMIT ?2)
+      """, [time.rawValue, limit])
+    return db.changesCount >= limit
   }
 
   /// Adjusts due times and leases after the wall clock was set. A waiting push stays due after the same time as before,
   /// and a lease keeps its length. A push that was already due is due now.
   ///
-  /// Other writes may already have used the new time, so times that may be new stay unchanged. No push waits longer
-  /// than before. After a step forward, a push with a due time beyond `time` is sent sooner.
-  /// - Parameter time: The new time at which the relay noticed the step.
-  public func moveDue(by step: Duration, setTo time: Timestamp) throws {
-    for (column, condition) in [
-      ("due", "state IN ('ready', 'retrying', 'waiting')"), ("lease", "state = 'sending'"),
-    ] {
-      if step > .zero {
+  /// Writes before the first work may already have used the new time. So after a step forward, times that may be new
+  /// stay unchanged. No push waits longer than before. A push with a due time beyond `time` is sent sooner.
+  ///
+  /// The first work finds all times to change. Later works change a time only if no other write has changed it.
+  /// - Parameters:
+  ///   - time: The new time at which the relay noticed the step.
+  ///   - rest: The times that earlier works have left. Is `nil` at first.
+  ///   - limit: The maximum number of times. Is ``Transaction/maxSlice`` if it is `nil`.
+  /// - Returns: The times for the next work. Is `nil` if no time is left, and always without a journal.
+  @discardableResult
+  public func moveDue(
+    by step: Duration, setTo time: Timestamp, _ rest: DueTimes? = nil, limit: Int? = nil
+  ) throws -> DueTimes? {
+    let after = step > .zero ? time - step : time
+    let before = step > .zero ? time.rawValue : .max
+    guard let limit = limit ?? transaction.maxSlice else {
+      for clock in JobClock.allCases {
         try db.run(
-          "UPDATE jobs SET \(column) = \(column) + ?3 WHERE \(condition) AND \(column) > ?1 AND \(column) < ?2",
-          [(time - step).rawValue, time.rawValue, step.milliseconds])
-      } else {
-        try db.run(
-          "UPDATE jobs SET \(column) = max(\(column) + ?2, ?1) WHERE \(condition) AND \(column) > ?1",
-          [time.rawValue, step.milliseconds])
+          """
+          UPDATE jobs SET \(clock) = max(\(clock) + ?3, ?4) WHERE \(clock.states) AND \(clock) > ?1 AND \(clock) < ?2
+          """, [after.rawValue, before, step.milliseconds, time.rawValue])
       }
+      return nil
     }
+    var left =
+      try rest
+      ?? DueTimes(
+        JobClock.allCases.flatMap { clock in
+          try db.all(
+            "SELECT number, \(clock) FROM jobs WHERE \(clock.states) AND \(clock) > ? AND \(clock) < ?",
+            [after.rawValue, before]
+          ).map { DueTimes.Mark(clock: clock, number: $0[0], time: $0[1]) }
+        })
+    for mark in left.take(limit) {
+      try db.run(
+        "UPDATE jobs SET \(mark.clock) = max(?2 + ?3, ?4) WHERE number = ?1 AND \(mark.clock.states) AND \(mark.clock) = ?2",
+        [mark.number, mark.time, step.milliseconds, time.rawValue])
+    }
+    return left.isEmpty ? nil : left
   }
 
   /// Postpones the user's due held jobs to `time`, because they cannot be decided now.
@@ -110,5 +143,41 @@ extension PushQueue {
       """,
       [time.rawValue, maxAge?.milliseconds, job.number])
     try promote(in: job.queue)
+  }
+}
+
+/// A column of a job with a time of the wall clock.
+private enum JobClock: String, CaseIterable, CustomStringConvertible {
+  case due, lease
+
+  var description: String { rawValue }
+
+  /// The condition that the column is in use.
+  var states: String {
+    switch self {
+    case .due: "state IN ('ready', 'retrying', 'waiting')"
+    case .lease: "state = 'sending'"
+    }
+  }
+}
+
+/// The times of jobs that a step of the wall clock still has to move.
+public struct DueTimes: Sendable {
+  fileprivate struct Mark: Sendable {
+    let clock: JobClock
+    let number: Int64
+    /// The time by the old clock. Another value is of the new clock.
+    let time: Int64
+  }
+
+  private var marks: ArraySlice<Mark>
+
+  fileprivate init(_ marks: [Mark]) { self.marks = marks[...] }
+
+  fileprivate var isEmpty: Bool { marks.isEmpty }
+
+  fileprivate mutating func take(_ limit: Int) -> ArraySlice<Mark> {
+    defer { marks = marks.dropFirst(limit) }
+    return marks.prefix(limit)
   }
 }

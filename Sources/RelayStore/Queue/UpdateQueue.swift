@@ -289,7 +289,7 @@ public struct UpdateQueue: TransactionPart {
       return try db.first(
         """
         SELECT rooms.name, rooms.epoch, \(StoredMessage.columns), \(PushRequest.columns) FROM messages
-        JOIN rooms ON rooms.id = messages.room
+        JOIN rooms ON rooms.id = messages.room AND NOT (\(Schema.isDeleted("rooms.name")))
         JOIN users AS sender ON sender.id = messages.sender
         LEFT JOIN members ON members.room = messages.room AND members.user = ?3 AND NOT members.is_withdrawn
         WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted

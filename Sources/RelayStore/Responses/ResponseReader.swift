@@ -20,7 +20,7 @@ public struct ResponseReader {
     JOIN users ON users.id = job.user AND users.name = ?2
     JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
     JOIN users AS sender ON sender.id = messages.sender
-    JOIN rooms ON rooms.id = job.room
+    JOIN rooms ON rooms.id = job.room AND NOT (\(Schema.isDeleted("rooms.name")))
     WHERE job.id = ?1 AND job.kind = 'push'
     """
 
@@ -55,7 +55,7 @@ public struct ResponseReader {
         CASE WHEN \(Schema.isNotifications("rooms.name"))
           OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END AS text,
         posted
-      FROM responses JOIN rooms ON rooms.id = responses.room
+      FROM responses JOIN rooms ON rooms.id = responses.room AND NOT (\(Schema.isDeleted("rooms.name")))
       JOIN users ON users.id = responses.user
       WHERE sender = (SELECT id FROM users WHERE name = ?) AND NOT is_told AND responses.id > ?
       ORDER BY responses.id LIMIT ?

@@ -27,6 +27,8 @@ enum DatabaseOrigin {
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       origin = try queue.read(self.origin)
       try queue.close()
+    } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
+      throw .damaged(reason: StoreError.words(error))
     } catch {
       throw .unusable(path: path, reason: StoreError.words(error))
     }
@@ -51,11 +53,15 @@ enum DatabaseOrigin {
     guard id == 0 || id == applicationID else { return .otherProgram }
     let tables = Set(try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     if id == applicationID {
-      // Builds from before the first release numbered their migrations.
-      let isEarlier =
+      // Builds from before the first release numbered their migrations. Later ones had no position in a log, or no
+      // records of rooms.
+      let hasNumbers =
         try tables.contains("grdb_migrations")
         && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
-      return isEarlier ? .earlierBuild : .own
+      let lacksPosition =
+        try tables.contains("installation") && !db.columns(in: "installation").contains { $0.name == "position" }
+      let lacksDetails = tables.contains("rooms") && !tables.contains("details")
+      return hasNumbers || lacksPosition || lacksDetails ? .earlierBuild : .own
     }
     guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }
     // A start that was interrupted leaves an empty database.

@@ -4,7 +4,8 @@
 extension Schema {
   static let rooms = """
     CREATE TABLE rooms (
-      id INTEGER PRIMARY KEY,
+      -- No id is used twice: jobs and responses name a room without a reference, and may outlive it.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
       name TEXT NOT NULL UNIQUE,
       epoch TEXT NOT NULL,
       -- The newest message; 0: there is none yet.
@@ -22,10 +23,59 @@ extension Schema {
       received INTEGER NOT NULL,
       -- The newest token of the user does not give the right to join the room.
       is_withdrawn INTEGER NOT NULL DEFAULT 0,
+      -- See `RoomRole`.
+      role INTEGER NOT NULL DEFAULT 0,
+      -- The begin of the membership.
+      joined INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (room, user)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX members_user ON members (user);
     CREATE INDEX members_withdrawn ON members (user) WHERE is_withdrawn;
+    CREATE INDEX members_role ON members (room, role) WHERE role > 0;
+
+    -- The record of a room, see `RoomDetails`. The columns are rarely read, so `rooms` does not have them. A room that
+    -- its first join created has no row until a moderator changes its title.
+    CREATE TABLE details (
+      room INTEGER PRIMARY KEY REFERENCES rooms,
+      kind TEXT NOT NULL,
+      join_rule TEXT NOT NULL,
+      title TEXT,
+      avatar TEXT,
+      -- A JSON object.
+      metadata BLOB,
+      version INTEGER NOT NULL,
+      created INTEGER NOT NULL,
+      -- The room always has an owner while it has members: somebody created it with `create`.
+      is_owned INTEGER NOT NULL
+    ) STRICT;
+
+    -- The direct room of two users. `low` is the user with the lower id.
+    CREATE TABLE directs (
+      low INTEGER NOT NULL REFERENCES users,
+      high INTEGER NOT NULL REFERENCES users,
+      room INTEGER NOT NULL UNIQUE REFERENCES rooms,
+      PRIMARY KEY (low, high)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Users who cannot join a room.
+    CREATE TABLE bans (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      -- NULL: the ban has no end.
+      until INTEGER,
+      PRIMARY KEY (room, user)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Idempotency keys of `create`.
+    CREATE TABLE creations (
+      user INTEGER NOT NULL REFERENCES users,
+      key TEXT NOT NULL,
+      -- No reference, because the room may be deleted first.
+      room INTEGER NOT NULL,
+      expires INTEGER NOT NULL,
+      PRIMARY KEY (user, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX creations_expires ON creations (expires);
     """
 
   static let messages = """

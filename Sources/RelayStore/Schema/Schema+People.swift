@@ -13,6 +13,9 @@ extension Schema {
       handle TEXT,
       handle_type TEXT,
       last_seen INTEGER,
+      -- The activity of a user who is online; NULL: the user is offline. After a start, an older value shows that the
+      -- user was online when the earlier run ended.
+      activity TEXT,
       -- The time of the last change of anything that the relay decides the user's pushes by; NULL: none yet.
       changed INTEGER,
       -- JSON; NULL: the defaults.
@@ -20,6 +23,7 @@ extension Schema {
       -- The claim `rooms` of the user's newest token; NULL when the token has none, or when no token is known.
       grants BLOB
     ) STRICT;
+    CREATE INDEX users_online ON users (id, activity) WHERE activity IS NOT NULL;
 
     CREATE TABLE blocks (
       user INTEGER NOT NULL REFERENCES users,

@@ -38,8 +38,7 @@ extension Schema {
       target TEXT,
       -- An update that changed while it was being sent. It is sent again.
       is_again INTEGER NOT NULL DEFAULT 0,
-      -- `room` and `seq` are 0 for a badge. No reference, because SQLite would search all jobs when a room is deleted: a
-      -- room with jobs is never deleted.
+      -- `room` and `seq` are 0 for a badge. No reference, because SQLite would search all jobs when a room is deleted.
       room INTEGER NOT NULL,
       seq INTEGER NOT NULL,
       -- 1: a Notify Anyway for a message whose first push had left. 2: an update.
@@ -72,7 +71,7 @@ extension Schema {
       -- JSON: the contents of a digest's push at the last attempt; NULL: the job is not a digest head.
       digest TEXT,
       -- The message whose push this one replaces on a phone; NULL: that of its own message. No reference, because SQLite
-      -- would search all jobs when a room is deleted. This room has messages, so it is never deleted.
+      -- would search all jobs when a room is deleted. The room may be deleted first.
       collapse_room INTEGER,
       collapse_seq INTEGER,
       finished_at INTEGER,

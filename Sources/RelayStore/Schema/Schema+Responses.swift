@@ -16,8 +16,7 @@ extension Schema {
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       -- The job whose push the user answered.
       notification TEXT NOT NULL,
-      -- Its message. No reference, because SQLite would search all responses when a room is deleted. This room has
-      -- messages, so it is never deleted.
+      -- Its message. No reference, because SQLite would search all responses when a room is deleted.
       room INTEGER NOT NULL,
       seq INTEGER NOT NULL,
       user INTEGER NOT NULL REFERENCES users,

@@ -8,6 +8,10 @@ import GRDB
 enum Schema {
   /// A migration has the name of the first release that contains it. A released migration never changes: a new one
   /// follows it.
+  ///
+  /// Each node of a cluster runs a migration itself, at the same record of the log. So a migration depends on nothing
+  /// but the rows: no time, no random number, and no rows of `installation`. A ``Replica`` opens a file before its
+  /// migrations, so the columns of `installation` only grow.
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0.1.0") { db in
@@ -16,20 +20,29 @@ enum Schema {
         try db.execute(sql: statements)
       }
     }
+    for (name, sql) in LaterMigrations.all { migrator.registerMigration(name) { db in try db.execute(sql: sql) } }
     return migrator
   }
 
   /// A condition on a room's name: the room holds the notifications of one user, see `RoomID.isNotifications`.
   static func isNotifications(_ name: String) -> String { "substr(\(name), 1, 1) = '/'" }
 
+  /// The first character of the names of deleted rooms, whose rows the store still has to delete. No room that clients
+  /// name has this character.
+  static let deletedPrefix = "#"
+  /// A condition on a room's name: the room is deleted. An index on the name serves it.
+  static func isDeleted(_ name: String) -> String { "\(name) >= '#' AND \(name) < '$'" }
+
   private static let installation = """
-    -- One row.
+    -- One row. It is not replicated.
     CREATE TABLE installation (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       -- The key of this installation's signatures: 32 random bytes.
       secret BLOB NOT NULL,
       -- See `RunRecord`.
-      counter INTEGER NOT NULL DEFAULT 0
+      counter INTEGER NOT NULL DEFAULT 0,
+      -- The newest group of a cluster's log in this file, see `Replica`; NULL: the file belongs to a single node.
+      position TEXT
     ) STRICT;
     """
 }

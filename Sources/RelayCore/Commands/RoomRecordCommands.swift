@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands about rooms themselves: create, open a direct room, read, update, delete. `Rooms` performs the changes.
+
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Creates a group with its first members. The creator is its owner. With the kind `direct`, the same as
+/// ``OpenDirectRoom``.
+struct CreateRoom: Command {
+  package static let declaration = Declaration(
+    frame: "create", "POST", "/v1/rooms", room: .any([.join, .create]), errors: [.conflict, .tooLarge, .unsupported])
+
+  private let request: Request
+  private let room: RoomID
+  private let details: RoomDetails
+  private let owner: UserID
+  private let members: [UserID]
+  private let key: String?
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    let owner = try request.actor("owner")
+    let details = try RoomDetails(creating: fields)
+    let members = Set(try fields.names("members", max: RoomDetails.maxMembersAtOnce) ?? []).subtracting([owner])
+    room = try fields.name("room") ?? RoomDetails.newRoom(details.kind)
+    (self.owner, self.details, self.members) = (owner, details, members.sorted())
+    key = try request.key
+    guard details.kind == .direct else { return }
+    guard members.count == 1 else { throw fields.wrong("members", "must name the other person of a direct room") }
+    for key in ["room", "title", "avatar"] where fields.has(key) && !fields.isNull(key) {
+      throw fields.wrong(key, "is not possible for a direct room")
+    }
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let creation = Rooms.Creation(room: room, details: details, creator: owner, members: members, key: key)
+    let made =
+      switch details.kind {
+      case .group: try await relay.rooms.make(creation, for: request, on: relay)
+      case .direct: try await relay.rooms.makeDirect(creation, for: request, on: relay)
+      }
+    return Reply(status: made.isNew ? 201 : 200) { reply in
+      Replies.room(made.state.room, made.details)(&reply)
+      if !made.isNew { reply.bool("duplicate", true) }
+    }
+  }
+}
+
+/// Finds or creates the one room of two people.
+struct OpenDirectRoom: Command {
+  package static let declaration = Declaration(
+    frame: "direct", "PUT", "/v1/users/{user}/direct/{other}", room: .any([.join, .create]), body: .ignored,
+    errors: [.tooLarge, .unsupported])
+
+  private let request: Request
+  private let user: UserID
+  private let other: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    user = try request.user
+    let key = request.caller.session == nil ? "other" : "user"
+    other = try request.fields.required(key, request.fields.name(key))
+    guard other != user else { throw request.fields.wrong(key, "must be another user") }
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let draft = Rooms.Creation(
+      room: RoomDetails.newRoom(.direct), details: RoomDetails(kind: .direct, join: .invited), creator: user,
+      members: [other], key: nil)
+    let made = try await relay.rooms.makeDirect(draft, for: request, on: relay)
+    return Reply(status: made.isNew ? 201 : 200, Replies.room(made.state.room, made.details))
+  }
+}
+
+/// Reads the record of a room.
+struct GetRoom: Command {
+  package static let declaration = Declaration(frame: "room", "GET", "/v1/rooms/{room}", room: .member([]))
+
+  private let request: Request
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      let details = try await relay.rooms.details(of: access, on: relay)
+      let known = request.ifNoneMatch.map(EntityTags.init)
+      return Reply(Replies.room(access.room, details)).tagged(details.tag, isKnown: known?.matchWeakly(details.tag))
+    }
+  }
+}
+
+/// Changes the title, the picture and the metadata of a room. Absent fields do not change.
+struct UpdateRoom: Command {
+  package static let declaration = Declaration(
+    frame: "update", "PUT", "/v1/rooms/{room}", room: .member(.join),
+    errors: [.conflict, .preconditionFailed, .tooLarge, .unsupported])
+
+  private let request: Request
+  private let change: RoomChange
+  private let version: Int64?
+  private let tags: EntityTags?
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    change = RoomChange(
+      title: fields.has("title") ? .some(try fields.title) : nil,
+      avatar: fields.has("avatar") ? .some(try fields.picture) : nil,
+      metadata: fields.has("metadata") ? .some(try fields.metadata) : nil)
+    version = try fields.integer("version", 0...maxInteger)
+    tags = request.ifMatch.map(EntityTags.init)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      var replaced = version
+      if let tags, !tags.isAny {
+        let known = try await relay.rooms.details(of: access, on: relay)
+        guard tags.match(known.tag), version ?? known.version == known.version else { throw mismatch }
+        replaced = known.version
+      }
+      do {
+        let details = try await relay.rooms.update(change, version: replaced, access, request, on: relay)
+        return Reply(Replies.room(access.room, details)).tagged(details.tag)
+      } catch StoreError.refused(.outdated(let current)) {
+        if let tags, !tags.isAny { throw mismatch }
+        throw RequestError(
+          .conflict, "the room is now at version \(current)", at: request.fields.pointer(to: "version"))
+      }
+    }
+  }
+
+  private var mismatch: RequestError {
+    RequestError(.conflict, "the room has changed", at: "/headers/if-match", status: 412)
+  }
+}
+
+/// Deletes a room with its history, its pushes and its memberships.
+struct DeleteRoom: Command {
+  package static let declaration = Declaration(
+    frame: "deleteRoom", "DELETE", "/v1/rooms/{room}", room: .member(.join), errors: [.unsupported])
+
+  private let request: Request
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      try await relay.rooms.delete(access, request, on: relay)
+      guard request.caller.session != nil else { return .nothing }
+      return Reply { $0["room"] = access.room.rawValue }
+    }
+  }
+}
+
+extension RoomDetails {
+  /// A new name, which nobody can guess. Patterns of the configuration match its beginning.
+  fileprivate static func newRoom(_ kind: RoomKind) -> RoomID {
+    var generator = SystemRandomNumberGenerator()
+    return RoomID(unchecked: "\(kind.rawValue).\(makeUUID(using: &generator))")
+  }
+
+  fileprivate init(creating fields: Fields) throws(RequestError) {
+    let kind: RoomKind = try fields.choice("kind") ?? .group
+    self.init(
+      kind: kind, join: kind == .direct ? .invited : try fields.choice("join") ?? .open, title: try fields.title,
+      avatar: try fields.picture, metadata: try fields.metadata)
+  }
+
+  /// The entity tag of the record.
+  var tag: String { "\"\(version)\"" }
+}
+
+extension Fields {
+  /// The member `title`. An empty text counts as absent.
+  fileprivate var title: String? {
+    get throws(RequestError) {
+      let title = try string("title", maxLength: RoomDetails.maxTitleLength)
+      return title?.isEmpty == true ? nil : title
+    }
+  }
+
+  /// The member `avatar`. An empty text counts as absent.
+  fileprivate var picture: String? {
+    get throws(RequestError) {
+      guard let avatar = try string("avatar", maxLength: RoomDetails.maxAvatarLength), !avatar.isEmpty else {
+        return nil
+      }
+      guard avatar.isSecureURL else { throw wrong("avatar", "must be an https URL") }
+      return avatar
+    }
+  }
+
+  fileprivate var metadata: [UInt8]? {
+    get throws(RequestError) {
+      guard let fields = try object("metadata") else { return nil }
+      let text = JSONWriter.object { $0.members(fields.members) }
+      guard text.count <= RoomDetails.maxMetadataLength else {
+        throw wrong("metadata", "must be at most \(RoomDetails.maxMetadataLength) bytes long")
+      }
+      return text
+    }
+  }
+}
+
+extension Replies {
+  /// The record of a room.
+  static func room(_ room: RoomID, _ details: RoomDetails) -> Reply.Members {
+    {
+      $0["room"] = room.rawValue
+      $0["kind"] = details.kind.rawValue
+      $0["join"] = details.join.rawValue
+      $0["title"] = details.title
+      $0["avatar"] = details.avatar
+      $0.raw("metadata", details.metadata)
+      $0.integer("version", details.version)
+      $0.integer("created", details.created?.rawValue)
+    }
+  }
+
+  /// The `room` event.
+  /// - Parameters:
+  ///   - details: Is `nil` for a deleted room.
+  ///   - user: The user who caused the event. Is `nil` for a backend that names no user.
+  static func roomEvent(_ event: String, _ room: RoomID, _ details: RoomDetails?, by user: UserID?) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "room"
+      $0["event"] = event
+      if let details { self.room(room, details)(&$0) } else { $0["room"] = room.rawValue }
+      if event == "deleted" || event == "removed" { $0.bool("removed", true) }
+      $0["by"] = user?.rawValue
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// The users who were online when an earlier run ended.
+///
+/// The store has them with their activity. ``adopt(_:on:)`` shows such a user as online when it loads the user, so the
+/// start reads only their number. Users who do not return in time go offline: the hub ends those in memory, and
+/// ``endReturns(on:)`` the others.
+extension People {
+  /// Awaits the users from now on. Call it before users are in memory.
+  func awaitReturns(on relay: isolated Relay) async throws {
+    let users = try await relay.store.read { try $0.people.onlineCount() }
+    guard let time = relay.settings.returns.time(awaiting: users) else { return }
+    relay.hub.awaitReturns(for: time)
+    relay.diagnostics.log.info(
+      "users were online before the start: those who do not return in time go offline",
+      metadata: ["users": "\(users)", "time": "\(time)"])
+  }
+
+  /// The number of users that are read at once.
+  private static let pageSize = 500
+
+  /// Stores that the awaited users are offline who were not in memory at the end of the time.
+  func endReturns(on relay: isolated Relay) async {
+    var position: Int64 = 0
+    while relay.stage != .stopping {
+      do {
+        let page = try await relay.store.read { [position] in
+          try $0.people.online(after: position, limit: Self.pageSize)
+        }
+        guard let last = page.last else { return }
+        // The write is submitted before any change of these users that follows.
+        let gone = page.map(\.user).filter { !(relay.hub.user($0).map(relay.hub.isOnline) ?? false) }
+        if !gone.isEmpty { try await relay.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
+        position = last.position
+      } catch .unavailable(let reason) {
+        relay.diagnostics.logFailure(of: .unavailable(reason: reason))
+        try? await Task.sleep(for: Relay.storePause)
+      } catch {
+        return relay.diagnostics.logFailure(of: error)
+      }
+    }
+  }
+}

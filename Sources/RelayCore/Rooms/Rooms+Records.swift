@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// The creation of rooms with a record, and the changes of the record.
+extension Rooms {
+  /// A room to create.
+  struct Creation: Sendable {
+    let room: RoomID
+    let details: RoomDetails
+    let creator: UserID
+    let members: [UserID]
+    let key: String?
+  }
+
+  // MARK: Creating
+
+  /// Creates a group.
+  func make(_ creation: Creation, for request: Request, on relay: isolated Relay) async throws -> MadeRoom {
+    try checkRights(creation, request, on: relay)
+    return try await perform(creation, request, on: relay) { try $0.rooms.make($1) }
+  }
+
+  /// Finds or creates a direct room. The right `create` is needed only for a new one.
+  func makeDirect(_ creation: Creation, for request: Request, on relay: isolated Relay) async throws -> MadeRoom {
+    let (a, b) = (creation.creator, creation.members[0])
+    let known = try await relay.store.read { reader in
+      let found = try reader.rooms.direct(of: a, b)
+      return try found.map { ($0.room, $0.isComplete, try reader.rooms.details(of: $0.room) ?? RoomDetails()) }
+    }
+    guard let (room, isComplete, details) = known else {
+      return try await makeNewDirect(creation, for: request, on: relay)
+    }
+    if isComplete {
+      let state = RoomState(room: room, epoch: "", seq: 0, cursor: 0)
+      return MadeRoom(state: state, details: details, isNew: false, added: [])
+    }
+    // The room stays in memory, so that the completion of the commit adds the member who has left.
+    pin(room)
+    defer { unpin(room, on: relay) }
+    guard try await load(room, on: relay) != nil else {
+      // The room was deleted after the first read.
+      return try await makeNewDirect(creation, for: request, on: relay)
+    }
+    if let permissions = relay.access.permissions(of: request.caller, on: relay) {
+      // The room belongs to the user, so the rights are those of a member.
+      try relay.access.rights(permissions, in: room, on: relay)
+        .check(.join, in: room, at: request.fields.pointer(to: "room"))
+    }
+    let completion = Creation(
+      room: room, details: details, creator: creation.creator, members: creation.members, key: creation.key)
+    return try await perform(completion, request, on: relay) { try $0.rooms.makeDirect($1) }
+  }
+
+  private func makeNewDirect(
+    _ creation: Creation, for request: Request, on relay: isolated Relay
+  ) async throws -> MadeRoom {
+    try checkRights(creation, request, on: relay)
+    return try await perform(creation, request, on: relay) { try $0.rooms.makeDirect($1) }
+  }
+
+  private func checkRights(_ creation: Creation, _ request: Request, on relay: isolated Relay) throws(RequestError) {
+    let pointer = request.fields.pointer(to: "room")
+    if let permissions = relay.access.permissions(of: request.caller, on: relay) {
+      try relay.access.rights(permissions, in: creation.room, isMember: false, on: relay)
+        .check([.join, .create], in: creation.room, at: pointer)
+    }
+    guard policy(of: creation.room, on: relay).isStored else {
+      throw RequestError(.unsupported, "a room that keeps nothing cannot be created", at: pointer, status: 422)
+    }
+  }
+
+  /// Charges the rates, and performs the work. All members are in memory until the completion of the commit.
+  private func perform(
+    _ creation: Creation, _ request: Request, on relay: isolated Relay,
+    _ work: @escaping @Sendable (Transaction, RoomDraft) throws -> MadeRoom
+  ) async throws -> MadeRoom {
+    let handles = try await relay.people.retain([creation.creator] + creation.members, on: relay)
+    defer { handles.forEach(relay.hub.release) }
+    if request.caller.owner != nil {
+      try relay.spend(.membership, of: handles[0])
+      try relay.spend(.request, of: handles[0], count: creation.members.count / Self.membersPerRequest)
+    }
+    pin(creation.room)
+    defer { unpin(creation.room, on: relay) }
+    let limits = relay.settings.limits
+    let draft = RoomDraft(
+      room: creation.room, epoch: epochToStore(creation.room, on: relay), details: creation.details,
+      creator: relay.hub.profile(of: handles[0]) ?? User(id: creation.creator), members: creation.members,
+      key: creation.key,
+      bounds: MembershipBounds(
+        membersPerRoom: policy(of: creation.room, on: relay).members ?? limits.membersPerRoom,
+        roomsPerUser: limits.roomsPerUser))
+    beginJoin(of: draft.room)
+    let cause = request.caller.session
+    return try await relay.commit(rows: 3 + draft.members.count) {
+      try work($0, draft)
+    } then: { relay, made in
+      relay.rooms.endJoin(of: draft.room)
+      guard let made = try? made.get() else { return }
+      relay.rooms.show(made, by: draft.creator.id, cause: cause, on: relay)
+    }
+  }
+
+  /// The number of members that costs as much as one request.
+  private static let membersPerRequest = 10
+
+  /// Shows new members in a room in memory, and notifies their sessions. All of them are in memory.
+  private func show(_ made: MadeRoom, by creator: UserID, cause: SessionHandle?, on relay: isolated Relay) {
+    let handle = relay.hub.room(made.state.room)
+    for name in made.added {
+      relay.people.noteChange(of: name)
+      guard let user = relay.hub.user(name) else { continue }
+      relay.people.forgetWithdrawn(user, from: made.state.room)
+      if let handle {
+        let isOwner = made.isNew && made.details.kind == .group && name == creator
+        let cause = name == creator ? MemberCause.joined : .added(by: creator)
+        try? relay.hub.addMember(user, to: handle, as: isOwner ? .owner : .member, cause)
+      }
+      relay.people.evaluateWatches(of: user, on: relay)
+      notify(user, "added", made.state.room, made.details, by: creator, except: cause, on: relay)
+    }
+  }
+
+  // MARK: Reading and changing
+
+  func details(of access: RoomAccess, on relay: isolated Relay) async throws -> RoomDetails {
+    // A room that keeps nothing has no record.
+    guard policy(of: access.room, on: relay).isStored else { return RoomDetails() }
+    guard let details = try await relay.store.read({ try $0.rooms.details(of: access.room) }) else {
+      throw StoreError.noRoom(access.room)
+    }
+    return details
+  }
+
+  /// Changes the record, and notifies the members.
+  func update(
+    _ change: RoomChange, version: Int64?, _ access: RoomAccess, _ request: Request, on relay: isolated Relay
+  ) async throws -> RoomDetails {
+    let (actor, by, cause) = (request.caller.actor(access, on: relay), request.caller.by, request.caller.session)
+    return try await relay.commit {
+      try $0.rooms.update(access.room, change, by: actor, version: version)
+    } then: { relay, details in
+      guard let details = try? details.get() else { return }
+      let event = Replies.roomEvent("updated", access.room, details, by: by)
+      relay.hub.notifyMembers(of: access.handle, event, except: cause)
+    }
+  }
+
+  /// Changes the role of a member, and notifies the sessions in the room.
+  func setRole(
+    _ role: RoomRole, of name: UserID, _ access: RoomAccess, _ request: Request, on relay: isolated Relay
+  ) async throws {
+    let (actor, by) = (request.caller.actor(access, on: relay), request.caller.by)
+    try await relay.commit {
+      try $0.rooms.setRole(role, of: name, in: access.room, by: actor)
+    } then: { relay, result in
+      guard case .success = result, let user = relay.hub.user(name) else { return }
+      relay.hub.setRole(role, of: user, in: access.handle, by: by)
+    }
+  }
+
+  // MARK: Deleting
+
+  /// Deletes a room, and notifies the members. The relay then deletes the rows of the room in the background.
+  func delete(_ access: RoomAccess, _ request: Request, on relay: isolated Relay) async throws {
+    let (actor, by, cause) = (request.caller.actor(access, on: relay), request.caller.by, request.caller.session)
+    if let own = try request.caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
+    beginDeletion(of: access.room)
+    _ = try await relay.commit {
+      try $0.rooms.delete(access.room, by: actor)
+    } then: { relay, result in
+      relay.rooms.endDeletion(of: access.room)
+      guard case .success(let members) = result else { return }
+      relay.hub.notifyMembers(
+        of: access.handle, Replies.roomEvent("deleted", access.room, nil, by: by), except: cause)
+      for name in members { relay.people.noteChange(of: name) }
+      let watches = relay.people.watches(among: members, of: access.handle, on: relay)
+      relay.hub.delete(access.handle)
+      relay.people.evaluate(watches, on: relay)
+      relay.rooms.sweep(on: relay)
+    }
+  }
+}
+
+extension Caller {
+  /// The caller as the store checks it against the roles of a room. The role in memory may be older than the store's.
+  func actor(_ access: RoomAccess, on relay: isolated Relay) -> RoomActor {
+    guard let owner else { return .backend }
+    return .user(owner, moderates: relay.access.moderates(self, in: access.room, on: relay))
+  }
+
+  /// The user whom events name as their cause. Is `nil` for a backend that acts for nobody.
+  var by: UserID? { if case .backend(let acting) = self { acting } else { owner } }
+}

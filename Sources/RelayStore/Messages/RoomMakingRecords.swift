@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// The user or backend that changes a room.
+public enum RoomActor: Equatable, Sendable {
+  /// A backend, which may do everything.
+  case backend
+  /// A member with the rights of the role. With `moderates` also those of a moderator.
+  case user(UserID, moderates: Bool)
+}
+
+/// The rule that forbids a change of a room or of its members.
+public enum RoomRefusal: Equatable, Sendable {
+  /// A room of this name exists.
+  case exists
+  /// Only a moderator or a backend can add the user.
+  case invited
+  /// A moderator has banned the user. Is `nil` without an end.
+  case banned(until: Timestamp?)
+  /// The user to change is not a member.
+  case noMember
+  /// The room needs an owner.
+  case lastOwner
+  /// The user has blocked the caller.
+  case blocked(UserID)
+  /// Nobody but a backend removes an owner.
+  case isOwner
+  /// The caller has a lower role.
+  case needs(RoomRole)
+  /// A direct room has two members without roles, and no title.
+  case isDirect
+  /// The record has another version now.
+  case outdated(version: Int64)
+}
+
+/// A ban from a room.
+public struct RoomBan: Equatable, Sendable {
+  /// Is `nil` without an end.
+  public var until: Timestamp?
+
+  public init(until: Timestamp? = nil) { self.until = until }
+}
+
+/// The end of a membership.
+public struct LeftRoom: Equatable, Sendable {
+  /// False if there was no membership.
+  public var wasMember: Bool
+  /// The user who became the owner, because the last one has left.
+  public var successor: UserID?
+}
+
+/// A room that does not exist yet.
+public struct RoomDraft: Equatable, Sendable {
+  public var room: RoomID
+  public var epoch: String
+  public var details: RoomDetails
+  /// The creator: the first owner of a group, or the user who opens a direct room.
+  public var creator: User
+  /// The other members.
+  public var members: [UserID]
+  /// The idempotency key. A second attempt with the same key returns the same room for ``MessageDraft/keyLifetime``.
+  public var key: String?
+  public var bounds: MembershipBounds
+
+  public init(
+    room: RoomID, epoch: String, details: RoomDetails, creator: User, members: [UserID], key: String? = nil,
+    bounds: MembershipBounds = MembershipBounds()
+  ) {
+    self.room = room
+    self.epoch = epoch
+    self.details = details
+    self.creator = creator
+    self.members = members
+    self.key = key
+    self.bounds = bounds
+  }
+}
+
+/// A room that was created or found.
+public struct MadeRoom: Equatable, Sendable {
+  public var state: RoomState
+  public var details: RoomDetails
+  /// True if the room did not exist before.
+  public var isNew: Bool
+  /// The users who became members.
+  public var added: [UserID]
+
+  public init(state: RoomState, details: RoomDetails, isNew: Bool, added: [UserID]) {
+    self.state = state
+    self.details = details
+    self.isNew = isNew
+    self.added = added
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+extension RoomReader {
+  /// The record of a room. Is `nil` when the room does not exist.
+  public func details(of room: RoomID) throws -> RoomDetails? {
+    try db.first(
+      "SELECT \(RoomDetails.columns) FROM rooms LEFT JOIN details ON details.room = rooms.id WHERE rooms.name = ?",
+      [room.rawValue], RoomDetails.init(row:))
+  }
+
+  /// The direct room of two users, and true if both are members. Is `nil` when there is none.
+  public func direct(of a: UserID, _ b: UserID) throws -> (room: RoomID, isComplete: Bool)? {
+    try db.first(
+      """
+      SELECT rooms.name, (SELECT count(*) FROM members WHERE room = rooms.id AND user IN (a.id, b.id)) = 2 AS is_complete
+      FROM users AS a JOIN users AS b JOIN directs ON low = min(a.id, b.id) AND high = max(a.id, b.id)
+      JOIN rooms ON rooms.id = directs.room
+      WHERE a.name = ? AND b.name = ?
+      """,
+      [a.rawValue, b.rawValue]
+    ).map { (RoomID(unchecked: $0["name"]), $0["is_complete"]) }
+  }
+}
+
+extension RoomDetails {
+  /// Columns of `details`. All are NULL for a room without a record.
+  static let columns = "kind, join_rule, title, avatar, metadata, version, created"
+
+  /// - Parameter row: Has the ``columns``.
+  init(row: Row) throws {
+    self.init(
+      kind: try row.choiceIfAny("kind") ?? .group, join: try row.choiceIfAny("join_rule") ?? .open, title: row["title"],
+      avatar: row["avatar"], metadata: try row.bytesIfAny("metadata"), version: row["version"] ?? 0,
+      created: row.time("created"))
+  }
+}

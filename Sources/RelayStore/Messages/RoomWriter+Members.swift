@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Adds and removes members, changes their roles, and keeps an owner in each group.
+extension RoomWriter {
+  /// The maximum number of bans of a room.
+  public static let maxBanned = 1_000
+
+  /// Makes another user a member. Ends a ban of the user.
+  ///
+  /// Throws ``RoomRefusal/needs(_:)``, ``RoomRefusal/blocked(_:)``, ``RoomRefusal/isDirect`` and
+  /// ``StoreError/tooMany(_:)``.
+  public func add(
+    _ user: User, to room: RoomID, by actor: RoomActor, now: Timestamp, within bounds: MembershipBounds
+  ) throws -> JoinedRoom {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    try checkIsGroup(room, for: actor)
+    try check(actor, has: .moderator, in: known)
+    if case .user(let caller, _) = actor { try checkBlocks(of: user.id, caller) }
+    return try join(user, room: room, epoch: known.epoch, now: now, within: bounds, mayCreate: false, isInvited: true)
+  }
+
+  /// Ends the membership of another user, and bans the user if `ban` is given. A user who is no member can be banned,
+  /// too.
+  ///
+  /// A moderator removes members, and an owner also moderators. Only a backend removes an owner.
+  public func remove(_ user: UserID, from room: RoomID, by actor: RoomActor, ban: RoomBan? = nil) throws -> LeftRoom {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    try checkIsGroup(room, for: actor)
+    try check(actor, has: .moderator, in: known)
+    if case .user(let caller, _) = actor, let role = try role(of: user, in: known) {
+      let own = try self.role(of: caller, in: known) ?? .member
+      guard role < max(own, .moderator) else {
+        // No role lets a user remove an owner.
+        throw StoreError.refused(role == .owner ? .isOwner : .needs(.owner))
+      }
+    }
+    if let ban { try self.ban(user, from: known.id, ban) }
+    return try end(user, room)
+  }
+
+  /// Changes the role of a member.
+  ///
+  /// Throws ``RoomRefusal/needs(_:)`` unless the actor is an owner or a backend, ``RoomRefusal/noMember``, and
+  /// ``RoomRefusal/lastOwner``.
+  public func setRole(_ role: RoomRole, of user: UserID, in room: RoomID, by actor: RoomActor) throws {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    if try reader.rooms.details(of: room)?.kind == .direct { throw StoreError.refused(.isDirect) }
+    try check(actor, has: .owner, in: known)
+    guard let before = try self.role(of: user, in: known), let id = try row(of: user) else {
+      throw StoreError.refused(.noMember)
+    }
+    guard before != role else { return }
+    try db.run("UPDATE members SET role = ? WHERE room = ? AND user = ?", [role.rawValue, known.id, id])
+    if try before == .owner && needsOwner(known.id) { throw StoreError.refused(.lastOwner) }
+  }
+
+  // MARK: Owners
+
+  /// True if the room is a group with a record that has no owner.
+  func needsOwner(_ room: Int64) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM details WHERE room = ?1 AND is_owned
+        AND NOT EXISTS (
+          SELECT 1 FROM members INDEXED BY members_role WHERE room = ?1 AND role = \(RoomRole.owner.rawValue) AND role > 0)
+      """,
+      [room])
+  }
+
+  /// Makes the member with the longest membership the owner, if the room needs one. Returns the new owner.
+  func appointOwner(of room: Int64) throws -> UserID? {
+    guard try needsOwner(room) else { return nil }
+    let oldest = try db.first(
+      """
+      SELECT users.id, users.name FROM members JOIN users ON users.id = members.user
+      WHERE members.room = ? ORDER BY members.joined, members.user LIMIT 1
+      """,
+      [room])
+    guard let oldest else { return nil }
+    try db.run(
+      "UPDATE members SET role = \(RoomRole.owner.rawValue) WHERE room = ? AND user = ?",
+      [room, oldest["id"] as Int64])
+    return UserID(unchecked: oldest["name"])
+  }
+
+  // MARK: Bans
+
+  private func ban(_ user: UserID, from room: Int64, _ ban: RoomBan) throws {
+    try db.run("DELETE FROM bans WHERE room = ? AND until <= ?", [room, now.rawValue])
+    try db.run(
+      "INSERT OR REPLACE INTO bans (room, user, until) VALUES (?, ?, ?)",
+      [room, try needRow(of: user), ban.until?.rawValue])
+    let count: Int = try db.first("SELECT count(*) FROM bans WHERE room = ?", [room])?[0] ?? 0
+    if count > Self.maxBanned { throw StoreError.tooMany(.bannedUsers) }
+  }
+
+  /// Throws if the room is the direct room of two other users.
+  func checkIsOfPair(_ user: Int64, _ room: Int64) throws {
+    if try db.has("SELECT 1 FROM directs WHERE room = ?1 AND low <> ?2 AND high <> ?2", [room, user]) {
+      throw StoreError.refused(.isDirect)
+    }
+  }
+
+  /// Throws if a user changes the members of a direct room.
+  private func checkIsGroup(_ room: RoomID, for actor: RoomActor) throws {
+    guard actor != .backend else { return }
+    if try reader.rooms.details(of: room)?.kind == .direct { throw StoreError.refused(.isDirect) }
+  }
+}
