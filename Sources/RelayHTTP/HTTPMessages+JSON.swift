@@ -63,7 +63,12 @@ extension HTTPRequest {
       guard members[name] == nil else {
         throw RequestError(.badRequest, "\(name) is given twice", at: "/query/\(name)")
       }
-      members[name] = parameter == .number ? .argument(value) : .string(value)
+      members[name] =
+        switch parameter {
+        case .number: .argument(value)
+        case .text: .string(value)
+        case .flag: value == "true" || value == "false" ? .bool(value == "true") : .string(value)
+        }
     }
     return members
   }
@@ -123,7 +128,10 @@ extension HTTPResponse {
   }
 
   /// A problem document (RFC 9457).
-  package static func problem(_ error: RequestError, allowed: [String]? = nil) -> HTTPResponse {
+  /// - Parameter leader: The URL of the cluster's leader, at a node that does not lead.
+  package static func problem(
+    _ error: RequestError, allowed: [String]? = nil, leader: String? = nil
+  ) -> HTTPResponse {
     let body = JSONWriter.object {
       $0["type"] = "about:blank"
       $0["title"] = HTTPResponse.reason(of: error.status)
@@ -131,10 +139,12 @@ extension HTTPResponse {
       $0["code"] = error.code.rawValue
       $0["detail"] = error.message
       $0["at"] = error.at
+      $0["leader"] = leader
       $0.decimal("retryAfter", error.retryAfter?.seconds)
     }
     var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
     if let allowed { headers[.allow] = allowed.joined(separator: ", ") }
+    if let leader { headers[.stillwireLeader] = leader }
     if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
     if error.status == 426 {
       headers[.connection] = "Upgrade"

@@ -57,10 +57,9 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
-    write(process, to: &text)
-    return HTTPResponse(
-      status: 200, headers: [.contentType: MetricsText.contentType, .cacheControl: "no-store"],
-      body: Array(text.text.utf8))
+    cluster?.report.write(to: &text)
+    process.write(to: &text)
+    return .metrics(text)
   }
 
   private func write(_ hub: HubStatistics, errors: [ErrorCode: UInt64], to text: inout MetricsText) {
@@ -147,15 +146,17 @@ extension HTTPService {
       GatewayReason.allCases.map { ($0.rawValue, gateway.refused[$0] ?? 0) })
     text.histogram("stillwire_\(name)_answer_seconds", "\(who): time from a push to the answer.", gateway.answers)
   }
+}
 
-  private func write(_ process: ProcessFacts, to text: inout MetricsText) {
+extension ProcessFacts {
+  func write(to text: inout MetricsText) {
     text.family(
       "stillwire_build_info", "Always 1. The label has the version of the relay.", .gauge, by: "version",
       [(stillwireVersion, 1)])
     text.gauge("process_start_time_seconds", "Start time of the process, since 1970.", seconds: ProcessFacts.start)
-    text.counter("process_cpu_seconds_total", "Processor time, user and system.", seconds: process.processorTime)
-    if let bytes = process.residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
-    if let count = process.openDescriptors { text.gauge("process_open_fds", "Open file descriptors.", count) }
-    text.gauge("process_max_fds", "Maximum number of open file descriptors.", process.maxDescriptors)
+    text.counter("process_cpu_seconds_total", "Processor time, user and system.", seconds: processorTime)
+    if let bytes = residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
+    if let count = openDescriptors { text.gauge("process_open_fds", "Open file descriptors.", count) }
+    text.gauge("process_max_fds", "Maximum number of open file descriptors.", maxDescriptors)
   }
 }

@@ -13,7 +13,7 @@ import RelayStore
 /// The state is private, and the methods run on the hub's thread.
 package final class HTTPService: HTTPHandler {
   /// All routes. The first match answers. `/openapi.json` describes exactly these routes.
-  static let routes = resources + Route.routes(of: Commands.all)
+  static let routes = resources + clusterRoutes + Route.routes(of: Commands.all)
 
   /// The files of the page. They answer the paths that match no route.
   private let site: Site
@@ -21,7 +21,13 @@ package final class HTTPService: HTTPHandler {
   /// Streams of server-sent events.
   private var streams: [ExchangeHandle: Task<Void, Never>] = [:]
 
-  package init(site: Site) { self.site = site }
+  /// Is `nil` for a relay without a cluster.
+  let cluster: (any ClusterOperations)?
+
+  package init(site: Site, cluster: (any ClusterOperations)? = nil) {
+    self.site = site
+    self.cluster = cluster
+  }
 
   /// Applies new settings.
   package func use(_ settings: Relay.Settings) { parser = JSONParser(maxDepth: settings.limits.nesting) }

@@ -17,10 +17,12 @@ public struct HTTPRequest: Sendable {
   /// value.
   public let fields: HTTPFields
   public let body: [UInt8]
+  /// True if the address of the client is loopback.
+  public let isLocal: Bool
 
   public init(
     exchange: ExchangeHandle, method: String = "GET", path: String, query: String = "", fields: HTTPFields = [:],
-    body: [UInt8] = []
+    body: [UInt8] = [], isLocal: Bool = false
   ) {
     self.exchange = exchange
     self.method = method
@@ -28,6 +30,7 @@ public struct HTTPRequest: Sendable {
     self.query = query
     self.fields = fields
     self.body = body
+    self.isLocal = isLocal
   }
 
   init(exchange: ExchangeHandle, _ http: relay_http) {
@@ -39,7 +42,7 @@ public struct HTTPRequest: Sendable {
     }
     self.init(
       exchange: exchange, method: String(http.method) ?? "", path: String(http.path) ?? "",
-      query: String(http.query) ?? "", fields: fields, body: [UInt8](http.body))
+      query: String(http.query) ?? "", fields: fields, body: [UInt8](http.body), isLocal: http.is_local)
   }
 }
 

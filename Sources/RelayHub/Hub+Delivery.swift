@@ -139,12 +139,7 @@ extension Hub {
 
 extension MemberSession {
   init(_ facts: relay_presence_facts) {
-    activity =
-      switch facts.activity {
-      case RELAY_ACTIVE: .active
-      case RELAY_IDLE: .idle
-      default: .background
-      }
+    activity = Activity(facts.activity)
     joined = Timestamp(rawValue: facts.joined)
     givenFrom = facts.given_from
     received = facts.received

@@ -25,6 +25,37 @@ public struct RoomTraits: OptionSet, Sendable {
   public static let receipts = RoomTraits(rawValue: UInt32(RELAY_ROOM_RECEIPTS))
 }
 
+/// The cause of the begin or the end of a membership, as the event `member` names it.
+public enum MemberCause: Equatable, Sendable {
+  case joined, left
+  /// Another caller. The user is `nil` for a backend that acts for nobody.
+  case added(by: UserID?)
+  case removed(by: UserID?)
+  case banned(by: UserID?)
+
+  var name: String {
+    switch self {
+    case .joined: "joined"
+    case .left: "left"
+    case .added: "added"
+    case .removed: "removed"
+    case .banned: "banned"
+    }
+  }
+
+  /// The caller who has changed the membership of another user.
+  public var by: UserID? {
+    switch self {
+    case .joined, .left: nil
+    case .added(let user), .removed(let user), .banned(let user): user
+    }
+  }
+}
+
+extension relay_role_t {
+  init(_ role: RoomRole) { self.init(UInt32(role.rawValue)) }
+}
+
 /// The current state of a room, for one user.
 public struct RoomFacts: Sendable {
   public let memberCount: Int
@@ -69,6 +100,14 @@ extension Hub {
   @discardableResult
   public func unload(_ room: RoomHandle) -> Bool { relay_room_release(hub, room.rawValue) }
 
+  /// Removes a room that the store has deleted from memory, with its members and its sessions.
+  public func delete(_ room: RoomHandle) { relay_room_delete(hub, room.rawValue) }
+
+  /// Sends a frame to all sessions of the members except `cause`, also to sessions that have not joined the room.
+  public func notifyMembers(of room: RoomHandle, _ json: [UInt8], except cause: SessionHandle?) {
+    json.withBytes { relay_room_notify(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
+  }
+
   /// The position of the newest message.
   public func position(of room: RoomHandle) -> Position? {
     relay_room_epoch(hub, room.rawValue).map {
@@ -97,8 +136,22 @@ extension Hub {
   public func memberCount(of room: RoomHandle) -> Int { relay_room_member_count(hub, room.rawValue) }
 
   /// Adds a member that the store has loaded. Sends no event.
-  public func restoreMember(_ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64) {
+  public func restoreMember(
+    _ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64, role: RoomRole = .member
+  ) {
     _ = relay_room_restore_member(hub, room.rawValue, user.rawValue, read, received)
+    _ = relay_room_set_role(hub, room.rawValue, user.rawValue, relay_role_t(role), false, nil)
+  }
+
+  /// Changes the role of a member, and sends the event `role` to the sessions in the room.
+  /// - Parameter changer: The user who has changed it. Is `nil` for the relay or a backend.
+  public func setRole(_ role: RoomRole, of user: UserHandle, in room: RoomHandle, by changer: UserID?) {
+    _ = relay_room_set_role(hub, room.rawValue, user.rawValue, relay_role_t(role), true, changer?.rawValue)
+  }
+
+  /// The role of a user in a room. Is ``RoomRole/member`` also for a user who is no member.
+  public func role(of user: UserHandle, in room: RoomHandle) -> RoomRole {
+    RoomRole(rawValue: Int64(relay_room_role(hub, room.rawValue, user.rawValue).rawValue)) ?? .member
   }
 
   /// Adds a stored message whose pushes are not decided yet. ``resume(_:)`` starts the waits.
@@ -111,13 +164,18 @@ extension Hub {
 
   /// Adds a member, and sends the events `member` and `presence` to the others. Throws ``HubRefusal/tooMany`` above
   /// `maxMembers`.
-  public func addMember(_ user: UserHandle, to room: RoomHandle) throws(HubRefusal) {
-    try HubRefusal.check(relay_room_add_member(hub, room.rawValue, user.rawValue))
+  public func addMember(
+    _ user: UserHandle, to room: RoomHandle, as role: RoomRole = .member, _ cause: MemberCause = .joined
+  ) throws(HubRefusal) {
+    try HubRefusal.check(
+      relay_room_add_member(
+        hub, room.rawValue, user.rawValue, relay_role_t(role), cause.name, cause.by?.rawValue))
   }
 
   /// Ends a membership, and sends the event `member` to all sessions in the room, including those of the user.
-  public func removeMember(_ user: UserHandle, from room: RoomHandle, byOthers: Bool) throws(HubRefusal) {
-    try HubRefusal.check(relay_room_remove_member(hub, room.rawValue, user.rawValue, byOthers))
+  public func removeMember(_ user: UserHandle, from room: RoomHandle, _ cause: MemberCause) throws(HubRefusal) {
+    try HubRefusal.check(
+      relay_room_remove_member(hub, room.rawValue, user.rawValue, cause.name, cause.by?.rawValue))
   }
 
   public func isMember(_ user: UserHandle, of room: RoomHandle) -> Bool {

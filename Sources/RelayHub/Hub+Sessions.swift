@@ -33,14 +33,8 @@ extension Hub {
   public func open(
     _ session: SessionHandle, of user: UserHandle, device: DeviceID?, acks: Bool, activity: Activity
   ) throws(HubRefusal) {
-    let activity =
-      switch activity {
-      case .active: RELAY_ACTIVE
-      case .idle: RELAY_IDLE
-      case .background: RELAY_BACKGROUND
-      }
     try HubRefusal.check(
-      relay_session_open(hub, session.rawValue, user.rawValue, device?.rawValue, acks, activity))
+      relay_session_open(hub, session.rawValue, user.rawValue, device?.rawValue, acks, relay_activity_t(activity)))
   }
 
   /// Sets the time at which the hub closes the session with 4002, in whole seconds. `nil` means never.

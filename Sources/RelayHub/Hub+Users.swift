@@ -37,6 +37,19 @@ extension Hub {
   /// Ends one ``retain(_:)``. The hub removes the user from memory when nothing else needs it.
   public func release(_ user: UserHandle) { relay_user_release(hub, user.rawValue) }
 
+  /// Starts to await the users who were online when an earlier run ended. ``HubEvent/returnsOver`` follows after the
+  /// time. Call it before users are in memory.
+  public func awaitReturns(for time: Duration) { relay_hub_await_returns(hub, Int64(time / .milliseconds(1))) }
+
+  /// Shows a user as online who was online when an earlier run ended, until the user returns or the time of
+  /// ``awaitReturns(for:)`` is over. Has no effect after that time, or if the user has already been online in this run.
+  public func awaitReturn(of user: UserHandle, as activity: Activity) {
+    _ = relay_user_await(hub, user.rawValue, relay_activity_t(activity))
+  }
+
+  /// True if the user has a session, is within the grace, or is awaited.
+  public func isOnline(_ user: UserHandle) -> Bool { relay_user_is_online(hub, user.rawValue) }
+
   public func user(_ name: UserID) -> UserHandle? { UserHandle(id: relay_user_named(hub, name.rawValue)) }
 
   public func name(of user: UserHandle) -> UserID? {
@@ -150,6 +163,28 @@ extension Hub {
     object[0] = UInt8(ascii: ",")
     object.removeLast()
     return object
+  }
+}
+
+extension relay_activity_t {
+  init(_ activity: Activity) {
+    self =
+      switch activity {
+      case .active: RELAY_ACTIVE
+      case .idle: RELAY_IDLE
+      case .background: RELAY_BACKGROUND
+      }
+  }
+}
+
+extension Activity {
+  init(_ activity: relay_activity_t) {
+    self =
+      switch activity {
+      case RELAY_ACTIVE: .active
+      case RELAY_IDLE: .idle
+      default: .background
+      }
   }
 }
 

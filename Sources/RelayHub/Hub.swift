@@ -30,6 +30,8 @@ public struct HubConfiguration: Sendable {
   public var connections: ConnectionLimits
   /// True if the log also takes lines of ``HubLogLevel/debug``.
   public var logsDebug: Bool
+  /// True for a hub without sessions: it delivers a valid handshake with ``HubEvent/http(_:)``.
+  public var isStandby = false
 
   public init(
     address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [RequestType],
@@ -106,6 +108,16 @@ public enum HostRule: Sendable {
   }
 }
 
+/// The service that the clients of a hub get.
+public enum HubService: Sendable {
+  case serves
+  /// The hub keeps the requests of sessions, and runs no job of its thread. It answers `/live`, and all other HTTP
+  /// requests and handshakes with 503.
+  case held
+  /// For good: the hub closes all sessions at once, and sends them nothing else. HTTP connections are cut.
+  case ended
+}
+
 /// The reason why a hub could not be created.
 public struct HubError: Error, CustomStringConvertible {
   public enum Code: String, Sendable { case addressInUse, addressUnusable, failed }
@@ -132,19 +144,23 @@ public final class Hub {
     }
   }
   private var early: [HubEvent] = []
+  private let service: (@Sendable () -> HubService)?
   private let log: @Sendable (HubLogLevel, String) -> Void
 
   /// Creates a hub and binds its port. The hub accepts connections after ``start()``.
   ///
   /// - Parameters:
   ///   - thread: A thread that no other hub uses.
+  ///   - service: Returns the service that clients get now. The hub calls it on its thread before each iteration and
+  ///     each answer. It must not block, and must not call the hub. After a change, call ``HubThread/wakeLoop()``.
   ///   - log: Receives log lines for the operator, on the hub's thread.
   public init(
-    _ configuration: HubConfiguration, thread: HubThread, log: @escaping @Sendable (HubLogLevel, String) -> Void
+    _ configuration: HubConfiguration, thread: HubThread, service: (@Sendable () -> HubService)? = nil,
+    log: @escaping @Sendable (HubLogLevel, String) -> Void
   ) throws(HubError) {
     // The box gets its owner at the end, when `self` exists. No callback runs before the loop.
     let box = CallbackBox()
-    guard let hub = Self.create(configuration, box) else {
+    guard let hub = Self.create(configuration, box, hasService: service != nil) else {
       throw HubError(code: .failed, description: "libwebsockets could not be started")
     }
     let error = relay_hub_listen(hub)
@@ -160,6 +176,7 @@ public final class Hub {
     }
     self.hub = hub
     self.log = log
+    self.service = service
     port = relay_hub_port(hub)
     self.thread = thread
     self.box = box
@@ -188,7 +205,9 @@ public final class Hub {
     unowned(unsafe) var owner: Hub?
   }
 
-  private static func create(_ configuration: HubConfiguration, _ box: CallbackBox) -> OpaquePointer? {
+  private static func create(
+    _ configuration: HubConfiguration, _ box: CallbackBox, hasService: Bool
+  ) -> OpaquePointer? {
     return configuration.address.withCString { address in
       configuration.subprotocol.withCString { subprotocol in
         configuration.path.withCString { path in
@@ -200,12 +219,12 @@ public final class Hub {
                     address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
                     requests: requests.baseAddress, request_count: requests.count, trusted_proxies: proxies,
                     host_rule: configuration.hostRule.code, hosts: hosts,
-                    logs_debug: configuration.logsDebug,
+                    logs_debug: configuration.logsDebug, is_standby: configuration.isStandby,
                     limits: Self.limits(
                       configuration.limits, grace: configuration.grace, connections: configuration.connections))
                   var callbacks = relay_callbacks(
                     context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
-                    log: Self.logged)
+                    log: Self.logged, service: hasService ? Self.serviceNow : nil)
                   return relay_hub_create(&config, &callbacks)
                 }
               }
@@ -254,6 +273,14 @@ public final class Hub {
     if let receive = hub.receive { receive(events) } else { hub.early += events }
   }
 
+  private static let serviceNow: @convention(c) (UnsafeMutableRawPointer?) -> relay_service_t = {
+    switch owner($0).service?() ?? .serves {
+    case .serves: RELAY_SERVES
+    case .held: RELAY_HELD
+    case .ended: RELAY_ENDED
+    }
+  }
+
   private static let logged:
     @convention(c) (UnsafeMutableRawPointer?, relay_log_level_t, UnsafePointer<CChar>?) -> Void = {
       context, level, line in
@@ -283,7 +310,7 @@ public final class Hub {
   }
 
   /// Queues the events of changed marks and cursors immediately, which otherwise follow within a second. Also queues
-  /// ``HubEvent/userAway(_:lastSeen:)`` for users who are still online.
+  /// ``HubEvent/userSeen(_:lastSeen:activity:)`` for users who are still online.
   public func flush() { relay_hub_flush(hub) }
 
   /// Ends the loop after this iteration, and closes the sockets of all remaining sessions. A second `stop` has no

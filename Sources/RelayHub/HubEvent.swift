@@ -16,12 +16,15 @@ public enum HubEvent: Sendable {
   case http(HTTPRequest)
   /// The client of a stream has left.
   case streamClosed(ExchangeHandle)
-  /// The user is offline, or was online when the hub ended.
-  case userAway(UserID, lastSeen: Timestamp)
+  /// The user's online state, to be stored.
+  /// - Parameter activity: Is `nil` if the user is offline.
+  case userSeen(UserID, lastSeen: Timestamp, activity: Activity?)
   /// The user is no longer in memory. The handle will not become valid again.
   case userGone(UserHandle)
   /// The alarm of ``Hub/setAlarm(_:of:)``.
   case userDue(UserHandle)
+  /// The time of ``Hub/awaitReturns(for:)`` is over.
+  case returnsOver
   /// The alarm of ``Hub/setAlarm(_:)``.
   case alarm
   /// The wall clock was set forward by this duration, or back if it is negative. Running waits do not change.
@@ -91,11 +94,13 @@ extension HubEvent {
       guard let http = event.http?.pointee else { return nil }
       self = .http(HTTPRequest(exchange: ExchangeHandle(rawValue: event.exchange), http))
     case RELAY_EVENT_HTTP_CLOSED: self = .streamClosed(ExchangeHandle(rawValue: event.exchange))
-    case RELAY_EVENT_USER_AWAY:
+    case RELAY_EVENT_USER_SEEN:
       let user = UserID(unchecked: String(cString: event.name))
-      self = .userAway(user, lastSeen: Timestamp(rawValue: event.time))
+      let activity = event.activity < 0 ? nil : Activity(relay_activity_t(UInt32(event.activity)))
+      self = .userSeen(user, lastSeen: Timestamp(rawValue: event.time), activity: activity)
     case RELAY_EVENT_USER_GONE: self = .userGone(UserHandle(rawValue: event.user))
     case RELAY_EVENT_USER_DUE: self = .userDue(UserHandle(rawValue: event.user))
+    case RELAY_EVENT_RETURNS_OVER: self = .returnsOver
     case RELAY_EVENT_ALARM: self = .alarm
     case RELAY_EVENT_CLOCK_SET: self = .clockSet(by: .milliseconds(event.time))
     case RELAY_EVENT_MARK:

@@ -59,6 +59,9 @@ public final class HubThread: SerialExecutor {
   /// Queues `work` for the hub's thread.
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
+  /// Begins an iteration of the hub's loop, if it runs. Any thread.
+  public func wakeLoop() { inbox.withLock { if let loop = $0.loop { relay_hub_wake(loop.hub) } } }
+
   /// The number of jobs queued so far. Any thread.
   public var jobCount: Int { inbox.withLock(\.count) }
 

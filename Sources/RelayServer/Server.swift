@@ -22,7 +22,7 @@ public final class Server: Sendable {
   private let worker: PushWorker
   private let thread: HubThread
   private let gateways: Gateways
-  private let drainDelay: Duration
+  let drainDelay: Duration
   /// The configuration after the last reload. A setting that needs a restart has its value from the start.
   private let configuration: Mutex<ServerConfiguration>
   private let log: Logger
@@ -36,8 +36,19 @@ public final class Server: Sendable {
 
   /// Opens the database and binds the port. Throws ``StartupError``, whose text is one line for an operator.
   /// - Parameter isReady: Called with the URL when the relay answers requests and handles signals.
-  public init(
+  public convenience init(
     _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
+  ) async throws(StartupError) {
+    try await self.init(configuration, leadership: nil, log: log, isReady: isReady)
+  }
+
+  /// Opens the database and binds the port. Throws ``StartupError``.
+  /// - Parameters:
+  ///   - leadership: The cluster whose leader this node is. Is `nil` for a single node.
+  ///   - isReady: Called with the URL when the relay answers requests and handles signals.
+  init(
+    _ configuration: ServerConfiguration, leadership: Leadership?, log: Logger,
+    isReady: @escaping @Sendable (_ url: String) -> Void
   ) async throws(StartupError) {
     self.isReady = isReady
     self.configuration = Mutex(configuration)
@@ -47,7 +58,11 @@ public final class Server: Sendable {
     let isOpen = configuration.identity.isOpen
     let thread = HubThread()
     do {
-      store = try Store(folder: configuration.dataFolder, synchronous: configuration.synchronous) { completions in
+      store = try Store(
+        folder: configuration.dataFolder,
+        // In a cluster the log is on disk before a commit.
+        synchronous: leadership == nil ? configuration.synchronous : .normal, journal: leadership?.journal
+      ) { completions in
         // Runs all completions on the hub's thread with one wake.
         thread.perform { for completion in completions { completion() } }
       }
@@ -55,32 +70,33 @@ public final class Server: Sendable {
       throw StartupError("\(error)")
     }
     Hub.logLibrary { log.warning("\($0)") }
+    await leadership?.beforeListening()
     let hub: Hub
-    do {
-      hub = try Hub(
-        HubConfiguration(
-          address: configuration.address, port: configuration.port, subprotocol: "stillwire.v1.json",
-          path: "/v1/connect", origins: configuration.origins,
-          requests: Commands.frames,
-          hostRule: configuration.hostRule, hosts: configuration.hosts, limits: configuration.limits,
-          grace: configuration.presenceGrace, connections: configuration.connections,
-          logsDebug: log.logLevel <= .debug),
-        thread: thread
-      ) { level, line in
-        log.log(level: Logger.Level(level), "\(line)")
+    do throws(HubError) {
+      let bind = { () throws(HubError) in
+        try Hub(
+          configuration.hub(logsDebug: log.logLevel <= .debug), thread: thread, service: leadership.map { $0.service }
+        ) { level, line in
+          log.log(level: Logger.Level(level), "\(line)")
+        }
       }
+      hub = if leadership == nil { try bind() } else { try await PortRetry.perform(log, bind) }
     } catch {
       store.close()
       throw StartupError("\(error)")
     }
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
     url = "http://\(host):\(hub.port)"
-    worker = PushWorker(store: store, gateways: gateways.byPlatform, now: Store.timeOfDay, log: log)
+    worker = PushWorker(
+      store: store, gateways: gateways.byPlatform, now: Store.timeOfDay,
+      ownsClaims: { await leadership?.waitForProof() ?? true }, log: log)
     relay = Relay(
-      hub: hub, store: store, settings: settings, gateways: gateways, http: HTTPService(site: site), worker: worker,
-      log: log)
+      hub: hub, store: store, settings: settings, gateways: gateways,
+      http: HTTPService(site: site, cluster: leadership?.operations), worker: worker, log: log)
+    // In a cluster, no other node serves before this one ends.
     drainDelay =
-      configuration.drainDelay ?? (Self.isLoopback(configuration.address) ? .zero : Self.defaultDrainDelay)
+      leadership != nil
+      ? .zero : configuration.drainDelay ?? (Self.isLoopback(configuration.address) ? .zero : Self.defaultDrainDelay)
     self.log = log
     self.thread = thread
     if let loss = store.loss {
@@ -108,6 +124,7 @@ public final class Server: Sendable {
   {
     if let folder = configuration.webFolder { _ = try Site(folder: folder) }
     _ = try Gateways(configuration, log)
+    if configuration.cluster.isOn { _ = try configuration.cluster.nats(configuration.cluster.leader()) }
     return try await settings(configuration, log)
   }
 
@@ -137,6 +154,7 @@ public final class Server: Sendable {
       authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
+    settings.reconnect = configuration.presenceReconnect
     settings.takesSimulators = configuration.takesSimulators ?? configuration.identity.isOpen
     settings.apps = configuration.apps
     settings.pushTexts = configuration.pushTexts
@@ -173,21 +191,25 @@ public final class Server: Sendable {
 
   /// Serves until one of the signals arrives or the task is cancelled. Then the relay drains: it asks clients to
   /// reconnect, and writes all data to disk.
-  public func run(until signals: [UnixSignal] = []) async throws {
+  public func run(until signals: [UnixSignal] = []) async throws { try await run(until: signals, orUntil: nil) }
+
+  /// - Parameter end: A request to drain. Another part of the program handles the signals, and makes it.
+  func run(until signals: [UnixSignal] = [], orUntil end: EndRequest?) async throws {
     let start = Task { [worker, relay] in
       await worker.takeOver()
       try await relay.start()
     }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        services: services(after: start).map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: log))
+        services: services(after: start).map { .init(service: $0) } + (end.map { [$0.service] } ?? []),
+        gracefulShutdownSignals: signals, logger: log))
     do {
       try await group.run()
     } catch {
-      await end()
+      await close()
       throw error
     }
-    await end()
+    await close()
     log.notice("stopped")
   }
 
@@ -208,8 +230,17 @@ public final class Server: Sendable {
     ]
   }
 
+  /// Stores the position of the log, see ``Store/savePosition(_:)``.
+  func savePosition(_ position: @escaping @Sendable () -> String) { store.savePosition(position) }
+
+  /// False after a transaction that did not reach the disk, until one does. Any thread.
+  var isStoreAvailable: Bool { store.statistics.isAvailable }
+
+  /// Makes the hub read the leadership's service again. Any thread.
+  func serviceChanged() { thread.wakeLoop() }
+
   /// Writes delayed changes to the store, and ends the parts that the services have used.
-  private func end() async {
+  private func close() async {
     gateways.close()
     await relay.flush()
     await relay.stopHub()

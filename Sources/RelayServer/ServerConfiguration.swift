@@ -46,9 +46,14 @@ public struct ServerConfiguration: Sendable {
   public var apple = AppleService()
   /// The settings of pushes to browsers.
   var webPush = WebPushSettings()
+  /// The cluster that the relay belongs to.
+  public var cluster = ClusterSettings()
   /// The time for which a user is still shown as online, without pushes, after their last session ended without a
   /// close.
   public var presenceGrace = Duration.seconds(10)
+  /// The time that clients may need to reconnect after a start, in addition to the grace. Until then, users who were
+  /// online before are shown as online.
+  public var presenceReconnect = Duration.seconds(20)
 
   public init() {}
 
@@ -71,6 +76,16 @@ public struct ServerConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
+  /// The configuration of the hub.
+  func hub(isStandby: Bool = false, logsDebug: Bool) -> HubConfiguration {
+    var hub = HubConfiguration(
+      address: address, port: port, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: origins,
+      requests: Commands.frames, hostRule: hostRule, hosts: hosts, limits: limits, grace: presenceGrace,
+      connections: connections, logsDebug: logsDebug)
+    hub.isStandby = isStandby
+    return hub
+  }
+
   /// The values of `Host` that the relay accepts. In open mode the rule protects against DNS rebinding, with which a
   /// page of any site could use the relay. Tokens prevent this attack, so with tokens any `Host` is accepted unless
   /// ``hosts`` has names.

@@ -99,6 +99,10 @@ extension SettingGroup {
       Setting(
         "presence.grace", .seconds(0...3_600), \.presenceGrace,
         "Time for which a user is still shown as online after the connection is lost."),
+      Setting(
+        "presence.reconnect", .seconds(0...3_600), \.presenceReconnect, needsRestart: true,
+        "Maximum pause between two attempts of a client to reconnect. After a start, users who were online before are "
+          + "shown as online for this time and `presence.grace`."),
     ])
 
   /// The limits of HTTP requests.
@@ -128,7 +132,7 @@ extension SettingGroup {
       Setting(
         "store.synchronous", .choice, \.synchronous, needsRestart: true,
         "Durability of an acknowledged message. With `full` it survives a loss of power. With `normal` it survives a "
-          + "crash of the relay, but a loss of power can delete the newest messages."),
+          + "crash of the relay, but a loss of power can delete the newest messages. No effect on a node of a cluster."),
       Setting(
         "simulatedPhones", .flag, \.takesSimulators, default: "true in open mode, else false",
         "Accept devices of the platform `simulator`."),

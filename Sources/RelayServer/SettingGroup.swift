@@ -19,7 +19,9 @@ package struct SettingGroup: Sendable {
   }
 
   /// All groups, in the order of the reference page.
-  package static let all = [common, identity, network, requests, operation, limits, rooms, apps, apple, webPush]
+  package static let all = [
+    common, identity, network, requests, operation, cluster, limits, rooms, apps, apple, webPush,
+  ]
 }
 
 extension Setting {

@@ -103,11 +103,12 @@ extension SettingType where Value == Duration {
 extension SettingType {
   /// A list of items, separated by spaces in text. `make` returns `nil` for an item that is not valid.
   static func list<Item>(
-    of noun: String, _ make: @escaping @Sendable (String) -> Item?, text: @escaping @Sendable (Item) -> String
+    of noun: String, _ make: @escaping @Sendable (String) -> Item?, text: @escaping @Sendable (Item) -> String,
+    separators: String = " "
   ) -> Self where Value == [Item] {
     Self(.texts, text: { $0.map(text).joined(separator: " ") }) { text, key throws(StartupError) in
       var items: [Item] = []
-      for word in text.split(separator: " ") {
+      for word in text.split(whereSeparator: { separators.contains($0) }) {
         guard let item = make(String(word)) else { throw StartupError("\(key): \(word) is not \(noun)") }
         items.append(item)
       }

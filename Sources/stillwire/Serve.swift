@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
-import Configuration
 import Foundation
 import Logging
 import RelayIdentity
@@ -28,6 +27,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup(title: SettingGroup.identity.title) var identity: SettingOptions<TokenSettings>
   @OptionGroup(title: SettingGroup.network.title) var network: SettingOptions<NetworkSettings>
   @OptionGroup(title: SettingGroup.operation.title) var operation: SettingOptions<OperationSettings>
+  @OptionGroup(title: SettingGroup.cluster.title) var cluster: SettingOptions<ClusterOptions>
   @OptionGroup(title: SettingGroup.limits.title) var limits: SettingOptions<LimitSettings>
 
   @Flag(help: "Print each setting with its source, or the error, and exit.")
@@ -39,7 +39,7 @@ struct Serve: AsyncParsableCommand {
     guard !check else { return try await report() }
     // Traps SIGHUP before anything else, because an untrapped SIGHUP ends the process.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
-    let server: Server
+    let server: any RunningServer
     do {
       let configuration = try read()
       LoggingSystem.bootstrap { label in
@@ -47,10 +47,11 @@ struct Serve: AsyncParsableCommand {
         handler.logLevel = configuration.logLevel
         return handler
       }
-      server = try await Server(configuration, log: Logger(label: "stillwire")) { url in
-        // Unlike print(), this writes immediately, without a buffer, if the output is a pipe.
-        FileHandle.standardOutput.write(Data("Stillwire is at \(url)\n".utf8))
-      }
+      let log = Logger(label: "stillwire")
+      server =
+        configuration.cluster.isOn
+        ? try await ClusterServer(configuration, log: log, isReady: Self.printURL)
+        : try await Server(configuration, log: log, isReady: Self.printURL)
     } catch {
       throw ExitCode.failure(error)
     }
@@ -63,7 +64,17 @@ struct Serve: AsyncParsableCommand {
     defer { rereading.cancel() }
     let impatience = Task { await endAtOnceWhenRequestedAgain() }
     defer { impatience.cancel() }
-    try await server.run(until: [.sigterm, .sigint])
+    do {
+      try await server.run(until: [.sigterm, .sigint])
+    } catch let error as StartupError {
+      // A node of a cluster opens its files and its port when it begins to lead.
+      throw ExitCode.failure(error)
+    }
+  }
+
+  /// Unlike print(), this writes immediately, without a buffer, if the output is a pipe.
+  @Sendable private static func printURL(_ url: String) {
+    FileHandle.standardOutput.write(Data("Stillwire is at \(url)\n".utf8))
   }
 
   /// Ends the process immediately at the second signal. Acknowledged messages are already on disk.
@@ -79,7 +90,7 @@ struct Serve: AsyncParsableCommand {
   }
 
   /// Reloads the configuration. A wrong configuration is logged and changes nothing.
-  private func reread(_ server: Server) async {
+  private func reread(_ server: any RunningServer) async {
     do {
       try await server.reload(read())
     } catch {
@@ -102,29 +113,13 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  /// Reads the configuration. The command line has precedence over the environment, and the environment over the file.
   private func read(_ trace: ConfigurationTrace? = nil) throws -> ServerConfiguration {
-    var providers: [any ConfigProvider] = [
-      InMemoryProvider(name: "command line", values: Self.values(given)),
-      KeyMappingProvider(upstream: EnvironmentVariablesProvider()) { $0.prepending(["stillwire"]) },
-    ]
-    let path = ConfigReader(providers: providers).string(forKey: "config")
-    let file = try path.map { path throws(StartupError) in try ConfigurationFile(path: path) }
-    if let file {
-      trace?.note(file)
-      providers.append(InMemoryProvider(name: file.path, values: Self.values(file.values)))
-    }
-    return try ServerConfiguration(ConfigReader(providers: providers, accessReporter: trace), file: file)
+    try ConfigurationSources.read(given, trace)
   }
 
   /// The values of all options on the command line, by the names of their settings.
   var given: [String: String] {
-    [common.given, identity.given, network.given, operation.given, limits.given]
+    [common.given, identity.given, network.given, operation.given, cluster.given, limits.given]
       .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
-  }
-
-  private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
-    Dictionary(
-      uniqueKeysWithValues: texts.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) })
   }
 }

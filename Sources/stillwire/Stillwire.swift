@@ -10,7 +10,7 @@ struct Stillwire: AsyncParsableCommand {
     abstract: "A WebSocket relay that knows when not to disturb.",
     version: stillwireVersion,
     subcommands: [
-      Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
+      Serve.self, ClusterCommands.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
       DocumentCommand.self, Reference.self,
     ]
   )

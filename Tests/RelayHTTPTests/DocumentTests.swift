@@ -58,7 +58,9 @@ struct DocumentTests {
             }
         case .resource:
           let own = [
-            "/metrics": ["apiKey", "openMode"], "/v1/notifications/{id}/received": ["reportKey"],
+            "/metrics": ["apiKey", "openMode"], "/v1/cluster": ["apiKey", "openMode"],
+            "/v1/cluster/step-down": ["apiKey", "openMode"], "/v1/cluster/snapshot": ["apiKey", "openMode"],
+            "/v1/notifications/{id}/received": ["reportKey"],
             "/v1/simulator/devices/{token}/events": ["apiKey", "openMode"],
           ]
           expected = own[route.path.description, default: []]

@@ -9,6 +9,7 @@ import Testing
   @Test func `the default times are those of the protocol`() {
     let configuration = ServerConfiguration()
     #expect(configuration.presenceGrace == .seconds(10))
+    #expect(configuration.presenceReconnect == .seconds(20))
     #expect(configuration.identity.grace == .seconds(25))
     #expect(configuration.identity.requiresExpiry)
   }

@@ -14,7 +14,11 @@ import Testing
     "connections.perAddress": "7", "connections.requestsPerUser": "7", "connections.unsentPerUser": "7",
     "connections.unsent": "7", "trustedProxies": "::1", "store.synchronous": "normal", "apple.host": "a.example",
     "apple.port": "7", "apple.caFile": "a", "apple.connections": "7", "webPush.caFile": "a",
-    "webPush.allowedAddresses": "10.0.0.0/8",
+    "webPush.allowedAddresses": "10.0.0.0/8", "presence.reconnect": "7", "cluster.servers": "nats://a:1",
+    "cluster.name": "a", "cluster.node": "a", "cluster.url": "http://a", "cluster.replicas": "3",
+    "cluster.maxLog": "100000000", "cluster.maxSnapshots": "200000000",
+    "cluster.credentialsFile": "a",
+    "cluster.caFile": "a", "cluster.certificateFile": "a", "cluster.keyFile": "a",
   ]
 
   @Test func `a reload applies all keys except those that need a restart`() {

@@ -32,6 +32,10 @@ struct Attendance {
 
   /// The start of the relay. It counts as an unclean end of all sessions.
   var start: Timestamp
+  /// The users who were online before the start, and have not ended a session since.
+  var awaited: Set<UserID> = []
+  /// The end of the time for which the users are awaited.
+  var endOfReturns: Timestamp { start + Self.grace + Self.reconnect }
   /// The time at which the process last resumed after a suspension.
   var pause: Timestamp?
   private(set) var sessions: [Slot: Session] = [:]
@@ -43,6 +47,7 @@ struct Attendance {
   static let idleWait = Duration.seconds(30)
   static let grace = Duration.seconds(10)
   static let maxWait = Duration.seconds(45)
+  static let reconnect = Duration.seconds(20)
 
   init(start: Timestamp) { self.start = start }
 
@@ -55,6 +60,7 @@ struct Attendance {
   mutating func close(_ slot: Slot, isClean: Bool, now: Timestamp) {
     for room in World.rooms { leave(slot, room, isClean: isClean, now: now) }
     sessions[slot] = nil
+    awaited.remove(slot.user)
   }
 
   /// - Parameter mark: The message up to which the member has received all messages.
@@ -106,6 +112,11 @@ struct Attendance {
   }
 
   // MARK: Derived facts
+
+  /// True if others who may see it must be shown the user as online, because the user was online before the start.
+  func isAwaited(_ user: UserID, at now: Timestamp) -> Bool { awaited.contains(user) && now < endOfReturns }
+
+  func hasSession(_ user: UserID) -> Bool { sessions.keys.contains { $0.user == user } }
 
   func seats(of membership: Membership) -> [Session] {
     World.slots.compactMap { slot in

@@ -25,6 +25,8 @@ enum Fault: String, CaseIterable, Sendable {
   case forgetsBlocks
   /// Deletes the record of Notify Anyway, so that it can be repeated.
   case forgetsNotified
+  /// Deletes the online states of users, so that a restart shows them as offline.
+  case forgetsOnline
   /// Stops the Focus reports on disk from expiring.
   case keepsFocusFresh
   /// Deletes the held jobs.
@@ -76,6 +78,7 @@ enum Fault: String, CaseIterable, Sendable {
     // The relay reads a user from the disk again when a device is deleted or registered.
     case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached]
     case .keepsFocusFresh: [.kept, .focused, .discreet]
+    case .forgetsOnline: [.awaited]
     case .forgetsNotified: [.needed, .kept]
     case .revivesDeleted: [.ordered, .inTime, .kept]
     case .changesFacts: [.repeated]
@@ -148,6 +151,7 @@ enum Fault: String, CaseIterable, Sendable {
       case .movesCursors: "UPDATE rooms SET cursor = seq"
       case .forgetsPreferences: "UPDATE users SET preferences = NULL"
       case .forgetsBlocks: "DELETE FROM blocks"
+      case .forgetsOnline: "UPDATE users SET activity = NULL"
       case .forgetsNotified: "UPDATE silenced SET notified = NULL"
       case .keepsFocusFresh: "UPDATE focus SET at = at + 60000, received = received + 60000"
       case .losesHolds: "DELETE FROM jobs WHERE state = 'held'"

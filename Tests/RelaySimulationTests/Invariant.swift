@@ -18,6 +18,8 @@ enum Invariant: String, Sendable {
   case focused
   /// No user sees a Focus that is not shared with them.
   case discreet
+  /// A user who was online before a start is shown as online until the time to return is over.
+  case awaited
   /// The same facts give the same decision.
   case repeated
   /// The relay becomes idle after every step, and every request has one reply.

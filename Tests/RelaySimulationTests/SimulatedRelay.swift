@@ -33,15 +33,19 @@ final class SimulatedRelay {
   /// Opens the folder, decides the pushes that an earlier run left, and listens.
   /// - Parameters:
   ///   - image: The folder for the files after a crash.
+  ///   - journal: Is `nil` for a single node.
   ///   - seed: Determines the order of concurrent steps.
   init(
-    folder: String, image: String, clock: VirtualClock, gateway: RecordingGateway, policy: DeliveryPolicy, seed: Int
+    folder: String, image: String, journal: (any Journal)?, clock: VirtualClock, gateway: RecordingGateway,
+    policy: DeliveryPolicy, seed: Int
   ) throws {
     let thread = HubThread()
     let turns = Turns(seed: seed)
     let fuse = Fuse(folder: folder, image: image)
     let threads = StoreThreads.given { turns.add(.store, $0) }
-    store = try Store(folder: folder, synchronous: .normal, threads: threads, now: { clock.now }) { completions in
+    store = try Store(
+      folder: folder, synchronous: .normal, journal: journal, threads: threads, now: { clock.now }
+    ) { completions in
       fuse.pass(completions) { completions in
         thread.perform { for completion in completions { completion() } }
       }

@@ -7,6 +7,7 @@ import RelayStore
 extension Simulation {
   /// Ends the process gracefully and starts it again.
   func restart(after pause: Duration) throws {
+    let online = online
     try step { relay.drain() }
     // The relay cuts a client that does not answer the close after some seconds.
     for _ in 0..<2 where !clients.isEmpty { try advance(by: .seconds(5)) }
@@ -14,12 +15,13 @@ extension Simulation {
     audit.tally.count(.restart)
     countWaits()
     relay.stop()
-    try start(after: pause, lateness: .zero, unanswered: [], isImage: false)
+    try start(after: pause, lateness: .zero, unanswered: [], online: online, isImage: false)
   }
 
   func crash(
     at point: Fuse.Point?, during requests: [Action.SlotRequest], then time: Duration, after pause: Duration
   ) throws {
+    let online = online
     if let point { relay.fuse.arm(point) }
     try step { relay.whileStill { say(requests) } }
     if !relay.fuse.isBlown { try advance(by: time) }
@@ -32,7 +34,13 @@ extension Simulation {
     let unanswered = try receiveRest()
     if !unanswered.isEmpty { audit.tally.count(.crashInDoubt) }
     countWaits()
-    try start(after: pause, lateness: Model.lateness, unanswered: unanswered, isImage: true)
+    try start(after: pause, lateness: Model.lateness, unanswered: unanswered, online: online, isImage: true)
+  }
+
+  /// The users who are online for certain. A frozen client may have lost its session already.
+  private var online: Set<UserID> {
+    let clients = clients.values.filter { !$0.isFrozen && !$0.isEnding && $0.pendingRequests.isEmpty }
+    return Set(clients.map(\.slot.user))
   }
 
   private func countWaits() {
@@ -55,9 +63,11 @@ extension Simulation {
   }
 
   /// Starts a relay on the files of the earlier one.
-  /// - Parameter lateness: The time whose delayed writes may be missing.
+  /// - Parameters:
+  ///   - lateness: The time whose delayed writes may be missing.
+  ///   - online: The users who were online at the end.
   private func start(
-    after pause: Duration, lateness: Duration, unanswered: [Unanswered], isImage: Bool
+    after pause: Duration, lateness: Duration, unanswered: [Unanswered], online: Set<UserID>, isImage: Bool
   ) throws {
     let end = clock.now
     clock.move(to: end + pause)
@@ -70,6 +80,7 @@ extension Simulation {
     try model.adopt(
       disk, drafts: drafts.mapValues(\.options), end: end - lateness, unanswered: unanswered, refused: audit.refused,
       now: clock.now)
+    model.attendance.awaited = online
     if World.rooms.contains(where: { model.log(of: $0).newest > known.log(of: $0).newest }) {
       audit.tally.count(.unacknowledged)
     }

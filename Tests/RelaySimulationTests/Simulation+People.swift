@@ -45,6 +45,12 @@ extension Simulation {
     guard try isOnlineSeen || entry.bool("online") != true && !entry.has("activity") && !entry.has("lastSeen") else {
       throw Violation(.discreet, "\(client.slot) is shown that \(user) is online")
     }
+    if models.allSatisfy({ $0.seesOnline(of: user, viewer) && $0.attendance.isAwaited(user, at: clock.now) }) {
+      guard try entry.bool("online") == true else {
+        throw Violation(.awaited, "\(client.slot) is shown that \(user) is offline, who may still return")
+      }
+      if !model.attendance.hasSession(user) { audit.tally.count(.awaitedShown) }
+    }
     audit.tally.count(seen.contains(true) ? .focusShown : .focusHidden)
   }
 

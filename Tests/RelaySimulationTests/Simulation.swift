@@ -45,6 +45,8 @@ final class Simulation {
 
   private(set) var relay: SimulatedRelay
   private let root: String
+  /// Is `nil` for a single node. The runs with an even seed are those of a cluster's leader.
+  private let log: SimulatedLog?
   private let seed: Int
   private var generation = 0
   private var newestID = 0
@@ -57,16 +59,18 @@ final class Simulation {
     let memory = "/dev/shm"
     let place = FileManager.default.fileExists(atPath: memory) ? memory : NSTemporaryDirectory()
     root = "\(place)/stillwire-simulation-\(UUID().uuidString)"
-    relay = try Self.relay(root, 0, seed, clock, gateway, fault)
+    log = seed.isMultiple(of: 2) ? SimulatedLog(root: root) : nil
+    try log?.found("\(root)/0")
+    relay = try Self.relay(root, 0, seed, clock, gateway, fault, log)
   }
 
   private static func relay(
     _ root: String, _ generation: Int, _ seed: Int, _ clock: VirtualClock, _ gateway: RecordingGateway,
-    _ fault: Fault?
+    _ fault: Fault?, _ log: SimulatedLog?
   ) throws -> SimulatedRelay {
     try SimulatedRelay(
-      folder: "\(root)/\(generation)", image: "\(root)/\(generation + 1)", clock: clock, gateway: gateway,
-      policy: fault?.policy ?? .init(), seed: seed &* 1_000 &+ generation)
+      folder: "\(root)/\(generation)", image: "\(root)/\(generation + 1)", journal: log, clock: clock,
+      gateway: gateway, policy: fault?.policy ?? .init(), seed: seed &* 1_000 &+ generation)
   }
 
   /// Starts the next relay, on the files of the earlier one or on the image of its crash.
@@ -76,7 +80,8 @@ final class Simulation {
       generation += 1
     }
     audit.begin(isCrash: isImage)
-    relay = try Self.relay(root, generation, seed, clock, gateway, fault)
+    try log?.follow("\(root)/\(generation)", takesOver: isImage)
+    relay = try Self.relay(root, generation, seed, clock, gateway, fault, log)
   }
 
   /// Ends the relay without checks.

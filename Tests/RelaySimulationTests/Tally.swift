@@ -28,6 +28,8 @@ struct Tally: Sendable {
     case delivery, deliveryHidden
     /// A push waited for a recipient who had returned when the hold was over.
     case heldWaits
+    /// A user who was online before a start, and had not returned yet, was shown as online.
+    case awaitedShown
     /// A push contained several messages.
     case digest
   }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+package import RelayProtocol
+
+/// The state of a cluster's node, for `/ready`, the metrics and `GET /v1/cluster`.
+package struct ClusterReport: Sendable {
+  package enum Role: String, Sendable, CaseIterable {
+    /// The node has no complete copy of the data yet.
+    case loading
+    case follower, leader
+    /// The node has stopped. An operator must act.
+    case alarm
+  }
+
+  /// A name and the URL at which clients reach the node.
+  package struct Node: Sendable {
+    package var name: String
+    package var url: String
+
+    package init(name: String, url: String) {
+      self.name = name
+      self.url = url
+    }
+  }
+
+  package var node: Node
+  package var role = Role.loading
+  package var term: UInt64 = 0
+  /// The newest record of the log that the node's file contains.
+  package var sequence: UInt64 = 0
+  /// The number of records that the file lacks.
+  package var lag: UInt64 = 0
+  /// Is `nil` if no leader is known.
+  package var leader: Node?
+  /// The code and the text of the alarm. The code is safe as a label.
+  package var alarm: (code: String, text: String)?
+  /// The code and the text of the reason why the node cannot follow or take over now. It ends by itself.
+  package var obstacle: (code: String, text: String)?
+  /// Counters since the start of the process, with the help of their metrics.
+  package var counters: [(name: String, help: String, value: UInt64)] = []
+  /// The time from a publish to the answer of the log.
+  package var publishes = Histogram.seconds
+
+  package init(node: Node) { self.node = node }
+}
+
+/// The cluster that a relay belongs to. Any thread.
+package protocol ClusterOperations: Sendable {
+  var report: ClusterReport { get }
+  /// Ends the leadership of this node. Does nothing at a node that does not lead.
+  func stepDown()
+  /// Requests a snapshot from this node.
+  func requestSnapshot()
+}
+
+extension ClusterReport {
+  /// The answer to `GET /v1/cluster`.
+  var response: HTTPResponse {
+    .json(200) {
+      $0["node"] = node.name
+      $0["url"] = node.url
+      $0["role"] = role.rawValue
+      $0.integer("term", Int64(clamping: term))
+      $0.integer("sequence", Int64(clamping: sequence))
+      $0.integer("lag", Int64(clamping: lag))
+      if let leader {
+        $0.object("leader") {
+          $0["node"] = leader.name
+          $0["url"] = leader.url
+        }
+      }
+      for (key, state) in [("alarm", alarm), ("obstacle", obstacle)] {
+        guard let state else { continue }
+        $0.object(key) {
+          $0["code"] = state.code
+          $0["text"] = state.text
+        }
+      }
+    }
+  }
+
+  func write(to text: inout MetricsText) {
+    text.family(
+      "stillwire_cluster_role", "1 for the role of this node.", .gauge, by: "role",
+      Role.allCases.map { ($0.rawValue, $0 == role ? 1 : 0) })
+    text.gauge("stillwire_cluster_term", "Term of the newest leader that this node knows.", term)
+    text.gauge("stillwire_cluster_sequence", "Newest record of the log in this node's file.", sequence)
+    text.gauge("stillwire_cluster_lag_records", "Records of the log that this node's file lacks.", lag)
+    for counter in counters { text.counter("stillwire_cluster_\(counter.name)_total", counter.help, counter.value) }
+    text.histogram(
+      "stillwire_cluster_publish_seconds", "Time from a publish to the answer of the log.", publishes)
+  }
+}

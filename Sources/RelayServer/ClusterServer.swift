@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+public import Logging
+import RelayCluster
+import RelayHTTP
+import RelayHub
+public import RelayIdentity
+import RelayProtocol
+import RelayStore
+import Synchronization
+public import UnixSignals
+
+/// A node of a cluster: a standby until it leads, and then a ``Server``.
+///
+/// A node that leads no more replaces its process by a new run, which begins as a standby.
+public final class ClusterServer: RunningServer {
+  private let configuration: Mutex<ServerConfiguration>
+  /// The number of changes of `configuration`.
+  private let reloads = Atomic(0)
+  private let server = Mutex<Server?>(nil)
+  /// The listener before this node leads.
+  private let standby = Mutex<(Standby, ClusterNodeRun)?>(nil)
+  /// The process is not replaced after this request.
+  private let endRequest = EndRequest()
+  /// This process led until now.
+  private let hasLed: Bool
+  private let log: Logger
+  private let isReady: @Sendable (_ url: String) -> Void
+
+  /// The time that a deposed leader has to close its sessions.
+  private static let farewell = Duration.milliseconds(200)
+  /// The time between two writes of the log's position to the file of a leader.
+  private static let positionInterval = Duration.seconds(60)
+
+  /// - Parameter isReady: Called with the URL when this node leads, answers requests and handles signals.
+  public init(
+    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
+  ) async throws(StartupError) {
+    hasLed = ProcessReplacement.takeMark()
+    // The name of a process that was replaced is `exe`.
+    try? Data("stillwire".utf8).write(to: URL(fileURLWithPath: "/proc/self/comm"))
+    // A wrong setting must be found now, and not at a takeover.
+    try await Server.check(configuration)
+    self.configuration = Mutex(configuration)
+    self.log = log
+    self.isReady = isReady
+  }
+
+  public func reload(_ configuration: ServerConfiguration) async throws(StartupError) {
+    if let server = server.withLock({ $0 }) { return try await server.reload(configuration) }
+    try await Server.check(configuration)
+    self.configuration.withLock { running in
+      var configuration = configuration
+      _ = configuration.keep(fixedOf: running)
+      running = configuration
+    }
+    reloads.add(1, ordering: .sequentiallyConsistent)
+    if let (standby, node) = standby.withLock({ $0 }) {
+      await standby.use(StandbyService(node, try Self.access(configuration)))
+    }
+    log.notice("the configuration was read again")
+  }
+
+  public func run(until signals: [UnixSignal] = []) async throws {
+    // One sequence for the whole run: a signal between two of them would be lost.
+    let signals = await UnixSignalsSequence(trapping: signals)
+    let listening = Task { [endRequest] in await endRequest.make(at: signals) }
+    defer { listening.cancel() }
+    let configuration = configuration.withLock { $0 }
+    let node = try ClusterNodeRun(
+      configuration, folder: StoreReplicaFolder(configuration.dataFolder), hasLed: hasLed, log: log,
+      onLost: { [self] in replace(hasLed: false) }
+    ) { [self] end in if end != .shutDown { replace(hasLed: true) } }
+    let service = StandbyService(node, try Self.access(configuration))
+    let standby: Standby
+    do throws(HubError) {
+      standby = try await PortRetry.perform(log) { () throws(HubError) in
+        try Standby(configuration, service, log: log)
+      }
+    } catch {
+      throw StartupError("\(error)")
+    }
+    self.standby.withLock { $0 = (standby, node) }
+    await standby.start()
+    log.notice(
+      "standby", metadata: ["node": "\(node.leader.name)", "url": "\(node.leader.url)", "port": "\(standby.port)"])
+    let outcome = await outcome(of: node)
+    self.standby.withLock { $0 = nil }
+    guard case .leads(let journal) = outcome, !endRequest.isMade else {
+      if case .replaced = outcome, !endRequest.isMade { try? await Task.sleep(for: .seconds(10)) }
+      await standby.stop()
+      standby.endThread()
+      log.notice("stopped")
+      return
+    }
+    try await serve(journal, node, standby)
+  }
+
+  private static func access(_ configuration: ServerConfiguration) throws(StartupError) -> StandbyService.Access {
+    StandbyService.Access(
+      isOpen: configuration.identity.isOpen, isMetricsOpen: configuration.isMetricsOpen,
+      apiKeys: try configuration.identity.readAPIKeys())
+  }
+
+  /// Waits until the node leads. A node with an alarm only answers requests about itself.
+  private func outcome(of node: ClusterNodeRun) async -> ClusterNodeRun.Outcome {
+    await withTaskGroup(of: ClusterNodeRun.Outcome.self) { tasks in
+      tasks.addTask { [log] in
+        let outcome = await node.follow()
+        guard case .alarm(let alarm) = outcome else { return outcome }
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .seconds(60))
+          if !Task.isCancelled { log.error("alarm \(alarm.code): \(alarm)") }
+        }
+        return .shutDown
+      }
+      tasks.addTask { [endRequest] in
+        await endRequest.wait()
+        if !Task.isCancelled { node.clock.stop() }
+        return .shutDown
+      }
+      let first = await tasks.next() ?? .shutDown
+      tasks.cancelAll()
+      return first
+    }
+  }
+
+  /// Serves as the leader until the process ends.
+  private func serve(_ journal: LeaderJournal, _ node: ClusterNodeRun, _ standby: Standby) async throws {
+    let reload = reloads.load(ordering: .sequentiallyConsistent)
+    var configuration = configuration.withLock { $0 }
+    if configuration.port == 0 { configuration.port = standby.port }
+    let leadership = Leadership(
+      leader: journal, journal: ClusterJournal(leader: journal), operations: node,
+      beforeListening: { await standby.freePort() })
+    let server = try await Server(configuration, leadership: leadership, log: log, isReady: isReady)
+    self.server.withLock { $0 = server }
+    // A reload before this moment has changed only the stored configuration.
+    if reloads.load(ordering: .sequentiallyConsistent) != reload {
+      try? await server.reload(self.configuration.withLock { $0 })
+    }
+    journal.serve { server.serviceChanged() }
+    await standby.stop()
+    standby.endThread()
+    let patience = Task { [endRequest] in
+      await endRequest.wait()
+      // A log that does not answer must not keep the process alive. The next leader applies what the log contains.
+      try? await Task.sleep(for: server.drainDelay + DrainDeadline.patience + .seconds(5))
+      guard !Task.isCancelled else { return }
+      node.clock.stop()
+      journal.close()
+      try? await Task.sleep(for: .seconds(5))
+      guard !Task.isCancelled else { return }
+      LogOutput.standardError.write("stillwire: ended, although a part did not stop\n")
+      LogOutput.standardError.flush(within: .milliseconds(200))
+      _exit(0)
+    }
+    // An idle leader writes records without rows. Without their position, its file would fall behind a truncated log.
+    let saving = Task {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: Self.positionInterval)
+        if !Task.isCancelled { server.savePosition { journal.position.text } }
+      }
+    }
+    let watching = Task { [log] in
+      var failing = StoreFailure()
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .seconds(1))
+        guard failing.isTooLong(isAvailable: server.isStoreAvailable, at: .now) else { continue }
+        log.error("the database has failed for \(StoreFailure.patience): the leader steps down")
+        journal.stepDown()
+      }
+    }
+    defer {
+      watching.cancel()
+      saving.cancel()
+      patience.cancel()
+    }
+    try await server.run(orUntil: endRequest)
+    endRequest.make()
+    journal.close()
+    node.clock.stop()
+  }
+
+  /// Replaces the process. Until then, the hub of a node that leads no more closes its sessions.
+  private func replace(hasLed: Bool) {
+    let thread = Thread { [endRequest] in
+      usleep(UInt32(Self.farewell.seconds * 1_000_000))
+      LogOutput.standardError.flush(within: .milliseconds(100))
+      if endRequest.isMade { _exit(0) }
+      ProcessReplacement.begin(hasLed: hasLed)
+    }
+    thread.start()
+  }
+}

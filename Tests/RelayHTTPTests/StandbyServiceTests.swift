@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
+import RelayHub
+import RelayIdentity
+import Testing
+
+@testable import RelayHTTP
+
+/// The answers of a node that does not lead.
+@Suite struct StandbyServiceTests {
+  private struct Cluster: ClusterOperations {
+    var report: ClusterReport
+    func stepDown() {}
+    func requestSnapshot() {}
+  }
+
+  private func answer(
+    _ path: String, method: String = "GET", query: String = "", isOpen: Bool = true, isLocal: Bool = true,
+    _ change: (inout ClusterReport) -> Void = { _ in }
+  ) async -> RelayHub.HTTPResponse {
+    var report = ClusterReport(node: .init(name: "b", url: "http://b"))
+    report.role = .follower
+    report.leader = .init(name: "a", url: "http://a:8080")
+    change(&report)
+    let service = StandbyService(
+      Cluster(report: report), .init(isOpen: isOpen, isMetricsOpen: false, apiKeys: APIKeys()))
+    return await service.response(
+      to: RelayHub.HTTPRequest(
+        exchange: ExchangeHandle(rawValue: 1), method: method, path: path, query: query, isLocal: isLocal))
+  }
+
+  private func text(_ response: RelayHub.HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
+
+  @Test func `the process is alive, but not ready`() async {
+    #expect(await answer("/live").status == 200)
+    let ready = await answer("/ready")
+    #expect(ready.status == 503)
+    #expect(text(ready) == #"{"status":"standby","leader":"http://a:8080"}"#)
+    #expect(await text(answer("/ready") { $0.leader = nil }) == #"{"status":"standby"}"#)
+    let behind = await answer("/ready") { $0.obstacle = ("behind", "the node is 7 records behind") }
+    #expect(
+      text(behind)
+        == #"{"status":"standby","leader":"http://a:8080","reason":"behind","text":"the node is 7 records behind"}"#)
+    let alarm = await answer("/ready") { $0.alarm = ("lost_tail", "Do something.") }
+    #expect(text(alarm) == #"{"status":"alarm","alarm":"lost_tail","text":"Do something."}"#)
+  }
+
+  @Test func `a handshake gets the leader's URL`() async {
+    let response = await answer("/v1/connect")
+    #expect(response.status == 503)
+    #expect(response.headers[.stillwireLeader] == "http://a:8080")
+    #expect(response.headers[.retryAfter] == "1")
+    #expect(text(response).contains(#""leader":"http://a:8080""#))
+  }
+
+  @Test func `other requests are redirected with their path and query`() async {
+    let response = await answer("/v1/rooms/a%20b/messages", method: "POST", query: "x=1&y=%2F")
+    #expect(response.status == 307)
+    #expect(response.headers[.location] == "http://a:8080/v1/rooms/a%20b/messages?x=1&y=%2F")
+    #expect(response.headers[.stillwireLeader] == "http://a:8080")
+  }
+
+  @Test func `without a leader clients try again`() async {
+    for path in ["/", "/v1/connect", "/v1/rooms"] {
+      let response = await answer(path) { $0.leader = nil }
+      #expect(response.status == 503)
+      #expect(response.headers[.retryAfter] == "1")
+      #expect(response.headers[.stillwireLeader] == nil)
+    }
+    // A node that has won and does not serve yet does not redirect to itself.
+    let winner = await answer("/v1/rooms") { report in
+      report.role = .leader
+      report.leader = report.node
+    }
+    #expect(winner.status == 503)
+  }
+
+  @Test func `a preflight is not redirected`() async {
+    #expect(await answer("/v1/rooms", method: "OPTIONS").status == 204)
+  }
+
+  @Test(arguments: [("GET", "/metrics"), ("GET", "/v1/cluster"), ("POST", "/v1/cluster/snapshot")])
+  func `operators need an API key, unless the relay is in open mode`(_ method: String, _ path: String) async {
+    #expect(await answer(path, method: method).status == 200)
+    #expect(await answer(path, method: method, isOpen: false).status == 401)
+    // In open mode nothing else identifies an operator. The metrics change nothing.
+    #expect(await answer(path, method: method, isLocal: false).status == (path == "/metrics" ? 200 : 403))
+  }
+
+  @Test func `a standby cannot step down`() async {
+    #expect(await answer("/v1/cluster/step-down", method: "POST").status == 409)
+  }
+
+  @Test(arguments: ClusterReport.Role.allCases)
+  func `only a node with a complete copy publishes a snapshot`(_ role: ClusterReport.Role) async {
+    let status = await answer("/v1/cluster/snapshot", method: "POST") { $0.role = role }.status
+    #expect(status == (role == .follower || role == .leader ? 200 : 409))
+  }
+
+  @Test func `the metrics have the role`() async {
+    let metrics = await text(answer("/metrics"))
+    #expect(metrics.contains("stillwire_cluster_role{role=\"follower\"} 1\n"))
+    #expect(metrics.contains("stillwire_cluster_role{role=\"leader\"} 0\n"))
+  }
+}
