@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the payload types of StillwireClient from a `UNNotificationContent` of UserNotifications.
-#if canImport(UserNotifications)
+// Reads the payload types of StillwireExtension from a `UNNotificationContent` of UserNotifications.
+#if canImport(UserNotifications) && !os(tvOS)
   import Foundation
-  public import StillwireClient
+  public import StillwireExtension
   public import UserNotifications
 
   extension CommunicationPayload {
@@ -24,7 +24,7 @@
   }
 
   extension UNNotificationContent {
-    /// The id of the push, for ``StillwireClient/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
+    /// The id of the push, for ``StillwireExtension/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
     /// notifications have an id. Is `nil` if the relay did not send the push.
     public var notificationID: String? {
       text(of: ["communication", "push"]).flatMap { CommunicationPayload.notification(reading: $0) }

@@ -2,7 +2,7 @@
 // Reports the values of Apple's Intents framework with `FocusReporter`.
 #if canImport(Intents) && !os(tvOS)
   public import Intents
-  public import StillwireClient
+  public import StillwireExtension
 
   extension FocusReporter {
     /// Reports the Focus status of an intent. Call it in the handler of `INShareFocusStatusIntent`, which

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the `INPerson` of the Intents framework from `IntentPerson` of StillwireClient.
+// Makes the `INPerson` of the Intents framework from `IntentPerson` of StillwireExtension.
 #if canImport(Intents) && !os(macOS) && !os(tvOS)
   public import Intents
-  public import StillwireClient
+  public import StillwireExtension
 
   extension INPerson {
     /// Makes a person of an intent.

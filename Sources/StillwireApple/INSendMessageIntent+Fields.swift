@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the intents of the Intents framework, a message or a call, from the fields of StillwireClient.
+// Makes the intents of the Intents framework, a message or a call, from the fields of StillwireExtension.
 #if canImport(Intents) && !os(macOS) && !os(tvOS)
   public import Intents
-  public import StillwireClient
+  public import StillwireExtension
 
   extension INSendMessageIntent {
     /// Makes the intent of an incoming message, with its donation metadata.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a `UNNotificationCategory` of UserNotifications from `CategoryDeclaration` of StillwireClient.
+// Makes a `UNNotificationCategory` of UserNotifications from `CategoryDeclaration` of StillwireExtension.
 #if canImport(UserNotifications) && !os(tvOS) && !os(watchOS)
-  public import StillwireClient
+  public import StillwireExtension
   public import UserNotifications
 
   extension UNNotificationCategory {

@@ -2,7 +2,7 @@
 // Updates a notification with an intent, for a notification service extension.
 #if canImport(Intents) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
   public import Intents
-  public import StillwireClient
+  public import StillwireExtension
   public import UserNotifications
 
   extension UNNotificationContent {

@@ -8,7 +8,8 @@ import { Stillwire } from '../../../web/client/stillwire.js'
 import { StillClock } from './still-clock.js'
 
 const WebSocket = globalThis.WebSocket ?? createRequire(import.meta.url)('/usr/share/nodejs/ws')
-const [url, given = '{}'] = process.argv.slice(2)
+const [addresses, given = '{}'] = process.argv.slice(2)
+const urls = addresses.split(' ')
 const { tokens, hello, random = [0], timeout, outbox, clock: kind = 'still' } = JSON.parse(given)
 const clock = kind === 'still' ? new StillClock() : undefined
 
@@ -26,10 +27,10 @@ async function token({ isExpired }) {
   return value
 }
 
-const relay = new Stillwire(url, {
+const relay = new Stillwire(urls.length > 1 ? urls : urls[0], {
   WebSocket, clock, hello, timeout, outbox, random: inTurn(random), token: tokens ? token : undefined,
-  // The scripted relay counts every connection as a handshake.
-  fetch: null,
+  // With one address, the client would refuse to reconnect after some answers that the cases retry.
+  fetch: urls.length > 1 ? globalThis.fetch : null,
 })
 relay.addEventListener('state', ({ detail }) => tell('state', detail))
 relay.addEventListener('presence', ({ detail }) => tell('person', detail))

@@ -12,10 +12,10 @@ final class App: Sendable {
   private let time: ManualTime?
   private let iterations = Mutex<[[UInt8]: Iteration]>([:])
 
-  init(_ address: RelayAddress, _ options: JSON, _ output: Output) {
+  init(_ addresses: [RelayAddress], _ options: JSON, _ output: Output) {
     self.output = output
     let tokens = options["tokens"]?.list.map(Turns.init)
-    var configuration = Stillwire.Configuration(address) { isExpired in
+    var configuration = Stillwire.Configuration(addresses) { isExpired in
       output.emit("token", ["isExpired": .bool(isExpired)])
       guard let token = tokens?.last()?.text else { throw CancellationError() }
       return .token(token)

@@ -9,14 +9,16 @@ import StillwireClient
 struct Driver {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 3, let address = RelayAddress(arguments[1]),
+    guard arguments.count == 3,
+      case let addresses = arguments[1].split(separator: " ").compactMap({ RelayAddress(String($0)) }),
+      !addresses.isEmpty,
       let options = JSON(reading: arguments[2].utf8, maxDepth: 256)
     else {
       FileHandle.standardError.write(Data("usage: ConformanceDriver URL OPTIONS\n".utf8))
       exit(2)
     }
     let output = Output()
-    let app = App(address, options, output)
+    let app = App(addresses, options, output)
     for try await line in FileHandle.standardInput.lines {
       guard let command = JSON(reading: line.utf8, maxDepth: 256) else { fatalError("not JSON: \(line)") }
       await app.feed(command)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports the Focus filter of Apple's App Intents with `FilterReporter`.
+#if canImport(AppIntents)
+  public import AppIntents
+  public import StillwireExtension
+
+  extension FilterReporter {
+    /// Reports the filter that the system applies now. Call it when the app becomes active, because the system may have
+    /// ended `perform()` before the report arrived. Throws ``StillwireExtension/StillwireError``, or the error of the
+    /// system.
+    /// - Parameters:
+    ///   - filter: The app's filter.
+    ///   - labels: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
+    @discardableResult
+    public func reportCurrent<Filter: SetFocusFilterIntent>(
+      _ filter: Filter.Type, labels: (Filter) -> [String]?
+    ) async throws -> FilterOutcome {
+      let current = try await Filter.current
+      return try await report(allowing: labels(current))
+    }
+  }
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports the calls of StillwireExtension to CallKit.
+#if canImport(CallKit) && canImport(PushKit) && !os(macOS) && !os(tvOS)
+  public import CallKit
+  public import Foundation
+  public import PushKit
+  public import StillwireExtension
+
+  extension IncomingCall {
+    /// Reads the call of a VoIP push. Returns `nil` if the push is not a call of the relay.
+    public init?(_ payload: PKPushPayload) {
+      guard JSONSerialization.isValidJSONObject(payload.dictionaryPayload),
+        let text = try? JSONSerialization.data(withJSONObject: payload.dictionaryPayload)
+      else { return nil }
+      self.init(reading: text)
+    }
+
+    /// The values that CallKit shows.
+    public var update: CXCallUpdate {
+      let update = CXCallUpdate()
+      update.remoteHandle = CXHandle(type: CXHandle.HandleType(caller.handleType), value: caller.handle)
+      update.localizedCallerName = caller.displayName
+      update.hasVideo = hasVideo
+      return update
+    }
+  }
+
+  extension CXProvider {
+    /// Reports the call of a VoIP push, and returns it if the phone rings.
+    ///
+    /// Call this before `pushRegistry(_:didReceiveIncomingPushWith:for:completion:)` returns. The system ends an app that
+    /// does not report a call for each VoIP push. A push that is too late or unreadable is therefore also reported, and
+    /// ended immediately.
+    /// - Parameters:
+    ///   - now: The current time.
+    ///   - completion: Receives the error if the system does not show the call, for example in a Focus.
+    @discardableResult
+    public func reportCall(
+      of payload: PKPushPayload, now: Date = Date(), completion: @escaping @Sendable ((any Error)?) -> Void
+    ) -> IncomingCall? {
+      switch IncomingCall.Report(IncomingCall(payload), now: now) {
+      case .ring(let call):
+        reportNewIncomingCall(with: call.id, update: call.update, completion: completion)
+        return call
+      case .endUnanswered(let call):
+        reportNewIncomingCall(with: call.id, update: call.update, completion: completion)
+        reportCall(with: call.id, endedAt: nil, reason: .unanswered)
+      case .endFailed(let id):
+        reportNewIncomingCall(with: id, update: CXCallUpdate(), completion: completion)
+        reportCall(with: id, endedAt: nil, reason: .failed)
+      }
+      return nil
+    }
+  }
+
+  extension CXHandle.HandleType {
+    fileprivate init(_ type: IntentPerson.HandleType) {
+      switch type {
+      case .emailAddress: self = .emailAddress
+      case .phoneNumber: self = .phoneNumber
+      case .unknown: self = .generic
+      }
+    }
+  }
+#endif

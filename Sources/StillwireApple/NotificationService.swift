@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base class of a notification service extension. It performs the decisions of `NotificationRun` with the intents
+// of Apple's frameworks.
+#if canImport(Intents) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
+  import Foundation
+  public import Intents
+  public import StillwireExtension
+  public import UserNotifications
+
+  /// The values with which a ``StillwireNotificationService`` handles notifications.
+  public struct NotificationServiceSettings: Sendable {
+    /// The URLs of the relay, or of all nodes of a cluster. Without an address the extension sends no receipts.
+    public var addresses: [RelayAddress]
+    /// The cache of the pictures. Is `nil` if notifications show no pictures.
+    public var pictures: AvatarCache?
+    /// The type of a call, audio or video. Is not used for messages.
+    public var capability: INCallCapability
+    /// Maximum time for the picture and the donation. The system ends the extension after about 30 s.
+    public var limit: Duration
+    /// Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of a Focus are contacts:
+    /// with the identifier iOS need not match the handle.
+    public var contactIdentifier: @Sendable (IntentPerson) -> String?
+
+    public init(
+      addresses: [RelayAddress] = [], pictures: AvatarCache? = nil, capability: INCallCapability = .audioCall,
+      limit: Duration = AvatarCache.timeout,
+      contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
+    ) {
+      self.addresses = addresses
+      self.pictures = pictures
+      self.capability = capability
+      self.limit = limit
+      self.contactIdentifier = contactIdentifier
+    }
+  }
+
+  /// A notification service extension that shows messages and calls as communication notifications.
+  ///
+  /// - It donates the intent, loads the picture and sends the receipt at the same time.
+  /// - It calls the content handler exactly once, on any thread.
+  /// - Its best attempt is the communication notification without a picture, so that a slow picture cannot prevent the
+  ///   breakthrough of a Focus.
+  /// - It shows a digest, a plain notification, and a push whose intent the system rejects unchanged.
+  ///
+  /// Make the principal class of the extension a subclass, and override ``settings``.
+  open class StillwireNotificationService: UNNotificationServiceExtension {
+    // `lock` protects `run`, because the system may call the two methods on different threads.
+    private let lock = NSLock()
+    private var run: NotificationRun<UNNotificationContent>?
+
+    /// The settings, which the extension reads once for each notification. The inherited settings have no address and
+    /// no pictures.
+    open var settings: NotificationServiceSettings { NotificationServiceSettings() }
+
+    open override func didReceive(
+      _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {
+      let original = request.content
+      let settings = settings
+      let intent = CommunicationPayload(original).map { IncomingIntent($0, settings) }
+      let communication = intent.flatMap { try? original.updating(from: $0.provider()) }
+      let run = NotificationRun(
+        original: original, communication: communication, work: work(for: original, intent, settings),
+        limit: settings.limit,
+        addPicture: { picture in
+          intent.flatMap { try? original.updating(from: $0.provider(picture: INImage(imageData: picture))) }
+        }, deliver: contentHandler)
+      lock.withLock { self.run = run }
+      run.start()
+    }
+
+    open override func serviceExtensionTimeWillExpire() { lock.withLock { run }?.expire() }
+
+    private func work(
+      for content: UNNotificationContent, _ intent: IncomingIntent?, _ settings: NotificationServiceSettings
+    ) -> NotificationWork {
+      let receipt = ArrivalReceipt(content)
+      var loadPicture: (@Sendable () async throws -> Data)?
+      if let pictures = settings.pictures, let picture = intent?.picture {
+        loadPicture = { try await pictures.picture(picture) }
+      }
+      return NotificationWork(
+        donate: { await intent?.donate() }, loadPicture: loadPicture,
+        report: {
+          guard !settings.addresses.isEmpty else { return }
+          try? await receipt?.report(to: settings.addresses)
+        })
+    }
+  }
+
+  /// The intent of a push. Contains only values, so that each task makes its own objects from it.
+  private struct IncomingIntent: Sendable {
+    let fields: IntentFields
+    let picture: NotificationPicture?
+    let capability: INCallCapability
+    let contactIdentifier: String?
+
+    init(_ payload: CommunicationPayload, _ settings: NotificationServiceSettings) {
+      fields = IntentFields(payload)
+      picture = payload.picture
+      capability = settings.capability
+      contactIdentifier = settings.contactIdentifier(IntentPerson(payload.sender))
+    }
+
+    /// Makes the object with which the system updates the notification.
+    func provider(picture image: INImage? = nil) -> any UNNotificationContentProviding {
+      switch fields {
+      case .sendMessage(let fields): message(fields, image)
+      case .startCall(let fields): call(fields, image)
+      }
+    }
+
+    /// Donates the intent as incoming. The notification is shown even if the donation fails.
+    func donate() async {
+      let intent: INIntent =
+        switch fields {
+        case .sendMessage(let fields): message(fields, nil)
+        case .startCall(let fields): call(fields, nil)
+        }
+      let interaction = INInteraction(intent: intent, response: nil)
+      interaction.direction = .incoming
+      try? await interaction.donate()
+    }
+
+    private func message(_ fields: SendMessageFields, _ image: INImage?) -> INSendMessageIntent {
+      let isOfGroup = picture?.isOfGroup == true
+      return INSendMessageIntent(
+        fields, senderImage: isOfGroup ? nil : image, groupImage: isOfGroup ? image : nil,
+        contactIdentifier: contactIdentifier)
+    }
+
+    private func call(_ fields: StartCallFields, _ image: INImage?) -> INStartCallIntent {
+      INStartCallIntent(fields, capability: capability, image: image, contactIdentifier: contactIdentifier)
+    }
+  }
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call of a VoIP push, and the decision about its report. Has no dependency on CallKit.
+public import Foundation
+public import RelayJSON
+public import RelayProtocol
+
+/// An incoming call, as an app reports it to CallKit.
+public struct IncomingCall: Equatable, Sendable {
+  /// The id of the push, which also identifies the call for CallKit.
+  public var id: UUID
+  public var caller: IntentPerson
+  /// The sender, the conversation and the message of the push.
+  public var payload: CommunicationPayload
+  /// The end of the ringing.
+  public var ringUntil: Timestamp
+  /// True if the sender's `data` has the member `video` with the value true.
+  public var hasVideo: Bool
+  /// The members of `data`: `communication`, `message`, and the sender's own.
+  public var data: JSON
+
+  /// Reads the payload of a VoIP push: an object with `call`, `ringUntil` and `data`. Returns `nil` if the payload is
+  /// not a call, or if the caller is missing.
+  public init?(_ push: JSON) {
+    guard let id = push["call"]?.text.flatMap(UUID.init(uuidString:)), let ringUntil = push.time("ringUntil"),
+      let data = push["data"], let payload = CommunicationPayload(data)
+    else { return nil }
+    self.id = id
+    caller = IntentPerson(payload.sender)
+    self.payload = payload
+    self.ringUntil = ringUntil
+    hasVideo = data["video"]?.flag ?? false
+    self.data = data
+  }
+
+  /// Reads the text of a payload. Also returns `nil` if it is longer than ``CommunicationPayload/maxSize`` or is not
+  /// JSON.
+  public init?(reading text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize, let push = JSON(reading: text) else { return nil }
+    self.init(push)
+  }
+
+  /// The report of a VoIP push to CallKit. The system ends an app that reports no call for a VoIP push, so that each
+  /// push has a report.
+  public enum Report: Equatable, Sendable {
+    /// Let the phone ring.
+    case ring(IncomingCall)
+    /// Report the call, and end it as unanswered: its ringing is over.
+    case endUnanswered(IncomingCall)
+    /// Report a call with this new id, and end it as failed: the payload is unreadable.
+    case endFailed(UUID)
+
+    /// - Parameters:
+    ///   - call: The call of the push. Is `nil` if the payload is unreadable.
+    ///   - now: The current time.
+    public init(_ call: IncomingCall?, now: Date) {
+      guard let call else {
+        self = .endFailed(UUID())
+        return
+      }
+      let time = Int64(now.timeIntervalSince1970 * 1_000)
+      self = time < call.ringUntil.rawValue ? .ring(call) : .endUnanswered(call)
+    }
+  }
+}

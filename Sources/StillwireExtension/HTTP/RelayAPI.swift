@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayJSON
+public import RelayProtocol
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Single HTTP requests for code without a socket: extensions, and an app that the system woke for a moment.
+///
+/// Each method sends one request. It throws the relay's error as ``StillwireError``, and `unreachable` after the
+/// timeout. With the addresses of a cluster it sends the request to each node in turn, until the leader answers.
+public struct RelayAPI: Sendable {
+  /// The relay, or all nodes of a cluster.
+  public let addresses: [RelayAddress]
+  /// Timeout of the complete answer of each address. An extension runs only for seconds.
+  public let patience: Duration
+  private let identity: @Sendable () async throws -> Identity
+
+  /// - Parameters:
+  ///   - address: The URL of the relay.
+  ///   - patience: Timeout of the complete answer.
+  ///   - identity: Called at each request.
+  public init(
+    _ address: RelayAddress, patience: Duration = .seconds(5),
+    as identity: @escaping @Sendable () async throws -> Identity
+  ) {
+    self.init([address], patience: patience, as: identity)
+  }
+
+  /// - Parameters:
+  ///   - addresses: The URLs of a cluster's nodes, at least one.
+  ///   - patience: Timeout of the complete answer of each node.
+  ///   - identity: Called at each request.
+  public init(
+    _ addresses: [RelayAddress], patience: Duration = .seconds(5),
+    as identity: @escaping @Sendable () async throws -> Identity
+  ) {
+    precondition(!addresses.isEmpty, "a request needs an address")
+    self.addresses = addresses
+    self.patience = patience
+    self.identity = identity
+  }
+
+  /// Reports the action that the person chose in a notification.
+  ///
+  /// The relay accepts the same response, or one with the same `key`, again. It refuses another response to the same
+  /// message with `conflict`.
+  /// - Parameters:
+  ///   - notification: The id of the push.
+  ///   - action: `UNNotificationResponse.actionIdentifier`.
+  ///   - text: The text of an action with text input.
+  ///   - key: An idempotency key.
+  public func respond(
+    to notification: String, with action: ActionID, text: String? = nil, key: String? = nil
+  ) async throws {
+    let path = try path("/v1/notifications/", notification, "/responses")
+    try await send(
+      "POST", path,
+      JSONWriter.object {
+        $0["action"] = action.rawValue
+        $0["text"] = text
+        $0["key"] = key
+      })
+  }
+
+  /// Reports the response of ``NotificationResponse``, in the same way.
+  public func respond(_ response: NotificationResponse) async throws {
+    try await respond(to: response.notification, with: response.action, text: response.text, key: response.key)
+  }
+
+  /// Reports that a push has arrived on this device, with the device's report key. A repeated report changes nothing.
+  ///
+  /// ``ArrivalReceipt`` does the same without a key, for 3 days after the push.
+  /// - Parameter notification: The id of the push.
+  public func received(_ notification: String) async throws {
+    try await send("POST", try path("/v1/notifications/", notification, "/received"), JSONWriter.object { _ in })
+  }
+
+  /// Registers this device for pushes, with the user's token. Returns the new report key, for the app's extensions.
+  ///
+  /// The token needs the right to register devices: the claim `account` with `devices`, or no claim `account` and some
+  /// right in `rooms`. Otherwise the relay answers `forbidden`.
+  public func register(_ registration: PushRegistration) async throws -> String {
+    // A path may not contain "|", which device names may have.
+    let name = registration.device.rawValue
+    let device = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
+    let reply = try await send(
+      "PUT", "/v1/users/me/devices/\(device)", JSONWriter.object { $0.members(registration.fields) })
+    guard let key = reply["reportKey"]?.text else {
+      throw StillwireError(.malformed, "the answer has no report key")
+    }
+    return key
+  }
+
+  /// Requests the category registry. Returns `nil` if it still has this tag.
+  public func categories(unless tag: String? = nil) async throws -> (registry: CategoryRegistry, tag: String?)? {
+    let answer = try await answer("GET", "/v1/categories", unless: tag)
+    guard answer.status != 304 else { return nil }
+    guard let registry = CategoryRegistry(try answer.json()) else {
+      throw StillwireError(.malformed, "the answer is not a category registry")
+    }
+    return (registry, answer.tag)
+  }
+
+  func put(focus report: FocusReport) async throws -> FocusOutcome {
+    let body = JSONWriter.object { $0.focus(report) }
+    return FocusOutcome(try await send("PUT", "/v1/users/me/focus", body))
+  }
+
+  func put(filter report: FilterReport) async throws -> FilterOutcome {
+    let body = JSONWriter.object { $0.filter(report) }
+    return FilterOutcome(try await send("PUT", "/v1/users/me/filter", body))
+  }
+
+  @discardableResult
+  func send(_ method: String, _ path: String, _ body: [UInt8]) async throws -> JSON {
+    try await answer(method, path, body).json()
+  }
+
+  private func answer(
+    _ method: String, _ path: String, _ body: [UInt8]? = nil, unless tag: String? = nil
+  ) async throws -> HTTPAnswer {
+    let field = try await identity().field
+    return try await HTTPExchange.answer(from: addresses, patience: patience) { address in
+      var request = URLRequest(relay: address, method, path, body)
+      request.setValue(field.value, forHTTPHeaderField: field.name)
+      if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
+      return request
+    }
+  }
+
+  private func path(_ before: String, _ name: String, _ after: String) throws -> String {
+    guard UUID(uuidString: name) != nil else { throw StillwireError(.notFound, "the id of a notification is a UUID") }
+    return before + name + after
+  }
+}
+
+extension URLRequest {
+  init(relay: RelayAddress, _ method: String, _ path: String, _ body: [UInt8]?) {
+    self.init(url: relay.url(path))
+    httpMethod = method
+    guard let body else { return }
+    httpBody = Data(body)
+    setValue("application/json", forHTTPHeaderField: "Content-Type")
+  }
+}
+
+extension HTTPAnswer {
+  /// True if the leader may be another node. 304 is no redirect, but the answer to `If-None-Match`.
+  var mayBeStandby: Bool { status == 503 || (300..<400).contains(status) && status != 304 }
+
+  /// Returns the body of a success. Throws the error of a problem document (RFC 9457).
+  func json() throws -> JSON {
+    let json = JSON(reading: body, maxDepth: JSON.maxNesting)
+    guard (200..<300).contains(status) else {
+      if let json, json["code"]?.text != nil { throw StillwireError(json) }
+      throw StillwireError(.unreachable, "the answer was \(status)", isTemporary: mayBeStandby || status >= 500)
+    }
+    return json ?? .object([:])
+  }
+}
