@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Exports the names, times and reports that the public API uses, so that an app needs only one import.
-@_exported public import RelayProtocol
+// Exports the library for extensions, and with it the names and times of the protocol. An app needs only one import.
+@_exported public import StillwireExtension

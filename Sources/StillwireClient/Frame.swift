@@ -7,12 +7,9 @@ public struct Frame: Equatable, Sendable {
   public let type: String
   public let members: JSON
 
-  /// Maximum nesting of arrays and objects: twice the default of the relay's `limits.nesting`.
-  static let maxNesting = 256
-
   /// Parses a frame. Returns `nil` if the text is not a JSON object.
   init?(reading text: [UInt8]) {
-    guard let members = JSON(reading: text, maxDepth: Self.maxNesting), case .object = members else { return nil }
+    guard let members = JSON(reading: text, maxDepth: JSON.maxNesting), case .object = members else { return nil }
     self.init(members)
   }
 

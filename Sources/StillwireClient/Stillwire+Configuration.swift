@@ -4,7 +4,8 @@ public import RelayProtocol
 extension Stillwire {
   /// The configuration of a client.
   public struct Configuration: Sendable {
-    public var address: RelayAddress
+    /// The relay, or all nodes of a cluster. The client finds the leader, and connects to no other address.
+    public var addresses: [RelayAddress]
     /// The stable name of this installation. Focus reports and pushes use it.
     public var device: DeviceID?
     /// The name of the app, if a user can have several apps of this relay.
@@ -29,7 +30,16 @@ extension Stillwire {
     public init(
       _ address: RelayAddress, device: DeviceID? = nil, identity: @escaping @Sendable (Bool) async throws -> Identity
     ) {
-      self.address = address
+      self.init([address], device: device, identity: identity)
+    }
+
+    /// - Parameter addresses: At least one address.
+    public init(
+      _ addresses: [RelayAddress], device: DeviceID? = nil,
+      identity: @escaping @Sendable (Bool) async throws -> Identity
+    ) {
+      precondition(!addresses.isEmpty, "a client needs an address")
+      self.addresses = addresses
       self.device = device
       self.identity = identity
     }

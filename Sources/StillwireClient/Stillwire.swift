@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayJSON
 import RelayProtocol
-import Synchronization
+import StillwireExtension
 
 /// A client of a relay. It has one connection at a time, and reconnects by itself while ``run()`` runs.
 ///
@@ -10,7 +10,7 @@ import Synchronization
 public final class Stillwire: Sendable {
   package let engine: Engine
   private let listeners: Listeners
-  private let run = Mutex<AsyncStream<Never>.Continuation?>(nil)
+  private let run = Locked<AsyncStream<Never>.Continuation?>(nil)
 
   /// Makes a client. It connects when ``run()`` is called.
   public convenience init(_ configuration: Configuration) {
@@ -34,10 +34,10 @@ public final class Stillwire: Sendable {
     let listeners = Listeners()
     self.listeners = listeners
     engine = Engine(
-      connector: WebSocketConnector(address: configuration.address, maxMessageSize: configuration.maxMessageSize),
+      connector: WebSocketConnector(maxMessageSize: configuration.maxMessageSize),
       settings: ClientMachine.Settings(
-        hello: hello, timeout: configuration.timeout, outbox: configuration.outbox, random: configuration.random,
-        time: { .wall }, key: Self.newKey),
+        addresses: configuration.addresses, hello: hello, timeout: configuration.timeout, outbox: configuration.outbox,
+        random: configuration.random, time: { .wall }, key: Self.newKey),
       time: time, identity: hasIdentity ? configuration.identity : nil
     ) { event in
       listeners.emit(event)

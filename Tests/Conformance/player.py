@@ -5,13 +5,14 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from driver import Driver
 from match import Mismatch, filled, match
 from relay import DEADLINE
-from scripted_relay import Connection, ScriptedRelay
+from scripted_relay import Answer, Connection, ScriptedRelay
 
 HERE = Path(__file__).parent
 PARTS = json.loads((HERE / "parts.json").read_text())
@@ -22,8 +23,11 @@ USUAL = {"state", "token", "joined", "presence", "person"}
 class Player:
     """Plays the steps of one case to one client."""
 
-    def __init__(self, relay: ScriptedRelay, driver: Driver, strict: Sequence[str]):
-        self._relay = relay
+    def __init__(
+        self, relays: dict[str, ScriptedRelay], strangers: dict[str, ScriptedRelay], driver: Driver, strict: Sequence[str]
+    ):
+        self._relays = relays
+        self._strangers = strangers
         self._driver = driver
         self._free = USUAL - set(strict)
         self._connection: Connection | None = None
@@ -56,8 +60,12 @@ class Player:
     async def _play(self, name: str, **values: Any) -> None:
         await self.play(filled(PARTS[name], values, is_strict=False))
 
-    async def _accept(self, how: bool | int | str) -> None:
-        self._connection = await self._relay.accept(how)
+    async def _accept(self, how: Answer, of: str | None = None) -> None:
+        relay = self._relays[of] if of else next(iter(self._relays.values()))
+        if isinstance(how, dict) and "leader" in how:
+            nodes = {name: node.authority for name, node in (self._relays | self._strangers).items()}
+            how = {**how, "leader": how["leader"].format(**nodes)}
+        self._connection = await relay.accept(how)
 
     async def _expect(self, pattern: dict[str, Any]) -> None:
         match(pattern, await self._frame(), self._taken)
@@ -111,7 +119,10 @@ class Player:
 
     async def _quiet(self, _: bool) -> None:
         await self._settle()
-        assert self._relay.knocks.empty(), "the client connects"
+        for name, relay in self._relays.items():
+            assert relay.knocks.empty(), f"the client connects to {name}"
+        for name, stranger in self._strangers.items():
+            assert stranger.requests == 0, f"the client sends a request to {name}"
         if self._connection and not self._connection.frames.empty():
             frame = self._connection.frames.get_nowait()
             assert frame is None, f"the client sends {frame}"
@@ -158,11 +169,13 @@ def repeated(step: dict[str, Any]) -> list[dict[str, Any]]:
 
 async def play_case(command: Sequence[str], case: dict[str, Any]) -> None:
     """Plays a case to the client that `command` starts. A failure contains the log until then."""
-    async with ScriptedRelay() as relay:
-        driver = Driver(command, relay.url, case.get("options", {}))
+    async with AsyncExitStack() as stack:
+        relays = {name: await stack.enter_async_context(ScriptedRelay()) for name in case.get("relays", ["a"])}
+        strangers = {name: await stack.enter_async_context(ScriptedRelay()) for name in case.get("strangers", [])}
+        driver = Driver(command, " ".join(relay.url for relay in relays.values()), case.get("options", {}))
         try:
             async with driver:
-                player = Player(relay, driver, case.get("strict", ()))
+                player = Player(relays, strangers, driver, case.get("strict", ()))
                 await player.play([*case["steps"], {"quiet": True}])
         except AssertionError as failure:
             raise AssertionError("\n".join([str(failure), *driver.log[-40:]])) from None

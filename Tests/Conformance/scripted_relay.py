@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay's side of a case. It accepts connections, and sends and receives frames, as the script specifies."""
+"""The relay's side of a case: one relay, or a node of a cluster. It accepts connections, and sends and receives frames, as the script specifies."""
 
 import asyncio
 import http
@@ -16,12 +16,17 @@ SUBPROTOCOL = "stillwire.v1.json"
 FRAME_BOUND = 1 << 20
 
 
+#: An answer to a handshake: True accepts it, a number is an HTTP status, "silent" is no answer, "drop" ends the
+#: connection, and an object is the answer of a standby node: its `status`, and perhaps the URL of its `leader`.
+Answer = bool | int | str | dict[str, Any]
+
+
 class Knock:
     """A handshake that waits for its answer."""
 
     def __init__(self, offered: list[str]):
         self.offered = offered
-        self.answer: asyncio.Future[bool | int | str] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
 
 class Connection:
@@ -74,14 +79,17 @@ class ScriptedRelay:
     def __init__(self) -> None:
         self.knocks: asyncio.Queue[Knock] = asyncio.Queue()
         self._accepted: asyncio.Queue[Connection] = asyncio.Queue()
+        self._last: Answer = 503
+        #: The number of requests, with or without a handshake.
+        self.requests = 0
 
     async def __aenter__(self) -> "ScriptedRelay":
         self._server = await serve(
             self._handle, "127.0.0.1", 0, subprotocols=[SUBPROTOCOL], process_request=self._answer, max_size=FRAME_BOUND,
             compression=None, ping_interval=None, close_timeout=1, open_timeout=None,
         )  # fmt: skip
-        port = self._server.sockets[0].getsockname()[1]
-        self.url = f"ws://127.0.0.1:{port}/v1/connect"
+        self.authority = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self.url = f"ws://{self.authority}/v1/connect"
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -89,8 +97,8 @@ class ScriptedRelay:
             connection.transport.abort()
         self._server.close(close_connections=False)
 
-    async def accept(self, how: bool | int | str) -> Connection | None:
-        """Accepts the next handshake (True), refuses it with an HTTP status, or never answers it ("silent")."""
+    async def accept(self, how: Answer) -> Connection | None:
+        """Answers the next handshake, and returns its connection if it is accepted."""
         knock = await self.knocks.get()
         assert SUBPROTOCOL in knock.offered, f"the client offers {knock.offered}"
         if how != "silent":
@@ -99,11 +107,29 @@ class ScriptedRelay:
 
     async def _answer(self, socket: ServerConnection, request: Request) -> Response | None:
         assert request.path == "/v1/connect", request.path
+        self.requests += 1
+        if "Upgrade" not in request.headers:
+            # A client requests the reason of the last refusal.
+            return self._refusal(socket, self._last)
         offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
         knock = Knock([name.strip() for name in offered.split(",")])
         self.knocks.put_nowait(knock)
-        how = await knock.answer
-        return None if how is True else socket.respond(http.HTTPStatus(how), "")
+        self._last = await knock.answer
+        return None if self._last is True else self._refusal(socket, self._last)
+
+    def _refusal(self, socket: ServerConnection, how: Answer) -> Response:
+        if how == "drop":
+            socket.transport.abort()
+        if not isinstance(how, dict):
+            return socket.respond(http.HTTPStatus(how if isinstance(how, int) else 503), "")
+        problem = {"status": how["status"], "code": "unavailable", "detail": "this node does not lead"}
+        leader = {"leader": how["leader"]} if "leader" in how else {}
+        response = socket.respond(http.HTTPStatus(how["status"]), json.dumps({**problem, **leader}))
+        del response.headers["Content-Type"]
+        response.headers["Content-Type"] = "application/problem+json"
+        if leader:
+            response.headers["Stillwire-Leader"] = how["leader"]
+        return response
 
     async def _handle(self, socket: ServerConnection) -> None:
         connection = Connection(socket)

@@ -574,6 +574,8 @@ test('the client dispatches events of rooms that are not joined', async () => {
 })
 
 test('a client needs an address and a WebSocket', () => {
-  assert.throws(() => new Stillwire('nowhere', { WebSocket: Socket }), TypeError)
+  for (const urls of ['nowhere', [], ['ws://a/', 'nowhere']]) {
+    assert.throws(() => new Stillwire(urls, { WebSocket: Socket }), TypeError)
+  }
   assert.throws(() => new Stillwire('ws://127.0.0.1:1/', { WebSocket: null }), /WebSocket/)
 })

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JavaScript client as apps use it: the examples of the README and of the guides, and the types."""
+"""The JavaScript client as apps use it: the examples of the README and of the guides."""
 
 import json
 import os
@@ -14,14 +14,13 @@ import pytest
 
 import tokens
 from api import call
+from programs import NODE, output
 from relay import CHECKOUT, DEADLINE, Relay, run, running
 from waiting import eventually
 
 GUIDES = CHECKOUT / "web" / "docs" / "guides"
 MAX_LINES = 29
-#: Node has a global WebSocket from version 22 on. Earlier versions need a flag.
-NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
-    ["node", "--print", "typeof WebSocket"], capture_output=True, text=True).stdout else [])]  # fmt: skip
+
 
 
 @pytest.fixture
@@ -171,39 +170,4 @@ def test_the_guides_app_passes_the_type_checker(app: Path) -> None:
     }  # fmt: skip
     files = [str(checked), str(CHECKOUT / "Tests" / "JavaScriptClient" / "types" / "process.d.ts")]
     app.with_name("tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": files}))
-    compiled = subprocess.run(
-        ["tsc", "--project", app.parent], capture_output=True, text=True, timeout=3 * DEADLINE
-    )
-    assert compiled.returncode == 0, compiled.stdout
-
-
-def test_the_types_accept_code_of_apps() -> None:
-    compiled = subprocess.run(
-        ["tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "es2022,dom",
-         "--moduleResolution", "node", "Tests/JavaScriptClient/types/use.ts"],
-        cwd=CHECKOUT, capture_output=True, text=True, timeout=3 * DEADLINE,
-    )  # fmt: skip
-    assert compiled.returncode == 0, compiled.stdout
-
-
-def test_the_types_name_all_exports_and_methods() -> None:
-    """The types have every export and every method of the classes, and no others."""
-    types = (CHECKOUT / "web" / "client" / "stillwire.d.ts").read_text()
-    script = """
-      const m = await import('./web/client/stillwire.js')
-      const { Room } = await import('./web/client/room.js')
-      const names = (type) => Object.getOwnPropertyNames(type.prototype).filter((name) => name !== 'constructor').sort()
-      console.log(JSON.stringify([Object.keys(m).sort(), names(m.Stillwire), names(Room)]))
-    """
-    found = subprocess.run(
-        ["node", "--input-type=module", "--eval", script], cwd=CHECKOUT, capture_output=True, text=True, timeout=DEADLINE
-    )
-    assert found.returncode == 0, found.stderr
-
-    def methods(kind: str, name: str) -> list[str]:
-        (body,) = re.findall(rf"export {kind} {name}\b[^\n]*{{\n(.*?)\n}}", types, re.DOTALL)
-        return sorted(set(re.findall(r"^  (\w+)\(", body, re.MULTILINE)) - {"constructor"})
-
-    exported = sorted(re.findall(r"^export (?:class|const|function) (\w+)", types, re.MULTILINE))
-    expected = [exported, methods("class", "Stillwire"), methods("interface", "Room")]
-    assert found.stdout.strip() == re.sub(r"\s", "", str(expected)).replace("'", '"')
+    output("tsc", "--project", ".", folder=app.parent)

@@ -7,6 +7,7 @@ import RelayServer
 import Testing
 
 @testable import StillwireClient
+@testable import StillwireExtension
 
 @Suite struct CategoryTests {
   private static let json: JSON = [

@@ -7,7 +7,7 @@ import Testing
 
 /// Cases of `ClientMachine` that the scripts of Tests/Conformance cannot reach.
 @Suite struct ClientMachineTests {
-  private var machine = ClientMachine(.init(random: { 1 }, key: { "k" }))
+  private var machine = ClientMachine(.init(addresses: [address("a")], random: { 1 }, key: { "k" }))
 
   private mutating func take(_ seconds: Double = 0, _ input: (inout ClientMachine) -> Void) -> [Action] {
     machine.take(at: .rounded(seconds: seconds), input)
@@ -144,4 +144,84 @@ import Testing
     _ = take { $0.socketClosed(code: 4504, reason: "") }
     #expect(take { $0.sendRequested("tea", ["body": "a"], key: nil, 8) } == [.finish(8, .failure(.closed))])
   }
+
+  // MARK: Several addresses
+
+  /// Returns the addresses of the attempts that these actions begin, by their first letters.
+  private func opened(_ actions: [Action]) -> String {
+    actions.map { if case .open(_, let address, _) = $0 { String(address.host.prefix(1)) } else { "" } }.joined()
+  }
+
+  private static let cluster = ClientMachine(
+    .init(addresses: ["a", "b", "c"].map { address($0) }, random: { 1 }, key: { "k" }))
+
+  @Test mutating func `a failed attempt is followed by the named leader, and a failed round by a delay`() {
+    machine = Self.cluster
+    #expect(opened(take { $0.connectRequested() }) == "a")
+    let second = take { $0.attemptFailed(leader: "https://c.example.org") }
+    #expect(second == [.open(attempt: 2, address("c"), isExpired: false)])
+    #expect(opened(take { $0.socketClosed(code: nil, reason: "") }) == "b")
+    #expect(opened(take { $0.attemptFailed(leader: "https://c.example.org") }) == "")
+    #expect(machine.state == .waiting(.milliseconds(500)))
+    #expect(opened(take(1) { $0.timePassed() }) == "c")
+  }
+
+  @Test mutating func `a failing identity is not a failure of the address`() {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    _ = take { $0.identityFailed() }
+    #expect(machine.state == .waiting(.milliseconds(500)))
+    #expect(opened(take(1) { $0.timePassed() }) == "a")
+  }
+
+  @Test mutating func `a socket to one of several addresses has a timeout of 5 s, which does not include the identity`()
+  {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    #expect(machine.nextDue == .seconds(15))
+    _ = take(9) { $0.identityArrived() }
+    #expect(machine.nextDue == .seconds(14))
+    #expect(take(14) { $0.timePassed() } == [.drop, .open(attempt: 2, address("b"), isExpired: false)])
+    _ = take(27) { $0.identityArrived() }
+    #expect(machine.nextDue == .seconds(29))
+    _ = take(28) { $0.opened(nil) }
+    #expect(machine.nextDue == .seconds(29))
+  }
+
+  @Test(
+    arguments: [
+      ("welcome lost", nil, "b"), ("shutdown", 4000, "b"), ("expired", 4002, ""), ("over rate", 4006, ""),
+      ("refused", 4501, ""),
+    ] as [(String, UInt16?, String)])
+  mutating func `the close code of a hello decides if the next address follows`(
+    _ name: String, _ code: UInt16?, _ next: String
+  ) {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    _ = take { $0.opened(nil) }
+    #expect(opened(take { $0.socketClosed(code: code, reason: "") }) == next, "\(name)")
+  }
+
+  @Test mutating func `a bye without reconnect refuses the client, and no address follows`() {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    _ = take { $0.opened(nil) }
+    _ = feed(["type": "bye", "code": 4000, "reason": "no", "reconnect": false])
+    #expect(opened(take { $0.socketClosed(code: 4000, reason: "") }) == "")
+    #expect(machine.link == .refused)
+  }
+
+  @Test mutating func `data that is not part of the protocol before the welcome is followed by the next address`() {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    _ = take { $0.opened(nil) }
+    #expect(
+      take { $0.nonsenseArrived() } == [.close(code: 3002), .open(attempt: 2, address("b"), isExpired: false)])
+    // The next attempt ends nothing but itself.
+    _ = take { $0.closeRequested() }
+    #expect(opened(take { $0.nonsenseArrived() }) == "")
+  }
 }
+
+/// Returns the address of a node of the tests.
+func address(_ node: String) -> RelayAddress { RelayAddress("https://\(node).example.org")! }

@@ -6,7 +6,7 @@ import Testing
 @testable import StillwireClient
 
 /// `Tests/Apps/TeaApp` is the app of the guide `web/docs/guides/swift-app.md`.
-@Suite(.timeLimit(.minutes(5))) struct GuideTests {
+@Suite(.timeLimit(.minutes(15))) struct GuideTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

@@ -6,7 +6,7 @@ import Testing
 @testable import StillwireClient
 
 /// Hostile servers: the client closes the connection, and reconnects later.
-@Suite(.timeLimit(.minutes(5))) struct HostileServerTests {
+@Suite(.timeLimit(.minutes(15))) struct HostileServerTests {
   private static let relay = HostileServer.Handshake.upgrade(subprotocol: "stillwire.v1.json")
   private static let many = 1_000_000
 

@@ -5,13 +5,14 @@ import RelayProtocol
 import Testing
 
 @testable import StillwireClient
+@testable import StillwireExtension
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
 /// The Swift client with a real relay, over a socket.
-@Suite(.timeLimit(.minutes(5))) struct LiveTests {
+@Suite(.timeLimit(.minutes(15))) struct LiveTests {
   @Test func `two people talk, and each sees every message once`() async throws {
     try await LiveRelay().serve { address in
       try await withClient(of: "ann", at: address) { ann in

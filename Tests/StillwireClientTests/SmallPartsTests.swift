@@ -5,6 +5,7 @@ import RelayProtocol
 import Testing
 
 @testable import StillwireClient
+@testable import StillwireExtension
 
 @Suite struct SilenceTests {
   private var silence = Silence(heartbeat: .seconds(25), patience: .seconds(10), at: .zero)

@@ -8,7 +8,7 @@ import Testing
 
 #if !canImport(NIOTransportServices)
   /// The servers that a client trusts over TLS. On Apple's systems the system decides that.
-  @Suite(.timeLimit(.minutes(5))) struct TLSTests {
+  @Suite(.timeLimit(.minutes(15))) struct TLSTests {
     private let certificates: [NIOSSLCertificate]
     private let server: NIOSSLContext
 
@@ -30,8 +30,8 @@ import Testing
       ) { address in
         #expect(address.isSecure)
         let (events, continuation) = AsyncStream.makeStream(of: SocketEvent.self)
-        let connector = WebSocketConnector(address: address, maxMessageSize: 1_024, trust: trust)
-        let channel = try await connector.connect(on: Transport.loop) { continuation.yield($0) }
+        let connector = WebSocketConnector(maxMessageSize: 1_024, trust: trust)
+        let channel = try await connector.connect(to: address, on: Transport.loop) { continuation.yield($0) }
         defer { channel.close(promise: nil) }
         return await events.first { _ in true }
       }

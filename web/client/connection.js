@@ -5,6 +5,8 @@ import { StillwireError, closed } from './error.js'
 const subprotocol = 'stillwire.v1.json'
 /** Timeout of an attempt in milliseconds, from the request for the token to the welcome. */
 const attemptLimit = 15_000
+/** Timeout of a socket to one of several addresses, in milliseconds: a node without power refuses no connection. */
+const socketLimit = 5_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports less than 2³¹ ms. */
 const maxTimer = 2_073_600_000
 
@@ -20,9 +22,10 @@ const silent = 4004
  * - `welcomed(frame)` for `welcome`
  * - `received(frame)` for a frame that answers no request
  * - `framed(detail)` for each frame in either direction
- * - `ended(outcome)` once at the end: {`code`, `reason`, `bye`, `error`, `refusal`, `isUnopened`}. `refusal` is the
- *   `error` frame that answers `hello`. `isUnopened` is true if the socket closed before it opened. It is absent after
- *   a timeout. `error` is the exception of `hello` or of the WebSocket constructor.
+ * - `ended(outcome)` once at the end: {`code`, `reason`, `bye`, `error`, `refusal`, `isUnopened`, `isSilent`, `found`}.
+ *   `refusal` is the `error` frame that answers `hello`. `isUnopened` is true if the socket closed before it opened. It
+ *   is absent after a timeout, and then `isSilent` is true. `found` is the result of `explain`. `error` is the
+ *   exception of `hello` or of the WebSocket constructor.
  */
 export class Connection {
   #clock
@@ -32,6 +35,8 @@ export class Connection {
   #requests = new Map()
   #lastID = 0
   #timer
+  #opening
+  #explain
   #receivedAt = 0
   #isAsked = false
   #heartbeat = 0
@@ -46,14 +51,22 @@ export class Connection {
   #token
   #renewal
 
-  /** `hello` returns the fields of the first frame, or a promise of them. */
-  constructor({ url, WebSocket, clock, timeout, token }, hello, listener) {
+  /**
+   * `hello` returns the fields of the first frame, or a promise of them. `areSeveral` is true if the client has other
+   * addresses: the socket then has a shorter timeout. If the socket closes before it opens and `explain` is given, the
+   * connection ends with its result.
+   */
+  constructor({ url, WebSocket, clock, timeout, token, areSeveral, explain }, hello, listener) {
+    this.#explain = explain
     this.#clock = clock
     this.#limit = timeout
     this.#token = token
     this.#listener = listener
     this.#timer = clock.setTimeout(() => this.#lose(silent, 'no answer'), attemptLimit)
-    this.#open(hello, () => new WebSocket(url, subprotocol))
+    this.#open(hello, () => {
+      if (areSeveral) this.#opening = clock.setTimeout(() => this.#lose(silent, 'no answer'), socketLimit)
+      return new WebSocket(url, subprotocol)
+    })
   }
 
   /**
@@ -109,6 +122,7 @@ export class Connection {
       const socket = makeSocket()
       socket.onopen = () => {
         this.#hasOpened = true
+        this.#clock.clearTimeout(this.#opening)
         const frame = { type: 'hello', ...fields }
         this.#write(JSON.stringify(frame), frame)
       }
@@ -116,12 +130,19 @@ export class Connection {
       // Browsers give no reason here. The package `ws` gives the HTTP status of the answer.
       socket.onerror = (event) => (this.#failure ||= event?.message ?? '')
       socket.onclose = ({ code, reason }) => {
-        this.#end({ code, reason: reason || this.#failure, isUnopened: !this.#hasOpened })
+        this.#clock.clearTimeout(this.#opening)
+        this.#closed({ code, reason: reason || this.#failure, isUnopened: !this.#hasOpened })
       }
       this.#socket = socket
     } catch (error) {
       this.#end({ code: 1006, reason: error?.message ?? String(error), error })
     }
+  }
+
+  async #closed(outcome) {
+    if (!outcome.isUnopened || !this.#explain) return this.#end(outcome)
+    const found = await this.#explain()
+    this.#end({ ...outcome, found })
   }
 
   #read(data) {
@@ -188,7 +209,7 @@ export class Connection {
   #lose(code, reason) {
     this.#abandon(code, reason)
     // The backoff treats this as a lost connection, although the client closed it.
-    this.#end({ code: 1006, reason })
+    this.#end({ code: 1006, reason, isSilent: code === silent })
   }
 
   // Does not wait for the close handshake, which a silent relay never answers. `ws` in Node would wait for it, so its
@@ -205,8 +226,7 @@ export class Connection {
   #end(outcome) {
     if (this.#isOver) return
     this.#isOver = true
-    this.#clock.clearTimeout(this.#timer)
-    this.#clock.clearTimeout(this.#renewal)
+    for (const timer of [this.#timer, this.#opening, this.#renewal]) this.#clock.clearTimeout(timer)
     const requests = [...this.#requests.values()]
     this.#requests.clear()
     for (const { settle, timer } of requests) {

@@ -9,8 +9,9 @@ const finalCodes = new Set(['forbidden', 'not_found', 'bad_request'])
 /**
  * Finds out over HTTP why a WebSocket handshake failed, because browsers give a page no reason.
  *
- * Resolves with {`code`, `message`, `isFinal`}, or with null if it finds no reason. The code and the message are the
- * relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change later.
+ * Resolves with {`code`, `message`, `isFinal`, `leader`}, or with null if it finds no reason. The code and the message
+ * are the relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change
+ * later. `leader` is the URL of the leader if the answer is that of a standby node.
  *
  * The relay refuses an Origin with an answer that any page may read. A GET to the page's own origin carries no Origin
  * header. So if a proxy changes Host, the relay refuses the handshake but not this GET. The cause cannot be seen, and
@@ -47,7 +48,17 @@ async function refusalIn(response, origin) {
   const problem = isProblem ? await response.json().catch(() => null) : null
   if (typeof problem?.code !== 'string') return refused(`the answer was HTTP status ${response.status}`)
   const page = problem.code === 'forbidden' && origin ? ` (the page is from ${origin})` : ''
-  return { code: problem.code, message: `${problem.detail}${page}`, isFinal: finalCodes.has(problem.code) }
+  const leader = leaderIn(response, problem)
+  return { code: problem.code, message: `${problem.detail}${page}`, isFinal: finalCodes.has(problem.code), leader }
+}
+
+/**
+ * Returns the URL of the leader that a standby node names, or undefined. Any server can send any URL: compare it with
+ * the configured addresses, and never connect to it.
+ */
+export function leaderIn(response, problem) {
+  const leader = problem?.leader ?? response.headers.get('stillwire-leader')
+  return typeof leader === 'string' ? leader : undefined
 }
 
 function refused(message) {

@@ -7,6 +7,14 @@ export function comesBack(code) {
 }
 
 /**
+ * Returns true if another node may accept a client whose attempt ended with this close code: the connection was lost,
+ * or the relay shuts down. After the other codes of the relay, each node would refuse the client.
+ */
+export function mayTryNext(code) {
+  return code <= 4000
+}
+
+/**
  * Returns the reason of a refusal, as the relay states it: the `error` frame that answered `hello`
  * (`unauthorized: the token has expired`), or else the reason of the close frame.
  */

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Addresses } from './addresses.js'
 import { StillwireError } from './error.js'
+import { leaderIn } from './handshake.js'
 import { nextReportNumber } from './report-number.js'
+
+/** Timeout of each of several addresses, in milliseconds. */
+const limit = 5_000
 
 /**
  * Reports of one device over HTTP, without a session: for a service worker, and for an app that is not connected.
@@ -8,17 +13,20 @@ import { nextReportNumber } from './report-number.js'
  * It authenticates with the device's report key: `reportKey` of the reply to `device`. The key does not expire. Each
  * call resolves with the relay's reply. Otherwise it rejects with a `StillwireError` that has the relay's code and
  * message, or the code `unreachable` (no answer) or `bad_answer` (an answer that is not the relay's).
+ *
+ * With several addresses each call tries them until one answers as the leader. The relay accepts a repeated report. The
+ * reporter follows no redirect, because the key must reach only the given addresses.
  */
 export class Reporter {
-  #url
+  #addresses
   #key
   #fetch
   #now
   #lastNumber = 0
 
-  /** `url` is any URL of the relay. The reporter uses only its origin. */
-  constructor(url, reportKey, { fetch = globalThis.fetch, now = Date.now } = {}) {
-    this.#url = String(new URL(url)).replace(/^ws/, 'http')
+  /** `urls` is any URL of the relay, or one for each node of a cluster. The reporter uses only their origins. */
+  constructor(urls, reportKey, { fetch = globalThis.fetch, now = Date.now } = {}) {
+    this.#addresses = new Addresses(urls)
     this.#key = reportKey
     this.#fetch = fetch
     this.#now = now
@@ -49,18 +57,37 @@ export class Reporter {
   }
 
   async #call(method, path, body) {
+    const round = this.#addresses.round()
+    for (;;) {
+      const { reply, error, isStandby, leader } = await this.#ask(round.url, method, path, body)
+      if (!isStandby) round.succeeded()
+      if (reply) return reply
+      if (!isStandby || !round.next(leader)) throw error
+    }
+  }
+
+  // Resolves with the reply or the error. `isStandby` is true if the leader may be another node.
+  async #ask(address, method, path, body) {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${this.#key}` }
-    const url = new URL(`/v1/${path}`, this.#url)
+    const url = new URL(`/v1/${path}`, address.replace(/^ws/, 'http'))
+    const signal = this.#addresses.areSeveral ? AbortSignal.timeout(limit) : undefined
+    const options = { method, headers, body: JSON.stringify(body), keepalive: true, redirect: 'manual', signal }
     // A browser's fetch throws "Illegal invocation" when it is called as a method of another object.
     const fetch = this.#fetch
-    const sent = fetch(url, { method, headers, body: JSON.stringify(body), keepalive: true })
-    const response = await sent.catch(() => {
-      throw new StillwireError({ code: 'unreachable', message: 'the relay does not answer', temporary: true })
-    })
+    const response = await fetch(url, options).catch(() => null)
+    if (!response) {
+      const error = new StillwireError({ code: 'unreachable', message: 'the relay does not answer', temporary: true })
+      return { error, isStandby: true }
+    }
     const reply = await response.json().catch(() => null)
-    if (response.ok && reply) return reply
-    const { code = 'bad_answer', detail = `the answer was HTTP status ${response.status}`, retryAfter } = reply ?? {}
-    const temporary = response.status === 429 || response.status >= 500
-    throw new StillwireError({ code, message: detail, temporary, retryAfter })
+    if (response.ok && reply) return { reply }
+    // A browser hides a redirect that it does not follow.
+    const isRedirect = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
+    const answer = isRedirect ? 'the answer was a redirect' : `the answer was HTTP status ${response.status}`
+    const { code = 'bad_answer', detail = answer, retryAfter } = reply ?? {}
+    // A redirect is that of a standby node, so the leader may answer later.
+    const temporary = isRedirect || response.status === 429 || response.status >= 500
+    const error = new StillwireError({ code, message: detail, temporary, retryAfter })
+    return { error, isStandby: isRedirect || response.status === 503, leader: leaderIn(response, reply) }
   }
 }

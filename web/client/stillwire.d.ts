@@ -29,7 +29,10 @@ export interface Options {
   WebSocket?: unknown
   /** The window that the client watches: visibility, input, network, freezing, back-forward cache. null for none. */
   page?: object | null
-  /** The function that requests the reason of a failed handshake (default: `fetch`). null for no such request. */
+  /**
+   * The function that requests the reason of a failed handshake, and the leader of a cluster (default: `fetch`). null
+   * for no such request: the client then tries its addresses in order.
+   */
   fetch?: typeof fetch | null
   /** The source of jitter, from 0 to 1 (default: `Math.random`). */
   random?: () => number
@@ -195,8 +198,11 @@ export interface Room extends Target<RoomEvents> {
 
 export interface Stillwire extends Target<ClientEvents> {}
 export class Stillwire {
-  /** `url` is that of the relay's WebSocket: `wss://relay.example.org/v1/connect`. */
-  constructor(url: string | URL, options?: Options)
+  /**
+   * `urls` is the URL of the relay's WebSocket, such as `wss://relay.example.org/v1/connect`, or those of all nodes of
+   * a cluster. The client finds the leader, and connects to no other address.
+   */
+  constructor(urls: string | URL | readonly (string | URL)[], options?: Options)
   readonly state: State
   /** The cause, if the state is `refused`. */
   readonly reason: string
@@ -226,7 +232,12 @@ export class Stillwire {
 
 /** Reports of one device over HTTP, with its report key and without a session. */
 export class Reporter {
-  constructor(url: string | URL, reportKey: string, options?: { fetch?: typeof fetch; now?: () => number })
+  /** `urls` is any URL of the relay, or one for each node of a cluster. */
+  constructor(
+    urls: string | URL | readonly (string | URL)[],
+    reportKey: string,
+    options?: { fetch?: typeof fetch; now?: () => number }
+  )
   focus(
     isFocused: boolean | null,
     fields?: { source?: string; authorization?: string; number?: number; at?: number }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point of the JavaScript client. It has no dependencies outside this folder.
+import { Addresses } from './addresses.js'
 import { Connection, suspended } from './connection.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'
 import { handshakeRefusal } from './handshake.js'
 import { watchPage } from './page-life.js'
-import { comesBack, reconnectDelay, refusal } from './reconnect.js'
+import { comesBack, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
 import { Room, ended, lost, opened, received } from './room.js'
 import { Watches } from './watches.js'
 
@@ -53,6 +54,10 @@ const ownClock = {
  * the state `refused`, for example if the relay's setting `origins` does not list the page. If a proxy changes Host and
  * also serves the page, the client cannot read that refusal: it reports `handshake`, and continues to retry.
  *
+ * With the addresses of a cluster's nodes the client finds the leader. After a failed attempt it immediately tries the
+ * leader that the node names, or else the next address, and each address at most once. It waits only after that. It
+ * connects only to the given addresses.
+ *
  * All durations are in seconds, as in the protocol. `stillwire.d.ts` describes each option.
  */
 export class Stillwire extends EventTarget {
@@ -63,6 +68,9 @@ export class Stillwire extends EventTarget {
   #options
   #clock
   #page
+  #addresses
+  /** The current round of attempts. */
+  #round
   #connection = null
   #rooms = new Map()
   #waiting = 0
@@ -84,12 +92,13 @@ export class Stillwire extends EventTarget {
   #reported = ''
   #link
 
-  constructor(url, options = {}) {
+  constructor(urls, options = {}) {
     super()
+    this.#addresses = new Addresses(urls)
     const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
     const { page = globalThis.document ? globalThis : null, random = Math.random, fetch = globalThis.fetch } = options
     if (!WebSocket) throw new TypeError('no global WebSocket: pass one in the option WebSocket')
-    this.#options = { ...options, url: String(new URL(url)), WebSocket, clock, timeout: 1000 * timeout, fetch }
+    this.#options = { ...options, WebSocket, clock, timeout: 1000 * timeout, fetch }
     this.#clock = clock
     this.#page = page
     this.#link = {
@@ -190,8 +199,16 @@ export class Stillwire extends EventTarget {
 
   #open() {
     this.#clock.clearTimeout(this.#comeBack)
+    this.#round = this.#addresses.round()
     this.#become('connecting')
-    const connection = new Connection(this.#options, () => this.#hello(), {
+    this.#dial()
+  }
+
+  #dial() {
+    const { url } = this.#round
+    const { areSeveral } = this.#addresses
+    const explain = areSeveral && this.#options.fetch ? () => this.#askReason(url) : undefined
+    const connection = new Connection({ ...this.#options, url, areSeveral, explain }, () => this.#hello(), {
       welcomed: (frame) => this.#welcomed(frame),
       received: (frame) => this.#received(frame),
       framed: (detail) => this.#dispatch('frame', detail),
@@ -215,6 +232,7 @@ export class Stillwire extends EventTarget {
     this.#isExpired = false
     this.#failures = 0
     this.#reported = ''
+    this.#round.succeeded()
     this.user = frame.user
     this.#become('open')
     this.#dispatch('welcome', frame)
@@ -230,7 +248,7 @@ export class Stillwire extends EventTarget {
     else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 
-  #ended({ code, reason, bye, error, refusal: answer, isUnopened }) {
+  #ended({ code, reason, bye, error, refusal: answer, isUnopened, isSilent, found }) {
     this.#connection = null
     this.#watches.stop()
     for (const room of this.#joinedRooms()) room[lost]()
@@ -241,14 +259,22 @@ export class Stillwire extends EventTarget {
     if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false || isSpent) {
       return this.#refuse(last, refusal(last, bye?.reason ?? reason, answer))
     }
+    const isAttempt = this.#welcomedAt === null
+    if (isAttempt && !error && !found?.isFinal && mayTryNext(last) && this.#round.next(found?.leader)) {
+      if (!this.#isSuspended) return this.#dial()
+    } else if (!isAttempt && isSilent) {
+      this.#round.avoid()
+    }
     // A connection that ends soon after its welcome counts as a failure. A longer one resets the backoff.
     if (this.#welcomedAt !== null && this.#clock.now() - this.#welcomedAt >= steady) this.#attempt = 0
     this.#welcomedAt = null
     const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
-    if (isUnopened) this.#explain()
+    if (isUnopened && !this.#addresses.areSeveral) this.#explain()
     if (this.#isSuspended) return this.#become('waiting')
     this.#comeBack = this.#clock.setTimeout(() => this.#open(), delay)
+    const stops = this.#stops
     this.#become('waiting', { delay: delay / 1000 })
+    if (isUnopened && this.#addresses.areSeveral) this.#report(found, ++this.#failures, stops)
   }
 
   #refuse(code, reason) {
@@ -258,13 +284,21 @@ export class Stillwire extends EventTarget {
     this.#finish(new StillwireError({ code: 'refused', message: reason }))
   }
 
-  // Reports why the handshake failed, once for each reason. It requests the reason after the failures 1, 2, 4 and 8 …
+  #askReason(url) {
+    const { fetch } = this.#options
+    return handshakeRefusal(url, { fetch, origin: globalThis.document ? globalThis.origin : undefined })
+  }
+
+  // Reports why the handshake with the only address failed. It requests the reason after the failures 1, 2, 4 and 8 …
   async #explain() {
-    const { url, fetch } = this.#options
     const failures = ++this.#failures
-    if (!fetch || failures & (failures - 1)) return
+    if (!this.#options.fetch || failures & (failures - 1)) return
     const stops = this.#stops
-    const found = await handshakeRefusal(url, { fetch, origin: globalThis.document ? globalThis.origin : undefined })
+    this.#report(await this.#askReason(this.#round.url), failures, stops)
+  }
+
+  // Reports a reason once. `stops` is the number of stops when the handshake failed.
+  #report(found, failures, stops) {
     const isTrying = () => stops === this.#stops && this.state !== 'open'
     if (!found || !isTrying() || found.message === this.#reported) return
     // The relay may have been starting: a proxy that drops a header does so each time.

@@ -5,8 +5,8 @@ import RelayProtocol
 
 /// An effect that `ClientMachine` requests. `Engine` performs the actions in their order.
 enum Action: Equatable, Sendable {
-  /// Get the identity from the app, and open a socket.
-  case open(attempt: Int, isExpired: Bool)
+  /// Get the identity from the app, and open a socket to the address.
+  case open(attempt: Int, RelayAddress, isExpired: Bool)
   /// Get a newer token from the app for the session of this attempt.
   case renew(attempt: Int)
   case write([UInt8])

@@ -8,6 +8,8 @@ import RelayProtocol
 /// Times count from a start that `Engine` chooses. They never decrease.
 package struct ClientMachine {
   struct Settings: Sendable {
+    /// The relay, or all nodes of a cluster.
+    var addresses: [RelayAddress]
     /// Members of `hello` that the app configures.
     var hello: [String: JSON] = [:]
     /// Timeout of a reply.
@@ -35,13 +37,18 @@ package struct ClientMachine {
 
   /// Timeout of an attempt, from its first step to the welcome.
   static let patience = Duration.seconds(15)
+  /// Timeout of a socket to one of several addresses: a node without power refuses no connection.
+  static let socketPatience = Duration.seconds(5)
 
   let settings: Settings
   private(set) var link = Link.closed
   private(set) var state = ConnectionState.closed
   /// The number of the current attempt to connect. `Engine` ignores events of earlier attempts.
   private(set) var attempt = 0
+  private var book: AddressBook
   private var backoff = Backoff()
+  /// The end of the current attempt, up to the welcome.
+  private var attemptEnd = Duration.zero
   private var isExpired = false
   private var bye: Frame?
   /// The `error` that answered `hello`.
@@ -67,6 +74,7 @@ package struct ClientMachine {
 
   init(_ settings: Settings) {
     self.settings = settings
+    book = AddressBook(settings.addresses)
     outbox = Outbox(capacity: settings.outbox)
   }
 
@@ -76,6 +84,14 @@ package struct ClientMachine {
 
   var isConnecting: Bool {
     if case .connecting = link { true } else { false }
+  }
+
+  /// True from the beginning of an attempt to its welcome.
+  private var isAttempting: Bool {
+    switch link {
+    case .connecting, .greeting: true
+    case .closed, .open, .waiting, .refused: false
+    }
   }
 
   /// Applies an event at a time, and returns the actions that follow from it.
@@ -150,10 +166,16 @@ extension ClientMachine {
     failAll(.closed)
   }
 
+  /// Notes that the app has supplied its identity, and that a socket is opened now.
+  mutating func identityArrived() {
+    guard case .connecting(let until) = link, book.areSeveral else { return }
+    link = .connecting(until: min(until, now + Self.socketPatience))
+  }
+
   /// Sends `hello` with the app's identity on the upgraded socket.
   mutating func opened(_ identity: Identity?) {
-    guard case .connecting(let until) = link else { return }
-    link = .greeting(until: until)
+    guard case .connecting = link else { return }
+    link = .greeting(until: attemptEnd)
     var hello = settings.hello
     identity?.write(to: &hello)
     hello["acks"] = .bool(true)
@@ -167,16 +189,27 @@ extension ClientMachine {
     write("refresh", ["token": .string(token)], id: requests.begin(.renewal, due: now + settings.timeout))
   }
 
-  /// Ends an attempt without a socket: the app supplied no identity, or no relay answered.
-  mutating func attemptFailed() {
+  /// Ends an attempt for which the app supplied no identity.
+  mutating func identityFailed() {
     guard case .connecting = link else { return }
+    lost(code: nil, reason: "")
+  }
+
+  /// Ends an attempt without a socket: no relay answered, or it refused the handshake.
+  /// - Parameter leader: The URL of the leader that a standby node named.
+  mutating func attemptFailed(leader: String? = nil) {
+    guard case .connecting = link, !tryNext(leader: leader) else { return }
     lost(code: nil, reason: "")
   }
 
   /// Handles the end of the socket.
   mutating func socketClosed(code: UInt16?, reason: String) {
     switch link {
-    case .connecting, .greeting, .open: lost(code: code, reason: reason)
+    case .connecting, .greeting:
+      let last = byeCode ?? code ?? 1006
+      let mayTryNext = bye?["reconnect"]?.flag != false && Refusal.mayTryNext(last)
+      if !(mayTryNext && tryNext()) { lost(code: code, reason: reason) }
+    case .open: lost(code: code, reason: reason)
     case .closed, .waiting, .refused: break
     }
   }
@@ -184,7 +217,7 @@ extension ClientMachine {
   /// Closes the connection after data that is not part of the protocol.
   mutating func nonsenseArrived() {
     act(.close(code: 3002))
-    lost(code: nil, reason: "")
+    if !(isAttempting && tryNext()) { lost(code: nil, reason: "") }
   }
 
   /// Does all work that is due.
@@ -197,7 +230,9 @@ extension ClientMachine {
     case .open:
       switch silence?.timePassed(at: now) {
       case .ping: write("ping", [:])
-      case .giveUp: give()
+      case .giveUp:
+        book.avoid()
+        give()
       case nil: break
       }
     case .closed, .refused: break
@@ -224,24 +259,36 @@ extension ClientMachine {
   }
 
   private mutating func open() {
+    book.beginRound()
+    become(.connecting)
+    dial()
+  }
+
+  private mutating func dial() {
     attempt += 1
     bye = nil
     refusal = nil
-    link = .connecting(until: now + Self.patience)
-    become(.connecting)
-    act(.open(attempt: attempt, isExpired: isExpired))
+    attemptEnd = now + Self.patience
+    link = .connecting(until: attemptEnd)
+    act(.open(attempt: attempt, book.address, isExpired: isExpired))
+  }
+
+  /// Ends an attempt, and begins the next one of the round. Returns false if all addresses were tried.
+  private mutating func tryNext(leader: String? = nil) -> Bool {
+    guard book.selectNext(leader: leader) else { return false }
+    dial()
+    return true
   }
 
   /// Gives up a connection or an attempt whose peer did not respond in time, and waits for the next attempt.
   private mutating func give() {
     act(.drop)
-    lost(code: nil, reason: "")
+    if !(isAttempting && tryNext()) { lost(code: nil, reason: "") }
   }
 
   private mutating func lost(code: UInt16?, reason: String) {
     if case .open(let since) = link, now - since >= Backoff.proof { backoff.succeeded() }
     connectionEnded()
-    let byeCode = (bye?["code"]?.integer).flatMap(UInt16.init(exactly:))
     // `isExpired` stays set until a welcome shows that a newer token was accepted.
     if (byeCode ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
     let isFinal = bye?["reconnect"]?.flag == false || Refusal.isFinal(code ?? 1006)
@@ -258,6 +305,8 @@ extension ClientMachine {
     link = .waiting(until: now + delay)
     become(.waiting(delay))
   }
+
+  private var byeCode: UInt16? { (bye?["code"]?.integer).flatMap(UInt16.init(exactly:)) }
 
   private mutating func connectionEnded() {
     silence = nil
@@ -306,6 +355,7 @@ extension ClientMachine {
 
   private mutating func welcomed(_ welcome: Frame) {
     link = .open(since: now)
+    book.succeeded()
     isExpired = false
     user = welcome.user
     let limits = welcome["limits"]

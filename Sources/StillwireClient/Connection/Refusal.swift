@@ -21,6 +21,10 @@ public struct Refusal: Equatable, Sendable, CustomStringConvertible {
   /// The maximum length of a reason in a close frame (RFC 6455, section 5.5).
   private static let maxReason = 123
 
+  /// Returns true if another node may accept a client whose attempt ended with this close code: the connection was
+  /// lost, or the relay shuts down. After the other codes of the relay, each node would refuse the client.
+  static func mayTryNext(_ code: UInt16) -> Bool { code <= CloseCode.shutdown.rawValue }
+
   /// Returns true for 4500 to 4999, after which the client does not reconnect. It reconnects after all other codes.
   static func isFinal(_ code: UInt16) -> Bool { (4500...4999).contains(code) }
 }

@@ -2,8 +2,8 @@
 import RelayJSON
 import RelayProtocol
 
-/// The users that the app watches, from its requests `watch` and `unwatch`. A watch ends with its session, so the client
-/// requests it again after each welcome.
+/// The users that the app watches, from its requests `watch` and `unwatch`. A watch ends with its session, so the
+/// client requests it again after each welcome.
 struct Watches: Equatable {
   /// The number of users in one request. The relay's rate counts this number as one more request.
   static let size = 32

@@ -89,7 +89,7 @@ package actor Engine {
 
   private func perform(_ action: Action) {
     switch action {
-    case .open(let attempt, let isExpired): open(attempt, isExpired)
+    case .open(let attempt, let address, let isExpired): open(attempt, address, isExpired)
     case .renew(let attempt):
       renewing = Task { await renew(attempt) }
     case .write(let text): handler { $0.send(text) }
@@ -117,16 +117,23 @@ package actor Engine {
 
   // MARK: Sockets
 
-  private func open(_ attempt: Int, _ isExpired: Bool) {
+  private func open(_ attempt: Int, _ address: RelayAddress, _ isExpired: Bool) {
     opening?.cancel()
     renewing?.cancel()
-    opening = Task { await connect(attempt, isExpired) }
+    opening = Task { await connect(attempt, address, isExpired) }
   }
 
-  private func connect(_ attempt: Int, _ isExpired: Bool) async {
+  private func connect(_ attempt: Int, _ address: RelayAddress, _ isExpired: Bool) async {
+    let identity: Identity?
     do {
-      let identity = try await identity?(isExpired)
-      let channel = try await connector.connect(on: loop) { event in
+      identity = try await self.identity?(isExpired)
+    } catch {
+      return failed(attempt) { $0.identityFailed() }
+    }
+    guard machine.attempt == attempt, !Task.isCancelled else { return }
+    take { $0.identityArrived() }
+    do {
+      let channel = try await connector.connect(to: address, on: loop) { event in
         // The channel is registered on the actor's own loop.
         self.assumeIsolated { $0.received(event, attempt) }
       }
@@ -136,9 +143,14 @@ package actor Engine {
       self.channel = channel
       take { $0.opened(identity) }
     } catch {
-      guard machine.attempt == attempt, !Task.isCancelled else { return }
-      take { $0.attemptFailed() }
+      let leader = (error as? ConnectError)?.leader
+      failed(attempt) { $0.attemptFailed(leader: leader) }
     }
+  }
+
+  private func failed(_ attempt: Int, _ input: @Sendable (inout ClientMachine) -> Void) {
+    guard machine.attempt == attempt, !Task.isCancelled else { return }
+    take(input)
   }
 
   /// Requests a newer token from the app. After an error the session continues until its token expires. Then the client

@@ -2,17 +2,22 @@
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
-import Synchronization
+import StillwireExtension
 
 /// The reason why a socket could not be opened.
 enum ConnectError: Error, Equatable {
-  /// The server did not upgrade the connection, or chose another subprotocol.
-  case notUpgraded
+  /// The server did not upgrade the connection, or chose another subprotocol. A standby node names its leader's URL.
+  case notUpgraded(leader: String?)
+
+  var leader: String? {
+    switch self {
+    case .notUpgraded(let leader): leader
+    }
+  }
 }
 
 /// Opens sockets to a relay.
 struct WebSocketConnector: Sendable {
-  let address: RelayAddress
   /// Maximum size of a message in bytes, in one frame or in fragments.
   let maxMessageSize: Int
   var trust = Transport.Trust.system
@@ -27,14 +32,14 @@ struct WebSocketConnector: Sendable {
   /// Opens a socket, and returns it after the upgrade. Passes its events to the closure, on `loop`. Cancellation of the
   /// task closes the socket.
   func connect(
-    on loop: any EventLoop, emit: @escaping @Sendable (SocketEvent) -> Void
+    to address: RelayAddress, on loop: any EventLoop, emit: @escaping @Sendable (SocketEvent) -> Void
   ) async throws -> any Channel {
     let attempt = Attempt()
     return try await withTaskCancellationHandler {
       let upgraded = try await Transport.connect(to: address, trusting: trust, on: loop, patience: Self.patience) {
         channel in
         try attempt.began(channel)
-        return try upgrade(channel, emit)
+        return try upgrade(channel, address, emit)
       }
       return try await upgraded.get()
     } onCancel: {
@@ -44,11 +49,13 @@ struct WebSocketConnector: Sendable {
 
   /// Runs on the loop.
   private func upgrade(
-    _ channel: any Channel, _ emit: @escaping @Sendable (SocketEvent) -> Void
+    _ channel: any Channel, _ address: RelayAddress, _ emit: @escaping @Sendable (SocketEvent) -> Void
   ) throws -> EventLoopFuture<any Channel> {
     let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: maxMessageSize) { channel, head in
       channel.eventLoop.makeCompletedFuture {
-        guard head.headers["sec-websocket-protocol"] == [Self.subprotocol] else { throw ConnectError.notUpgraded }
+        guard head.headers["sec-websocket-protocol"] == [Self.subprotocol] else {
+          throw ConnectError.notUpgraded(leader: nil)
+        }
         try channel.pipeline.syncOperations.addHandlers(
           NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.maxFragments,
@@ -61,23 +68,43 @@ struct WebSocketConnector: Sendable {
     headers.add(name: "Host", value: address.authority)
     headers.add(name: "Sec-WebSocket-Protocol", value: Self.subprotocol)
     let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.socketPath, headers: headers)
+    let leader = NIOLoopBound(LeaderReader(), eventLoop: channel.eventLoop)
     var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
       upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration<any Channel>(
         upgradeRequestHead: head, upgraders: [upgrader],
-        notUpgradingCompletionHandler: { $0.eventLoop.makeFailedFuture(ConnectError.notUpgraded) }))
+        notUpgradingCompletionHandler: {
+          $0.eventLoop.makeFailedFuture(ConnectError.notUpgraded(leader: leader.value.leader))
+        }))
     // Bytes after the answer to the handshake are the first frame, or a part of it.
     configuration.leftOverBytesStrategy = .forwardBytes
     let result = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
       configuration: configuration)
+    let decoder = try channel.pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+    try channel.pipeline.syncOperations.addHandler(leader.value, position: .after(decoder))
     // A failed attempt closes its socket.
     result.whenFailure { _ in channel.close(promise: nil) }
     return result
   }
 }
 
+/// Reads the URL of the leader from the answer to a handshake, and then removes itself.
+private final class LeaderReader: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPClientResponsePart
+
+  private(set) var leader: String?
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if case .head(let head) = unwrapInboundIn(data), head.status == .serviceUnavailable {
+      leader = head.headers.first(name: leaderHeader)
+    }
+    context.fireChannelRead(data)
+    context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+  }
+}
+
 /// The channel of an attempt to connect. The attempt may be cancelled before its channel exists.
 private final class Attempt: Sendable {
-  private let state = Mutex<(channel: (any Channel)?, isCancelled: Bool)>((nil, false))
+  private let state = Locked<(channel: (any Channel)?, isCancelled: Bool)>((nil, false))
 
   func began(_ channel: any Channel) throws {
     try state.withLock {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOCore
 import RelayProtocol
-import Synchronization
+import StillwireExtension
 
 /// Distributes events to the readers of a client's sequences. Only the reader retains its mailbox, so a reader that
 /// stops is removed automatically.
@@ -18,7 +18,7 @@ final class Listeners: Sendable {
     var crowds: [RoomID: [Weak<People>]] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   deinit {
     // The client was released, so no further events follow.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOCore
-import Synchronization
+import StillwireExtension
 
 /// A bounded buffer of elements for one reader.
 ///
@@ -14,7 +14,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
   private let limit: Int
   private let marked: @Sendable (inout CircularBuffer<Element>) -> Void
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// - Parameters:
   ///   - limit: Maximum number of elements. The oldest are lost beyond it.

@@ -14,6 +14,7 @@ relay.addEventListener('state', ({ detail }) => {
   // @ts-expect-error a state is one of five
   if (detail.state === 'lost') console.log(delay)
 })
+new Stillwire(['wss://a.example.org/v1/connect', new URL('wss://b.example.org/v1/connect')])
 // @ts-expect-error there is no such event
 relay.addEventListener('stat', () => {})
 
@@ -50,7 +51,7 @@ export async function app(): Promise<void> {
   console.log(presenceAfter(noPresence, { type: 'counts', memberCount: 1 }).memberCount)
   await tea.leave({ stay: true })
   const { reportKey } = await relay.request('device', { device: 'phone', platform: 'simulator', token: 'a' })
-  const reporter = new Reporter('wss://relay.example.org/v1/connect', reportKey)
+  const reporter = new Reporter(['https://a.example.org', 'https://b.example.org'], reportKey)
   const applied: boolean = (await reporter.focus(true, { source: 'manual' })).applied
   // @ts-expect-error a filter is active or not
   await reporter.filter({ allow: ['work'] })

@@ -1,42 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares the parts of Apple's UserNotifications that StillwireApple uses, as in its Swift interface. It checks types,
-// and never runs.
+// and never runs. Above each declaration is the page of Apple's documentation that it comes from. The attributes state
+// the systems of that page.
 import Foundation
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationcontent
 open class UNNotificationContent: NSObject {
+  @available(tvOS, unavailable)
   open var userInfo: [AnyHashable: Any] { fatalError() }
   open func updating(from provider: any UNNotificationContentProviding) throws -> UNNotificationContent { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationcontentproviding
 public protocol UNNotificationContentProviding: NSObjectProtocol {}
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationrequest
 open class UNNotificationRequest: NSObject {
   open var content: UNNotificationContent { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotification
 open class UNNotification: NSObject {
   open var request: UNNotificationRequest { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationresponse
+@available(tvOS, unavailable)
 open class UNNotificationResponse: NSObject {
   open var notification: UNNotification { fatalError() }
   open var actionIdentifier: String { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/untextinputnotificationresponse
+@available(tvOS, unavailable)
 open class UNTextInputNotificationResponse: UNNotificationResponse {
   open var userText: String { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unusernotificationcenter
 open class UNUserNotificationCenter: NSObject {
   open class func current() -> UNUserNotificationCenter { fatalError() }
+  open func notificationSettings() async -> UNNotificationSettings { fatalError() }
+  @available(tvOS, unavailable)
   open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unusernotificationcenterdelegate
 public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
-  func userNotificationCenter(
-    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
+  #if !os(tvOS)
+    func userNotificationCenter(
+      _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
+  #endif
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationcategoryoptions
+@available(tvOS, unavailable)
 public struct UNNotificationCategoryOptions: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -46,6 +64,8 @@ public struct UNNotificationCategoryOptions: OptionSet, Sendable {
   public static var hiddenPreviewsShowSubtitle: Self { Self(rawValue: 8) }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationactionoptions
+@available(tvOS, unavailable)
 public struct UNNotificationActionOptions: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -54,11 +74,15 @@ public struct UNNotificationActionOptions: OptionSet, Sendable {
   public static var foreground: Self { Self(rawValue: 4) }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationactionicon
+@available(tvOS, unavailable)
 open class UNNotificationActionIcon: NSObject {
   public convenience init(systemImageName: String) { fatalError() }
   public convenience init(templateImageName: String) { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationaction
+@available(tvOS, unavailable)
 open class UNNotificationAction: NSObject {
   public convenience init(identifier: String, title: String, options: UNNotificationActionOptions = []) { fatalError() }
   public convenience init(
@@ -66,6 +90,8 @@ open class UNNotificationAction: NSObject {
   ) { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/untextinputnotificationaction
+@available(tvOS, unavailable)
 open class UNTextInputNotificationAction: UNNotificationAction {
   public convenience init(
     identifier: String, title: String, options: UNNotificationActionOptions = [], textInputButtonTitle: String,
@@ -77,10 +103,51 @@ open class UNTextInputNotificationAction: UNNotificationAction {
   ) { fatalError() }
 }
 
+// https://developer.apple.com/documentation/usernotifications/unnotificationcategory
+@available(tvOS, unavailable)
 open class UNNotificationCategory: NSObject {
   public convenience init(
     identifier: String, actions: [UNNotificationAction], intentIdentifiers: [String],
     hiddenPreviewsBodyPlaceholder: String? = nil, categorySummaryFormat: String? = nil,
     options: UNNotificationCategoryOptions = []
   ) { fatalError() }
+}
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationdefaultactionidentifier
+@available(tvOS, unavailable)
+public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationdismissactionidentifier
+@available(tvOS, unavailable)
+public let UNNotificationDismissActionIdentifier = "com.apple.UNNotificationDismissActionIdentifier"
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationserviceextension
+@available(iOS 10, macOS 10.14, visionOS 1, watchOS 6, *)
+@available(tvOS, unavailable)
+open class UNNotificationServiceExtension: NSObject {
+  public override init() { fatalError() }
+  open func didReceive(
+    _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
+  ) { fatalError() }
+  open func serviceExtensionTimeWillExpire() { fatalError() }
+}
+
+// https://developer.apple.com/documentation/usernotifications/unauthorizationstatus
+public enum UNAuthorizationStatus: Int, Sendable {
+  case notDetermined, denied, authorized, provisional
+}
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationsetting
+public enum UNNotificationSetting: Int, Sendable {
+  case notSupported, disabled, enabled
+}
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationsettings
+open class UNNotificationSettings: NSObject {
+  open var authorizationStatus: UNAuthorizationStatus { fatalError() }
+  @available(tvOS, unavailable)
+  open var alertSetting: UNNotificationSetting { fatalError() }
+  @available(iOS 15, macOS 12, visionOS 1, watchOS 8, *)
+  @available(tvOS, unavailable)
+  open var timeSensitiveSetting: UNNotificationSetting { fatalError() }
 }

@@ -1,0 +1,2905 @@
+# SPDX-License-Identifier: Apache-2.0
+# generate.py has generated this file from the OpenAPI document.
+"""The operations of the HTTP interface."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal
+
+from . import types
+from .requests import OMITTED, Omitted, Request, new_key, segment
+
+
+class Operations(ABC):
+    """The operations of a client."""
+
+    @abstractmethod
+    def _send(self, request: Request) -> Any: ...
+
+    def create_room(
+        self,
+        *,
+        room: str | None | Omitted = OMITTED,
+        owner: str | None | Omitted = OMITTED,
+        kind: types.RoomKind | None | Omitted = OMITTED,
+        title: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        metadata: dict[str, Any] | None | Omitted = OMITTED,
+        members: list[str] | None | Omitted = OMITTED,
+        join: types.RoomJoin | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.CreatedRoom:
+        """Create a room.
+
+        The user becomes the owner. The caller needs the rights `join` and `create` in the room. Sessions of
+        the other members get the event `room`. A room of this name must not exist: 409. A member who has
+        blocked the caller: `forbidden`. Without `room` the relay makes a name that begins with `group.` or
+        `direct.`, so that patterns of the configuration match it.
+
+        Args:
+            owner: The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token
+                must not have it.
+            kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
+                picture.
+            members: The other first members.
+            join: Default: `open`. A direct room is always `invited`.
+            key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
+                128 bytes. The default is a new key, so that the client can retry.
+
+        Returns:
+            201: The room was created.
+            200: The relay received the same key within the last 5 minutes, or the direct room exists. Nothing
+                was created.
+        """
+        result: types.CreatedRoom = self._send(
+            Request(
+                "POST",
+                "/v1/rooms",
+                body={
+                    "room": room, "owner": owner, "kind": kind, "title": title, "avatar": avatar,
+                    "metadata": metadata, "members": members, "join": join, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def get_room(
+        self,
+        room: str,
+    ) -> types.Room:
+        """Read the record of a room.
+
+        A user must be a member.
+
+        Returns:
+            The record.
+        """
+        result: types.Room = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}",
+            )
+        )
+        return result
+
+    def update_room(
+        self,
+        room: str,
+        *,
+        title: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        metadata: dict[str, Any] | None | Omitted = OMITTED,
+        version: int | None | Omitted = OMITTED,
+    ) -> types.Room:
+        """Change the title, the picture and the metadata of a room.
+
+        Absent fields do not change. In a group the caller needs the role of an owner or a moderator, or the
+        right `moderate`. In a direct room both people may change the metadata, and nothing else. All sessions
+        of the members get the event `room`, except the one that made the change. If the record has another
+        version than the request: 409, or 412 with `If-Match`.
+
+        Args:
+            title: None removes the title.
+            avatar: None removes the picture.
+            metadata: Replaces the whole object. None removes it.
+            version: The relay changes only this version of the record.
+
+        Returns:
+            The record, with the changes.
+        """
+        result: types.Room = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}",
+                body={
+                    "title": title, "avatar": avatar, "metadata": metadata, "version": version,
+                },
+            )
+        )
+        return result
+
+    def delete_room(
+        self,
+        room: str,
+    ) -> None:
+        """Delete a room.
+
+        Only an owner or a backend deletes a group, and only a backend a direct room. The room is gone at
+        once, with its history, its pushes and its memberships, and its name is free. All sessions of the
+        members get the event `room`, except the one that deleted it. The relay deletes the stored rows in the
+        background.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}",
+            )
+        )
+
+    def list_messages(
+        self,
+        room: str,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> types.History:
+        """Read the history of a room.
+
+        Without `before` and `after`, the reply has the newest messages. A request has at most one of the two.
+
+        Args:
+            before: Only messages older than this message.
+            after: Only messages newer than this message.
+            limit: Maximum number of messages, at most `limits.history`.
+
+        Returns:
+            A page of messages, oldest first. The bodies have at most 256 KiB together.
+        """
+        result: types.History = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/messages",
+                query={"before": before, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def send_message(
+        self,
+        room: str,
+        body: Any,
+        *,
+        from_: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        push: bool | types.PushRequest | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+    ) -> types.Sent:
+        """Send a message.
+
+        The relay pushes the message to members who are away, as for a `send` over a socket.
+
+        Args:
+            body: Any JSON.
+            from_: The sender. An API key needs it, unless `X-Stillwire-User` names the user. A token must not
+                have it.
+            key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
+                twice. At most 128 bytes. The default is a new key, so that the client can retry.
+            mentions: The mentioned users. The relay pushes the message to members who have selected only
+                mentions of the room.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            push: The options of the pushes. False: the relay stores the message, and the message is neither
+                pushed nor unread. In rooms that store no messages: 422 `unsupported`.
+            report: True: the sender gets `delivery` events with the result for each recipient, for the newest
+                256 such messages of the room, while the room is in memory.
+
+        Returns:
+            201: The message was stored and shown to the room. In a room that stores no messages, it was shown
+                only.
+            200: The relay received the same key within the last 5 minutes. The reply has the `seq` and the
+                `time` of that message. Nothing was sent.
+        """
+        result: types.Sent = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages",
+                body={
+                    "body": body, "from": from_, "key": new_key(key), "mentions": mentions, "replyTo":
+                    reply_to, "push": push, "report": report,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def edit_message(
+        self,
+        room: str,
+        seq: int,
+        body: Any,
+        *,
+        from_: str | None | Omitted = OMITTED,
+    ) -> types.Edited:
+        """Edit a message.
+
+        As `edit`: only the sender of the message may edit it. A push that is not sent yet gets the new text.
+        In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            body: Any JSON.
+            from_: The user who edits, for API keys, like `from` of a message.
+
+        Returns:
+            The relay stored the new body, and sent the event `edited`.
+        """
+        result: types.Edited = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}",
+                body={
+                    "body": body, "from": from_,
+                },
+            )
+        )
+        return result
+
+    def delete_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> None:
+        """Delete a message.
+
+        As `delete`: the caller is the sender of the message, or has the right `moderate`. API keys have this
+        right. The relay cancels pushes that it has not sent yet. In a room that stores no messages: 422
+        `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}",
+            )
+        )
+
+    def notify_anyway(
+        self,
+        room: str,
+        seq: int,
+        *,
+        users: list[str] | None | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
+    ) -> types.Notified:
+        """Notify silenced recipients of a message anyway.
+
+        As `notify`: the sender of a message notifies each recipient at most once, within 10 minutes of the
+        message. The relay answers 403 to a later request, and to a request in the name of a user who has not
+        sent the message. In `users`, the relay ignores names that were not in `quiet`, and users whom an
+        earlier request has notified. A hold ends, and the relay pushes at the level of the message with
+        `notifyAnyway` in the payload. More than 5 requests a minute for the same recipient are 429.
+
+        Args:
+            seq: The number of the message in its room.
+            users: Some of the users in `quiet`. Absent: all of them. The relay ignores names that were not in
+                `quiet`, and users whom an earlier request has notified.
+            from_: The sender of the message, for API keys, like `from` of a message.
+
+        Returns:
+            `push` is the number of recipients who are notified for the first time. It includes those who need
+            no push any more.
+        """
+        result: types.Notified = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/notify",
+                body={
+                    "users": users, "from": from_,
+                },
+            )
+        )
+        return result
+
+    def list_members(
+        self,
+        room: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.Members:
+        """List the members of a room.
+
+        The reply has every member, also those who are offline, with their presence. It works for rooms of any
+        size.
+
+        Args:
+            after: Only members whose names come after this name, which is the last of the page before.
+            limit: Maximum number of members.
+
+        Returns:
+            A page of members, ordered by name.
+        """
+        result: types.Members = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/members",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def add_member(
+        self,
+        room: str,
+        user: str,
+    ) -> types.Membership:
+        """Add a user to a room.
+
+        As `join`, but no session receives the events of the room. The relay pushes messages to the user while
+        the user is away. If the room does not exist, the relay creates it; a user's token needs the right
+        `create` for that. A user may add another user to an existing room: the caller then needs the role of
+        a moderator or an owner, or the right `moderate`: else 403. An `invited` room accepts the user. The
+        relay ends a ban of the user. If the user has blocked the caller: 403. Sessions of the user get the
+        event `room`. The members of a direct room do not change: 422. A room that stores no messages has
+        members only while they are connected: 422.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            201: The user is now a member.
+            200: The user was already a member.
+        """
+        result: types.Membership = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/members/{segment(user)}",
+            )
+        )
+        return result
+
+    def remove_member(
+        self,
+        room: str,
+        user: str,
+        *,
+        ban: bool | None = None,
+        until: int | None = None,
+    ) -> None:
+        """Remove a user from a room.
+
+        As `leave`: the sessions of the user no longer receive the events of the room, and the user gets no
+        pushes of the room. If the user is no member, nothing changes, unless the request bans the user. A
+        user may remove another user: the caller then needs the role of a moderator or an owner, or the right
+        `moderate`: else 403. A moderator removes members, and an owner also removes moderators. Only a
+        backend removes an owner. With `ban`, the user cannot join again until the end of the ban, or until a
+        moderator adds the user. A user who is no member can be banned, too. A room has at most 1,000 bans. If
+        the last owner leaves or is removed, the member with the longest membership becomes the owner. The
+        members of a direct room do not change: 422.
+
+        Args:
+            user: A user's name, or `me`.
+            ban: True: the user cannot join again.
+            until: The end of the ban in milliseconds since 1970. Needs `ban`. Default: no end.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/members/{segment(user)}",
+                query={"ban": ban, "until": until},
+            )
+        )
+
+    def set_role(
+        self,
+        room: str,
+        user: str,
+        role: types.RoomRole,
+    ) -> types.MemberRole:
+        """Change the role of a member.
+
+        Only an owner or a backend changes roles. The last owner of a group cannot become something else: 409.
+        A direct room has no roles: 422.
+
+        Returns:
+            The member has the role.
+        """
+        result: types.MemberRole = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/roles",
+                body={
+                    "user": user, "role": role,
+                },
+            )
+        )
+        return result
+
+    def mark_read(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+    ) -> types.Read:
+        """Mark messages as read.
+
+        As `read`: the relay cancels the pushes of messages up to this one that still wait.
+
+        Args:
+            seq: All messages up to this one are read. It is at most the room's newest.
+            user: The user who has read the messages, for API keys, like `from` of a message.
+
+        Returns:
+            The read mark. It never goes back.
+        """
+        result: types.Read = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/read",
+                body={
+                    "seq": seq, "user": user,
+                },
+            )
+        )
+        return result
+
+    def get_presence(
+        self,
+        user: str,
+    ) -> types.Presence:
+        """Read the presence of a user.
+
+        With a token: the user of the token, users who share a room with this user, and users whom the token
+        allows to watch.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The user's entry. The entry of an unknown user says that the user is offline.
+        """
+        result: types.Presence = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/presence",
+            )
+        )
+        return result
+
+    def list_presence(
+        self,
+        users: list[str],
+    ) -> types.ListPresenceResult:
+        """Read the presence of many users.
+
+        If the caller may not see one of the users, the whole request is 403.
+
+        Returns:
+            An entry for each user, in the order of the request.
+        """
+        result: types.ListPresenceResult = self._send(
+            Request(
+                "POST",
+                "/v1/presence",
+                body={
+                    "users": users,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def report_focus(
+        self,
+        user: str,
+        is_focused: bool | None,
+        *,
+        authorization: Literal[
+    "authorized", "denied", "restricted", "notDetermined", "notSupported", None,
+] | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+        at: int | None | Omitted = OMITTED,
+        number: int | None | Omitted = OMITTED,
+        source: Literal["intent", "center", "manual", None] | Omitted = OMITTED,
+    ) -> types.FocusResult:
+        """Report a device's Focus.
+
+        The handler of `INShareFocusStatusIntent` in an app's extension sends this request. A True counts
+        immediately, and the users whom the user permits see it. A False after a True counts 3 s later,
+        because a device reports a False between two Focus modes. A True without a renewal becomes unknown
+        after 12 h. Every state of a device becomes unknown after 7 days without a report.
+
+        Args:
+            user: A user's name, or `me`.
+            is_focused: True if notifications are silenced. None: the state is unknown.
+            authorization: The permission of the app to read the Focus. Each value but `authorized` (the
+                default) makes the state unknown.
+            device: The device that reports. The default is `default`.
+            at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
+            number: A counter of the device. The relay does not apply a report whose number is not above the
+                newest.
+            source: The source of the state.
+
+        Returns:
+            The combined state of the user's devices.
+        """
+        result: types.FocusResult = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/focus",
+                body={
+                    "isFocused": is_focused, "authorization": authorization, "device": device, "at": at,
+                    "number": number, "source": source,
+                },
+            )
+        )
+        return result
+
+    def report_filter(
+        self,
+        user: str,
+        active: bool,
+        *,
+        allow: list[str] | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+        at: int | None | Omitted = OMITTED,
+        number: int | None | Omitted = OMITTED,
+    ) -> types.FilterResult:
+        """Report the filter of a device's Focus.
+
+        The app reports here the values of its `SetFocusFilterIntent` and of its
+        `notificationFilterPredicate`. A filter without a renewal ends after 12 h.
+
+        Args:
+            user: A user's name, or `me`.
+            active: False: no filter is active, and all pushes pass.
+            allow: The criteria that the filter lets pass, each of at most 128 bytes. A push without criteria
+                passes every filter.
+            device: The device that reports. The default is `default`.
+            at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
+            number: A counter of the device, which orders its reports of filters.
+
+        Returns:
+            `applied` is True if the report was the newest of the device.
+        """
+        result: types.FilterResult = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/filter",
+                body={
+                    "active": active, "allow": allow, "device": device, "at": at, "number": number,
+                },
+            )
+        )
+        return result
+
+    def get_preferences(
+        self,
+        user: str,
+    ) -> types.Preferences:
+        """Read the preferences of a user.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            All preferences. Those that were never set have their defaults.
+        """
+        result: types.Preferences = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/preferences",
+            )
+        )
+        return result
+
+    def set_preferences(
+        self,
+        user: str,
+        *,
+        rooms: dict[str, types.RoomWish | None] | None | Omitted = OMITTED,
+        on_focus: Literal["deliver", "passive", "hold", None] | Omitted = OMITTED,
+        quiet_hours: types.QuietHours | None | Omitted = OMITTED,
+        share_focus: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
+        share_online: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
+    ) -> types.Preferences:
+        """Set the preferences of a user.
+
+        Absent fields do not change. The relay decides waiting pushes again with the new preferences. If more
+        than `limits.roomsPerUser` rooms have a setting of their own, the relay answers 413.
+
+        Args:
+            user: A user's name, or `me`.
+            rooms: Settings of rooms, by name. None removes the settings of a room. Rooms that are not named
+                do not change. At most `limits.roomsPerUser` rooms can have settings.
+            on_focus: The behaviour for pushes to a device whose Focus silences it or filters them out.
+                `deliver` (the default): the relay pushes as usual, and the phone decides. `passive`: the
+                relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
+                Allowed People do not break through.
+            quiet_hours: None: no quiet hours.
+            share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
+                who share a room. `watchers`: also users who watch.
+            share_online: The users who see whether the user is online. The default is `watchers`.
+
+        Returns:
+            All preferences, with the changes.
+        """
+        result: types.Preferences = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/preferences",
+                body={
+                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "shareFocus":
+                    share_focus, "shareOnline": share_online,
+                },
+            )
+        )
+        return result
+
+    def set_profile(
+        self,
+        user: str,
+        *,
+        name: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        avatar_sha256: str | None | Omitted = OMITTED,
+        handle: str | None | Omitted = OMITTED,
+        handle_type: str | None | Omitted = OMITTED,
+    ) -> types.Profile:
+        """Set the profile of a user.
+
+        An absent field does not change, and None deletes it. A new `handle` without `handleType` deletes the
+        stored type, and a new `avatar` without `avatarSHA256` deletes the stored hash. Both can also be set
+        or deleted alone. If a later token or `hello` of the user has these fields, it replaces them.
+
+        Args:
+            user: A user's name, or `me`.
+            name: At most 256 bytes.
+            avatar: An https URL of a picture; at most 2,048 bytes.
+            avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
+                before. Phones compare the picture with it.
+            handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
+                by it. Only phones receive it. Without it they receive the user name. At most 256 bytes.
+            handle_type: `phoneNumber`, `emailAddress`, or a word of the app. Needs a `handle`, in the request
+                or stored before.
+
+        Returns:
+            The stored profile, with the changes.
+        """
+        result: types.Profile = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}",
+                body={
+                    "name": name, "avatar": avatar, "avatarSHA256": avatar_sha256, "handle": handle,
+                    "handleType": handle_type,
+                },
+            )
+        )
+        return result
+
+    def open_direct_room(
+        self,
+        user: str,
+        other: str,
+    ) -> types.Room:
+        """Open the room of two people.
+
+        Either person may open it first, and both get the same room, even at the same moment. Only the two
+        people are members. A person who has left becomes a member again. If the other person has blocked the
+        caller, the relay creates no room and adds nobody: `forbidden`. A new room needs the rights `join` and
+        `create` for rooms named `direct.…`.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+
+        Returns:
+            201: The room was created.
+            200: The room existed.
+        """
+        result: types.Room = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/direct/{segment(other)}",
+            )
+        )
+        return result
+
+    def block_user(
+        self,
+        user: str,
+        other: str,
+    ) -> types.Blocked:
+        """Block another user.
+
+        The blocked user sees the blocker as an unknown user, and causes no push. The relay does not notify
+        the blocked user. Messages of the blocked user in shared rooms still arrive.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+
+        Returns:
+            The user is blocked.
+        """
+        result: types.Blocked = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/blocks/{segment(other)}",
+            )
+        )
+        return result
+
+    def unblock_user(
+        self,
+        user: str,
+        other: str,
+    ) -> None:
+        """Unblock another user.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/blocks/{segment(other)}",
+            )
+        )
+
+    def get_device(
+        self,
+        user: str,
+        device: str,
+    ) -> types.Device:
+        """Read a device.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The device, without its tokens.
+        """
+        result: types.Device = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+            )
+        )
+        return result
+
+    def register_device(
+        self,
+        user: str,
+        device: str,
+        token: str | types.RegisterDeviceToken | None,
+        *,
+        platform: Literal["apns", "webpush", "http", "simulator", None] | Omitted = OMITTED,
+        app: str | None | Omitted = OMITTED,
+        environment: Literal["production", "sandbox", None] | Omitted = OMITTED,
+        topic: str | None | Omitted = OMITTED,
+        voip_token: str | None | Omitted = OMITTED,
+        criteria: str | None | Omitted = OMITTED,
+        settings: types.DeviceSettings | None | Omitted = OMITTED,
+        locale: str | None | Omitted = OMITTED,
+        time_zone: str | None | Omitted = OMITTED,
+    ) -> types.Device:
+        """Register a device for pushes.
+
+        A token belongs to one device: another device with the same token loses it. A registration replaces
+        the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
+        device, as DELETE does.
+
+        The reply contains a new `reportKey`: a credential that does not expire, for the app's extensions on
+        this device. The 4 newest keys of a device are valid, so that an extension can use a former key until
+        the app has saved the new one. The relay stores only hashes of the keys. It revokes the keys together
+        with the device.
+
+        Args:
+            user: A user's name, or `me`.
+            token: The address of the device at the gateway. `simulator`: a name. `apns`: pairs of hexadecimal
+                digits. `http`: the pushkey. `webpush`: the subscription of the browser. None forgets the
+                device.
+            platform: Required with a token. `apns` needs an app with a credential in the configuration,
+                `http` an app with a gateway, and `webpush` a key of the relay (`webPush.keyFile`).
+            app: The bundle id of the app. If the configuration names apps, it must be one of them.
+            environment: Apple's service that knows the token. If it is absent, the relay finds it out.
+            topic: One of the app's bundle ids, if the app has several.
+            voip_token: The token for calls. A call reaches the device even if alerts are off. At most 4,096
+                bytes.
+            criteria: The label of the account, which Focus filters match. At most 128 bytes.
+            locale: The language and the region of the device's texts. At most 64 bytes.
+            time_zone: An IANA name, such as Europe/Berlin.
+
+        Returns:
+            The device was registered, or forgotten if the token is None.
+        """
+        result: types.Device = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+                body={
+                    "token": token, "platform": platform, "app": app, "environment": environment, "topic":
+                    topic, "voipToken": voip_token, "criteria": criteria, "settings": settings, "locale":
+                    locale, "timeZone": time_zone,
+                },
+            )
+        )
+        return result
+
+    def forget_device(
+        self,
+        user: str,
+        device: str,
+    ) -> None:
+        """Forget a device.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+            )
+        )
+
+    def revoke_report_keys(
+        self,
+        user: str,
+        device: str,
+    ) -> None:
+        """Revoke a device's report keys.
+
+        Revokes every `reportKey` of the device. The device stays registered. Its next registration returns a
+        new key.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}/report-keys",
+            )
+        )
+
+    def revoke_all_report_keys(
+        self,
+        user: str,
+    ) -> None:
+        """Revoke the report keys of all devices of a user.
+
+        A backend uses this when a user logs out, or after a leak. The devices stay registered. The next
+        registration of each device returns a new key. A user without keys is no error.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/report-keys",
+            )
+        )
+
+    def decide(
+        self,
+        room: str,
+        from_: str,
+        user: str,
+        *,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        push: bool | types.PushRequest | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+        rights: list[Literal[
+    "join", "send", "push", "urgent", "history", "presence", "create", "moderate",
+]] | Omitted = OMITTED,
+    ) -> types.Decisions:
+        """Predict the decision about a message.
+
+        The relay decides as if it accepted the message now, for each device of the recipient, or once if the
+        recipient has no device. It sends and stores nothing.
+
+        Args:
+            from_: The sender.
+            user: The recipient.
+            mentions: The mentioned users.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            push: The options of the pushes. False: no pushes. In rooms that store no messages: 422
+                `unsupported`.
+            report: Has no effect here.
+            rights: The sender's rights in the room, as a token would give them. The default is the first of
+                these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
+                but `moderate`.
+
+        Returns:
+            The decision for each device, and the facts that it is based on.
+        """
+        result: types.Decisions = self._send(
+            Request(
+                "POST",
+                "/v1/decisions",
+                body={
+                    "room": room, "from": from_, "user": user, "mentions": mentions, "replyTo": reply_to,
+                    "push": push, "report": report, "rights": rights,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def lint_push(
+        self,
+        payload: Any,
+        *,
+        headers: dict[str, str | float | None] | None | Omitted = OMITTED,
+        lenient: bool | None | Omitted = OMITTED,
+    ) -> types.LintReport:
+        """Find faults in a push.
+
+        The relay sends and stores nothing. If the payload is a string, the linter reads it as a text, so that
+        it also finds faults of the text.
+
+        Args:
+            payload: The payload: its text, of at most 65,536 bytes, or the JSON value itself.
+            headers: The headers of the push, with Apple's names. Without headers the linter checks the
+                payload only.
+            lenient: True: the linter makes the corrections that are certain. The corrected errors become
+                warnings, and the answer has the corrected payload.
+
+        Returns:
+            The findings. A correct push has none.
+        """
+        result: types.LintReport = self._send(
+            Request(
+                "POST",
+                "/v1/pushes/lint",
+                body={
+                    "payload": payload, "headers": headers, "lenient": lenient,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def get_categories(
+        self,
+    ) -> types.Categories:
+        """Read the categories.
+
+        Clients declare these categories to the system at each launch. The reply has the texts in all
+        languages. A client takes the text in the first of its languages that exists, or else `default`.
+
+        Returns:
+            All categories. Version 0 means that they were never set.
+        """
+        result: types.Categories = self._send(
+            Request(
+                "GET",
+                "/v1/categories",
+            )
+        )
+        return result
+
+    def set_categories(
+        self,
+        categories: list[types.Category],
+        *,
+        version: int | None | Omitted = OMITTED,
+    ) -> types.Categories:
+        """Replace the categories.
+
+        The request replaces all categories. A push can name only these categories. A notification whose
+        category was removed has only the actions of the system. The same request again changes nothing. All
+        categories together have at most 256 KiB.
+
+        Args:
+            categories: The id of each category is unique. So is the id of each action, over all categories.
+            version: The version that the request replaces. If the version of the relay differs: 409.
+
+        Returns:
+            The categories, with the changes.
+        """
+        result: types.Categories = self._send(
+            Request(
+                "PUT",
+                "/v1/categories",
+                body={
+                    "version": version, "categories": categories,
+                },
+            )
+        )
+        return result
+
+    def respond(
+        self,
+        id: str,
+        action: str,
+        *,
+        user: str | None | Omitted = OMITTED,
+        text: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.Responded:
+        """Respond to a notification.
+
+        The id is `notification` of the payload's `communication` or `push`, or `call` of a VoIP push. The
+        action belongs to the present category of the notification, or is an action of the system:
+        `com.apple.UNNotificationDefaultActionIdentifier` or
+        `com.apple.UNNotificationDismissActionIdentifier`.
+
+        For each message a user has one response by an action of the category, from any device, and one by
+        each action of the system. The same response again is a duplicate, and another response is 409. The
+        relay accepts a response until 3 days after the push has ended.
+
+        The sender of the message gets an event `response`. The text of an action with `posts` becomes a
+        message of the user, {`text`}, which answers the message of the notification and needs the right
+        `send`. With a report key, the rights are those of the user's newest token.
+
+        Args:
+            id: The id of a push.
+            user: The user whose notification it is. An API key needs it, unless `X-Stillwire-User` names the
+                user. A token must not have it.
+            text: The text, for an action with `textInput`, with a maximum size in bytes. An action with
+                `posts` needs a text that is not blank.
+            key: A second response to the same message with the same key is a duplicate, whatever its other
+                fields are. The default is a new key, so that the client can retry.
+
+        Returns:
+            201: The response was stored. The relay sends the event as soon as the sender has a session.
+            200: A duplicate: the relay had already stored this response. It sends no second event.
+        """
+        result: types.Responded = self._send(
+            Request(
+                "POST",
+                f"/v1/notifications/{segment(id)}/responses",
+                body={
+                    "user": user, "action": action, "text": text, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def receive_push(
+        self,
+        id: str,
+        *,
+        receipt: str | Omitted = OMITTED,
+    ) -> types.ReceivePushResult:
+        """Confirm that a push arrived.
+
+        The notification service extension of an app sends this request. It authenticates with the receipt
+        from the payload, or with the `reportKey` of the device. A repeated request changes nothing. A receipt
+        is valid for 3 days. The body has at most 1,024 bytes.
+
+        Args:
+            id: The id of a push.
+            receipt: `receipt` of the payload's `communication` or `push`. A request with a report key does
+                not need it.
+
+        Returns:
+            The relay has stored that the push arrived.
+        """
+        result: types.ReceivePushResult = self._send(
+            Request(
+                "POST",
+                f"/v1/notifications/{segment(id)}/received",
+                body={
+                    "receipt": receipt,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def notify_user(
+        self,
+        user: str,
+        push: Literal[True] | types.PushRequest,
+        *,
+        from_: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.PostedNotification:
+        """Send a push without a message.
+
+        The relay decides as for a message, without the rules about rooms: read and received messages, levels
+        of rooms, and waits. Blocks, Focus, quiet hours, devices, levels and entitlements apply. The relay
+        queues one push for each device before it answers. Such a push never becomes part of a digest. Its
+        payload has no `message`. Without `thread` the push is in the app's own group. Without `badge` the
+        badge does not change. With `collapse` `room`, a device shows only the newest notification of the
+        user.
+
+        If `push` has a `title`, and `from` is no user of an app, the push is a plain notification, whose ids
+        are in `push` of the payload. Otherwise it is a communication notification in a conversation with the
+        sender.
+
+        Args:
+            user: A user's name, or `me`.
+            push: True is the same as an empty object.
+            from_: The sender. In open mode the default is the user that `X-Stillwire-User` names.
+            key: Makes a repeated request harmless, for 5 minutes, for each `from` and user. The default is a
+                new key, so that the client can retry.
+
+        Returns:
+            201: The pushes were stored.
+            200: The relay received the same `key` within the last 5 minutes. The reply has the pushes of the
+                first request that are still stored.
+        """
+        result: types.PostedNotification = self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/notifications",
+                body={
+                    "from": from_, "push": push, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def list_pushes(
+        self,
+        *,
+        state: types.PushState | None = None,
+        user: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListPushesResult:
+        """List pushes, newest first.
+
+        The list does not contain the facts of the decisions; `GET /v1/pushes/{id}` has them. The relay keeps
+        finished pushes for 3 days.
+
+        Args:
+            state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
+            user: Only pushes to this user.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of pushes.
+
+        Returns:
+            A page of pushes.
+        """
+        result: types.ListPushesResult = self._send(
+            Request(
+                "GET",
+                "/v1/pushes",
+                query={"state": state, "user": user, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def explain_push(
+        self,
+        id: str,
+    ) -> types.Push:
+        """Explain a push.
+
+        The id is `notification` of the payload's `communication` or `push`, and `apns-id`. The relay keeps
+        finished pushes for 3 days.
+
+        Args:
+            id: The id of a push.
+
+        Returns:
+            The push.
+        """
+        result: types.Push = self._send(
+            Request(
+                "GET",
+                f"/v1/pushes/{segment(id)}",
+            )
+        )
+        return result
+
+    def retry_push(
+        self,
+        id: str,
+    ) -> types.Push:
+        """Retry a dead letter.
+
+        The relay decides the push again, as if all waits had ended. It may hold the push, or cancel it
+        because the message was read meanwhile. A repeated request changes nothing. The relay answers
+        `conflict` if the push is not a dead letter and was never retried, if it has expired, or if its device
+        or its message no longer exists.
+
+        Args:
+            id: The id of a push.
+
+        Returns:
+            The push, in its present state.
+        """
+        result: types.Push = self._send(
+            Request(
+                "POST",
+                f"/v1/pushes/{segment(id)}/retry",
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def disconnect_user(
+        self,
+        user: str,
+        *,
+        reason: str | None | Omitted = OMITTED,
+    ) -> types.DisconnectUserResult:
+        """End all sessions of a user.
+
+        The relay closes the sessions with 4506. Clients then do not reconnect by themselves.
+
+        Args:
+            user: A user's name, or `me`.
+            reason: The `reason` of `bye`, at most 123 bytes.
+
+        Returns:
+            The number of closed sessions.
+        """
+        result: types.DisconnectUserResult = self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/disconnect",
+                body={
+                    "reason": reason,
+                },
+            )
+        )
+        return result
+
+    def get_lock_screen(
+        self,
+        token: str,
+    ) -> types.LockScreen:
+        """Read a simulated phone's lock screen.
+
+        Args:
+            token: The token that the device was registered with.
+
+        Returns:
+            The notifications, oldest first. `isReachable` is True if pushes reach the phone.
+        """
+        result: types.LockScreen = self._send(
+            Request(
+                "GET",
+                f"/v1/simulator/devices/{segment(token)}",
+            )
+        )
+        return result
+
+    def set_reachable(
+        self,
+        token: str,
+        is_reachable: bool,
+    ) -> types.Reachability:
+        """Make a simulated phone reachable or unreachable.
+
+        While a phone is unreachable, its pushes fail and are `retrying`, as if no server answered. When it is
+        reachable again, they arrive within 5 s. The relay retries a push that changes a shown notification
+        for half a minute only. The lock screen does not change. After a restart of the relay, every phone is
+        reachable.
+
+        Args:
+            token: The token that the device was registered with.
+            is_reachable: True if pushes reach the phone.
+
+        Returns:
+            The phone, in its present state.
+        """
+        result: types.Reachability = self._send(
+            Request(
+                "PUT",
+                f"/v1/simulator/devices/{segment(token)}",
+                body={
+                    "isReachable": is_reachable,
+                },
+            )
+        )
+        return result
+
+    def get_web_push_key(
+        self,
+    ) -> types.GetWebPushKeyResult:
+        """Read the public key for Web Push.
+
+        Returns:
+            The public key of the relay. None: the relay does not push to browsers.
+        """
+        result: types.GetWebPushKeyResult = self._send(
+            Request(
+                "GET",
+                "/v1/webpush",
+            )
+        )
+        return result
+
+    def is_live(
+        self,
+    ) -> types.IsLiveResult:
+        """Check that the process runs.
+
+        Returns:
+            The process runs.
+        """
+        result: types.IsLiveResult = self._send(
+            Request(
+                "GET",
+                "/live",
+            )
+        )
+        return result
+
+    def is_ready(
+        self,
+    ) -> types.Readiness:
+        """Check that the relay accepts clients.
+
+        Returns:
+            The relay accepts clients, whether or not the store is available.
+        """
+        result: types.Readiness = self._send(
+            Request(
+                "GET",
+                "/ready",
+                also_expected={503},
+            )
+        )
+        return result
+
+    def get_cluster(
+        self,
+    ) -> types.ClusterNode:
+        """Read the state of a cluster's node.
+
+        Each node answers for itself. A relay without a cluster answers 404.
+
+        Returns:
+            The role of the node, and the leader that it knows.
+        """
+        result: types.ClusterNode = self._send(
+            Request(
+                "GET",
+                "/v1/cluster",
+            )
+        )
+        return result
+
+    def step_down(
+        self,
+    ) -> types.ClusterNode:
+        """Let another node take over from the leader.
+
+        The leader closes its sessions and becomes a follower. A node that does not lead answers 409.
+
+        Returns:
+            The leader steps down now.
+        """
+        result: types.ClusterNode = self._send(
+            Request(
+                "POST",
+                "/v1/cluster/step-down",
+            )
+        )
+        return result
+
+    def publish_snapshot(
+        self,
+    ) -> types.ClusterNode:
+        """Publish a snapshot of the node's data.
+
+        The node copies its data in the background, at most once in 10 s. The log then drops the records that
+        the snapshot contains.
+
+        Returns:
+            The node has begun.
+        """
+        result: types.ClusterNode = self._send(
+            Request(
+                "POST",
+                "/v1/cluster/snapshot",
+            )
+        )
+        return result
+
+    def read_metrics(
+        self,
+    ) -> str:
+        """Read the metrics.
+
+        The caller needs an API key, unless `metrics.open` is set or the relay is in open mode.
+        """
+        result: str = self._send(
+            Request(
+                "GET",
+                "/metrics",
+                is_text=True,
+            )
+        )
+        return result
+
+    def get_open_api(
+        self,
+    ) -> dict[str, Any]:
+        """Read this document.
+
+        Returns:
+            This document.
+        """
+        result: dict[str, Any] = self._send(
+            Request(
+                "GET",
+                "/openapi.json",
+            )
+        )
+        return result
+
+    def get_async_api(
+        self,
+    ) -> dict[str, Any]:
+        """Read the description of sessions.
+
+        Returns:
+            An AsyncAPI 3.0 document.
+        """
+        result: dict[str, Any] = self._send(
+            Request(
+                "GET",
+                "/asyncapi.json",
+            )
+        )
+        return result
+
+
+class AsyncOperations(ABC):
+    """The operations of an asynchronous client."""
+
+    @abstractmethod
+    async def _send(self, request: Request) -> Any: ...
+
+    async def create_room(
+        self,
+        *,
+        room: str | None | Omitted = OMITTED,
+        owner: str | None | Omitted = OMITTED,
+        kind: types.RoomKind | None | Omitted = OMITTED,
+        title: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        metadata: dict[str, Any] | None | Omitted = OMITTED,
+        members: list[str] | None | Omitted = OMITTED,
+        join: types.RoomJoin | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.CreatedRoom:
+        """Create a room.
+
+        The user becomes the owner. The caller needs the rights `join` and `create` in the room. Sessions of
+        the other members get the event `room`. A room of this name must not exist: 409. A member who has
+        blocked the caller: `forbidden`. Without `room` the relay makes a name that begins with `group.` or
+        `direct.`, so that patterns of the configuration match it.
+
+        Args:
+            owner: The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token
+                must not have it.
+            kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
+                picture.
+            members: The other first members.
+            join: Default: `open`. A direct room is always `invited`.
+            key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
+                128 bytes. The default is a new key, so that the client can retry.
+
+        Returns:
+            201: The room was created.
+            200: The relay received the same key within the last 5 minutes, or the direct room exists. Nothing
+                was created.
+        """
+        result: types.CreatedRoom = await self._send(
+            Request(
+                "POST",
+                "/v1/rooms",
+                body={
+                    "room": room, "owner": owner, "kind": kind, "title": title, "avatar": avatar,
+                    "metadata": metadata, "members": members, "join": join, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def get_room(
+        self,
+        room: str,
+    ) -> types.Room:
+        """Read the record of a room.
+
+        A user must be a member.
+
+        Returns:
+            The record.
+        """
+        result: types.Room = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}",
+            )
+        )
+        return result
+
+    async def update_room(
+        self,
+        room: str,
+        *,
+        title: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        metadata: dict[str, Any] | None | Omitted = OMITTED,
+        version: int | None | Omitted = OMITTED,
+    ) -> types.Room:
+        """Change the title, the picture and the metadata of a room.
+
+        Absent fields do not change. In a group the caller needs the role of an owner or a moderator, or the
+        right `moderate`. In a direct room both people may change the metadata, and nothing else. All sessions
+        of the members get the event `room`, except the one that made the change. If the record has another
+        version than the request: 409, or 412 with `If-Match`.
+
+        Args:
+            title: None removes the title.
+            avatar: None removes the picture.
+            metadata: Replaces the whole object. None removes it.
+            version: The relay changes only this version of the record.
+
+        Returns:
+            The record, with the changes.
+        """
+        result: types.Room = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}",
+                body={
+                    "title": title, "avatar": avatar, "metadata": metadata, "version": version,
+                },
+            )
+        )
+        return result
+
+    async def delete_room(
+        self,
+        room: str,
+    ) -> None:
+        """Delete a room.
+
+        Only an owner or a backend deletes a group, and only a backend a direct room. The room is gone at
+        once, with its history, its pushes and its memberships, and its name is free. All sessions of the
+        members get the event `room`, except the one that deleted it. The relay deletes the stored rows in the
+        background.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}",
+            )
+        )
+
+    async def list_messages(
+        self,
+        room: str,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> types.History:
+        """Read the history of a room.
+
+        Without `before` and `after`, the reply has the newest messages. A request has at most one of the two.
+
+        Args:
+            before: Only messages older than this message.
+            after: Only messages newer than this message.
+            limit: Maximum number of messages, at most `limits.history`.
+
+        Returns:
+            A page of messages, oldest first. The bodies have at most 256 KiB together.
+        """
+        result: types.History = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/messages",
+                query={"before": before, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def send_message(
+        self,
+        room: str,
+        body: Any,
+        *,
+        from_: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        push: bool | types.PushRequest | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+    ) -> types.Sent:
+        """Send a message.
+
+        The relay pushes the message to members who are away, as for a `send` over a socket.
+
+        Args:
+            body: Any JSON.
+            from_: The sender. An API key needs it, unless `X-Stillwire-User` names the user. A token must not
+                have it.
+            key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
+                twice. At most 128 bytes. The default is a new key, so that the client can retry.
+            mentions: The mentioned users. The relay pushes the message to members who have selected only
+                mentions of the room.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            push: The options of the pushes. False: the relay stores the message, and the message is neither
+                pushed nor unread. In rooms that store no messages: 422 `unsupported`.
+            report: True: the sender gets `delivery` events with the result for each recipient, for the newest
+                256 such messages of the room, while the room is in memory.
+
+        Returns:
+            201: The message was stored and shown to the room. In a room that stores no messages, it was shown
+                only.
+            200: The relay received the same key within the last 5 minutes. The reply has the `seq` and the
+                `time` of that message. Nothing was sent.
+        """
+        result: types.Sent = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages",
+                body={
+                    "body": body, "from": from_, "key": new_key(key), "mentions": mentions, "replyTo":
+                    reply_to, "push": push, "report": report,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def edit_message(
+        self,
+        room: str,
+        seq: int,
+        body: Any,
+        *,
+        from_: str | None | Omitted = OMITTED,
+    ) -> types.Edited:
+        """Edit a message.
+
+        As `edit`: only the sender of the message may edit it. A push that is not sent yet gets the new text.
+        In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            body: Any JSON.
+            from_: The user who edits, for API keys, like `from` of a message.
+
+        Returns:
+            The relay stored the new body, and sent the event `edited`.
+        """
+        result: types.Edited = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}",
+                body={
+                    "body": body, "from": from_,
+                },
+            )
+        )
+        return result
+
+    async def delete_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> None:
+        """Delete a message.
+
+        As `delete`: the caller is the sender of the message, or has the right `moderate`. API keys have this
+        right. The relay cancels pushes that it has not sent yet. In a room that stores no messages: 422
+        `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}",
+            )
+        )
+
+    async def notify_anyway(
+        self,
+        room: str,
+        seq: int,
+        *,
+        users: list[str] | None | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
+    ) -> types.Notified:
+        """Notify silenced recipients of a message anyway.
+
+        As `notify`: the sender of a message notifies each recipient at most once, within 10 minutes of the
+        message. The relay answers 403 to a later request, and to a request in the name of a user who has not
+        sent the message. In `users`, the relay ignores names that were not in `quiet`, and users whom an
+        earlier request has notified. A hold ends, and the relay pushes at the level of the message with
+        `notifyAnyway` in the payload. More than 5 requests a minute for the same recipient are 429.
+
+        Args:
+            seq: The number of the message in its room.
+            users: Some of the users in `quiet`. Absent: all of them. The relay ignores names that were not in
+                `quiet`, and users whom an earlier request has notified.
+            from_: The sender of the message, for API keys, like `from` of a message.
+
+        Returns:
+            `push` is the number of recipients who are notified for the first time. It includes those who need
+            no push any more.
+        """
+        result: types.Notified = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/notify",
+                body={
+                    "users": users, "from": from_,
+                },
+            )
+        )
+        return result
+
+    async def list_members(
+        self,
+        room: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.Members:
+        """List the members of a room.
+
+        The reply has every member, also those who are offline, with their presence. It works for rooms of any
+        size.
+
+        Args:
+            after: Only members whose names come after this name, which is the last of the page before.
+            limit: Maximum number of members.
+
+        Returns:
+            A page of members, ordered by name.
+        """
+        result: types.Members = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/members",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def add_member(
+        self,
+        room: str,
+        user: str,
+    ) -> types.Membership:
+        """Add a user to a room.
+
+        As `join`, but no session receives the events of the room. The relay pushes messages to the user while
+        the user is away. If the room does not exist, the relay creates it; a user's token needs the right
+        `create` for that. A user may add another user to an existing room: the caller then needs the role of
+        a moderator or an owner, or the right `moderate`: else 403. An `invited` room accepts the user. The
+        relay ends a ban of the user. If the user has blocked the caller: 403. Sessions of the user get the
+        event `room`. The members of a direct room do not change: 422. A room that stores no messages has
+        members only while they are connected: 422.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            201: The user is now a member.
+            200: The user was already a member.
+        """
+        result: types.Membership = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/members/{segment(user)}",
+            )
+        )
+        return result
+
+    async def remove_member(
+        self,
+        room: str,
+        user: str,
+        *,
+        ban: bool | None = None,
+        until: int | None = None,
+    ) -> None:
+        """Remove a user from a room.
+
+        As `leave`: the sessions of the user no longer receive the events of the room, and the user gets no
+        pushes of the room. If the user is no member, nothing changes, unless the request bans the user. A
+        user may remove another user: the caller then needs the role of a moderator or an owner, or the right
+        `moderate`: else 403. A moderator removes members, and an owner also removes moderators. Only a
+        backend removes an owner. With `ban`, the user cannot join again until the end of the ban, or until a
+        moderator adds the user. A user who is no member can be banned, too. A room has at most 1,000 bans. If
+        the last owner leaves or is removed, the member with the longest membership becomes the owner. The
+        members of a direct room do not change: 422.
+
+        Args:
+            user: A user's name, or `me`.
+            ban: True: the user cannot join again.
+            until: The end of the ban in milliseconds since 1970. Needs `ban`. Default: no end.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/members/{segment(user)}",
+                query={"ban": ban, "until": until},
+            )
+        )
+
+    async def set_role(
+        self,
+        room: str,
+        user: str,
+        role: types.RoomRole,
+    ) -> types.MemberRole:
+        """Change the role of a member.
+
+        Only an owner or a backend changes roles. The last owner of a group cannot become something else: 409.
+        A direct room has no roles: 422.
+
+        Returns:
+            The member has the role.
+        """
+        result: types.MemberRole = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/roles",
+                body={
+                    "user": user, "role": role,
+                },
+            )
+        )
+        return result
+
+    async def mark_read(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+    ) -> types.Read:
+        """Mark messages as read.
+
+        As `read`: the relay cancels the pushes of messages up to this one that still wait.
+
+        Args:
+            seq: All messages up to this one are read. It is at most the room's newest.
+            user: The user who has read the messages, for API keys, like `from` of a message.
+
+        Returns:
+            The read mark. It never goes back.
+        """
+        result: types.Read = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/read",
+                body={
+                    "seq": seq, "user": user,
+                },
+            )
+        )
+        return result
+
+    async def get_presence(
+        self,
+        user: str,
+    ) -> types.Presence:
+        """Read the presence of a user.
+
+        With a token: the user of the token, users who share a room with this user, and users whom the token
+        allows to watch.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The user's entry. The entry of an unknown user says that the user is offline.
+        """
+        result: types.Presence = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/presence",
+            )
+        )
+        return result
+
+    async def list_presence(
+        self,
+        users: list[str],
+    ) -> types.ListPresenceResult:
+        """Read the presence of many users.
+
+        If the caller may not see one of the users, the whole request is 403.
+
+        Returns:
+            An entry for each user, in the order of the request.
+        """
+        result: types.ListPresenceResult = await self._send(
+            Request(
+                "POST",
+                "/v1/presence",
+                body={
+                    "users": users,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def report_focus(
+        self,
+        user: str,
+        is_focused: bool | None,
+        *,
+        authorization: Literal[
+    "authorized", "denied", "restricted", "notDetermined", "notSupported", None,
+] | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+        at: int | None | Omitted = OMITTED,
+        number: int | None | Omitted = OMITTED,
+        source: Literal["intent", "center", "manual", None] | Omitted = OMITTED,
+    ) -> types.FocusResult:
+        """Report a device's Focus.
+
+        The handler of `INShareFocusStatusIntent` in an app's extension sends this request. A True counts
+        immediately, and the users whom the user permits see it. A False after a True counts 3 s later,
+        because a device reports a False between two Focus modes. A True without a renewal becomes unknown
+        after 12 h. Every state of a device becomes unknown after 7 days without a report.
+
+        Args:
+            user: A user's name, or `me`.
+            is_focused: True if notifications are silenced. None: the state is unknown.
+            authorization: The permission of the app to read the Focus. Each value but `authorized` (the
+                default) makes the state unknown.
+            device: The device that reports. The default is `default`.
+            at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
+            number: A counter of the device. The relay does not apply a report whose number is not above the
+                newest.
+            source: The source of the state.
+
+        Returns:
+            The combined state of the user's devices.
+        """
+        result: types.FocusResult = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/focus",
+                body={
+                    "isFocused": is_focused, "authorization": authorization, "device": device, "at": at,
+                    "number": number, "source": source,
+                },
+            )
+        )
+        return result
+
+    async def report_filter(
+        self,
+        user: str,
+        active: bool,
+        *,
+        allow: list[str] | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+        at: int | None | Omitted = OMITTED,
+        number: int | None | Omitted = OMITTED,
+    ) -> types.FilterResult:
+        """Report the filter of a device's Focus.
+
+        The app reports here the values of its `SetFocusFilterIntent` and of its
+        `notificationFilterPredicate`. A filter without a renewal ends after 12 h.
+
+        Args:
+            user: A user's name, or `me`.
+            active: False: no filter is active, and all pushes pass.
+            allow: The criteria that the filter lets pass, each of at most 128 bytes. A push without criteria
+                passes every filter.
+            device: The device that reports. The default is `default`.
+            at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
+            number: A counter of the device, which orders its reports of filters.
+
+        Returns:
+            `applied` is True if the report was the newest of the device.
+        """
+        result: types.FilterResult = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/filter",
+                body={
+                    "active": active, "allow": allow, "device": device, "at": at, "number": number,
+                },
+            )
+        )
+        return result
+
+    async def get_preferences(
+        self,
+        user: str,
+    ) -> types.Preferences:
+        """Read the preferences of a user.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            All preferences. Those that were never set have their defaults.
+        """
+        result: types.Preferences = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/preferences",
+            )
+        )
+        return result
+
+    async def set_preferences(
+        self,
+        user: str,
+        *,
+        rooms: dict[str, types.RoomWish | None] | None | Omitted = OMITTED,
+        on_focus: Literal["deliver", "passive", "hold", None] | Omitted = OMITTED,
+        quiet_hours: types.QuietHours | None | Omitted = OMITTED,
+        share_focus: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
+        share_online: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
+    ) -> types.Preferences:
+        """Set the preferences of a user.
+
+        Absent fields do not change. The relay decides waiting pushes again with the new preferences. If more
+        than `limits.roomsPerUser` rooms have a setting of their own, the relay answers 413.
+
+        Args:
+            user: A user's name, or `me`.
+            rooms: Settings of rooms, by name. None removes the settings of a room. Rooms that are not named
+                do not change. At most `limits.roomsPerUser` rooms can have settings.
+            on_focus: The behaviour for pushes to a device whose Focus silences it or filters them out.
+                `deliver` (the default): the relay pushes as usual, and the phone decides. `passive`: the
+                relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
+                Allowed People do not break through.
+            quiet_hours: None: no quiet hours.
+            share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
+                who share a room. `watchers`: also users who watch.
+            share_online: The users who see whether the user is online. The default is `watchers`.
+
+        Returns:
+            All preferences, with the changes.
+        """
+        result: types.Preferences = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/preferences",
+                body={
+                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "shareFocus":
+                    share_focus, "shareOnline": share_online,
+                },
+            )
+        )
+        return result
+
+    async def set_profile(
+        self,
+        user: str,
+        *,
+        name: str | None | Omitted = OMITTED,
+        avatar: str | None | Omitted = OMITTED,
+        avatar_sha256: str | None | Omitted = OMITTED,
+        handle: str | None | Omitted = OMITTED,
+        handle_type: str | None | Omitted = OMITTED,
+    ) -> types.Profile:
+        """Set the profile of a user.
+
+        An absent field does not change, and None deletes it. A new `handle` without `handleType` deletes the
+        stored type, and a new `avatar` without `avatarSHA256` deletes the stored hash. Both can also be set
+        or deleted alone. If a later token or `hello` of the user has these fields, it replaces them.
+
+        Args:
+            user: A user's name, or `me`.
+            name: At most 256 bytes.
+            avatar: An https URL of a picture; at most 2,048 bytes.
+            avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
+                before. Phones compare the picture with it.
+            handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
+                by it. Only phones receive it. Without it they receive the user name. At most 256 bytes.
+            handle_type: `phoneNumber`, `emailAddress`, or a word of the app. Needs a `handle`, in the request
+                or stored before.
+
+        Returns:
+            The stored profile, with the changes.
+        """
+        result: types.Profile = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}",
+                body={
+                    "name": name, "avatar": avatar, "avatarSHA256": avatar_sha256, "handle": handle,
+                    "handleType": handle_type,
+                },
+            )
+        )
+        return result
+
+    async def open_direct_room(
+        self,
+        user: str,
+        other: str,
+    ) -> types.Room:
+        """Open the room of two people.
+
+        Either person may open it first, and both get the same room, even at the same moment. Only the two
+        people are members. A person who has left becomes a member again. If the other person has blocked the
+        caller, the relay creates no room and adds nobody: `forbidden`. A new room needs the rights `join` and
+        `create` for rooms named `direct.…`.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+
+        Returns:
+            201: The room was created.
+            200: The room existed.
+        """
+        result: types.Room = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/direct/{segment(other)}",
+            )
+        )
+        return result
+
+    async def block_user(
+        self,
+        user: str,
+        other: str,
+    ) -> types.Blocked:
+        """Block another user.
+
+        The blocked user sees the blocker as an unknown user, and causes no push. The relay does not notify
+        the blocked user. Messages of the blocked user in shared rooms still arrive.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+
+        Returns:
+            The user is blocked.
+        """
+        result: types.Blocked = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/blocks/{segment(other)}",
+            )
+        )
+        return result
+
+    async def unblock_user(
+        self,
+        user: str,
+        other: str,
+    ) -> None:
+        """Unblock another user.
+
+        Args:
+            user: A user's name, or `me`.
+            other: Another user's name.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/blocks/{segment(other)}",
+            )
+        )
+
+    async def get_device(
+        self,
+        user: str,
+        device: str,
+    ) -> types.Device:
+        """Read a device.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The device, without its tokens.
+        """
+        result: types.Device = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+            )
+        )
+        return result
+
+    async def register_device(
+        self,
+        user: str,
+        device: str,
+        token: str | types.RegisterDeviceToken | None,
+        *,
+        platform: Literal["apns", "webpush", "http", "simulator", None] | Omitted = OMITTED,
+        app: str | None | Omitted = OMITTED,
+        environment: Literal["production", "sandbox", None] | Omitted = OMITTED,
+        topic: str | None | Omitted = OMITTED,
+        voip_token: str | None | Omitted = OMITTED,
+        criteria: str | None | Omitted = OMITTED,
+        settings: types.DeviceSettings | None | Omitted = OMITTED,
+        locale: str | None | Omitted = OMITTED,
+        time_zone: str | None | Omitted = OMITTED,
+    ) -> types.Device:
+        """Register a device for pushes.
+
+        A token belongs to one device: another device with the same token loses it. A registration replaces
+        the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
+        device, as DELETE does.
+
+        The reply contains a new `reportKey`: a credential that does not expire, for the app's extensions on
+        this device. The 4 newest keys of a device are valid, so that an extension can use a former key until
+        the app has saved the new one. The relay stores only hashes of the keys. It revokes the keys together
+        with the device.
+
+        Args:
+            user: A user's name, or `me`.
+            token: The address of the device at the gateway. `simulator`: a name. `apns`: pairs of hexadecimal
+                digits. `http`: the pushkey. `webpush`: the subscription of the browser. None forgets the
+                device.
+            platform: Required with a token. `apns` needs an app with a credential in the configuration,
+                `http` an app with a gateway, and `webpush` a key of the relay (`webPush.keyFile`).
+            app: The bundle id of the app. If the configuration names apps, it must be one of them.
+            environment: Apple's service that knows the token. If it is absent, the relay finds it out.
+            topic: One of the app's bundle ids, if the app has several.
+            voip_token: The token for calls. A call reaches the device even if alerts are off. At most 4,096
+                bytes.
+            criteria: The label of the account, which Focus filters match. At most 128 bytes.
+            locale: The language and the region of the device's texts. At most 64 bytes.
+            time_zone: An IANA name, such as Europe/Berlin.
+
+        Returns:
+            The device was registered, or forgotten if the token is None.
+        """
+        result: types.Device = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+                body={
+                    "token": token, "platform": platform, "app": app, "environment": environment, "topic":
+                    topic, "voipToken": voip_token, "criteria": criteria, "settings": settings, "locale":
+                    locale, "timeZone": time_zone,
+                },
+            )
+        )
+        return result
+
+    async def forget_device(
+        self,
+        user: str,
+        device: str,
+    ) -> None:
+        """Forget a device.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}",
+            )
+        )
+
+    async def revoke_report_keys(
+        self,
+        user: str,
+        device: str,
+    ) -> None:
+        """Revoke a device's report keys.
+
+        Revokes every `reportKey` of the device. The device stays registered. Its next registration returns a
+        new key.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/devices/{segment(device)}/report-keys",
+            )
+        )
+
+    async def revoke_all_report_keys(
+        self,
+        user: str,
+    ) -> None:
+        """Revoke the report keys of all devices of a user.
+
+        A backend uses this when a user logs out, or after a leak. The devices stay registered. The next
+        registration of each device returns a new key. A user without keys is no error.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/report-keys",
+            )
+        )
+
+    async def decide(
+        self,
+        room: str,
+        from_: str,
+        user: str,
+        *,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        push: bool | types.PushRequest | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+        rights: list[Literal[
+    "join", "send", "push", "urgent", "history", "presence", "create", "moderate",
+]] | Omitted = OMITTED,
+    ) -> types.Decisions:
+        """Predict the decision about a message.
+
+        The relay decides as if it accepted the message now, for each device of the recipient, or once if the
+        recipient has no device. It sends and stores nothing.
+
+        Args:
+            from_: The sender.
+            user: The recipient.
+            mentions: The mentioned users.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            push: The options of the pushes. False: no pushes. In rooms that store no messages: 422
+                `unsupported`.
+            report: Has no effect here.
+            rights: The sender's rights in the room, as a token would give them. The default is the first of
+                these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
+                but `moderate`.
+
+        Returns:
+            The decision for each device, and the facts that it is based on.
+        """
+        result: types.Decisions = await self._send(
+            Request(
+                "POST",
+                "/v1/decisions",
+                body={
+                    "room": room, "from": from_, "user": user, "mentions": mentions, "replyTo": reply_to,
+                    "push": push, "report": report, "rights": rights,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def lint_push(
+        self,
+        payload: Any,
+        *,
+        headers: dict[str, str | float | None] | None | Omitted = OMITTED,
+        lenient: bool | None | Omitted = OMITTED,
+    ) -> types.LintReport:
+        """Find faults in a push.
+
+        The relay sends and stores nothing. If the payload is a string, the linter reads it as a text, so that
+        it also finds faults of the text.
+
+        Args:
+            payload: The payload: its text, of at most 65,536 bytes, or the JSON value itself.
+            headers: The headers of the push, with Apple's names. Without headers the linter checks the
+                payload only.
+            lenient: True: the linter makes the corrections that are certain. The corrected errors become
+                warnings, and the answer has the corrected payload.
+
+        Returns:
+            The findings. A correct push has none.
+        """
+        result: types.LintReport = await self._send(
+            Request(
+                "POST",
+                "/v1/pushes/lint",
+                body={
+                    "payload": payload, "headers": headers, "lenient": lenient,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def get_categories(
+        self,
+    ) -> types.Categories:
+        """Read the categories.
+
+        Clients declare these categories to the system at each launch. The reply has the texts in all
+        languages. A client takes the text in the first of its languages that exists, or else `default`.
+
+        Returns:
+            All categories. Version 0 means that they were never set.
+        """
+        result: types.Categories = await self._send(
+            Request(
+                "GET",
+                "/v1/categories",
+            )
+        )
+        return result
+
+    async def set_categories(
+        self,
+        categories: list[types.Category],
+        *,
+        version: int | None | Omitted = OMITTED,
+    ) -> types.Categories:
+        """Replace the categories.
+
+        The request replaces all categories. A push can name only these categories. A notification whose
+        category was removed has only the actions of the system. The same request again changes nothing. All
+        categories together have at most 256 KiB.
+
+        Args:
+            categories: The id of each category is unique. So is the id of each action, over all categories.
+            version: The version that the request replaces. If the version of the relay differs: 409.
+
+        Returns:
+            The categories, with the changes.
+        """
+        result: types.Categories = await self._send(
+            Request(
+                "PUT",
+                "/v1/categories",
+                body={
+                    "version": version, "categories": categories,
+                },
+            )
+        )
+        return result
+
+    async def respond(
+        self,
+        id: str,
+        action: str,
+        *,
+        user: str | None | Omitted = OMITTED,
+        text: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.Responded:
+        """Respond to a notification.
+
+        The id is `notification` of the payload's `communication` or `push`, or `call` of a VoIP push. The
+        action belongs to the present category of the notification, or is an action of the system:
+        `com.apple.UNNotificationDefaultActionIdentifier` or
+        `com.apple.UNNotificationDismissActionIdentifier`.
+
+        For each message a user has one response by an action of the category, from any device, and one by
+        each action of the system. The same response again is a duplicate, and another response is 409. The
+        relay accepts a response until 3 days after the push has ended.
+
+        The sender of the message gets an event `response`. The text of an action with `posts` becomes a
+        message of the user, {`text`}, which answers the message of the notification and needs the right
+        `send`. With a report key, the rights are those of the user's newest token.
+
+        Args:
+            id: The id of a push.
+            user: The user whose notification it is. An API key needs it, unless `X-Stillwire-User` names the
+                user. A token must not have it.
+            text: The text, for an action with `textInput`, with a maximum size in bytes. An action with
+                `posts` needs a text that is not blank.
+            key: A second response to the same message with the same key is a duplicate, whatever its other
+                fields are. The default is a new key, so that the client can retry.
+
+        Returns:
+            201: The response was stored. The relay sends the event as soon as the sender has a session.
+            200: A duplicate: the relay had already stored this response. It sends no second event.
+        """
+        result: types.Responded = await self._send(
+            Request(
+                "POST",
+                f"/v1/notifications/{segment(id)}/responses",
+                body={
+                    "user": user, "action": action, "text": text, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def receive_push(
+        self,
+        id: str,
+        *,
+        receipt: str | Omitted = OMITTED,
+    ) -> types.ReceivePushResult:
+        """Confirm that a push arrived.
+
+        The notification service extension of an app sends this request. It authenticates with the receipt
+        from the payload, or with the `reportKey` of the device. A repeated request changes nothing. A receipt
+        is valid for 3 days. The body has at most 1,024 bytes.
+
+        Args:
+            id: The id of a push.
+            receipt: `receipt` of the payload's `communication` or `push`. A request with a report key does
+                not need it.
+
+        Returns:
+            The relay has stored that the push arrived.
+        """
+        result: types.ReceivePushResult = await self._send(
+            Request(
+                "POST",
+                f"/v1/notifications/{segment(id)}/received",
+                body={
+                    "receipt": receipt,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def notify_user(
+        self,
+        user: str,
+        push: Literal[True] | types.PushRequest,
+        *,
+        from_: str | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+    ) -> types.PostedNotification:
+        """Send a push without a message.
+
+        The relay decides as for a message, without the rules about rooms: read and received messages, levels
+        of rooms, and waits. Blocks, Focus, quiet hours, devices, levels and entitlements apply. The relay
+        queues one push for each device before it answers. Such a push never becomes part of a digest. Its
+        payload has no `message`. Without `thread` the push is in the app's own group. Without `badge` the
+        badge does not change. With `collapse` `room`, a device shows only the newest notification of the
+        user.
+
+        If `push` has a `title`, and `from` is no user of an app, the push is a plain notification, whose ids
+        are in `push` of the payload. Otherwise it is a communication notification in a conversation with the
+        sender.
+
+        Args:
+            user: A user's name, or `me`.
+            push: True is the same as an empty object.
+            from_: The sender. In open mode the default is the user that `X-Stillwire-User` names.
+            key: Makes a repeated request harmless, for 5 minutes, for each `from` and user. The default is a
+                new key, so that the client can retry.
+
+        Returns:
+            201: The pushes were stored.
+            200: The relay received the same `key` within the last 5 minutes. The reply has the pushes of the
+                first request that are still stored.
+        """
+        result: types.PostedNotification = await self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/notifications",
+                body={
+                    "from": from_, "push": push, "key": new_key(key),
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def list_pushes(
+        self,
+        *,
+        state: types.PushState | None = None,
+        user: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListPushesResult:
+        """List pushes, newest first.
+
+        The list does not contain the facts of the decisions; `GET /v1/pushes/{id}` has them. The relay keeps
+        finished pushes for 3 days.
+
+        Args:
+            state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
+            user: Only pushes to this user.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of pushes.
+
+        Returns:
+            A page of pushes.
+        """
+        result: types.ListPushesResult = await self._send(
+            Request(
+                "GET",
+                "/v1/pushes",
+                query={"state": state, "user": user, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def explain_push(
+        self,
+        id: str,
+    ) -> types.Push:
+        """Explain a push.
+
+        The id is `notification` of the payload's `communication` or `push`, and `apns-id`. The relay keeps
+        finished pushes for 3 days.
+
+        Args:
+            id: The id of a push.
+
+        Returns:
+            The push.
+        """
+        result: types.Push = await self._send(
+            Request(
+                "GET",
+                f"/v1/pushes/{segment(id)}",
+            )
+        )
+        return result
+
+    async def retry_push(
+        self,
+        id: str,
+    ) -> types.Push:
+        """Retry a dead letter.
+
+        The relay decides the push again, as if all waits had ended. It may hold the push, or cancel it
+        because the message was read meanwhile. A repeated request changes nothing. The relay answers
+        `conflict` if the push is not a dead letter and was never retried, if it has expired, or if its device
+        or its message no longer exists.
+
+        Args:
+            id: The id of a push.
+
+        Returns:
+            The push, in its present state.
+        """
+        result: types.Push = await self._send(
+            Request(
+                "POST",
+                f"/v1/pushes/{segment(id)}/retry",
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def disconnect_user(
+        self,
+        user: str,
+        *,
+        reason: str | None | Omitted = OMITTED,
+    ) -> types.DisconnectUserResult:
+        """End all sessions of a user.
+
+        The relay closes the sessions with 4506. Clients then do not reconnect by themselves.
+
+        Args:
+            user: A user's name, or `me`.
+            reason: The `reason` of `bye`, at most 123 bytes.
+
+        Returns:
+            The number of closed sessions.
+        """
+        result: types.DisconnectUserResult = await self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/disconnect",
+                body={
+                    "reason": reason,
+                },
+            )
+        )
+        return result
+
+    async def get_lock_screen(
+        self,
+        token: str,
+    ) -> types.LockScreen:
+        """Read a simulated phone's lock screen.
+
+        Args:
+            token: The token that the device was registered with.
+
+        Returns:
+            The notifications, oldest first. `isReachable` is True if pushes reach the phone.
+        """
+        result: types.LockScreen = await self._send(
+            Request(
+                "GET",
+                f"/v1/simulator/devices/{segment(token)}",
+            )
+        )
+        return result
+
+    async def set_reachable(
+        self,
+        token: str,
+        is_reachable: bool,
+    ) -> types.Reachability:
+        """Make a simulated phone reachable or unreachable.
+
+        While a phone is unreachable, its pushes fail and are `retrying`, as if no server answered. When it is
+        reachable again, they arrive within 5 s. The relay retries a push that changes a shown notification
+        for half a minute only. The lock screen does not change. After a restart of the relay, every phone is
+        reachable.
+
+        Args:
+            token: The token that the device was registered with.
+            is_reachable: True if pushes reach the phone.
+
+        Returns:
+            The phone, in its present state.
+        """
+        result: types.Reachability = await self._send(
+            Request(
+                "PUT",
+                f"/v1/simulator/devices/{segment(token)}",
+                body={
+                    "isReachable": is_reachable,
+                },
+            )
+        )
+        return result
+
+    async def get_web_push_key(
+        self,
+    ) -> types.GetWebPushKeyResult:
+        """Read the public key for Web Push.
+
+        Returns:
+            The public key of the relay. None: the relay does not push to browsers.
+        """
+        result: types.GetWebPushKeyResult = await self._send(
+            Request(
+                "GET",
+                "/v1/webpush",
+            )
+        )
+        return result
+
+    async def is_live(
+        self,
+    ) -> types.IsLiveResult:
+        """Check that the process runs.
+
+        Returns:
+            The process runs.
+        """
+        result: types.IsLiveResult = await self._send(
+            Request(
+                "GET",
+                "/live",
+            )
+        )
+        return result
+
+    async def is_ready(
+        self,
+    ) -> types.Readiness:
+        """Check that the relay accepts clients.
+
+        Returns:
+            The relay accepts clients, whether or not the store is available.
+        """
+        result: types.Readiness = await self._send(
+            Request(
+                "GET",
+                "/ready",
+                also_expected={503},
+            )
+        )
+        return result
+
+    async def get_cluster(
+        self,
+    ) -> types.ClusterNode:
+        """Read the state of a cluster's node.
+
+        Each node answers for itself. A relay without a cluster answers 404.
+
+        Returns:
+            The role of the node, and the leader that it knows.
+        """
+        result: types.ClusterNode = await self._send(
+            Request(
+                "GET",
+                "/v1/cluster",
+            )
+        )
+        return result
+
+    async def step_down(
+        self,
+    ) -> types.ClusterNode:
+        """Let another node take over from the leader.
+
+        The leader closes its sessions and becomes a follower. A node that does not lead answers 409.
+
+        Returns:
+            The leader steps down now.
+        """
+        result: types.ClusterNode = await self._send(
+            Request(
+                "POST",
+                "/v1/cluster/step-down",
+            )
+        )
+        return result
+
+    async def publish_snapshot(
+        self,
+    ) -> types.ClusterNode:
+        """Publish a snapshot of the node's data.
+
+        The node copies its data in the background, at most once in 10 s. The log then drops the records that
+        the snapshot contains.
+
+        Returns:
+            The node has begun.
+        """
+        result: types.ClusterNode = await self._send(
+            Request(
+                "POST",
+                "/v1/cluster/snapshot",
+            )
+        )
+        return result
+
+    async def read_metrics(
+        self,
+    ) -> str:
+        """Read the metrics.
+
+        The caller needs an API key, unless `metrics.open` is set or the relay is in open mode.
+        """
+        result: str = await self._send(
+            Request(
+                "GET",
+                "/metrics",
+                is_text=True,
+            )
+        )
+        return result
+
+    async def get_open_api(
+        self,
+    ) -> dict[str, Any]:
+        """Read this document.
+
+        Returns:
+            This document.
+        """
+        result: dict[str, Any] = await self._send(
+            Request(
+                "GET",
+                "/openapi.json",
+            )
+        )
+        return result
+
+    async def get_async_api(
+        self,
+    ) -> dict[str, Any]:
+        """Read the description of sessions.
+
+        Returns:
+            An AsyncAPI 3.0 document.
+        """
+        result: dict[str, Any] = await self._send(
+            Request(
+                "GET",
+                "/asyncapi.json",
+            )
+        )
+        return result

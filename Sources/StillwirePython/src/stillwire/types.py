@@ -1,0 +1,966 @@
+# SPDX-License-Identifier: Apache-2.0
+# generate.py has generated this file from the OpenAPI document.
+"""The objects of requests and answers as JSON has them. The HTTP reference has the same keys."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, final
+
+RoomKind: TypeAlias = Literal["group", "direct"]
+"""`direct`: the one room of two people."""
+
+RoomJoin: TypeAlias = Literal["open", "invited"]
+"""`open`: users join by their rights. `invited`: only a moderator or a backend adds users."""
+
+RoomRole: TypeAlias = Literal["member", "moderator", "owner"]
+
+Activity: TypeAlias = Literal["active", "idle", "background"]
+"""The attention of a person to the session. `background` counts as away."""
+
+SilenceMode: TypeAlias = Literal["deliver", "passive", "hold"]
+
+Audience: TypeAlias = Literal["none", "rooms", "watchers"]
+
+ReasonCode: TypeAlias = Literal[
+    "own_message", "no_push_asked", "blocked", "read", "received", "deleted", "expired", "not_a_member",
+    "muted", "not_received_yet", "received_idle", "within_grace", "no_device", "not_allowed", "focused",
+    "filtered", "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
+]
+
+Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
+
+LintRule: TypeAlias = Literal[
+    "text-empty", "text-too-long", "byte-order-mark", "invalid-utf8", "nul-byte", "typographic-quote",
+    "single-quote", "unquoted-key", "unquoted-text", "literal-spelling", "missing-comma", "trailing-comma",
+    "extra-comma", "missing-colon", "missing-key", "missing-value", "comment", "invisible-space",
+    "unexpected-character", "number-not-finite", "number-leading-zero", "number-plus-sign", "number-form",
+    "number-too-large", "unterminated-string", "unescaped-quote", "control-character", "bad-escape",
+    "lone-surrogate", "duplicate-key", "nesting-too-deep", "unclosed-bracket", "wrong-bracket",
+    "bytes-after-end", "not-an-object", "vendor-wrapper", "aps-missing", "aps-spelling", "aps-elsewhere",
+    "aps-key-outside", "aps-key-perhaps-outside", "aps-key-in-alert", "alert-key-in-aps", "alert-key-outside",
+    "sound-key-in-aps", "misspelled-key", "unknown-aps-key", "unknown-alert-key", "unknown-sound-key",
+    "flag-not-number", "flag-value", "number-as-text", "text-as-number", "null-value", "wrong-type",
+    "badge-range", "relevance-range", "volume-range", "summary-count-range", "level-spelling",
+    "level-unknown", "event-unknown", "date-milliseconds", "background-shows", "mutable-without-text",
+    "empty-alert", "shows-nothing", "args-without-key", "text-and-key", "critical-sound-level",
+    "critical-level-sound", "passive-sound", "no-sound", "summary-deprecated", "action-deprecated",
+    "activity-without-timestamp", "activity-without-event", "activity-without-state",
+    "activity-start-incomplete", "activity-start-only", "activity-end-only", "voip-shows", "voip-expiration",
+    "communication-not-mutable", "communication-kind", "communication-id", "communication-empty",
+    "communication-avatar", "communication-group-count", "device-token", "secret", "header-unknown",
+    "push-type-unknown", "push-type-missing", "push-type-mismatch", "priority-value", "priority-background",
+    "topic-missing", "topic-suffix", "collapse-id-length", "push-id-form", "expiration-value",
+    "expiration-milliseconds", "expiration-no-date", "expiration-once", "payload-too-large",
+    "too-many-findings",
+]
+
+PushState: TypeAlias = Literal[
+    "waiting", "held", "merged", "ready", "sending", "retrying", "sent", "cancelled", "expired", "dead",
+]
+"""`waiting`: the sender exceeds the pace, and the push waits for the end of the minute. `held`: the recipient is
+silenced. `merged`: the push in `mergedInto` contains the message. `retrying`: the gateway could not accept
+the push.
+"""
+
+
+@final
+class CreatedRoom(TypedDict):
+    room: str
+    kind: RoomKind
+    join: RoomJoin
+    title: NotRequired[str]
+    avatar: NotRequired[str]
+    metadata: NotRequired[dict[str, Any]]
+    version: int
+    created: NotRequired[int]
+    """The time of the creation."""
+    duplicate: NotRequired[Literal[True]]
+    """The same key created this room before. Nothing has changed."""
+
+
+@final
+class Room(TypedDict):
+    room: str
+    kind: RoomKind
+    join: RoomJoin
+    title: NotRequired[str]
+    avatar: NotRequired[str]
+    metadata: NotRequired[dict[str, Any]]
+    version: int
+    created: NotRequired[int]
+    """The time of the creation."""
+
+
+@final
+class History(TypedDict):
+    epoch: str
+    """The id of the history. Another epoch means another history."""
+    first: int
+    """The oldest stored message."""
+    messages: list[Message | DeletedMessage]
+    more: bool
+    """True if more messages exist: older ones, or with `after` newer ones."""
+
+
+_MessageFrom = TypedDict("_MessageFrom", {"from": str})
+
+
+@final
+class Message(_MessageFrom):
+    seq: int
+    time: int
+    body: Any
+    """Byte for byte as the sender sent it."""
+    mentions: NotRequired[list[str]]
+    replyTo: NotRequired[int]
+
+
+@final
+class DeletedMessage(TypedDict):
+    """Takes the place of a message that was deleted."""
+
+    seq: int
+    deleted: Literal[True]
+
+
+@final
+class PushRequest(TypedDict):
+    """The options of a message's pushes. The relay refuses a field with another name."""
+
+    kind: NotRequired[Literal["message", "call", None]]
+    """`call` rings immediately on every device. It needs the right `urgent`."""
+    level: NotRequired[Literal["passive", "active", "timeSensitive", "critical", None]]
+    """The interruption level. The default is `active`. The relay lowers a higher level if the sender lacks the
+    right `urgent`, or if the device or its app does not allow the level.
+    """
+    criteria: NotRequired[str | None]
+    """The label that Focus filters of recipients match. A recipient's own label of the room takes precedence. At
+    most 128 bytes.
+    """
+    expires: NotRequired[float | None]
+    """The number of seconds after which the push expires. The default is 28 days, and 45 s for a call."""
+    title: NotRequired[str | None]
+    """The default is the sender's name. At most 1,024 bytes, and not blank. This field and all following ones
+    need the right `push`.
+    """
+    titleKey: NotRequired[str | None]
+    """Replaces `title`: a key of the app's own translations. At most 256 bytes."""
+    titleArgs: NotRequired[list[str] | None]
+    subtitle: NotRequired[str | None]
+    """The default is the room's title, if it has one. At most 1,024 bytes, and not blank."""
+    subtitleKey: NotRequired[str | None]
+    subtitleArgs: NotRequired[list[str] | None]
+    body: NotRequired[str | None]
+    """The default is the message's body if that is a string, or its member `text`. At most 4,096 bytes, and not
+    blank. The relay shortens a text that does not fit into a payload.
+    """
+    bodyKey: NotRequired[str | None]
+    bodyArgs: NotRequired[list[str] | None]
+    relevance: NotRequired[float | None]
+    """The position in a summary of notifications."""
+    sound: NotRequired[str | PushRequestSound | None]
+    """The name of a sound file in the app. The default is `default`, and for a call the `ringtone` of the app's
+    configuration. None: the push has no sound. A push at the level `passive` has no sound. A push at the
+    level `critical` has a critical sound.
+    """
+    badge: NotRequired[Literal["auto"] | int | None]
+    """`auto` is the number of unread messages. It leaves out muted rooms, and rooms that the device's active
+    Focus filter refuses. None leaves the badge as it is. The default is `auto`, and None for a notification
+    without a message.
+    """
+    category: NotRequired[str | None]
+    """The category in the registry. It defines the actions of the notification."""
+    thread: NotRequired[str | None]
+    """The group of notifications on the lock screen. The default is the room. None: the app's own group."""
+    target: NotRequired[str | None]
+    """A content id, which selects a window of the app."""
+    image: NotRequired[str | None]
+    """An https URL that the app's extension loads."""
+    data: NotRequired[dict[str, Any] | None]
+    """Custom keys of the payload, beside `aps`. Keys to which Apple or the relay gives a meaning are refused. At
+    most 3,072 bytes and 16 levels.
+    """
+    collapse: NotRequired[Literal["message", "room", None]]
+    """`room`: a device shows only the newest of the room's messages with this value."""
+    silent: NotRequired[bool | None]
+    """True: the push wakes the app and shows nothing. A device gets at most one in 20 minutes, which is the
+    newest. Only `data`, `criteria` and `expires` may accompany it.
+    """
+    communication: NotRequired[bool | None]
+    """True: the app's extension makes a communication notification of the push, which shows the sender and the
+    conversation in place of `title` and `subtitle`. False: a plain notification, which keeps them. The
+    default is True. The default is False for a notification without a message if it has a `title`, and if its
+    `from` was never connected, has no device and is in no room. A call cannot be plain.
+    """
+
+
+@final
+class PushRequestSound(TypedDict):
+    name: str
+    volume: NotRequired[float | None]
+    critical: NotRequired[bool | None]
+    """True requires the level `critical`."""
+
+
+@final
+class Sent(TypedDict):
+    room: str
+    seq: int
+    time: int
+    delivery: NotRequired[Delivery]
+    duplicate: NotRequired[Literal[True]]
+
+
+@final
+class Delivery(TypedDict):
+    """The recipients of the message, as far as the sender may know them. Only in rooms that push. Each member
+    except the sender counts once. A member who has muted the room, holds pushes, blocks the sender or has no
+    device counts like any other member.
+    """
+
+    live: int
+    """Members with an active or idle session in the room."""
+    push: int
+    """All other members, and every member who does not let the sender see whether they are online."""
+    waiting: int
+    """Members who are away for less than the grace, without a clean close."""
+    quiet: list[str]
+    """Members who let the sender see that their notifications are silenced, or that their Focus filter refuses
+    their own label of the room or of the account. Empty in large rooms.
+    """
+
+
+@final
+class Edited(TypedDict):
+    room: str
+    seq: int
+
+
+@final
+class Notified(TypedDict):
+    push: int
+
+
+@final
+class Members(TypedDict):
+    members: list[Presence]
+    more: bool
+    memberCount: int
+    onlineCount: int
+
+
+@final
+class Presence(TypedDict):
+    user: str
+    name: NotRequired[str]
+    avatar: NotRequired[str]
+    role: NotRequired[RoomRole]
+    """The role in the room, in a list of its members. Absent for the role `member`."""
+    online: bool
+    """Also False if the user does not show this to the reader."""
+    activity: NotRequired[Activity]
+    """The activity of the user's most active session. Absent if the user is offline."""
+    isFocused: bool | None
+    """True if the user's notifications are silenced. None: no device has reported it, or the user does not show
+    it to the reader.
+    """
+    focusSince: NotRequired[int]
+    """The time since when notifications are silenced. Absent if they are not."""
+    lastSeen: NotRequired[int]
+    """The time of the user's last request or session, in whole seconds."""
+
+
+@final
+class Membership(TypedDict):
+    room: str
+    user: str
+    epoch: str
+    seq: int
+    """The number of the newest message."""
+    read: int
+    """The member's read mark."""
+    memberCount: int
+
+
+@final
+class MemberRole(TypedDict):
+    room: str
+    user: str
+    role: RoomRole
+
+
+@final
+class Read(TypedDict):
+    room: str
+    read: int
+
+
+@final
+class ListPresenceResult(TypedDict):
+    presence: list[Presence]
+
+
+@final
+class FocusResult(TypedDict):
+    applied: bool
+    """False: the report is older than the newest one of the device."""
+    isFocused: bool | None
+    """The combined state of all devices."""
+    focusSince: NotRequired[int]
+    settlesAt: NotRequired[int]
+    """The time from which a False of this device counts. Until then the user stays silenced, so that `isFocused`
+    is still True. Absent when the report counts already.
+    """
+
+
+@final
+class FilterResult(TypedDict):
+    applied: bool
+    """False: the report is older than the newest one of the device."""
+
+
+@final
+class Preferences(TypedDict):
+    rooms: dict[str, RoomPreference]
+    """The rooms with settings of their own."""
+    onFocus: SilenceMode
+    quietHours: QuietHours | None
+    shareFocus: Audience
+    shareOnline: Audience
+
+
+@final
+class RoomPreference(TypedDict):
+    level: Literal["all", "mentions", "none"]
+    until: NotRequired[int]
+    """The end of the level. Absent: no end."""
+    criteria: NotRequired[str]
+
+
+_QuietHoursFrom = TypedDict("_QuietHoursFrom", {"from": str})
+
+
+@final
+class QuietHours(_QuietHoursFrom):
+    """Quiet hours on every device of the user."""
+
+    to: str
+    """A time that is not after `from` is on the next day. If both are equal, quiet hours last a whole day."""
+    days: NotRequired[list[int] | None]
+    """The days on which quiet hours begin. 1 is Monday. Absent: every day."""
+    timeZone: str
+    """An IANA name, such as Europe/Berlin."""
+    mode: Literal["passive", "hold"]
+
+
+@final
+class RoomWish(TypedDict):
+    level: NotRequired[Literal["all", "mentions", "none", None]]
+    """The messages that the relay pushes. A level without `until` has no end."""
+    until: NotRequired[int | None]
+    """The end of the level: from then on, the relay pushes all messages. None: no end."""
+    criteria: NotRequired[str | None]
+    """The user's own label of the room, which Focus filters match. At most 128 bytes. None: no label."""
+
+
+@final
+class Profile(TypedDict):
+    user: str
+    name: NotRequired[str]
+    avatar: NotRequired[str]
+    avatarSHA256: NotRequired[str]
+    handle: NotRequired[str]
+    handleType: NotRequired[str]
+
+
+@final
+class Blocked(TypedDict):
+    user: str
+    blocked: str
+
+
+@final
+class Device(TypedDict):
+    device: str
+    app: NotRequired[str]
+    platform: NotRequired[Literal["apns", "webpush", "http", "simulator"]]
+    """Absent if the device was forgotten."""
+    environment: NotRequired[Literal["production", "sandbox"]]
+    topic: NotRequired[str]
+    criteria: NotRequired[str]
+    settings: NotRequired[DeviceSettings]
+    """The permissions that the owner of the device gives the app. Absent if the device was forgotten."""
+    locale: NotRequired[str]
+    timeZone: NotRequired[str]
+    warnings: NotRequired[list[DeviceWarning]]
+    """Fields that the relay has stored but does not use. Absent if there are none."""
+    reportKey: NotRequired[str]
+    """A new credential for the app's extensions on this device. Only the reply to a registration has it."""
+
+
+@final
+class DeviceSettings(TypedDict):
+    """The permissions that the owner of the device gives the app. Absent if the device was forgotten."""
+
+    alerts: bool
+    timeSensitive: bool
+
+
+@final
+class DeviceWarning(TypedDict):
+    code: Literal["no_voip_entitlement"]
+    """`no_voip_entitlement`: the app has no `voip` among its `entitlements`. The relay does not use the
+    `voipToken`, and calls come as alerts.
+    """
+    message: str
+    at: str
+    """A JSON pointer into the registration."""
+
+
+@final
+class RegisterDeviceToken(TypedDict):
+    """The address of the device at the gateway. `simulator`: a name. `apns`: pairs of hexadecimal digits.
+    `http`: the pushkey. `webpush`: the subscription of the browser. null forgets the device.
+    """
+
+    endpoint: str
+    """An https URL of an allowed push service, on port 443 unless another port is allowed."""
+    keys: RegisterDeviceTokenKeys
+
+
+@final
+class RegisterDeviceTokenKeys(TypedDict):
+    p256dh: str
+    """A point of P-256, 65 bytes in base64url."""
+    auth: str
+    """16 bytes in base64url."""
+
+
+_DecisionsFrom = TypedDict("_DecisionsFrom", {"from": str})
+
+
+@final
+class Decisions(_DecisionsFrom):
+    room: str
+    user: str
+    devices: list[DecisionsDevice]
+
+
+@final
+class DecisionsDevice(TypedDict):
+    device: NotRequired[str]
+    """Absent if the recipient has no device."""
+    decision: Decision
+    facts: Facts
+
+
+@final
+class Decision(TypedDict):
+    outcome: DecisionOutcomeNone | DecisionOutcomeWait | DecisionOutcomeHold | DecisionOutcomePush
+    reasons: list[DecisionReason]
+    """Every rule that matched. The first one decided."""
+
+
+@final
+class DecisionOutcomeNone(TypedDict):
+    """No push now and none later."""
+
+    kind: Literal["none"]
+    reason: ReasonCode
+
+
+@final
+class DecisionOutcomeWait(TypedDict):
+    """The relay decides again at this time, or as soon as a fact changes."""
+
+    kind: Literal["wait"]
+    until: int
+
+
+@final
+class DecisionOutcomeHold(TypedDict):
+    """As `wait`, for a push that waits only because the recipient is silenced."""
+
+    kind: Literal["hold"]
+    until: int
+
+
+@final
+class DecisionOutcomePush(TypedDict):
+    kind: Literal["push"]
+    level: Level
+
+
+@final
+class DecisionReason(TypedDict):
+    rule: int
+    code: ReasonCode
+    words: str
+    """The meaning of the rule."""
+
+
+@final
+class Facts(TypedDict):
+    """All facts that the decision used."""
+
+    message: MessageFacts
+    recipient: RecipientFacts
+    device: NotRequired[DeviceFacts]
+    now: int
+    released: NotRequired[int]
+    """The time at which the hold of the push ended, in milliseconds since 1970. Absent if nothing has held the
+    push, or if the hold continues.
+    """
+
+
+@final
+class MessageFacts(TypedDict):
+    sender: str
+    time: int
+    """The time at which the relay accepted the message."""
+    expires: int
+    """The time after which the relay no longer pushes the message."""
+    kind: Literal["message", "call"]
+    level: Level
+    """The level of the request."""
+    isUrgentAllowed: bool
+    """The sender has the right `urgent`."""
+    criteria: NotRequired[str]
+    """The label that the sender named."""
+    isPushAsked: bool
+    """True if the message and its room permit pushes."""
+    isDeleted: bool
+    isNotifyAnyway: bool
+    isSilent: NotRequired[Literal[True]]
+    """True if the push shows nothing, so that it disturbs nobody."""
+
+
+@final
+class RecipientFacts(TypedDict):
+    user: str
+    isMember: bool
+    hasBlockedSender: bool
+    hasRead: bool
+    hasReceivedActively: bool
+    """True if an active session has received the message, or became active after it had received it."""
+    roomLevel: Literal["all", "mentions", "none"]
+    """The messages of the room that the relay pushes at this time."""
+    isMentioned: bool
+    roomCriteria: NotRequired[str]
+    """The recipient's own label of the room."""
+    onFocus: SilenceMode
+    quiet: NotRequired[RecipientFactsQuiet]
+    """The mode of the quiet hours in force."""
+    sessions: list[SessionFacts]
+    """The recipient's sessions in the room."""
+    away: NotRequired[RecipientFactsAway]
+    """The end of the last session in the room."""
+
+
+@final
+class RecipientFactsQuiet(TypedDict):
+    """The mode of the quiet hours in force."""
+
+    mode: SilenceMode
+    until: int
+
+
+@final
+class SessionFacts(TypedDict):
+    activity: Activity
+    writing: SessionFactsWritingPending | SessionFactsWritingWritten | SessionFactsWritingMissed
+    """The progress of the message to the session."""
+    hasReceived: bool
+
+
+@final
+class SessionFactsWritingPending(TypedDict):
+    """The message waits in the session's queue."""
+
+    pending: dict[str, Any]
+
+
+@final
+class SessionFactsWritingWritten(TypedDict):
+    written: SessionFactsWritingWrittenWritten
+
+
+@final
+class SessionFactsWritingWrittenWritten(TypedDict):
+    at: int
+
+
+@final
+class SessionFactsWritingMissed(TypedDict):
+    """The session began after the message and did not receive it."""
+
+    missed: SessionFactsWritingMissedMissed
+
+
+@final
+class SessionFactsWritingMissedMissed(TypedDict):
+    joined: int
+
+
+@final
+class RecipientFactsAway(TypedDict):
+    """The end of the last session in the room."""
+
+    since: int
+    isClean: bool
+    """True if the session ended with a close frame with code 1000, or with `leave` and `stay`."""
+
+
+@final
+class DeviceFacts(TypedDict):
+    allowsAlerts: bool
+    hasVoIPToken: bool
+    lacksVoIPEntitlement: NotRequired[Literal[True]]
+    """True if the device has a VoIP token that the relay does not use, because the app has no entitlement for
+    VoIP.
+    """
+    allowsTimeSensitive: bool
+    allowsCritical: bool
+    focusedUntil: NotRequired[int]
+    """The time at which the device's own True ends without a renewal."""
+    focusSource: NotRequired[Literal["intent", "center", "manual"]]
+    """The source of the device's last Focus report."""
+    filter: NotRequired[DeviceFactsFilter]
+    """The active filter."""
+    criteria: NotRequired[str]
+    """The label of the account."""
+
+
+@final
+class DeviceFactsFilter(TypedDict):
+    """The active filter."""
+
+    allow: list[str]
+    until: int
+
+
+@final
+class LintReport(TypedDict):
+    findings: list[Finding]
+    """The findings in the order of the text, with those of headers last. At most 100, and a note if there are
+    more.
+    """
+    payload: NotRequired[str]
+    """The corrected payload in its shortest form, if `lenient` is True. Absent if the linter had to guess to
+    read the text.
+    """
+
+
+@final
+class Finding(TypedDict):
+    rule: LintRule
+    severity: Literal["error", "warning", "note"]
+    """`error`: Apple's service refuses the push, or the push does not show as intended. `warning`: Apple's
+    service accepts the push, but it is probably a mistake; or `lenient` has corrected the error.
+    """
+    at: NotRequired[str]
+    """The value or member, as a JSON pointer into the payload of the request. Long keys in it are shortened."""
+    line: NotRequired[int]
+    column: NotRequired[int]
+    """The column, in Unicode scalars."""
+    header: NotRequired[str]
+    """The name of the header, for a finding about a header."""
+    words: str
+    """The fault."""
+    mend: NotRequired[str]
+    """The correction."""
+    replacement: NotRequired[str]
+    """The correct text of the value or key, if it is certain."""
+
+
+@final
+class Categories(TypedDict):
+    version: int
+    """The number of changes so far."""
+    categories: list[Category]
+
+
+@final
+class Category(TypedDict):
+    id: str
+    actions: NotRequired[list[Action] | None]
+    """The actions, in the order in which they are shown. A banner shows the first four."""
+    options: NotRequired[list[Literal[
+    "customDismissAction", "allowInCarPlay", "hiddenPreviewsShowTitle", "hiddenPreviewsShowSubtitle",
+    "allowAnnouncement",
+]] | None]
+    """Options of `UNNotificationCategoryOptions`. Without `customDismissAction` an app does not learn that the
+    user dismissed a notification.
+    """
+    hiddenPreviewBody: NotRequired[str | dict[str, str] | None]
+    """The text that replaces the body while previews are hidden. At most 1,024 bytes for each language. An empty
+    string counts as absent.
+    """
+    summaryFormat: NotRequired[str | dict[str, str] | None]
+    """The format by which older systems summarize a group of notifications. At most 1,024 bytes for each
+    language.
+    """
+
+
+@final
+class Action(TypedDict):
+    id: str
+    """The id does not begin with `com.apple.`."""
+    title: str | dict[str, str]
+    """At most 256 bytes for each language."""
+    options: NotRequired[list[Literal["foreground", "destructive", "authenticationRequired"]] | None]
+    """Options of `UNNotificationActionOptions`."""
+    icon: NotRequired[ActionIconSystem | ActionIconTemplate | None]
+    """`UNNotificationActionIcon`: the name of an SF Symbol (`system`) or of a template image in the app
+    (`template`).
+    """
+    textInput: NotRequired[ActionTextInput | None]
+    """The action has a text field. Its texts have at most 256 bytes for each language."""
+    posts: NotRequired[bool | None]
+    """True: the text becomes a message of the user in the room of the notification. Needs `textInput`."""
+
+
+@final
+class ActionIconSystem(TypedDict):
+    system: str
+
+
+@final
+class ActionIconTemplate(TypedDict):
+    template: str
+
+
+@final
+class ActionTextInput(TypedDict):
+    button: str | dict[str, str]
+    placeholder: str | dict[str, str]
+
+
+@final
+class Responded(TypedDict):
+    notification: str
+    room: NotRequired[str]
+    seq: NotRequired[int]
+    action: str
+    time: int
+    posted: NotRequired[int]
+    """The number of the message that the text became."""
+    duplicate: NotRequired[bool]
+    """True: the fields are those of the first response."""
+
+
+@final
+class ReceivePushResult(TypedDict):
+    notification: str
+    received: int
+    """The time of the first confirmation."""
+
+
+@final
+class PostedNotification(TypedDict):
+    user: str
+    time: int
+    duplicate: NotRequired[Literal[True]]
+    devices: list[PostedNotificationDevice]
+    """One entry for each device. One entry without `device` if the user has none."""
+
+
+@final
+class PostedNotificationDevice(TypedDict):
+    device: NotRequired[str]
+    push: NotRequired[str]
+    """The id of the queued push. Absent if there is no push, or if the push is silent."""
+    decision: NotRequired[Decision]
+    """Absent for a duplicate."""
+
+
+@final
+class ListPushesResult(TypedDict):
+    pushes: list[Push]
+    more: bool
+    """True if older pushes exist."""
+
+
+@final
+class Push(TypedDict):
+    id: str
+    room: NotRequired[str]
+    """Absent for a notification without a message."""
+    seq: NotRequired[int]
+    """The number of the message. Absent for a notification without a message."""
+    user: str
+    """The recipient."""
+    device: str
+    platform: Literal["apns", "webpush", "http", "simulator"]
+    state: PushState
+    summary: str
+    """The state and the decision in words."""
+    level: NotRequired[Level]
+    """The level of the last decision."""
+    created: int
+    due: int
+    """The time of the next attempt. For a held push: the time of the next decision."""
+    attempts: list[PushAttempt]
+    """The newest attempts, with the newest last. One attempt of the queue may contain several, for example over
+    another connection or in the other environment.
+    """
+    finished: NotRequired[int]
+    received: NotRequired[int]
+    """The time at which the app's extension confirmed that the push arrived."""
+    revived: NotRequired[int]
+    """The time at which the dead letter was last retried."""
+    note: NotRequired[str]
+    """The result of the last attempt, or the reason of the end."""
+    notifyAnyway: NotRequired[Literal[True]]
+    mergedInto: NotRequired[str]
+    """The push that contains the message of this push."""
+    digest: NotRequired[list[PushDigest]]
+    """The rooms of the digest, with the push's own room first. Absent if the push has only its own message."""
+    explanation: NotRequired[PushExplanation]
+    """The last decision. Absent for pushes of an earlier version that did not store it."""
+
+
+@final
+class PushAttempt(TypedDict):
+    time: int
+    status: NotRequired[int]
+    """The HTTP status. Absent if there was no answer, or if the gateway is the relay's simulator."""
+    reason: NotRequired[str]
+    """The reason of a failure, as the service names it if it does."""
+    words: NotRequired[str]
+    """More text of the service's answer."""
+
+
+@final
+class PushDigest(TypedDict):
+    room: str
+    seq: int
+    """The number of the newest message."""
+    count: int
+
+
+@final
+class PushExplanation(TypedDict):
+    """The last decision. Absent for pushes of an earlier version that did not store it."""
+
+    decision: Decision
+    facts: Facts
+
+
+@final
+class DisconnectUserResult(TypedDict):
+    sessions: int
+
+
+@final
+class LockScreen(TypedDict):
+    notifications: list[Notification]
+    badge: int
+    """The number on the icon of the app. The newest push with a badge has set it."""
+    isReachable: bool
+
+
+@final
+class Notification(TypedDict):
+    payload: dict[str, Any]
+    """The payload as a gateway sends it."""
+    headers: dict[str, str]
+    time: int
+
+
+@final
+class Reachability(TypedDict):
+    isReachable: bool
+    """True if pushes reach the phone."""
+
+
+@final
+class GetWebPushKeyResult(TypedDict):
+    publicKey: str | None
+    """The `applicationServerKey` of a subscription: 65 bytes in base64url."""
+
+
+@final
+class IsLiveResult(TypedDict):
+    status: Literal["live"]
+
+
+@final
+class Readiness(TypedDict):
+    status: Literal["starting", "ready", "stopping", "standby", "alarm"]
+    leader: NotRequired[str]
+    """At a standby of a cluster, the URL of the leader."""
+    alarm: NotRequired[str]
+    """With the status `alarm`, its code. The node has stopped."""
+    reason: NotRequired[Literal[
+    "log_unavailable", "takeover_refused", "loading_snapshot", "no_snapshot", "file_failed", "behind",
+]]
+    """At a standby that cannot follow or take over now, the reason."""
+    text: NotRequired[str]
+    """The reason or the alarm for the operator, with the error of NATS or the next step."""
+    store: NotRequired[Literal["available", "unavailable"]]
+    """The state of the store. `store` and `paused` are present in open mode, with an API key, or if
+    `metrics.open` is set.
+    """
+    paused: NotRequired[list[ReadinessPaused]]
+    """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
+    of browsers that refuse the relay's key, and apps whose push gateway accepts no pushes. Also apps whose
+    refused tokens the relay does not remove until a time, because push services refused a twentieth of their
+    devices, and at least 20, within an hour.
+    """
+
+
+@final
+class ReadinessPaused(TypedDict):
+    origin: NotRequired[str]
+    app: NotRequired[str]
+    environment: NotRequired[Literal["production", "sandbox"]]
+    platform: NotRequired[Literal["http"]]
+    until: NotRequired[int]
+    reason: str
+    """The reason as Apple's service names it, or `TooManyForgotten`."""
+
+
+@final
+class ClusterNode(TypedDict):
+    node: str
+    """The name of the node."""
+    url: str
+    """The URL at which clients reach the node."""
+    role: Literal["loading", "follower", "leader", "alarm"]
+    term: int
+    """The number of leaders so far."""
+    sequence: int
+    """The newest record in the node's file."""
+    lag: int
+    """The number of records that the file lacks."""
+    leader: NotRequired[ClusterNodeLeader]
+    """Missing if no leader is known."""
+    alarm: NotRequired[ClusterNodeAlarm]
+    """The reason why the node has stopped, and the next step of the operator."""
+    obstacle: NotRequired[ClusterNodeObstacle]
+    """The reason why the node cannot follow or take over now. It ends by itself."""
+
+
+@final
+class ClusterNodeLeader(TypedDict):
+    """Missing if no leader is known."""
+
+    node: str
+    url: str
+
+
+@final
+class ClusterNodeAlarm(TypedDict):
+    """The reason why the node has stopped, and the next step of the operator."""
+
+    code: str
+    text: str
+
+
+@final
+class ClusterNodeObstacle(TypedDict):
+    """The reason why the node cannot follow or take over now. It ends by itself."""
+
+    code: str
+    text: str

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the JavaScript client with the addresses of several nodes: the order of attempts, requests over HTTP, and the
+// reports. The network is replaced. Tests/Conformance has the cases that both clients share.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Addresses } from '../../web/client/addresses.js'
+import { Reporter, Stillwire } from '../../web/client/stillwire.js'
+import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
+
+const address = (node) => `wss://${node}.example.org/v1/connect`
+const nodes = ['a', 'b', 'c'].map(address)
+
+/** Plays a round: each step is the leader that the node names, or undefined. Returns the nodes that were tried. */
+function play(addresses, steps) {
+  const round = addresses.round()
+  const tried = [new URL(round.url).host[0]]
+  for (const leader of steps) {
+    if (!round.next(leader)) return tried
+    tried.push(new URL(round.url).host[0])
+  }
+  return tried
+}
+
+for (const [name, steps, expected] of [
+  ['without a leader the nodes follow in order', [undefined, undefined, undefined], 'abc'],
+  ['the leader is next', ['https://c.example.org', undefined, undefined], 'acb'],
+  ['nodes that name each other are tried once', [address('b'), address('a'), address('a')], 'abc'],
+  ['a node that names itself is not tried again', [address('a'), undefined, undefined], 'abc'],
+  ['the port of the scheme and the path do not matter', ['https://c.example.org:443/', undefined], 'acb'],
+  ['a leader with another host is ignored', ['https://c.example.com', undefined], 'abc'],
+  ['a leader with another port is ignored', ['https://c.example.org:8443', undefined], 'abc'],
+  ['a leader without TLS is ignored', ['http://c.example.org', undefined], 'abc'],
+  ['a leader below another path is ignored', ['https://c.example.org/chat', undefined], 'abc'],
+  ['a name that looks like a node is ignored', ['https://c.example.org@evil.example', undefined], 'abc'],
+  ['a text that is no URL is ignored', ['c.example.org', undefined], 'abc'],
+]) {
+  test(`in a round ${name}`, () => assert.equal(play(new Addresses(nodes), steps).join(''), expected))
+}
+
+test('a round begins with the last leader', () => {
+  const addresses = new Addresses(nodes)
+  const round = addresses.round()
+  round.next(address('c'))
+  round.succeeded()
+  assert.equal(play(addresses, [undefined, undefined]).join(''), 'cab')
+})
+
+test('a round begins with the newest leader that a node named, also if that node was tried', () => {
+  const addresses = new Addresses(nodes)
+  play(addresses, [undefined, address('a'), address('b')])
+  assert.equal(play(addresses, [])[0], 'b')
+})
+
+test('a round begins after a leader that no longer answers', () => {
+  const addresses = new Addresses(nodes)
+  const round = addresses.round()
+  round.succeeded()
+  round.avoid()
+  assert.equal(play(addresses, [undefined, undefined]).join(''), 'bca')
+})
+
+test('an address that occurs twice counts once', () => {
+  assert.equal(new Addresses([address('a'), address('a')]).areSeveral, false)
+  assert.equal(play(new Addresses([address('a'), address('a')]), [undefined]).join(''), 'a')
+})
+
+/** A socket without a network. */
+class Socket {
+  static all = []
+  sent = []
+
+  constructor(url) {
+    this.node = new URL(url).host[0]
+    Socket.all.push(this)
+  }
+
+  send(text) {
+    this.sent.push(JSON.parse(text))
+  }
+
+  close() {}
+
+  say(frame) {
+    this.onmessage?.({ data: JSON.stringify(frame) })
+  }
+}
+
+/** The answers of standby nodes over HTTP, by node. */
+function standbys(leaders, asked = []) {
+  return async (url) => {
+    const [node] = new URL(url).host
+    asked.push(node)
+    if (!(node in leaders)) throw new TypeError('failed')
+    const problem = { status: 503, code: 'unavailable', detail: 'this node does not lead', leader: leaders[node] }
+    return new Response(JSON.stringify(problem), {
+      status: 503, headers: { 'Content-Type': 'application/problem+json' },
+    })
+  }
+}
+
+const settle = async () => {
+  for (let turn = 0; turn < 8; turn += 1) await setImmediate()
+}
+
+async function connecting(options = {}) {
+  Socket.all = []
+  const clock = new StillClock()
+  const relay = new Stillwire(nodes, {
+    WebSocket: Socket, clock, page: null, random: () => 0.5, fetch: null, hello: { user: 'ann' }, ...options,
+  })
+  const states = []
+  const errors = []
+  relay.addEventListener('state', ({ detail }) => states.push(detail.state))
+  relay.addEventListener('error', ({ detail }) => errors.push(detail.code))
+  relay.connect()
+  await settle()
+  const fail = async (outcome = { code: 1006, reason: '' }) => {
+    Socket.all.at(-1).onclose(outcome)
+    await settle()
+  }
+  const welcome = () => {
+    Socket.all.at(-1).onopen()
+    Socket.all.at(-1).say({ type: 'welcome', user: 'ann', heartbeat: 25, limits: {} })
+  }
+  const pass = (s) => clock.advance(1000 * s, settle)
+  const tried = () => Socket.all.map(({ node }) => node).join('')
+  return { relay, clock, states, errors, fail, welcome, pass, tried }
+}
+
+test('the client asks a standby node for the leader, and connects to it', async () => {
+  const asked = []
+  const { relay, states, errors, fail, welcome, tried } = await connecting({ fetch: standbys({ a: address('c') }, asked) })
+  await fail()
+  welcome()
+  assert.deepEqual([tried(), asked, states, errors], ['ac', ['a'], ['connecting', 'open'], []])
+  relay.close()
+})
+
+test('the client waits after a full round, and reports the reason of the last node', async () => {
+  const { relay, states, errors, fail, pass, tried } = await connecting({ fetch: standbys({ a: null, b: null, c: null }) })
+  await fail()
+  await fail()
+  assert.deepEqual([tried(), states], ['abc', ['connecting']])
+  await fail()
+  assert.deepEqual([tried(), states, errors], ['abc', ['connecting', 'waiting'], ['unavailable']])
+  await pass(1)
+  assert.equal(tried(), 'abca')
+  relay.close()
+})
+
+test('a lasting refusal by one node refuses the client', async () => {
+  const fetch = async () => new Response('{"code":"forbidden","detail":"the Origin is not listed"}', {
+    status: 403, headers: { 'Content-Type': 'application/problem+json' },
+  })
+  const { relay, errors, fail, tried } = await connecting({ fetch })
+  await fail()
+  assert.deepEqual([tried(), relay.state, errors], ['a', 'refused', ['forbidden']])
+})
+
+for (const end of ['close', 'suspend']) {
+  test(`no attempt follows if the client ends during the request for the leader: ${end}`, async () => {
+    const page = new EventTarget()
+    page.document = new EventTarget()
+    let answer
+    const fetch = () => new Promise((resolve) => (answer = resolve))
+    const { relay, clock, fail, pass, tried } = await connecting({ fetch, page })
+    await fail()
+    if (end === 'close') relay.close()
+    else page.dispatchEvent(new Event('pagehide'))
+    answer(await standbys({ a: address('b') })('https://a.example.org'))
+    await settle()
+    await pass(600)
+    assert.deepEqual([tried(), relay.state], ['a', end === 'close' ? 'closed' : 'waiting'])
+    relay.close()
+    assert.equal(clock.pending, 0)
+  })
+}
+
+test('a failing token function is not an error of the address', async () => {
+  const { relay, states, tried } = await connecting({ token: () => Promise.reject(new Error('offline')) })
+  assert.deepEqual([tried(), states], ['', ['connecting', 'waiting']])
+  relay.close()
+})
+
+test('a socket to one of several nodes has a timeout of 5 s, which does not include the token', async () => {
+  let give
+  const { relay, states, pass, tried } = await connecting({ token: () => new Promise((resolve) => (give = resolve)) })
+  await pass(9)
+  give('t')
+  await settle()
+  await pass(4.9)
+  assert.equal(tried(), 'a')
+  await pass(0.1)
+  give('t')
+  await settle()
+  assert.deepEqual([tried(), states], ['ab', ['connecting']])
+  relay.close()
+})
+
+// Reports over HTTP
+
+function answers(table) {
+  const sent = []
+  const fetch = async (url, { headers, redirect, body }) => {
+    const { host } = new URL(url)
+    sent.push([host[0], headers.Authorization, redirect])
+    assert.deepEqual(Object.keys(JSON.parse(body)), ['isFocused', 'number'])
+    return table[host[0]]()
+  }
+  return { sent, fetch }
+}
+
+const applied = () => new Response('{"applied":true}')
+const redirect = (leader) => () => new Response(null, { status: 307, headers: { 'Stillwire-Leader': leader, Location: leader } })
+// A browser hides the answer.
+const hidden = () => ({ type: 'opaqueredirect', ok: false, status: 0, headers: new Headers(), json: () => Promise.reject() })
+const unavailable = () => new Response('{"code":"unavailable","detail":"no leader"}', { status: 503 })
+const gone = () => Promise.reject(new TypeError('failed'))
+
+for (const [name, table, expected] of [
+  ['the leader that a redirect names', { a: redirect('https://c.example.org'), b: unavailable, c: applied }, 'ac'],
+  ['the next node after a hidden redirect', { a: hidden, b: applied }, 'ab'],
+  ['the next node if one does not answer', { a: gone, b: unavailable, c: applied }, 'abc'],
+  ['no foreign host', { a: redirect('https://evil.example'), b: applied }, 'ab'],
+]) {
+  test(`a reporter tries ${name}`, async () => {
+    const { sent, fetch } = answers(table)
+    const reporter = new Reporter(nodes, 'swr_key', { fetch })
+    assert.deepEqual(await reporter.focus(true), { applied: true })
+    assert.equal(sent.map(([host]) => host).join(''), expected)
+    assert.ok(sent.every(([, key, redirect]) => key === 'Bearer swr_key' && redirect === 'manual'))
+    // The next report begins with the leader.
+    await reporter.focus(false)
+    assert.equal(sent.at(-1)[0], expected.at(-1))
+    assert.equal(sent.length, expected.length + 1)
+  })
+}
+
+test('a reporter rejects with the last error if no node leads', async () => {
+  const { sent, fetch } = answers({ a: redirect(address('b')), b: redirect(address('a')), c: unavailable })
+  await assert.rejects(new Reporter(nodes, 'swr_key', { fetch }).focus(true), { code: 'unavailable', isTemporary: true })
+  assert.equal(sent.length, 3)
+})
+
+test('a reporter does not repeat a report that the leader refuses', async () => {
+  const { sent, fetch } = answers({ a: () => new Response('{"code":"unauthorized","detail":"revoked"}', { status: 401 }) })
+  await assert.rejects(new Reporter(nodes, 'swr_key', { fetch }).focus(true), { code: 'unauthorized' })
+  assert.equal(sent.length, 1)
+})
+
+test('a reporter does not follow the redirect of a single relay', async () => {
+  const { sent, fetch } = answers({ a: redirect('https://b.example.org') })
+  await assert.rejects(new Reporter(nodes[0], 'swr_key', { fetch }).focus(true), {
+    code: 'bad_answer', message: /redirect/, isTemporary: true,
+  })
+  assert.deepEqual(sent, [['a', 'Bearer swr_key', 'manual']])
+})

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The requests that the clients send, and their retries and errors, with a transport that answers by itself."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from both import Both
+from stillwire import (
+    AsyncStillwire,
+    ConnectionFailedError,
+    NotFoundError,
+    RateLimitedError,
+    RelayError,
+    RequestTimeoutError,
+    UnavailableError,
+    errors,
+)
+
+SENT = httpx.Response(201, json={"room": "tea", "seq": 1, "time": 2})
+
+
+def problem(status: int, code: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
+    content = {"type": "about:blank", "title": "", "status": status, "code": code, "detail": "no", **fields}
+    kind = {"Content-Type": "application/problem+json"}
+    return httpx.Response(status, content=json.dumps(content), headers=kind | (headers or {}))
+
+
+class Relay:
+    """A transport that answers with these answers in turn, and records the requests."""
+
+    def __init__(self, *answers: httpx.Response | Exception):
+        self._answers = list(answers)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        # A response belongs to one request.
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+    def bodies(self) -> list[Any]:
+        return [json.loads(request.content) for request in self.requests]
+
+
+def send(relay: Any) -> Any:
+    return relay.send_message("tea", {"text": "hi"}, from_="ann")
+
+
+def test_a_request_has_the_callers_fields_and_no_others(is_async: bool) -> None:
+    relay = Relay(SENT, httpx.Response(200, json={}))
+    client = Both(is_async, "https://relay.example.org/base/", relay)
+    client.call(lambda client: client.send_message("a/b", None, from_="ann", key="k", reply_to=3, push={"sound": None}))
+    client.call(lambda client: client.set_profile("ann", handle=None))
+    sent, profile = relay.requests
+    assert str(sent.url) == "https://relay.example.org/base/v1/rooms/a%2Fb/messages"
+    assert relay.bodies() == [
+        {"body": None, "from": "ann", "key": "k", "replyTo": 3, "push": {"sound": None}}, {"handle": None}
+    ]  # fmt: skip
+    assert (profile.method, profile.url.path) == ("PUT", "/base/v1/users/ann")
+    assert sent.headers["User-Agent"].startswith("stillwire-python/")
+    assert "Authorization" not in sent.headers and "X-Stillwire-User" not in sent.headers
+
+
+def test_the_credentials_and_the_user_are_headers(is_async: bool) -> None:
+    keys = iter("ab")
+    relay = Relay(SENT, SENT)
+    client = Both(is_async, handler=relay, api_key=lambda: next(keys), user="ann")
+    client.call(send)
+    client.call(lambda client: send(client.with_options(user=None)))
+    assert [request.headers["Authorization"] for request in relay.requests] == ["Bearer a", "Bearer b"]
+    assert [request.headers.get("X-Stillwire-User") for request in relay.requests] == ["ann", None]
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_cannot_change_the_path(name: str, is_async: bool) -> None:
+    with pytest.raises(ValueError):
+        Both(is_async, handler=Relay()).call(lambda client: client.list_members(name))
+
+
+def test_a_refused_request_is_repeated_with_the_same_key_when_the_relay_permits_it(is_async: bool) -> None:
+    limited = problem(429, "rate_limited", retryAfter=0.01)
+    relay = Relay(problem(503, "unavailable", {"Retry-After": "7"}), limited, SENT)
+    client = Both(is_async, handler=relay)
+    assert client.call(send)["seq"] == 1
+    first, second = client.delays
+    assert first == 7 and 0.25 <= second <= 0.5
+    assert len({body["key"] for body in relay.bodies()}) == 1
+
+
+def test_each_call_has_a_key_of_its_own(is_async: bool) -> None:
+    relay = Relay(SENT, SENT)
+    Both(is_async, handler=relay).call(send)
+    Both(is_async, handler=relay).call(send)
+    first, second = relay.bodies()
+    assert first["key"] != second["key"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.disconnect_user("ann"),
+        lambda client: client.notify_anyway("tea", 1),
+        lambda client: client.send_message("tea", "hi", key=None),
+        lambda client: client.with_options(retries=0).list_members("tea"),
+    ],
+)  # fmt: skip
+def test_a_request_that_may_take_effect_twice_is_not_repeated(call: Callable[[Any], Any], is_async: bool) -> None:
+    relay = Relay(problem(503, "unavailable"))
+    with pytest.raises(UnavailableError):
+        Both(is_async, handler=relay).call(call)
+    assert len(relay.requests) == 1
+
+
+def test_a_long_delay_is_the_callers_decision(is_async: bool) -> None:
+    with pytest.raises(RateLimitedError) as failure:
+        Both(is_async, handler=Relay(problem(429, "rate_limited", {"Retry-After": "31"}))).call(send)
+    assert failure.value.retry_after == 31
+
+
+def test_a_lost_connection_is_repeated_and_then_an_error(is_async: bool) -> None:
+    relay = Relay(httpx.ConnectError("refused"), httpx.ReadError("lost"), SENT)
+    assert Both(is_async, handler=relay).call(send)["seq"] == 1
+    assert len({body["key"] for body in relay.bodies()}) == 1
+    relay = Relay(*[httpx.ConnectError("refused")] * 4)
+    with pytest.raises(ConnectionFailedError, match="ConnectError: refused") as failure:
+        Both(is_async, handler=relay).call(send)
+    assert isinstance(failure.value.__cause__, httpx.ConnectError)
+    with pytest.raises(RequestTimeoutError):
+        Both(is_async, handler=Relay(httpx.ReadTimeout("late")), retries=0).call(send)
+
+
+@pytest.mark.parametrize("code", sorted(errors.BY_CODE))
+def test_each_code_raises_its_class(code: str, is_async: bool) -> None:
+    relay = Relay(problem(404, code, at="/path/room"))
+    with pytest.raises(errors.BY_CODE[code]) as failure:
+        Both(is_async, handler=relay).call(send)
+    assert type(failure.value) is errors.BY_CODE[code]
+    assert (failure.value.status, failure.value.code, failure.value.at) == (404, code, "/path/room")
+    assert str(failure.value) == f"404 {code}: no (at /path/room)"
+
+
+def test_errors_that_are_not_the_relays(is_async: bool) -> None:
+    for answer in (
+        httpx.Response(502, text="<html>Bad Gateway"),
+        problem(418, "an_unknown_code"),
+        httpx.Response(404, content=b"[", headers={"Content-Type": "application/problem+json"}),
+        httpx.Response(200, text="<html>Log in"),
+    ):
+        with pytest.raises(RelayError) as failure:
+            Both(is_async, handler=Relay(answer)).call(send)
+        assert type(failure.value) is RelayError
+        assert failure.value.status == answer.status_code
+
+
+def test_the_asynchronous_client_works_with_trio() -> None:
+    relay = Relay(problem(503, "unavailable", {"Retry-After": "0"}), SENT)
+
+    async def call() -> Any:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(relay))
+        return await AsyncStillwire("http://relay", http=http).list_members("tea")
+
+    assert anyio.run(call, backend="trio")["seq"] == 1
+
+
+def test_the_readiness_of_a_relay_that_stops_is_no_error(is_async: bool) -> None:
+    stopping = Relay(httpx.Response(503, json={"status": "stopping"}))
+    assert Both(is_async, handler=stopping).call(lambda client: client.is_ready()) == {"status": "stopping"}
+    with pytest.raises(UnavailableError):
+        Both(is_async, handler=Relay(problem(503, "unavailable")), retries=0).call(lambda client: client.is_ready())
+
+
+def test_an_iteration_requests_further_pages(is_async: bool) -> None:
+    def page(key: str, name: str, values: list[Any], more: bool) -> httpx.Response:
+        return httpx.Response(200, json={key: [{name: value} for value in values], "more": more})
+
+    for call, key, name, first, second in (
+        (lambda client: client.iterate_messages("tea", after=4), "messages", "seq", [5, 6], [7]),
+        (lambda client: client.iterate_members("tea"), "members", "user", ["ann", "bob"], ["eve"]),
+        (lambda client: client.iterate_pushes(state="dead"), "pushes", "id", ["b"], ["a"]),
+    ):
+        relay = Relay(page(key, name, first, True), page(key, name, second, False))
+        found = Both(is_async, handler=relay).call(call)
+        assert [entry[name] for entry in found] == first + second
+        assert relay.requests[1].url.params["after"] == str(first[-1])
+    assert relay.requests[1].url.params["state"] == "dead"
+
+
+def test_a_missing_room_is_the_error_of_an_iteration(is_async: bool) -> None:
+    with pytest.raises(NotFoundError):
+        Both(is_async, handler=Relay(problem(404, "not_found"))).call(lambda client: client.iterate_messages("tea"))
