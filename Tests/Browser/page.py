@@ -18,7 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from served import Served
 
-PATIENCE = 20
+PATIENCE = 60
 #: The page replaces its elements when something changes, and lays out a new element a moment later.
 CHANGING = [StaleElementReferenceException, ElementNotInteractableException]
 

@@ -9,8 +9,10 @@ import pytest
 
 from api import call
 from client import ConnectionClosed
-from relay import Relay
+from database import rows
+from relay import DEADLINE, Relay
 from rfc6455 import CLOSE, PING, PONG, frame
+from waiting import eventually
 from wire import Wire
 
 GRACE = 2.0
@@ -227,7 +229,7 @@ def test_a_lost_connection_is_shown_as_online_for_a_limited_time(start, connect)
         alice.expect("presence", user="bob", online=False)
         took = time.monotonic() - quiet_since
         ending = silent.ending()
-    assert heartbeat + pong + grace - 0.5 < took < heartbeat + pong + grace + 3
+    assert heartbeat + pong + grace - 0.5 < took < heartbeat + pong + grace + DEADLINE
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
     assert alice.received("presence") == []
 
@@ -287,8 +289,70 @@ def test_last_seen_does_not_go_back_when_the_relay_ends_under_a_session(start, c
     end(relay)
     relay.start()
     entries = {entry["user"]: entry for entry in connect(relay, "alice").join("room")["members"]}
-    assert entries["bob"]["online"] is False
+    assert entries["bob"]["online"] is True, "bob may still return"
     assert entries["bob"]["lastSeen"] >= before // 1000 * 1000
+
+
+def online_rows(relay):
+    return sorted(name for (name,) in rows(relay, "SELECT name FROM users WHERE activity IS NOT NULL"))
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_only_users_who_do_not_return_after_a_restart_go_offline(start, connect, end):
+    relay = start("--presence-grace", 1, "--presence-reconnect", 3)
+    alice, bob, carol, dave = sessions = [connect(relay, user) for user in ("alice", "bob", "carol", "dave")]
+    # Nobody sees erin, and frank has left before.
+    connect(relay, "erin")
+    connect(relay, "frank").close(1000)
+    alice.request("watch", users=["dave"])
+    for session in sessions[:3]:
+        session.join("room")
+    carol.request("activity", state="idle")
+    alice.expect("presence", user="carol", activity="idle")
+    # The store keeps the order of writes, so the online states are stored before this message.
+    alice.send("room", 1)
+    assert online_rows(relay) == ["alice", "bob", "carol", "dave", "erin"]
+    end(relay)
+    relay.start()
+    began = time.monotonic()
+
+    alice = connect(relay, "alice")
+    [dave_shown] = alice.request("watch", users=["dave"])["presence"]
+    assert (dave_shown["online"], dave_shown["activity"]) == (True, "active")
+    members = {entry["user"]: entry for entry in alice.join("room")["members"]}
+    assert (members["bob"]["online"], members["bob"]["activity"]) == (True, "active")
+    assert (members["carol"]["online"], members["carol"]["activity"]) == (True, "idle")
+    entries = alice.request("presence", users=["bob", "carol", "dave"])["presence"]
+    assert [entry["online"] for entry in entries] == [True, True, True]
+    assert call(relay, "GET", "/v1/users/carol/presence", user="alice").json["online"] is True
+    bob = connect(relay, "bob")
+    members = {entry["user"]: entry["online"] for entry in bob.join("room")["members"]}
+    assert members == {"alice": True, "bob": True, "carol": True}
+
+    gone = {user: alice.expect("presence", user=user, online=False) for user in ("carol", "dave")}
+    assert 3 < time.monotonic() - began < 3 + DEADLINE
+    assert all("lastSeen" in entry for entry in gone.values())
+    eventually(lambda: online_rows(relay) == ["alice", "bob"])
+    assert alice.received("presence", user="bob") + bob.received("presence", user="alice") == []
+    assert [alice.received("presence", user=user) for user in gone] == [[], []], "each goes offline once"
+    assert len(bob.received("presence", user="carol")) == 1
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_a_user_who_hides_the_online_state_is_not_shown_after_a_restart(start, connect, end):
+    relay = start()
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    bob.request("preferences", shareOnline="none")
+    for session in (alice, bob):
+        session.join("room")
+    end(relay)
+    relay.start()
+    alice = connect(relay, "alice")
+    members = {entry["user"]: entry for entry in alice.join("room")["members"]}
+    assert members["bob"] == {"user": "bob", "online": False, "isFocused": None}
+    bob = connect(relay, "bob")
+    bob.join("room")
+    assert alice.received("presence", user="bob") == []
 
 
 def flood(relay, bob):

@@ -69,7 +69,7 @@ def test_a_report_that_expires_after_a_restart_ends_its_hold(gather):
     bob.focus(True, at=expiry - 12 * HOUR)
     circle.send("held")
     circle.restart()
-    circle.alice.expect("presence", user=bob.user, isFocused=None)
+    eventually(lambda: entry(circle, bob)["isFocused"] is None)
     assert bob.phone.ring("held")["time"] >= expiry
 
 

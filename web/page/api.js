@@ -16,13 +16,13 @@ export class CallError extends Error {
  * Rejects with a `CallError` that has the relay's reason. Passes the request and the answer to `log`. With `keepalive`
  * the request continues after the page is closed.
  */
-export async function call(method, path, { user, key, body, keepalive, log = () => {} } = {}) {
+export async function call(method, path, { user, key, headers, body, keepalive, log = () => {} } = {}) {
   const text = body && JSON.stringify(body)
   log(`${method} /${path}`, text ?? '')
-  const who = key ? { Authorization: `Bearer ${key}` } : user && { 'X-Stillwire-User': user }
-  const headers = { ...(text && { 'Content-Type': 'application/json' }), ...who }
-  const asked = fetch(new URL(path, document.baseURI), { method, headers, body: text, keepalive })
-  const response = await asked.catch(() => Promise.reject(new CallError(0)))
+  const caller = key ? { Authorization: `Bearer ${key}` } : user && { 'X-Stillwire-User': user }
+  const sent = { ...headers, ...(text && { 'Content-Type': 'application/json' }), ...caller }
+  const request = fetch(new URL(path, document.baseURI), { method, headers: sent, body: text, keepalive })
+  const response = await request.catch(() => Promise.reject(new CallError(0)))
   const reply = await response.text()
   log(String(response.status), reply)
   const value = parsed(reply)

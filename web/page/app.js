@@ -65,6 +65,9 @@ if ([401, 403].includes(refusal?.status)) {
   begin()
 }
 
+// Only `make run-cluster` prints an address with this parameter.
+if (new URLSearchParams(location.search).has('cluster')) await import('./kill-leader.js')
+
 // Few visitors open the list of frames, so its module is loaded only then.
 part('frames').addEventListener('toggle', async () => {
   const { WireLog } = await import('./wire-log.js')

@@ -42,12 +42,12 @@ export function arrange(parent, nodes) {
 
 /** Returns a function that calls `render` at most once for each drawn frame. */
 export function perPicture(render) {
-  let isAsked = false
+  let isRequested = false
   return () => {
-    if (isAsked) return
-    isAsked = true
+    if (isRequested) return
+    isRequested = true
     requestAnimationFrame(() => {
-      isAsked = false
+      isRequested = false
       render()
     })
   }

@@ -274,7 +274,9 @@ export class Person extends EventTarget {
     on('state', () => this.#changed())
     on('welcome', () => this.#register())
     on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'received', frame.type, text, answers))
-    on('error', ({ code, message }) => this.#complain(`The relay reports ${code}: ${message}`))
+    on('error', ({ code, message }) => {
+      this.#complain(code === 'handshake' ? `No connection yet: ${message}` : `The relay reports ${code}: ${message}`)
+    })
     on('response', ({ seq, user, action }) => {
       const text = responseText(action)
       if (text) this.#converse({ type: 'response', seq, user, text })

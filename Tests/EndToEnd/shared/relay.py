@@ -16,7 +16,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 #: The factor by which the relay is slower than usual, for example under sanitizers.
 SLOW = float(os.environ.get("STILLWIRE_SLOW", "1"))
 #: The timeout in seconds for everything that must happen. It is long, because a loaded machine with two cores is slow.
-DEADLINE = 20.0 * SLOW
+DEADLINE = 40.0 * SLOW
 
 _ADDRESS = re.compile(r"http://[^\s/:]+:(\d+)")
 
