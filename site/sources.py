@@ -26,6 +26,7 @@ FINISHED_DOCUMENTS = ".build/documents"
 INCLUDED = {
     "changelog.md": "CHANGELOG.md",
     "guides/deployment.md": "deploy/README.md",
+    "guides/python.md": "Sources/StillwirePython/README.md",
     "guides/swift/index.md": f"{CLIENT}/StillwireClient.md",
     "guides/swift/getting-started.md": f"{CLIENT}/GettingStarted.md",
     "guides/swift/sharing-focus.md": f"{CLIENT}/SharingFocus.md",
@@ -37,6 +38,7 @@ INCLUDED = {
     "reference/clients.md": "Tests/Conformance/README.md",
     "reference/configuration.md": "deploy/configuration.md",
     "reference/delivery.md": f"{PROTOCOL}/Delivery.md",
+    "reference/javascript.md": "web/client/README.md",
     "reference/lint.md": f"{PROTOCOL}/PushLint.md",
     "reference/payload.md": f"{PROTOCOL}/Payload.md",
     "reference/protocol.md": f"{PROTOCOL}/Protocol.md",
