@@ -102,6 +102,11 @@ def test_if_match_changes_only_the_version_that_the_caller_has_read(relay, names
     assert call(relay, "PUT", path, {"title": "Two"}, headers={"If-Match": "*"}).status == 200
     assert call(relay, "PUT", path, {"title": "Three", "version": 1}).status == 409
     assert call(relay, "GET", path).json["title"] == "Two"
+    # A new room with the same id has the version of the old one, but not its tag.
+    assert call(relay, "DELETE", path).status == 204
+    assert call(relay, "POST", "/v1/rooms", {"room": room, "owner": ann}).status == 201
+    assert call(relay, "GET", path).json["version"] == read.json["version"]
+    assert call(relay, "PUT", path, {"title": "Three"}, headers={"If-Match": tag}).status == 412
 
 
 def test_two_people_get_one_direct_room_when_both_ask_at_once(relay, connect, names):
@@ -420,6 +425,10 @@ def test_a_token_that_may_not_join_gets_no_rights_from_a_role(start, connect, se
     assert bob.request("update", room="tea", title="One")["title"] == "One"
     other = connect(relay, token=relay.token("bob", "--room", "other=join", has_rooms=False))
     assert other.refusal("add", room="tea", user="eve")["code"] == "forbidden"
-    owner = connect(relay, token=relay.token("ann", "--room", "other=join", has_rooms=False))
+    token = relay.token("ann", "--room", "other=join", has_rooms=False)
+    owner = connect(relay, token=token)
     for frame, fields in [("update", {"title": "Two"}), ("roles", {"user": "bob", "role": "member"}), ("deleteRoom", {})]:
         assert owner.refusal(frame, room="tea", **fields)["code"] == "forbidden"
+    assert call(relay, "PUT", "/v1/rooms/tea", {"title": "Two"}, token=token).status == 403
+    assert call(relay, "DELETE", "/v1/rooms/tea", token=token).status == 403
+    assert bob.request("room", room="tea")["title"] == "One"

@@ -262,6 +262,9 @@ private let carol = UserID(unchecked: "carol")
         sql: """
           INSERT INTO silenced (room, seq, user, sender, time) SELECT room, seq, 1, 1, 0 FROM messages;
           INSERT INTO pending_changes (room, seq, kind, user, device) SELECT room, seq, 'edited', 0, '' FROM messages;
+          INSERT INTO bans (room, user) SELECT room, user FROM members;
+          INSERT INTO responses (notification, room, seq, user, sender, action, time)
+            SELECT 'n' || seq, room, seq, 1, 1, 'yes', 0 FROM messages;
           """)
     }
     let before = try count("members") + count("messages") + count("jobs") + count("keys")
@@ -280,7 +283,7 @@ private let carol = UserID(unchecked: "carol")
     #expect(slices > before / 50)
     #expect(try count("members") == 2)
     #expect(try count("messages") == slices)
-    for table in ["jobs", "keys", "silenced", "pending_changes", "details", "directs"] {
+    for table in ["jobs", "keys", "silenced", "pending_changes", "bans", "responses", "details", "directs"] {
       #expect(try count(table) == 0, "\(table)")
     }
     #expect(try count("rooms") == 1)

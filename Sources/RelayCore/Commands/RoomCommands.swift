@@ -179,7 +179,7 @@ struct AddMember: Command {
         user: handle, rights: rights, pointer: pointer, isBounded: caller.owner != nil,
         cause: isOther ? .added(by: caller.by) : .joined, actor: actor)
       let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
-      if isOther, joined.isNew { try await notify(handle, on: relay) }
+      if isOther, joined.isNew { await notify(handle, of: joined.room, on: relay) }
       guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
       let facts = relay.hub.facts(of: joined.room, for: handle)
       return Reply(status: joined.isNew ? 201 : 200) {
@@ -193,9 +193,14 @@ struct AddMember: Command {
     }
   }
 
-  private func notify(_ added: UserHandle, on relay: isolated Relay) async throws {
+  private func notify(_ added: UserHandle, of handle: RoomHandle, on relay: isolated Relay) async {
     guard !relay.hub.sessions(of: added).isEmpty else { return }
-    let details = try await relay.store.read { [room] in try $0.rooms.details(of: room) }
+    var details: RoomDetails?
+    do { details = try await relay.store.read { [room] in try $0.rooms.details(of: room) } } catch {
+      _ = relay.requestError(error)  // logs the failure; the user is a member all the same
+    }
+    // Another request may have removed the user during the read, and notified the user of it.
+    guard relay.hub.isMember(added, of: handle) else { return }
     relay.rooms.notify(added, "added", room, details ?? RoomDetails(), by: request.caller.by, on: relay)
   }
 }

@@ -182,8 +182,8 @@ extension RoomDetails {
       avatar: try fields.picture, metadata: try fields.metadata)
   }
 
-  /// The entity tag of the record.
-  var tag: String { "\"\(version)\"" }
+  /// The entity tag of the record. The time of the creation separates a room from a deleted one with the same id.
+  var tag: String { created.map { "\"\(version).\($0.rawValue)\"" } ?? "\"\(version)\"" }
 }
 
 extension Fields {

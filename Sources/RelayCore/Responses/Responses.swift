@@ -22,6 +22,9 @@ package final class Responses {
   private var senders: Set<UserID> = []
   /// The sessions that have received responses.
   private var sessions: [SessionHandle: ResponseDelivery] = [:]
+  /// The responses that a session has confirmed while another session of the same sender was reading. The store still
+  /// has them as unconfirmed, so that the other session receives them, too.
+  private var confirmed: [UserID: [Int64]] = [:]
 
   init(receipts: ReceiptKey) { self.receipts = receipts }
 
@@ -78,7 +81,10 @@ package final class Responses {
       return
     }
     sessions[session]?.isReading = true
-    Task { await read(for: session, on: relay) }
+    Task {
+      await read(for: session, on: relay)
+      storeConfirmed(by: sender, on: relay)
+    }
   }
 
   package func forget(_ session: SessionHandle) { sessions[session] = nil }
@@ -118,14 +124,24 @@ package final class Responses {
     guard let arrived = sessions[session]?.confirm(upTo: number), !arrived.isEmpty,
       let sender = sessions[session]?.sender
     else { return }
-    relay.store.submit({ try $0.responses.markSent(arrived, to: sender) }) { [relay] result in
-      relay.assumeIsolated { $0.responses.confirmed(by: sender, result, on: $0) }
-    }
+    confirmed[sender, default: []] += arrived
+    storeConfirmed(by: sender, on: relay)
     sendUnconfirmed(to: session, of: sender, on: relay)
   }
 
+  /// Stores the confirmations of a sender when none of the sender's sessions reads.
+  private func storeConfirmed(by sender: UserID, on relay: isolated Relay) {
+    let own = relay.hub.user(sender).map(relay.hub.sessions(of:)) ?? []
+    guard !own.contains(where: { sessions[$0]?.isReading == true }),
+      let arrived = confirmed.removeValue(forKey: sender)
+    else { return }
+    relay.store.submit({ try $0.responses.markSent(arrived, to: sender) }) { [relay] result in
+      relay.assumeIsolated { $0.responses.noteStored(result, by: sender, on: $0) }
+    }
+  }
+
   /// - Parameter result: False if the store has no more responses for the sender.
-  private func confirmed(by sender: UserID, _ result: Result<Bool, StoreError>, on relay: isolated Relay) {
+  private func noteStored(_ result: Result<Bool, StoreError>, by sender: UserID, on relay: isolated Relay) {
     switch result {
     case .success(true): break
     case .success(false): senders.remove(sender)
