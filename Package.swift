@@ -260,8 +260,8 @@ let package = Package(
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
-        "AppleSimulator", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
-        "StillwireClient", "StillwireExtension",
+        "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayServer", "StillwireClient", "StillwireExtension",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -281,10 +281,14 @@ let package = Package(
       ],
       swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
+    // Programs that tests run.
+    .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: swift),
     // Random numbers from a seed, so that tests can repeat them.
     .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),
     .testTarget(name: "RelayClusterTests", dependencies: ["RelayCluster", "SeededRandom"], swiftSettings: swift),
-    .testTarget(name: "RelayNATSTests", dependencies: ["CNATS", "RelayCluster", "RelayNATS"], swiftSettings: swift),
+    .testTarget(
+      name: "RelayNATSTests", dependencies: ["CNATS", "ChildProcess", "RelayCluster", "RelayNATS"],
+      swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
     .testTarget(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CNATS
+import ChildProcess
 import Foundation
 import RelayCluster
 import Synchronization
@@ -229,15 +230,11 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let (certificate, key) = (folder + "/certificate.pem", folder + "/key.pem")
-    let openssl = Process()
-    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    openssl.arguments = [
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+    let made = try ChildProcess.run([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
       "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
+    ])
+    #expect(made.hasSucceeded, "\(made.output)")
     let server = try stage.server(["--tls", "--tlscert", certificate, "--tlskey", key])
     var configuration = NATSConfiguration(servers: "tls://localhost:\(server.port)", cluster: "test", node: "a")
     #expect(throws: LogUnavailable.self) { try NATSLog(configuration) { _ in } }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CNATS
+import ChildProcess
 import Foundation
 import RelayCluster
 
@@ -13,7 +14,7 @@ final class NATSServer {
   private let arguments: [String]
   /// The name in a cluster of servers.
   let name: String
-  private var process = Process()
+  private var process: ChildProcess?
   private(set) var port = 0
 
   /// - Parameter arguments: More arguments of nats-server.
@@ -69,19 +70,14 @@ final class NATSServer {
 
   var address: String { "127.0.0.1:\(port)" }
   var url: String { "nats://\(address)" }
-  var pid: pid_t { process.processIdentifier }
+  var pid: pid_t { process?.pid ?? 0 }
 
   /// Starts the process. A second start uses the same port and folder.
   func start() throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.program)
-    process.arguments =
-      ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", folder, "--ports_file_dir", folder]
-      + arguments
     let log = folder + "/log"
     _ = FileManager.default.createFile(atPath: log, contents: nil)
-    process.standardError = FileHandle(forWritingAtPath: log)
-    try process.run()
+    let own = [Self.program, "-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", folder, "--ports_file_dir", folder]
+    process = try ChildProcess(own + arguments, output: FileHandle(forWritingAtPath: log))
     let file = folder + "/nats-server_\(pid).ports"
     try wait("the file with the ports") { FileManager.default.fileExists(atPath: file) }
     try wait("the ports") { try self.readPorts(file) }
@@ -89,9 +85,8 @@ final class NATSServer {
 
   /// Ends the process with SIGKILL.
   func kill() {
-    guard process.isRunning else { return }
-    Foundation.kill(pid, SIGKILL)
-    process.waitUntilExit()
+    process?.signal(SIGKILL)
+    process?.wait()
   }
 
   /// Stops the process, and returns when all of its threads have stopped. The signal reaches one after the other.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CNATS
+import ChildProcess
 import Foundation
 import RelayCluster
 import Synchronization
@@ -173,18 +174,14 @@ import Testing
     let log = try stage.log([server])
     let folder = NSTemporaryDirectory() + "/strace-\(UUID().uuidString.prefix(8))"
     defer { for end in ["", ".calls"] { try? FileManager.default.removeItem(atPath: folder + end) } }
-    let strace = Process()
-    strace.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
-    strace.arguments = [
-      "-f", "-p", "\(server.pid)", "-e", "trace=fsync,fdatasync,pwrite64,write", "-o", folder + ".calls",
-    ]
     _ = FileManager.default.createFile(atPath: folder, contents: nil)
-    strace.standardError = FileHandle(forWritingAtPath: folder)
-    try strace.run()
+    let calls = ["-e", "trace=fsync,fdatasync,pwrite64,write", "-o", folder + ".calls"]
+    let strace = try ChildProcess(
+      ["strace", "-f", "-p", "\(server.pid)"] + calls, output: FileHandle(forWritingAtPath: folder))
     // strace ignores SIGTERM, and ends with the server.
     defer {
       server.kill()
-      strace.waitUntilExit()
+      strace.wait()
     }
     func text(_ end: String) -> String { (try? String(contentsOfFile: folder + end, encoding: .utf8)) ?? "" }
     try wait("strace") { !strace.isRunning || text("").contains("attached") }

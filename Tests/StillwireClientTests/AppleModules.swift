@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
+  import ChildProcess
   import Foundation
 
   /// One of Apple's systems, with the minimum version of the package.
@@ -88,16 +89,8 @@
 
     /// Runs a program. Throws ``Failure``.
     private func run(_ arguments: [String]) throws {
-      let process = Process()
-      let output = Pipe()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = arguments
-      process.standardError = output
-      process.standardOutput = output
-      try process.run()
-      let words = try output.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else { throw Failure(description: String(decoding: words, as: UTF8.self)) }
+      let (hasSucceeded, output) = try ChildProcess.run(arguments)
+      guard hasSucceeded else { throw Failure(description: output) }
     }
 
     /// Replaces the conditions and attributes for Apple's systems.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ChildProcess
 import Foundation
 import RelayProtocol
 import Testing
@@ -25,15 +26,13 @@ import Testing
       try await withClient(of: "bob", at: address) { bob in
         let messages = bob.room("tea").messages()
         try await bob.room("tea").join()
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
         // The app prints to a pipe, so its output must be line-buffered with `stdbuf`.
         let program = Self.root.appending(path: ".build/debug/TeaApp").path
-        process.arguments = ["stdbuf", "-oL", program, address.description]
         let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        defer { process.terminate() }
+        let process = try ChildProcess(
+          ["stdbuf", "-oL", program, address.description], output: output.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
+        defer { process.signal(SIGTERM) }
         #expect(await messages.first { $0.from == "ann" }?.text == "Kettle is on")
         let people = await bob.room("tea").people().first { $0["ann"]?.isSilenced == true }
         #expect(people?["ann"]?.name == "Ann")
