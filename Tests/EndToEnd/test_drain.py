@@ -18,7 +18,7 @@ from waiting import eventually
 from wire import Wire
 
 #: The maximum duration of a shutdown with any clients, in seconds.
-LONGEST = 30.0
+LONGEST = 90.0
 
 
 def test_readiness_fails_before_sessions_are_closed(start, connect):

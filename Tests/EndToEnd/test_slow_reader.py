@@ -10,8 +10,9 @@ MOST = 400
 
 
 def test_a_slow_reader_needs_one_queue_and_loses_no_message(start, connect):
-    # The long heartbeat prevents a close for silence before the queue is full, even on a slow machine.
-    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", QUEUE, "--limits-heartbeat", 600)
+    # The long heartbeat and the long time for a pong prevent an earlier close for silence, even on a slow machine.
+    patience = ("--limits-heartbeat", 600, "--limits-pong-timeout", 300)
+    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", QUEUE, *patience)
     ann = connect(relay, "ann")
     ann.join("tea")
     with Wire(relay, receive_buffer=4096) as slow:

@@ -120,12 +120,12 @@ def test_only_the_browser_can_read_its_push(web, service, origin, key):
     circle = web()
     browser = Browser(origin, "/push/one?x=y")
     reached(circle, browser)
-    circle.send("hi")
+    circle.send("only for Bob")
     (request,) = arrived(service, 1)
     assert request.path == "/push/one?x=y"
     payload = browser.open(request)
-    assert payload["aps"]["alert"]["body"] == "hi" and payload["message"]["room"] == circle.room
-    assert b"hi" not in request.body and len(request.body) <= 4096
+    assert payload["aps"]["alert"]["body"] == "only for Bob" and payload["message"]["room"] == circle.room
+    assert b"only for Bob" not in request.body and len(request.body) <= 4096
     with pytest.raises(Exception):
         Browser(origin).open(request)
     headers = request.headers
