@@ -47,6 +47,10 @@ extension Relay {
     } catch {
       throw Refusal(error: requestError(error), close: .serverError)
     }
+    // A backend may have restricted the user during the reads.
+    if let refusal = restrictions.refusal(of: identity, on: self) {
+      throw Refusal(error: refusal.requestError, close: refusal.close)
+    }
     do {
       try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
     } catch .tooMany {

@@ -27,6 +27,7 @@ package actor Relay {
   package let rooms = Rooms()
   package let people = People()
   package let access = Access()
+  package let restrictions = Restrictions()
   package let deliveries = Deliveries()
   package let responses: Responses
   package let late = LateWriter()
@@ -74,6 +75,7 @@ package actor Relay {
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await responses.load(on: self)
+    try await restrictions.load(on: self)
     try await people.awaitReturns(on: self)
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }

@@ -37,6 +37,7 @@ public struct Reason: Equatable, Sendable, Codable {
     case deleted
     case expired
     case notMember = "not_a_member"
+    case suspended
     case muted
     case notReceivedYet = "not_received_yet"
     case receivedIdle = "received_idle"

@@ -11,13 +11,15 @@ public struct Recipient: Sendable {
   public var blocked: Set<UserID> = []
   /// The rooms of the user in which the newest token does not give the right `join`.
   public var withdrawn: Set<RoomID> = []
+  /// Is `nil` if no backend has suspended the user.
+  public var suspension: UserAccess.Suspension?
 
   public init() {}
 
   /// True if nothing is known about the user.
   public var isEmpty: Bool {
     focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
-      && withdrawn.isEmpty
+      && withdrawn.isEmpty && suspension == nil
   }
 
   /// The time of the next change that no report causes: a Focus settles, or a Focus or a filter decays.
@@ -56,6 +58,7 @@ extension Recipient {
     let preference = preferences[room]
     return RecipientFacts(
       user: user, isMember: membership.isMember && !withdrawn.contains(room),
+      isSuspended: suspension?.isOn(at: now) ?? false,
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
       isMentioned: message.mentions.contains(user), roomCriteria: preference.criteria, onFocus: preferences.onFocus,

@@ -5,6 +5,8 @@ public import RelayProtocol
 public struct RecipientFacts: Equatable, Sendable, Codable {
   public var user: UserID
   public var isMember: Bool
+  /// True if a backend has suspended the user.
+  public var isSuspended: Bool
   public var hasBlockedSender: Bool
   /// True if the read mark has reached the message.
   public var hasRead: Bool
@@ -28,13 +30,15 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var away: AwayFacts?
 
   public init(
-    user: UserID, isMember: Bool = true, hasBlockedSender: Bool = false, hasRead: Bool = false,
+    user: UserID, isMember: Bool = true, isSuspended: Bool = false, hasBlockedSender: Bool = false,
+    hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false,
     roomCriteria: String? = nil, onFocus: SilenceMode = .deliver, quiet: ActiveQuietHours? = nil,
     sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
     self.user = user
     self.isMember = isMember
+    self.isSuspended = isSuspended
     self.hasBlockedSender = hasBlockedSender
     self.hasRead = hasRead
     self.hasReceivedActively = hasReceivedActively

@@ -15,10 +15,11 @@ let rules: [Rule<RuleResult?>] = [
     return $0.hasActiveReceipt && !$0.isCall ? .end(.received) : nil
   },
 
-  Rule(5, "deleted, or expired, or the recipient is no longer a member") {
+  Rule(5, "deleted, or expired, or the recipient is no longer a member or is suspended") {
     if $0.message.isDeleted { return .end(.deleted) }
     if $0.now >= $0.message.expires { return .end(.expired) }
-    return $0.recipient.isMember ? nil : .end(.notMember)
+    if !$0.recipient.isMember { return .end(.notMember) }
+    return $0.recipient.isSuspended ? .end(.suspended) : nil
   },
 
   Rule(6, "the recipient has muted the room, or all except mentions") { $0.recipient.isMuted ? .end(.muted) : nil },

@@ -37,11 +37,14 @@ extension HTTPService {
         relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(name)"])
         return .backend(acting: nil)
       }
+      let identity: Identity
       do {
-        return .user(try await verifier.verify(token))
+        identity = try await verifier.verify(token)
       } catch {
         throw error.requestError
       }
+      if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
+      return .user(identity)
     }
   }
 
@@ -55,6 +58,7 @@ extension HTTPService {
     guard request.user == nil else {
       throw RequestError(.badRequest, "the report key sets the user", at: "/headers/x-stillwire-user")
     }
+    if let refusal = relay.restrictions.suspension(of: owner.user, on: relay) { throw refusal.requestError }
     return owner
   }
 

@@ -7,13 +7,18 @@ package struct Identity: Sendable {
   package var permissions: Permissions
   /// The time at which the token expires. Is `nil` in open mode.
   package var expires: Timestamp?
+  /// The time at which the token was issued. Is `nil` in open mode, and for a token without `iat`.
+  package var issued: Timestamp?
 
   package var id: UserID { user.id }
 
-  package init(user: User, permissions: Permissions = .standard, expires: Timestamp? = nil) {
+  package init(
+    user: User, permissions: Permissions = .standard, expires: Timestamp? = nil, issued: Timestamp? = nil
+  ) {
     self.user = user
     self.permissions = permissions
     self.expires = expires
+    self.issued = issued
   }
 }
 

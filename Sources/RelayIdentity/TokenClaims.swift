@@ -62,7 +62,8 @@ package struct TokenClaims {
       return Identity(
         user: try fields.profile(of: user, hasAddress: true),
         permissions: Permissions(
-          grants: try grants(), watch: try globs("watch") ?? [], claimed: try account()), expires: expires)
+          grants: try grants(), watch: try globs("watch") ?? [], claimed: try account()), expires: expires,
+        issued: try milliseconds("iat").map(Timestamp.init(rawValue:)))
     } catch let failure as TokenFailure {
       throw failure
     } catch let error as RequestError {

@@ -37,6 +37,7 @@ public struct TokenSigner: Sendable {
   public struct Claims: Sendable {
     public var user: User
     public var expires: Timestamp
+    public var issued: Timestamp?
     public var audience: String?
     public var issuer: String?
     public var grants: [Grant]?
@@ -52,7 +53,8 @@ public struct TokenSigner: Sendable {
   public func sign(_ claims: Claims) async throws -> String {
     try await keys.sign(
       Payload(
-        sub: claims.user.id.rawValue, exp: Double(claims.expires.rawValue / 1000), name: claims.user.name,
+        sub: claims.user.id.rawValue, exp: Double(claims.expires.rawValue / 1000),
+        iat: claims.issued.map { Double($0.rawValue / 1000) }, name: claims.user.name,
         avatar: claims.user.avatar, handle: claims.user.handle, handleType: claims.user.handleType,
         aud: claims.audience, iss: claims.issuer,
         rooms: claims.grants?.map { Payload.Room(match: $0.match.description, can: $0.can.names) },
@@ -63,6 +65,7 @@ public struct TokenSigner: Sendable {
   private struct Payload: JWTPayload {
     let sub: String
     let exp: Double
+    let iat: Double?
     let name: String?
     let avatar: String?
     let handle: String?

@@ -17,6 +17,7 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
   case tooManySessions = 4504
   case tooLarge = 4505
   case byOperator = 4506
+  case suspended = 4507
 
   /// True if the client should reconnect.
   public var reconnects: Bool { rawValue < 4500 }

@@ -147,11 +147,12 @@ struct Token: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(expiresIn)
+    let now = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000))
     var claims = TokenSigner.Claims(
       user: User(
         id: UserID(unchecked: user), name: name, avatar: avatar, handle: handle, handleType: handleType),
-      expires: expires)
+      expires: now + .seconds(expiresIn))
+    claims.issued = now
     claims.audience = audience
     claims.issuer = issuer
     claims.grants = rooms.isEmpty ? nil : try grants

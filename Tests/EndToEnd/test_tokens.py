@@ -10,7 +10,7 @@ import pytest
 import tokens
 from api import call
 from relay import run, running
-from wire import Wire
+from wire import Wire, refusal
 
 HOUR = 3600
 APIKEY_LIKE = "sw_" + "A" * 43
@@ -33,16 +33,8 @@ def bearer(token):
 
 
 def refused(relay, headers=None, **hello):
-    """Sends a `hello` that must fail. Returns its error and the close code."""
-    with Wire(relay) as wire:
-        assert wire.upgrade(headers).status == 101
-        wire.send_request("hello", id=1, **hello)
-        ending = wire.ending()
-    assert [one["type"] for one in ending.frames] == ["error", "bye"]
-    assert ending.errors[0]["id"] == 1
-    assert ending.bye["code"] == ending.code
-    assert ending.bye["reconnect"] is (ending.code < 4500)
-    return ending.errors[0]["code"], ending.code
+    error, close = refusal(relay, headers, **hello)
+    return error["code"], close
 
 
 def test_a_token_of_the_command_line_names_its_user(relay, connect):

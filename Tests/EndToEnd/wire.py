@@ -84,3 +84,16 @@ class Wire(rfc6455.Wire):
                 ending.code = int.from_bytes(payload[:2]) if payload else 1005
                 break
         return ending
+
+
+def refusal(relay: Relay, headers: dict[str, str] | None = None, **hello: object) -> tuple[Frame, int]:
+    """Sends a `hello` that must fail. Returns its error and the close code."""
+    with Wire(relay) as wire:
+        assert wire.upgrade(headers).status == 101
+        wire.send_request("hello", id=1, **hello)
+        ending = wire.ending()
+    assert [one["type"] for one in ending.frames] == ["error", "bye"]
+    assert ending.errors[0]["id"] == 1
+    assert ending.bye["code"] == ending.code
+    assert ending.bye["reconnect"] is (ending.code < 4500)
+    return ending.errors[0], ending.code

@@ -47,6 +47,8 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("at the expiry", plain.with { $0.message.expires = .at(1_000) }, .none(.expired)),
     Row("a millisecond after the expiry", plain.with { $0.message.expires = .at(999) }, .none(.expired)),
     Row("no longer a member", plain.with { $0.recipient.isMember = false }, .none(.notMember)),
+    Row("suspended", plain.with { $0.recipient.isSuspended = true }, .none(.suspended)),
+    Row("suspended, a call", plain.with { $0.recipient.isSuspended = true }.asCall, .none(.suspended)),
     Row(
       "deleted, expired and no member",
       plain.with {

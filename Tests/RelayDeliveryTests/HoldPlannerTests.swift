@@ -158,6 +158,7 @@ import Testing
     (.cancel(.muted), push(1), bobs { $0.preferences[tea].level = .mentions }),
     (.cancel(.notMember), push(1) { $0.marks = nil }, bobs()),
     (.cancel(.notMember), push(1), bobs { $0.withdrawn = [tea] }),
+    (.cancel(.suspended), push(1), bobs { $0.suspension = UserAccess.Suspension() }),
     (.cancel(.deleted), push(1) { $0.traits.isDeleted = true }, bobs()),
     (.cancel(.read), push(3) { $0.marks?.read = 3 }, bobs()),
     (.cancel(.received), push(3) { $0.marks?.received = 3 }, bobs()),

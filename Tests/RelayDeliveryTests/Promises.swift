@@ -17,7 +17,8 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
   case .push(let level):
     let isFit =
       recipient.user != message.sender && message.isPushAsked && !recipient.hasBlockedSender && !recipient.hasRead
-      && !message.isDeleted && recipient.isMember && recipient.roomLevel != .none && facts.now < message.expires
+      && !message.isDeleted && recipient.isMember && !recipient.isSuspended && recipient.roomLevel != .none
+      && facts.now < message.expires
       && facts.device != nil && (message.kind == .call || !recipient.hasReceivedActively)
     if !isFit { return "pushed although a fact forbids it" }
     if level > message.level { return "the level was raised" }

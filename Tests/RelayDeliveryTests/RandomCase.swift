@@ -39,7 +39,8 @@ extension MessageFacts {
 extension RecipientFacts {
   fileprivate static func random(using dice: inout SeededGenerator, _ now: Int64) -> RecipientFacts {
     RecipientFacts(
-      user: bob, isMember: !dice.hits(oneIn: 12), hasBlockedSender: dice.hits(oneIn: 12), hasRead: dice.hits(oneIn: 12),
+      user: bob, isMember: !dice.hits(oneIn: 12), isSuspended: dice.hits(oneIn: 12),
+      hasBlockedSender: dice.hits(oneIn: 12), hasRead: dice.hits(oneIn: 12),
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
       isMentioned: dice.hits(oneIn: 2), roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
       quiet: dice.hits(oneIn: 2)

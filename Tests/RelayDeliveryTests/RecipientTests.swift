@@ -42,6 +42,11 @@ import Testing
     #expect(facts { $0.preferences[Self.tea] = RoomPreference(level: .none, until: .at(until)) }.roomLevel == level)
   }
 
+  @Test(arguments: [(1_000, false), (1_001, true), (nil, true)] as [(Int64?, Bool)])
+  func `a suspension ends at its time`(until: Int64?, isOn: Bool) {
+    #expect(facts { $0.suspension = UserAccess.Suspension(until: until.map(Timestamp.at)) }.isSuspended == isOn)
+  }
+
   @Test func `a user is no member without a membership or the right to join`() {
     #expect(!facts { $0.withdrawn = [Self.tea] }.isMember)
     #expect(facts { $0.withdrawn = [RoomID(unchecked: "dev")] }.isMember)

@@ -53,6 +53,7 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
     RuleExample(5, .deleted) { $0.message.isDeleted = true },
     RuleExample(5, .expired) { $0.message.expires = $0.now },
     RuleExample(5, .notMember) { $0.recipient.isMember = false },
+    RuleExample(5, .suspended) { $0.recipient.isSuspended = true },
     RuleExample(6, .muted) { $0.recipient.roomLevel = .none },
     RuleExample(7, .notReceivedYet, .wait(until: .at(5_000)), exceptions: calls) {
       $0.recipient.sessions.append(.unreceived(.active, .written(at: .at(0))))

@@ -22,7 +22,8 @@
   code(FORBIDDEN,           4503) \
   code(TOO_MANY_SESSIONS,   4504) \
   code(TOO_LARGE,           4505) \
-  code(BY_OPERATOR,         4506)
+  code(BY_OPERATOR,         4506) \
+  code(SUSPENDED,           4507)
 
 #define RELAY_ERROR_CODES(code)        \
   code(BAD_REQUEST,  "bad_request")    \

@@ -333,6 +333,8 @@ struct RefreshToken: Command {
     }
     let (user, session) = (session.user, session.session)
     let withdrawn = try await relay.access.withdrawnRooms(identity.permissions, of: user, on: relay)
+    // A backend may have restricted the user during the read.
+    if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
     relay.access.admit(session, as: identity, on: relay)
     relay.access.note(identity.permissions, withdrawing: withdrawn, of: user, on: relay)
     relay.access.withdraw(from: session, identity.permissions, user, on: relay)

@@ -20,7 +20,8 @@ package enum Commands {
     // Notifications
     Respond.self, GetCategories.self, SetCategories.self, NotifyUser.self, ExplainDecision.self,
     // Operation
-    SetProfile.self, RevokeReportKeys.self, Disconnect.self, LintPush.self, ListPushes.self, GetPush.self,
+    SetProfile.self, GetAccess.self, SetAccess.self, RevokeReportKeys.self, Disconnect.self, LintPush.self,
+    ListPushes.self, GetPush.self,
     RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self,
   ]
 

@@ -12,15 +12,24 @@ package import RelayStore
 package final class Access {
   /// The permissions of sessions in token mode.
   private var permissions: [SessionHandle: Permissions] = [:]
+  /// The times at which the tokens of sessions were issued, if the tokens contain them.
+  private var issued: [SessionHandle: Timestamp] = [:]
 
   /// Forgets a session that has ended.
-  package func forget(_ session: SessionHandle) { permissions[session] = nil }
+  package func forget(_ session: SessionHandle) {
+    permissions[session] = nil
+    issued[session] = nil
+  }
+
+  /// The time at which the token of a session was issued. Is `nil` if the token does not contain it.
+  func issued(to session: SessionHandle) -> Timestamp? { issued[session] }
 
   /// Gives a session the permissions of its token, until the token expires.
   package func admit(_ session: SessionHandle, as identity: Identity, on relay: isolated Relay) {
     relay.hub.setExpiry(identity.expires.map { $0 + relay.settings.identityGrace }, of: session)
     guard !relay.settings.isOpen, relay.hub.notifyEnd(of: session) else { return }
     permissions[session] = identity.permissions
+    issued[session] = identity.issued
   }
 
   /// The permissions of a session. A session that has ended has none, although one of its requests may still run.

@@ -90,7 +90,9 @@ package final class People {
     let handle = relay.hub.retain(record.user, lastSeen: record.lastSeen)
     guard isNew else { return handle }
     for other in record.blocks { relay.hub.setBlocked(true, other, by: handle) }
-    show(Recipient(record, now: relay.hub.now), of: handle, on: relay)
+    var recipient = Recipient(record, now: relay.hub.now)
+    recipient.suspension = relay.restrictions.access(of: record.user.id).suspension
+    show(recipient, of: handle, on: relay)
     if let activity = record.activity { relay.hub.awaitReturn(of: handle, as: activity) }
     return handle
   }
@@ -189,6 +191,7 @@ package final class People {
       // Later changes are not stored yet.
       guard !hasChanged(name, since: since) else { continue }
       var recipient = stored.map { Recipient($0, now: relay.hub.now) } ?? Recipient()
+      recipient.suspension = relay.restrictions.access(of: name).suspension
       // The store may not have these yet: see ``Access/note(_:withdrawing:of:on:)``.
       if relay.late.contains(.withdrawn(name)) { recipient.withdrawn = recipients[user]?.withdrawn ?? [] }
       return show(recipient, of: user, on: relay)

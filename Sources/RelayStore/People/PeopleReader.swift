@@ -32,6 +32,18 @@ public struct PeopleReader {
     return try rows.map(details.user)
   }
 
+  /// The restrictions of all users who have one. Called at the start.
+  public func access() throws -> [UserID: UserAccess] {
+    let rows = try db.all("SELECT user, is_suspended, until, reason, not_before FROM access") { row in
+      let suspension = UserAccess.Suspension(until: row.time("until"), reason: row["reason"])
+      return (
+        UserID(unchecked: row["user"]),
+        UserAccess(suspension: row["is_suspended"] ? suspension : nil, notBefore: row.time("not_before"))
+      )
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
+  }
+
   /// The number of users who are stored as online.
   public func onlineCount() throws -> Int {
     try db.first("SELECT count(*) FROM users INDEXED BY users_online WHERE activity IS NOT NULL")?[0] ?? 0

@@ -39,6 +39,20 @@ public struct PeopleWriter: TransactionPart {
     return db.changesCount == 1
   }
 
+  /// Stores the restrictions of a user in place of the earlier ones. The user need not have a row.
+  public func save(_ access: UserAccess, of user: UserID) throws {
+    guard !access.isEmpty else { return try db.run("DELETE FROM access WHERE user = ?", [user.rawValue]) }
+    try db.run(
+      """
+      INSERT INTO access (user, is_suspended, until, reason, not_before) VALUES (?1, ?2, ?3, ?4, ?5)
+      ON CONFLICT (user) DO UPDATE SET is_suspended = ?2, until = ?3, reason = ?4, not_before = ?5
+      """,
+      [
+        user.rawValue, access.suspension != nil, access.suspension?.until?.rawValue, access.suspension?.reason,
+        access.notBefore?.rawValue,
+      ])
+  }
+
   /// Changes the stored profile of a user. Creates a row for an unknown user.
   /// - Returns: The profile as stored now.
   public func changeProfile(of user: UserID, _ change: (inout User) throws -> Void) throws -> User {

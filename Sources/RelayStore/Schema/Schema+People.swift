@@ -32,6 +32,18 @@ extension Schema {
       PRIMARY KEY (user, other)
     ) STRICT, WITHOUT ROWID;
 
+    -- The restrictions of users.
+    CREATE TABLE access (
+      -- The name of the user, who need not have a row.
+      user TEXT PRIMARY KEY,
+      is_suspended INTEGER NOT NULL,
+      -- NULL: the suspension has no end.
+      until INTEGER,
+      reason TEXT,
+      -- Tokens that were issued before this time are revoked; NULL: none.
+      not_before INTEGER
+    ) STRICT, WITHOUT ROWID;
+
     CREATE TABLE focus (
       user INTEGER NOT NULL REFERENCES users,
       device TEXT NOT NULL,

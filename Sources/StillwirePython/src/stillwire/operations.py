@@ -1226,6 +1226,68 @@ class Operations(ABC):
         )
         return result
 
+    def get_access(
+        self,
+        user: str,
+    ) -> types.Access:
+        """Read the restrictions of a user.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The restrictions.
+        """
+        result: types.Access = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/access",
+            )
+        )
+        return result
+
+    def set_access(
+        self,
+        user: str,
+        *,
+        suspended: bool | None | Omitted = OMITTED,
+        until: int | None | Omitted = OMITTED,
+        reason: str | None | Omitted = OMITTED,
+        not_before: int | None | Omitted = OMITTED,
+    ) -> types.Access:
+        """Suspend a user, or revoke the user's tokens.
+
+        Replaces all restrictions of the user; an empty object ends them. The user need not be known yet.
+
+        A suspension closes the user's sessions with 4507, after which clients do not reconnect. Until its
+        end, the relay refuses the user's `hello`, HTTP requests and report keys with `forbidden`, and sends
+        the user no pushes. The memberships stay.
+
+        `notBefore` revokes the tokens that were issued earlier: the relay closes their sessions with 4002,
+        after which clients connect with a new token, and refuses these tokens.
+
+        Args:
+            user: A user's name, or `me`.
+            suspended: Without this field the user is not suspended.
+            until: The end of the suspension, in the future. Without it the suspension has no end.
+            reason: A text for the user, at most 112 bytes. The close frame and the errors contain it.
+            not_before: The relay refuses tokens whose `iat` is earlier, or that have none. It compares whole
+                seconds, so a token of the same second is accepted. `unsupported` in open mode.
+
+        Returns:
+            The restrictions, and the number of closed sessions.
+        """
+        result: types.Access = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/access",
+                body={
+                    "suspended": suspended, "until": until, "reason": reason, "notBefore": not_before,
+                },
+            )
+        )
+        return result
+
     def disconnect_user(
         self,
         user: str,
@@ -2670,6 +2732,68 @@ class AsyncOperations(ABC):
                 "POST",
                 f"/v1/pushes/{segment(id)}/retry",
                 is_repeatable=True,
+            )
+        )
+        return result
+
+    async def get_access(
+        self,
+        user: str,
+    ) -> types.Access:
+        """Read the restrictions of a user.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            The restrictions.
+        """
+        result: types.Access = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/access",
+            )
+        )
+        return result
+
+    async def set_access(
+        self,
+        user: str,
+        *,
+        suspended: bool | None | Omitted = OMITTED,
+        until: int | None | Omitted = OMITTED,
+        reason: str | None | Omitted = OMITTED,
+        not_before: int | None | Omitted = OMITTED,
+    ) -> types.Access:
+        """Suspend a user, or revoke the user's tokens.
+
+        Replaces all restrictions of the user; an empty object ends them. The user need not be known yet.
+
+        A suspension closes the user's sessions with 4507, after which clients do not reconnect. Until its
+        end, the relay refuses the user's `hello`, HTTP requests and report keys with `forbidden`, and sends
+        the user no pushes. The memberships stay.
+
+        `notBefore` revokes the tokens that were issued earlier: the relay closes their sessions with 4002,
+        after which clients connect with a new token, and refuses these tokens.
+
+        Args:
+            user: A user's name, or `me`.
+            suspended: Without this field the user is not suspended.
+            until: The end of the suspension, in the future. Without it the suspension has no end.
+            reason: A text for the user, at most 112 bytes. The close frame and the errors contain it.
+            not_before: The relay refuses tokens whose `iat` is earlier, or that have none. It compares whole
+                seconds, so a token of the same second is accepted. `unsupported` in open mode.
+
+        Returns:
+            The restrictions, and the number of closed sessions.
+        """
+        result: types.Access = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/access",
+                body={
+                    "suspended": suspended, "until": until, "reason": reason, "notBefore": not_before,
+                },
             )
         )
         return result

@@ -23,8 +23,8 @@ Audience: TypeAlias = Literal["none", "rooms", "watchers"]
 
 ReasonCode: TypeAlias = Literal[
     "own_message", "no_push_asked", "blocked", "read", "received", "deleted", "expired", "not_a_member",
-    "muted", "not_received_yet", "received_idle", "within_grace", "no_device", "not_allowed", "focused",
-    "filtered", "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
+    "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device", "not_allowed",
+    "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
 ]
 
 Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
@@ -539,6 +539,8 @@ class MessageFacts(TypedDict):
 class RecipientFacts(TypedDict):
     user: str
     isMember: bool
+    isSuspended: bool
+    """A backend has suspended the user."""
     hasBlockedSender: bool
     hasRead: bool
     hasReceivedActively: bool
@@ -845,6 +847,18 @@ class PushExplanation(TypedDict):
 
     decision: Decision
     facts: Facts
+
+
+@final
+class Access(TypedDict):
+    user: str
+    suspended: bool
+    """Stays True after `until` has passed."""
+    until: NotRequired[int]
+    reason: NotRequired[str]
+    notBefore: NotRequired[int]
+    sessions: NotRequired[int]
+    """The number of sessions that this request has closed. Only the reply of `PUT` has it."""
 
 
 @final

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands of backends about the access of a user: a suspension, and the revocation of tokens. `Restrictions` applies
+// the changes.
+
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+
+/// Reads the restrictions of a user.
+struct GetAccess: Command {
+  package static let declaration = Declaration("GET", "/v1/users/{user}/access", by: .backend)
+
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) { user = try request.user }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    Reply(Replies.access(relay.restrictions.access(of: user), of: user, now: relay.hub.now))
+  }
+}
+
+/// Replaces the restrictions of a user. Sessions that they forbid end at once.
+struct SetAccess: Command {
+  package static let declaration = Declaration(
+    "PUT", "/v1/users/{user}/access", by: .backend, errors: [.unsupported])
+
+  private let user: UserID
+  private let access: UserAccess
+  private let fields: Fields
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    fields = request.fields
+    try fields.checkNames(among: ["suspended", "until", "reason", "notBefore"])
+    let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
+    let reason = try fields.string("reason", maxLength: UserAccess.Suspension.maxReasonLength)
+    let isSuspended = try fields.bool("suspended") ?? false
+    if !isSuspended {
+      for name in ["until", "reason"] where fields.has(name) && !fields.isNull(name) {
+        throw fields.wrong(name, "belongs to a suspension, and needs suspended: true")
+      }
+    }
+    access = UserAccess(
+      suspension: isSuspended
+        ? UserAccess.Suspension(until: until, reason: reason?.isEmpty == true ? nil : reason) : nil,
+      notBefore: try fields.integer("notBefore", 0...maxInteger).map(Timestamp.init(rawValue:)))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    if let until = access.suspension?.until, until <= relay.hub.now {
+      throw fields.wrong("until", "is in the past")
+    }
+    if access.notBefore != nil, relay.settings.isOpen {
+      throw RequestError(
+        .unsupported, "there are no tokens in open mode", at: fields.pointer(to: "notBefore"), status: 422)
+    }
+    let closed = try await relay.restrictions.set(access, of: user, on: relay)
+    let now = relay.hub.now
+    return Reply {
+      Replies.access(access, of: user, now: now)(&$0)
+      $0.integer("sessions", closed)
+    }
+  }
+}
+
+extension Replies {
+  /// The restrictions of a user. A suspension that has ended is not among them.
+  fileprivate static func access(_ access: UserAccess, of user: UserID, now: Timestamp) -> Reply.Members {
+    {
+      let suspension = access.suspension.flatMap { $0.isOn(at: now) ? $0 : nil }
+      $0["user"] = user.rawValue
+      $0.bool("suspended", suspension != nil)
+      $0.integer("until", suspension?.until?.rawValue)
+      $0["reason"] = suspension?.reason
+      $0.integer("notBefore", access.notBefore?.rawValue)
+    }
+  }
+}
