@@ -5,6 +5,7 @@ extension ClusterNode {
   func takeOver(_ file: any ReplicaFile) throws(ReplicaError) -> Turn {
     guard var takeover else { return .again(after: .zero) }
     defer { if self.takeover != nil { self.takeover = takeover } }
+    if takeover.doubtsLeader(at: clock.now) { board.change { $0.leader = nil } }
     let wasPublishing = takeover.isPublishing
     guard let action = next(&takeover) else {
       // A publish must wait for its time here, because the node reads no records meanwhile.

@@ -36,6 +36,9 @@ public struct Takeover: Sendable {
 
   /// The silence after which a follower takes over, without the jitter.
   public static let silence = Duration.seconds(1)
+  /// The silence after which a follower no longer sends clients to the leader: three heartbeats are missing. A client
+  /// that waits for a paused leader would miss the start of the next one.
+  public static let doubt = Duration.milliseconds(600)
   public static let maxJitter = Duration.milliseconds(300)
   /// The same for the first takeover of a node that has led until now: another node should lead.
   public static let reluctance = Duration.seconds(5)
@@ -47,6 +50,8 @@ public struct Takeover: Sendable {
   private var phase = Phase.following
   private var check = LogCheck()
   private var deadline: Instant
+  /// The time of the leader's last sign of life.
+  private var seen: Instant
   /// The newest term whose leader has left.
   private var leftTerm: UInt64 = 0
 
@@ -62,10 +67,14 @@ public struct Takeover: Sendable {
     self.jitter = jitter
     self.gid = gid
     deadline = now + silence + jitter()
+    seen = now
   }
 
   /// True while a publish is in flight. The follower must then apply no records: the answer decides first.
   public var isPublishing: Bool { if case .publishing = phase { true } else { false } }
+
+  /// True if the leader is silent for so long that clients should not be sent to it.
+  public func doubtsLeader(at now: Instant) -> Bool { now - seen >= Self.doubt }
 
   /// Records a heartbeat. The caller ignores those of a lower term than its own, because they are from a deposed leader.
   public mutating func received(_ heartbeat: Heartbeat, at now: Instant) {
@@ -81,6 +90,7 @@ public struct Takeover: Sendable {
   /// Records a sign of life of the leader.
   public mutating func leaderSeen(at now: Instant) {
     deadline = now + Self.silence + jitter()
+    seen = now
     switch phase {
     case .inspecting, .catchingUp: phase = .following
     // A record that is in flight cannot be taken back.

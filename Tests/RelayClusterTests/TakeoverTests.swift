@@ -30,6 +30,14 @@ import Testing
     #expect(takeover.ticked(at: at(1_100), position: .at(4)) == .wait(until: at(2_000)))
   }
 
+  @Test mutating func `clients are not sent to a leader that misses three heartbeats`() {
+    #expect(!takeover.doubtsLeader(at: at(599)))
+    #expect(takeover.doubtsLeader(at: at(600)))
+    takeover.leaderSeen(at: at(700))
+    #expect(!takeover.doubtsLeader(at: at(1_299)))
+    #expect(takeover.doubtsLeader(at: at(1_300)))
+  }
+
   @Test mutating func `a leader that leaves is followed at once`() {
     func heartbeat(_ term: UInt64, isLeaving: Bool = false) -> Heartbeat {
       Heartbeat(term: term, sequence: 4, leader: .test, isLeaving: isLeaving)
