@@ -104,10 +104,11 @@ test-browser: build $(VENV)/done ## test the page, the room watcher and the docu
 	$(PYTEST) Tests/Site
 	$(PYTEST) $(BESIDE) 2 Tests/Browser
 
-test-clients: build $(VENV)/done ## test the clients of apps with one specification, the parts of the JavaScript client, and the Python client
+test-clients: build $(VENV)/done ## test the clients of apps with one specification, the parts of the JavaScript client, the Python client, and the Swift package
 	node --test Tests/JavaScriptClient/*.test.js
 	$(PYTEST) Tests/JavaScriptClient
 	$(PYTEST) Tests/PythonClient
+	$(PYTEST) Tests/SwiftPackage
 	$(PYTEST) Tests/Conformance
 
 # This needs separate builds, so it is not part of `test`. It does not detect leaks, because Swift's runtime leaks a

@@ -28,6 +28,11 @@ let package = Package(
     // For an app's extensions: without NIO, because an extension has little memory.
     .library(name: "StillwireExtension", targets: ["StillwireExtension", "StillwireApple"]),
   ],
+  // The default is for a checkout, where `swift build` builds the relay.
+  traits: [
+    .default(enabledTraits: ["Server"]),
+    .trait(name: "Server", description: "The relay and its tools. Apps add this package with `traits: []`."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.6.0"),
@@ -401,3 +406,12 @@ let package = Package(
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
 )
+
+// Targets of the server use other packages only with the trait, so that an app without it does not resolve them.
+let clients: Set = ["RelayJSON", "RelayProtocol", "StillwireApple", "StillwireClient", "StillwireExtension"]
+for target in package.targets where !clients.contains(target.name) {
+  target.dependencies = target.dependencies.map { dependency in
+    guard case .productItem(let name, let package?, nil, nil) = dependency else { return dependency }
+    return .product(name: name, package: package, condition: .when(traits: ["Server"]))
+  }
+}
