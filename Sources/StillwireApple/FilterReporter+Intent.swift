@@ -13,7 +13,7 @@
     ///   - labels: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
     @discardableResult
     public func reportCurrent<Filter: SetFocusFilterIntent>(
-      _ filter: Filter.Type, labels: (Filter) -> [String]?
+      _ filter: Filter.Type, labels: @Sendable (Filter) -> [String]?
     ) async throws -> FilterOutcome {
       let current = try await Filter.current
       return try await report(allowing: labels(current))

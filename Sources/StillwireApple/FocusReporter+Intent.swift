@@ -22,6 +22,16 @@
         isFocused: center.focusStatus.isFocused, authorization: FocusAuthorization(center.authorizationStatus),
         source: .center)
     }
+
+    /// Asks the person for the Focus status, and reports the answer. The system asks once: later calls only report.
+    /// Ask for notifications first, because the system does not ask without that permission.
+    @discardableResult
+    public func requestAuthorization() async throws -> FocusOutcome {
+      await withCheckedContinuation { answered in
+        INFocusStatusCenter.default.requestAuthorization { _ in answered.resume() }
+      }
+      return try await reportCenter()
+    }
   }
 
   extension FocusAuthorization {

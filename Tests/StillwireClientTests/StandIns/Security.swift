@@ -2,7 +2,12 @@
 // Declares the parts of Apple's Security that StillwireApple uses, as in its Swift interface. It checks types, and never
 // runs. Above each declaration is the page of Apple's documentation that it comes from. The types of CoreFoundation do
 // not exist on Linux, so that Swift's bridged types replace them.
-import Foundation
+public import Foundation
+
+// https://developer.apple.com/documentation/foundation/filemanager/containerurl(forsecurityapplicationgroupidentifier:)
+extension FileManager {
+  public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { fatalError() }
+}
 
 // https://developer.apple.com/documentation/corefoundation/cfstring
 public typealias CFString = String

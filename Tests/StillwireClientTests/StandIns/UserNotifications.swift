@@ -16,6 +16,7 @@ public protocol UNNotificationContentProviding: NSObjectProtocol {}
 
 // https://developer.apple.com/documentation/usernotifications/unnotificationrequest
 open class UNNotificationRequest: NSObject {
+  open var identifier: String { fatalError() }
   open var content: UNNotificationContent { fatalError() }
 }
 
@@ -40,9 +41,37 @@ open class UNTextInputNotificationResponse: UNNotificationResponse {
 // https://developer.apple.com/documentation/usernotifications/unusernotificationcenter
 open class UNUserNotificationCenter: NSObject {
   open class func current() -> UNUserNotificationCenter { fatalError() }
+  weak open var delegate: (any UNUserNotificationCenterDelegate)?
+  open func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { fatalError() }
+  @available(tvOS, unavailable)
+  open func deliveredNotifications() async -> [UNNotification] { fatalError() }
+  @available(tvOS, unavailable)
+  open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) { fatalError() }
+  @available(iOS 16, macOS 13, tvOS 16, visionOS 1, *)
+  @available(watchOS, unavailable)
+  open func setBadgeCount(_ newBadgeCount: Int) async throws { fatalError() }
   open func notificationSettings() async -> UNNotificationSettings { fatalError() }
   @available(tvOS, unavailable)
   open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) { fatalError() }
+}
+
+// https://developer.apple.com/documentation/usernotifications/unauthorizationoptions
+public struct UNAuthorizationOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static var badge: Self { Self(rawValue: 1) }
+  public static var sound: Self { Self(rawValue: 2) }
+  public static var alert: Self { Self(rawValue: 4) }
+}
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationpresentationoptions
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static var badge: Self { Self(rawValue: 1) }
+  public static var sound: Self { Self(rawValue: 2) }
+  public static var list: Self { Self(rawValue: 8) }
+  public static var banner: Self { Self(rawValue: 16) }
 }
 
 // https://developer.apple.com/documentation/usernotifications/unusernotificationcenterdelegate
@@ -51,6 +80,22 @@ public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
     func userNotificationCenter(
       _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
   #endif
+  func userNotificationCenter(
+    _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+  ) async -> UNNotificationPresentationOptions
+}
+
+// https://developer.apple.com/documentation/usernotifications/unusernotificationcenterdelegate
+extension UNUserNotificationCenterDelegate {
+  // The methods are optional in Objective-C.
+  #if !os(tvOS)
+    public func userNotificationCenter(
+      _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
+    ) async { fatalError() }
+  #endif
+  public func userNotificationCenter(
+    _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+  ) async -> UNNotificationPresentationOptions { fatalError() }
 }
 
 // https://developer.apple.com/documentation/usernotifications/unnotificationcategoryoptions
