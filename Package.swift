@@ -24,7 +24,7 @@ let package = Package(
     .executable(name: "stillwire", targets: ["stillwire"]),
     .executable(name: "stillwire-bench", targets: ["StillwireBench"]),
     .executable(name: "stillwire-simulator", targets: ["simulator"]),
-    .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
+    .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple", "StillwireUI"]),
     // For an app's extensions: without NIO, because an extension has little memory.
     .library(name: "StillwireExtension", targets: ["StillwireExtension", "StillwireApple"]),
   ],
@@ -224,6 +224,11 @@ let package = Package(
     ),
     // The part for extensions that needs Apple's frameworks. Is empty on other systems.
     .target(name: "StillwireApple", dependencies: ["StillwireExtension"], swiftSettings: swift),
+    // The views and observable models of apps. On other systems than Apple's it has the models and values only.
+    .target(
+      name: "StillwireUI",
+      dependencies: ["RelayJSON", "RelayProtocol", "StillwireApple", "StillwireClient", "StillwireExtension"],
+      swiftSettings: swift),
     .executableTarget(
       name: "stillwire",
       dependencies: [
@@ -266,7 +271,7 @@ let package = Package(
       name: "StillwireClientTests",
       dependencies: [
         "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayServer", "StillwireClient", "StillwireExtension",
+        "RelayServer", "StillwireClient", "StillwireExtension", "StillwireUI",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -284,6 +289,9 @@ let package = Package(
       dependencies: [
         "RelayJSON", "RelayProtocol", "StillwireExtension", .product(name: "Crypto", package: "swift-crypto"),
       ],
+      swiftSettings: swift),
+    .testTarget(
+      name: "StillwireUITests", dependencies: ["RelayJSON", "RelayProtocol", "StillwireClient", "StillwireUI"],
       swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
     // Programs that tests run.
@@ -408,7 +416,9 @@ let package = Package(
 )
 
 // Targets of the server use other packages only with the trait, so that an app without it does not resolve them.
-let clients: Set = ["RelayJSON", "RelayProtocol", "StillwireApple", "StillwireClient", "StillwireExtension"]
+let clients: Set = [
+  "RelayJSON", "RelayProtocol", "StillwireApple", "StillwireClient", "StillwireExtension", "StillwireUI",
+]
 for target in package.targets where !clients.contains(target.name) {
   target.dependencies = target.dependencies.map { dependency in
     guard case .productItem(let name, let package?, nil, nil) = dependency else { return dependency }

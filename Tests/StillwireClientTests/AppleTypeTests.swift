@@ -10,20 +10,22 @@
     }
 
     @Test(arguments: AppleSystem.allCases)
-    func `StillwireApple has the types of Apple's frameworks, without data races`(_ system: AppleSystem) throws {
-      let sources = try AppleModules.sources()
-      #expect(sources.count > 10)
+    func `the libraries have the types of Apple's frameworks, without data races`(_ system: AppleSystem) throws {
+      let (apple, ui) = try (AppleModules.sources(), AppleModules.sources(in: "Sources/StillwireUI"))
+      #expect(apple.count > 10 && ui.count > 10)
       let modules = try AppleModules(system)
       defer { modules.remove() }
-      for mode in [5, 6] { try modules.compile(sources, as: "StillwireApple", mode: mode, Self.features) }
+      for mode in [5, 6] {
+        try modules.compile(apple, as: "StillwireApple", mode: mode, Self.features)
+        try modules.compile(ui, as: "StillwireUI", mode: mode, Self.features + moduleMaps)
+      }
     }
 
     @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) throws {
       let modules = try AppleModules(.iOS)
       defer { modules.remove() }
       try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: mode, Self.features)
-      let maps = try moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-      try modules.compile(["Samples.swift": samplesOfArticles], as: "Samples", mode: mode, maps)
+      try modules.compile(["Samples.swift": samplesOfArticles], as: "Samples", mode: mode, moduleMaps)
     }
 
     /// Mistakes in the sources, the systems for which the compiler must reject them, and a part of its message.
@@ -69,6 +71,66 @@
       #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
     }
 
+    /// Mistakes in the sources of StillwireUI.
+    static let mistakesOfViews: [(file: String, String, with: String, message: String)] = [
+      (
+        "ShareFocusToggle.swift", "@available(iOS 17, macOS 14, tvOS 17, visionOS 1, watchOS 10, *)", with: "",
+        "needs iOS 17"
+      ),
+      ("RoomModel.swift", "@MainActor @Observable", with: "@Observable", "data race"),
+      ("PresenceDot.swift", "systemName: look.symbol", with: "systemName: look", "cannot convert value"),
+    ]
+
+    @Test(arguments: mistakesOfViews.indices) func `the check finds a mistake in a view`(_ index: Int) throws {
+      let (file, original, mistake, message) = Self.mistakesOfViews[index]
+      var sources = try AppleModules.sources(in: "Sources/StillwireUI")
+      let changed = try #require(sources[file]).replacing(original, with: mistake)
+      #expect(changed != sources[file])
+      sources[file] = changed
+      let modules = try AppleModules(.iOS)
+      defer { modules.remove() }
+      try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
+      let failure = #expect(throws: AppleModules.Failure.self) {
+        try modules.compile(sources, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
+      }
+      #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
+    }
+
+    /// Code with a condition for newer systems, and a part of the compiler's message.
+    static let conditions: [(String, message: String?)] = [
+      ("if #available(iOS 17, watchOS 10, *) { use17() }", nil),
+      ("if #available(iOS 17, watchOS 10, *) { use17() } else { print(\"old\") }", nil),
+      ("if #available(iOS 18, *) { if #available(iOS 17, *) { use17() } }", nil),
+      ("if #available(iOS 18, *) { use17(); use18() }", nil),
+      ("use17()", "needs iOS 17"),
+      ("if #available(iOS 17, *) { use18() }", "needs iOS 18"),
+      ("if #available(iOS 17, *) { print(\"new\") } else { use17() }", "needs iOS 17"),
+      ("if #available(iOS 17, *) { use17() }; use17()", "needs iOS 17"),
+      ("if #available(iOS 17, *) { nothing() }", "nothing"),
+      ("if #available(iOS 17, *) { print(\"new\") } else { nothing() }", "nothing"),
+      ("guard #available(iOS 17, *) else { return }; use17()", "only as the whole condition of `if`"),
+      ("if #available(iOS 17, *), true { use17() }", "only as the whole condition of `if`"),
+    ]
+
+    @Test func `the check compiles both branches of a condition, each for its systems`() throws {
+      let modules = try AppleModules(.iOS)
+      defer { modules.remove() }
+      for (code, message) in Self.conditions {
+        let source = """
+          @available(iOS 17, watchOS 10, *) func use17() {}
+          @available(iOS 18, *) func use18() {}
+          func sample() { \(code) }
+          func value() -> Int { if #available(iOS 17, *) { return 1 } else { return 2 } }
+          """
+        do {
+          try modules.compile(["Sample.swift": source], as: "Sample", mode: 6)
+          #expect(message == nil, "\(code)")
+        } catch let failure as AppleModules.Failure {
+          #expect(message.map { failure.description.contains($0) } == true, "\(code): \(failure)")
+        }
+      }
+    }
+
     @Test(arguments: AppleModules.names) func `each stand-in names the page that it comes from`(_ name: String) throws {
       let source = try String(contentsOf: AppleModules.standIn(name), encoding: .utf8)
       var page: String?
@@ -76,7 +138,7 @@
       for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
         if line.hasPrefix("// https://developer.apple.com/documentation/") {
           page = String(line)
-        } else if line.wholeMatch(of: /(open|public|extension) .*/) != nil, !line.hasPrefix("public import") {
+        } else if line.wholeMatch(of: /(@\w+ )*(open|public|extension) .*/) != nil, !line.contains("public import ") {
           #expect(page != nil, "\(line)")
           (page, count) = (nil, count + 1)
         } else if !line.hasPrefix("@available") {
@@ -142,7 +204,8 @@
       return parts.dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
-    /// The module maps of the C modules that StillwireClient's dependencies use: their own, and those of SwiftPM.
+    /// The compiler's arguments for the C modules that StillwireClient's dependencies use: the module maps of these
+    /// modules, and those of SwiftPM.
     private var moduleMaps: [String] {
       get throws {
         let files = FileManager.default
@@ -158,7 +221,7 @@
         for folder in own {
           found.append(checkouts.appending(path: "\(folder)/include/module.modulemap").path)
         }
-        return found.filter { files.fileExists(atPath: $0) }
+        return found.filter { files.fileExists(atPath: $0) }.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
       }
     }
   }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a screen, from a page of the history and the events of the client. Has no dependency on SwiftUI.
+import RelayJSON
+public import StillwireClient
+
+/// The messages of a room in their order, as a screen shows them. Each message is there once.
+public struct Timeline: Equatable, Sendable {
+  /// The messages, the oldest first.
+  public private(set) var messages: [Message] = []
+  /// True if the room has older messages than the first one.
+  public private(set) var hasEarlier = false
+  /// Maximum number of messages. Beyond it the timeline loses the oldest ones.
+  public let limit: Int
+
+  /// - Parameter limit: Maximum number of messages, at least 1.
+  public init(limit: Int = 500) {
+    precondition(limit > 0, "a timeline shows at least one message")
+    self.limit = limit
+  }
+
+  /// Adds a new message, or replaces the one with its seq. A message that is older than a full timeline is not added.
+  public mutating func add(_ message: Message) {
+    insert(message)
+    trimOldest()
+  }
+
+  /// Adds a page of the history, which ends before the first message or overlaps the timeline. The page contains the
+  /// current state of its messages, so it replaces those with the same seq.
+  ///
+  /// A full timeline adds nothing at its beginning: the reader is at the end of it.
+  /// - Parameter hasMore: True if the room has messages before the page.
+  public mutating func add(page: [Message], hasMore: Bool) {
+    let isOlder = messages.first.map { first in page.first.map { $0.seq < first.seq } ?? true } ?? true
+    for message in page { insert(message) }
+    // A full timeline may have refused the oldest messages of the page.
+    if isOlder { hasEarlier = hasMore || page.contains { $0.seq < messages[0].seq } }
+    trimOldest()
+  }
+
+  /// Changes a message that was edited or deleted. Ignores all other frames.
+  public mutating func apply(_ frame: Frame) {
+    guard let seq = frame.seq, let index = messages.firstIndex(where: { $0.seq == seq }) else { return }
+    switch frame.type {
+    case "edited": messages[index].body = frame["body"] ?? .null
+    case "deleted":
+      messages[index].body = .null
+      messages[index].from = nil
+      messages[index].isDeleted = true
+    default: break
+    }
+  }
+
+  private mutating func insert(_ message: Message) {
+    // A new message is almost always the newest one.
+    let index = messages.lastIndex { $0.seq <= message.seq }
+    guard let index else {
+      if messages.count < limit { messages.insert(message, at: 0) } else { hasEarlier = true }
+      return
+    }
+    if messages[index].seq == message.seq {
+      messages[index] = message
+    } else {
+      messages.insert(message, at: index + 1)
+    }
+  }
+
+  private mutating func trimOldest() {
+    guard messages.count > limit else { return }
+    messages.removeFirst(messages.count - limit)
+    hasEarlier = true
+  }
+}

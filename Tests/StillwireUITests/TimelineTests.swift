@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayJSON
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+@testable import StillwireUI
+
+@Suite struct TimelineTests {
+  private func message(_ seq: Int64, _ text: String = "tea") -> Message {
+    Message(room: "tea", seq: seq, from: "ann", time: nil, body: .string(text))
+  }
+
+  private func timeline(_ seqs: [Int64], limit: Int = 500) -> Timeline {
+    var timeline = Timeline(limit: limit)
+    for seq in seqs { timeline.add(message(seq)) }
+    return timeline
+  }
+
+  @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 1, 3, 2, 1], [3, 1, 2]] as [[Int64]])
+  func `each message is there once, in the order of the room`(_ seqs: [Int64]) {
+    #expect(timeline(seqs).messages.map(\.seq) == [1, 2, 3])
+  }
+
+  @Test func `a message with a known seq replaces the former one`() {
+    var timeline = timeline([1, 2])
+    timeline.add(message(1, "coffee"))
+    #expect(timeline.messages.map(\.text) == ["coffee", "tea"])
+  }
+
+  @Test func `beyond the limit the timeline loses the oldest messages, and can load them again`() {
+    let timeline = timeline([1, 2, 3, 4], limit: 3)
+    #expect(timeline.messages.map(\.seq) == [2, 3, 4])
+    #expect(timeline.hasEarlier)
+  }
+
+  @Test(arguments: [[1], [1, 2]] as [[Int64]])
+  func `a full timeline adds nothing at its beginning`(_ page: [Int64]) {
+    var timeline = timeline([5, 6, 7], limit: 3)
+    timeline.add(page: page.map { message($0) }, hasMore: false)
+    #expect(timeline.messages.map(\.seq) == [5, 6, 7])
+    #expect(timeline.hasEarlier)
+  }
+
+  @Test func `a page before the first message states whether the room has more`() {
+    var timeline = timeline([5])
+    timeline.add(page: [message(3), message(4)], hasMore: true)
+    #expect(timeline.messages.map(\.seq) == [3, 4, 5])
+    #expect(timeline.hasEarlier)
+    timeline.add(page: [message(1), message(2)], hasMore: false)
+    #expect(timeline.messages.map(\.seq) == [1, 2, 3, 4, 5])
+    #expect(!timeline.hasEarlier)
+    // The newest page, after a gap, says nothing about the beginning.
+    timeline.add(page: [message(5), message(6)], hasMore: true)
+    #expect(timeline.messages.map(\.seq) == [1, 2, 3, 4, 5, 6])
+    #expect(!timeline.hasEarlier)
+  }
+
+  @Test func `an empty page ends the history`() {
+    var timeline = timeline([2, 3], limit: 2)
+    timeline.add(page: [message(1)], hasMore: true)
+    #expect(timeline.hasEarlier)
+    timeline = self.timeline([2])
+    timeline.add(page: [], hasMore: false)
+    #expect(!timeline.hasEarlier)
+  }
+
+  @Test func `edits and deletions change the message`() {
+    var timeline = timeline([1, 2, 3])
+    timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 1, "body": ["text": "coffee"]]))
+    timeline.apply(Frame(["type": "deleted", "room": "tea", "seq": 2]))
+    timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 9, "body": "nobody"]))
+    timeline.apply(Frame(["type": "receipt", "room": "tea", "seq": 3]))
+    #expect(timeline.messages.map(\.text) == ["coffee", nil, "tea"])
+    #expect(timeline.messages.map(\.isDeleted) == [false, true, false])
+    #expect(timeline.messages.map(\.from) == ["ann", nil, "ann"])
+  }
+}
