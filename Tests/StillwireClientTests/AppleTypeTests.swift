@@ -21,6 +21,40 @@
       }
     }
 
+    /// The modules of an app for iOS 17: the stand-ins and the libraries.
+    private func modulesOfApp() throws -> AppleModules {
+      let modules = try AppleModules(.iOS, deployment: 17)
+      try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
+      let ui = try AppleModules.sources(in: "Sources/StillwireUI")
+      try modules.compile(ui, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
+      return modules
+    }
+
+    @Test func `each target of the sample app compiles`() throws {
+      let modules = try modulesOfApp()
+      defer { modules.remove() }
+      let targets = try SampleApp.targets()
+      #expect(targets.map(\.name) == ["Chat", "Service", "Focus", "Filter"])
+      for (name, folders) in targets {
+        // On Linux, `URLSession` is in a module of its own.
+        var sources = [
+          "Linux.swift": "import FoundationNetworking\ntypealias URLSession = FoundationNetworking.URLSession"
+        ]
+        for folder in folders {
+          sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
+        }
+        for mode in [5, 6] { try modules.compile(sources, as: name, mode: mode, moduleMaps) }
+      }
+    }
+
+    @Test func `the sample app has at most 150 lines of code`() throws {
+      let folders = Set(try SampleApp.targets().flatMap(\.folders))
+      let sources = try folders.flatMap { try AppleModules.sources(in: "\(SampleApp.folder)/\($0)").values }
+      let lines = sources.joined(separator: "\n").split(separator: "\n").map { $0.drop { $0 == " " } }
+      let code = lines.filter { !$0.isEmpty && !$0.hasPrefix("//") }
+      #expect(code.count > 100 && code.count <= 150, "\(code.count) lines")
+    }
+
     @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) throws {
       let modules = try AppleModules(.iOS)
       defer { modules.remove() }
@@ -146,6 +180,20 @@
         }
       }
       #expect(count > 0)
+    }
+
+    /// The sample app `Tests/Apps/ios`.
+    private enum SampleApp {
+      static let folder = "Tests/Apps/ios"
+
+      /// The targets with the folders of their sources, as XcodeGen reads them.
+      static func targets() throws -> [(name: String, folders: [String])] {
+        let file = AppleModules.root.appending(path: "\(folder)/project.yml")
+        let project = try String(contentsOf: file, encoding: .utf8)
+        return project.matches(of: /\n  (\w+):\n(?:    .*\n)*?    sources: \[(.*)\]\n/).map {
+          (String($0.1), $0.2.components(separatedBy: ", "))
+        }
+      }
     }
 
     /// The samples of the articles, inside the declarations of an app.
