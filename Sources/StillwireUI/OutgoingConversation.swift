@@ -4,11 +4,11 @@ public import StillwireClient
 
 /// The conversation of a message that the user sends, as the app donates it to the system.
 public struct OutgoingConversation: Equatable, Sendable {
-  /// The other members, whom the system suggests to the user. Is empty for a large room, whose members are not known.
+  /// The other members. The system suggests them to the user. Is empty for a room with more than ``maxRecipients``.
   public var recipients: [IntentPerson]
   /// The name of a group. Is `nil` for a conversation of two people.
   public var groupName: String?
-  /// The room. It is the conversation of incoming messages too.
+  /// The id of the room, which incoming messages also have.
   public var identifier: String
 
   /// Maximum number of recipients. The system suggests conversations, not crowds.
@@ -16,7 +16,7 @@ public struct OutgoingConversation: Equatable, Sendable {
 
   /// - Parameters:
   ///   - people: The people of the room.
-  ///   - me: The app's own user, who is no recipient.
+  ///   - me: The app's own user. Is not a recipient.
   ///   - groupName: The title of the room, if it is a group.
   public init(_ room: RoomID, people: People, without me: UserID, groupName: String? = nil) {
     let others = people.entries.values.filter { $0.user != me }.sorted { $0.user < $1.user }

@@ -3,6 +3,11 @@
 public import Observation
 public import StillwireClient
 
+#if canImport(UserNotifications) && !os(tvOS)
+  import StillwireApple
+  import UserNotifications
+#endif
+
 /// A room as a screen observes it: the messages, the people, and the offer of Notify Anyway.
 ///
 /// Call ``run()`` in the view's `task`. The client must run too (`Stillwire.run()`).
@@ -28,7 +33,7 @@ public import StillwireClient
 
   /// - Parameters:
   ///   - room: The room, which ``run()`` joins.
-  ///   - me: The app's own user, whom ``silenced`` does not name.
+  ///   - me: The app's own user. ``silenced`` does not name this user.
   ///   - page: Number of messages of one request to the history, at most the relay's `limits.history`.
   ///   - limit: Maximum number of messages of the timeline.
   public init(_ relay: Stillwire, room: RoomID, me: UserID? = nil, page: Int = 50, limit: Int = 500) {
@@ -90,10 +95,14 @@ public import StillwireClient
     await load(before: first.seq)
   }
 
-  /// Marks all messages as read. Call it only while the newest message is on the screen.
+  /// Marks all messages as read, and removes their notifications from this device. Call it only while the newest message
+  /// is on the screen.
   public func markRead() async {
     guard let newest = timeline.messages.last else { return }
     await room.read(upTo: newest.seq)
+    #if canImport(UserNotifications) && !os(tvOS)
+      await UNUserNotificationCenter.current().removeDelivered(in: room.id, upTo: newest.seq)
+    #endif
   }
 
   private func take(_ event: Event) async {

@@ -13,7 +13,7 @@ public struct SilencedNotice: Equatable, Sendable {
   public let others: Int
 
   /// Names the silenced members of a room. Returns `nil` if there are none.
-  /// - Parameter me: The app's own user, whom the notice does not name.
+  /// - Parameter me: The app's own user. The notice does not name this user.
   public init?(_ people: People, without me: UserID? = nil) {
     self.init(people.silenced.filter { $0.user != me }.map(\.user), in: people)
   }

@@ -76,7 +76,7 @@ public struct Text: Equatable, Sendable {
   ) { fatalError() }
 }
 
-// https://developer.apple.com/documentation/swiftui/text#conforms-to
+// https://developer.apple.com/documentation/swiftui/text
 extension Text: View {
   public var body: Never { fatalError() }
 }
@@ -87,7 +87,7 @@ public struct Image: Equatable, Sendable {
   public enum Scale: Hashable, Sendable { case small, medium, large }
 }
 
-// https://developer.apple.com/documentation/swiftui/image#conforms-to
+// https://developer.apple.com/documentation/swiftui/image
 extension Image: View {
   public var body: Never { fatalError() }
 }
@@ -192,7 +192,7 @@ public struct Color: Hashable, Sendable {
 // https://developer.apple.com/documentation/swiftui/shapestyle
 public protocol ShapeStyle: Sendable {}
 
-// https://developer.apple.com/documentation/swiftui/color#conforms-to
+// https://developer.apple.com/documentation/swiftui/color
 extension Color: ShapeStyle {}
 
 // https://developer.apple.com/documentation/swiftui/hierarchicalshapestyle
@@ -222,22 +222,20 @@ extension View {
   // https://developer.apple.com/documentation/swiftui/view/disabled(_:)
   public func disabled(_ disabled: Bool) -> some View { _Modified() }
   // https://developer.apple.com/documentation/swiftui/view/onsubmit(of:_:)
-  public func onSubmit(_ action: @escaping @MainActor () -> Void) -> some View { _Modified() }
+  public func onSubmit(_ action: @escaping () -> Void) -> some View { _Modified() }
   // https://developer.apple.com/documentation/swiftui/view/task(priority:_:)
   public func task(
     priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: @escaping @Sendable () async -> Void
   ) -> some View { _Modified() }
-  // https://developer.apple.com/documentation/swiftui/view/refreshable(action:)
-  public func refreshable(action: @escaping @Sendable () async -> Void) -> some View { _Modified() }
   // https://developer.apple.com/documentation/swiftui/view/safeareainset(edge:alignment:spacing:content:)
   public func safeAreaInset(
     edge: VerticalEdge, alignment: HorizontalAlignment = .center, spacing: CGFloat? = nil,
     @ViewBuilder content: () -> some View
   ) -> some View { _Modified() }
-  // https://developer.apple.com/documentation/swiftui/view/onchange(of:initial:_:)-8wgw9
+  // https://developer.apple.com/documentation/swiftui/view/onchange(of:initial:_:)-4psgg
   @available(iOS 17, macOS 14, tvOS 17, visionOS 1, watchOS 10, *)
   public func onChange<V: Equatable>(
-    of value: V, initial: Bool = false, _ action: @escaping @MainActor (V, V) -> Void
+    of value: V, initial: Bool = false, _ action: @escaping (V, V) -> Void
   ) -> some View { _Modified() }
 }
 
@@ -295,7 +293,7 @@ public struct EnvironmentValues {
   @SceneBuilder @MainActor @preconcurrency var body: Body { get }
 }
 
-// https://developer.apple.com/documentation/swift/never#conforms-to
+// https://developer.apple.com/documentation/swift/never
 extension Never: Scene {}
 
 // https://developer.apple.com/documentation/swiftui/scenebuilder
@@ -309,11 +307,11 @@ public struct WindowGroup<Content: View>: Scene {
   public var body: Never { fatalError() }
 }
 
-// https://developer.apple.com/documentation/swiftui/scene/onchange(of:initial:_:)-2r1i
+// https://developer.apple.com/documentation/swiftui/scene/onchange(of:initial:_:)
 extension Scene {
   @available(iOS 17, macOS 14, tvOS 17, visionOS 1, watchOS 10, *)
   public func onChange<V: Equatable>(
-    of value: V, initial: Bool = false, _ action: @escaping @MainActor (V, V) -> Void
+    of value: V, initial: Bool = false, _ action: @escaping (V, V) -> Void
   ) -> some Scene { self }
 }
 

@@ -4,6 +4,7 @@ import StillwireUI
 import SwiftUI
 
 struct RoomScreen: View {
+  @Environment(\.scenePhase) private var phase
   @State private var model = RoomModel(relay, room: "tea", me: Session.user)
   @State private var sharing = FocusSharing(relay)
   @State private var draft = ""
@@ -22,10 +23,14 @@ struct RoomScreen: View {
     .safeAreaInset(edge: .bottom) {
       VStack {
         if let notice = model.silenced { SilencedBanner(notice) }
-        TextField("Message", text: $draft).onSubmit(send)
+        TextField("Message", text: $draft).onSubmit { send() }
       }
     }
     .task { await model.run() }
+    // A message that arrives while the app is in the background is not read.
+    .onChange(of: phase == .active ? model.timeline.messages.last?.seq : nil) { _, seq in
+      if seq != nil { Task { await model.markRead() } }
+    }
   }
 
   private func send() {
