@@ -29,6 +29,7 @@ INCLUDED = {
     "guides/python.md": "Sources/StillwirePython/README.md",
     "guides/swift/index.md": f"{CLIENT}/StillwireClient.md",
     "guides/swift/getting-started.md": f"{CLIENT}/GettingStarted.md",
+    "guides/swift/setting-up-an-app.md": f"{CLIENT}/SettingUpAnApp.md",
     "guides/swift/sharing-focus.md": f"{CLIENT}/SharingFocus.md",
     "guides/swift/communication-notifications.md": f"{CLIENT}/CommunicationNotifications.md",
     "guides/swift/focus-filters.md": f"{CLIENT}/FocusFilters.md",

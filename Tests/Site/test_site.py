@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps that make the documentation out of the files of the repository."""
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import markdown
@@ -12,6 +15,7 @@ import indentation
 import links
 import markdown_text
 import sources
+from relay import CHECKOUT
 
 
 def checkout(folder: Path, **files: str) -> Path:
@@ -155,3 +159,21 @@ def test_each_operation_names_its_callers() -> None:
         "**Callers:** a user's token, `X-Stillwire-User` in open mode. Open mode needs no header."
     )
     assert document["paths"]["/a"]["put"]["description"] == "Sets it.\n\n**Callers:** an API key."
+
+
+def docc(catalog: Path, folder: Path) -> list[str]:
+    """The places in tutorials of which DocC, the documentation tool of Xcode, reports a fault."""
+    ended = subprocess.run(
+        ["docc", "convert", catalog, "--output-path", folder, "--fallback-display-name", "StillwireClient"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (folder / "data" / "tutorials").is_dir(), ended.stderr
+    return re.findall(r"--> (\S+\.tutorial)", ended.stdout + ended.stderr)
+
+
+def test_docc_accepts_the_tutorials(tmp_path: Path) -> None:
+    catalog = CHECKOUT / "Sources" / "StillwireClient" / "StillwireClient.docc"
+    assert docc(catalog, tmp_path / "good") == []
+    planted = shutil.copytree(catalog, tmp_path / "Planted.docc")
+    (planted / "Resources" / "tutorial-Chat.swift").unlink()
+    assert docc(planted, tmp_path / "bad") != []

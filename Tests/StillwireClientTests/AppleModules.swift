@@ -63,6 +63,29 @@
 
     static func standIn(_ name: String) -> URL { standIns.appending(path: "\(name).swift") }
 
+    /// The declarations of a stand-in, each with its systems, and with the path of its page at Apple.
+    static func declarations(of name: String) throws -> [(declaration: String, systems: String, page: String?)] {
+      let prefix = "// https://developer.apple.com/documentation/"
+      var declarations: [(String, String, String?)] = []
+      var (page, systems) = (String?.none, [String]())
+      let source = try String(contentsOf: standIn(name), encoding: .utf8)
+      for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+        if line.hasPrefix(prefix) {
+          (page, systems) = (String(line.dropFirst(prefix.count)), [])
+        } else if line.wholeMatch(of: /(@\w+ )*(open|public|extension) .*/) != nil, !line.contains("public import ") {
+          let keyword = line.firstMatch(of: /(class|struct|enum|protocol|func|let|typealias|extension) \w+/)
+          declarations.append((keyword.map { String($0.0) } ?? "", systems.joined(separator: ", "), page))
+          page = nil
+        } else if let attribute = line.prefixMatch(of: /@available\(([^)]*)\)/) {
+          let parts = attribute.1.split(separator: ",").map { $0.drop { $0 == " " } }
+          systems += parts.last == "unavailable" ? ["not \(parts[0])"] : parts.dropLast().map(String.init)
+        } else {
+          page = nil
+        }
+      }
+      return declarations
+    }
+
     /// The sources in a folder of the package, by the names of their files.
     static func sources(in folder: String = "Sources/StillwireApple") throws -> [String: String] {
       let place = root.appending(path: folder)

@@ -36,14 +36,44 @@
       let targets = try SampleApp.targets()
       #expect(targets.map(\.name) == ["Chat", "Service", "Focus", "Filter"])
       for (name, folders) in targets {
-        // On Linux, `URLSession` is in a module of its own.
-        var sources = [
-          "Linux.swift": "import FoundationNetworking\ntypealias URLSession = FoundationNetworking.URLSession"
-        ]
+        var sources = ["Linux.swift": SampleApp.linux]
         for folder in folders {
           sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
         }
         for mode in [5, 6] { try modules.compile(sources, as: name, mode: mode, moduleMaps) }
+      }
+    }
+
+    @Test func `the article shows each file of the sample app`() throws {
+      let blocks = try samples(of: "SettingUpAnApp")
+      let folders = Set(try SampleApp.targets().flatMap(\.folders))
+      let files = try folders.flatMap { try AppleModules.sources(in: "\(SampleApp.folder)/\($0)").values }
+      // Without the licence.
+      let texts = files.map { $0.split(separator: "\n", maxSplits: 1).last.map(String.init) ?? "" }
+      #expect(texts.count == 9 && Set(texts).subtracting(blocks) == [])
+    }
+
+    /// The files that an app has after a section of the tutorial.
+    static let sections: [(name: String, files: [String])] = [
+      ("First", ["Chat", "Session", "RoomScreen-01", "ChatApp-01"]),
+      ("Last", ["Chat", "Session", "RoomScreen-02", "ChatApp-02", "AppDelegate"]),
+      ("Service", ["Chat", "NotificationService"]), ("Focus", ["Chat", "IntentHandler"]),
+    ]
+
+    @Test func `the tutorial's code compiles, and each of its files is used`() throws {
+      let place = "Sources/StillwireClient/StillwireClient.docc"
+      let files = try AppleModules.sources(in: "\(place)/Resources")
+      let text = try String(
+        contentsOf: AppleModules.root.appending(path: "\(place)/Tutorials/BreakThroughAFocus.tutorial"), encoding: .utf8
+      )
+      #expect(Set(text.matches(of: /file: "([\w-]+\.swift)"/).map { String($0.1) }) == Set(files.keys))
+      #expect(Set(Self.sections.flatMap(\.files)) == Set(files.keys.map { String($0.dropFirst(9).dropLast(6)) }))
+      let modules = try modulesOfApp()
+      defer { modules.remove() }
+      for (name, names) in Self.sections {
+        var sources = ["Linux.swift": SampleApp.linux]
+        for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"] }
+        try modules.compile(sources, as: name, mode: 6, moduleMaps)
       }
     }
 
@@ -56,9 +86,8 @@
     }
 
     @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) throws {
-      let modules = try AppleModules(.iOS)
+      let modules = try modulesOfApp()
       defer { modules.remove() }
-      try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: mode, Self.features)
       try modules.compile(["Samples.swift": samplesOfArticles], as: "Samples", mode: mode, moduleMaps)
     }
 
@@ -165,26 +194,28 @@
       }
     }
 
-    @Test(arguments: AppleModules.names) func `each stand-in names the page that it comes from`(_ name: String) throws {
-      let source = try String(contentsOf: AppleModules.standIn(name), encoding: .utf8)
-      var page: String?
-      var count = 0
-      for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
-        if line.hasPrefix("// https://developer.apple.com/documentation/") {
-          page = String(line)
-        } else if line.wholeMatch(of: /(@\w+ )*(open|public|extension) .*/) != nil, !line.contains("public import ") {
-          #expect(page != nil, "\(line)")
-          (page, count) = (nil, count + 1)
-        } else if !line.hasPrefix("@available") {
-          page = nil
+    @Test func `each stand-in has its page at Apple, and a row of the table`() throws {
+      let page = "https://developer.apple.com/documentation/"
+      var rows: [String] = []
+      for name in AppleModules.names {
+        let declarations = try AppleModules.declarations(of: name)
+        #expect(!declarations.isEmpty)
+        for (declaration, systems, path) in declarations {
+          let path = try #require(path, "\(declaration)")
+          rows.append("| \(name) | `\(declaration)` | \(systems) | [\(path)](\(page)\(path)) |")
         }
       }
-      #expect(count > 0)
+      let file = AppleModules.root.appending(path: "Tests/StillwireClientTests/StandIns/README.md")
+      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+      let table = lines.filter { $0.hasPrefix("| ") }.dropFirst()
+      #expect(Array(table) == rows, "the table must be:\n\(rows.joined(separator: "\n"))")
     }
 
     /// The sample app `Tests/Apps/ios`.
     private enum SampleApp {
       static let folder = "Tests/Apps/ios"
+      /// On Linux, `URLSession` is in a module of its own.
+      static let linux = "import FoundationNetworking\ntypealias URLSession = FoundationNetworking.URLSession"
 
       /// The targets with the folders of their sources, as XcodeGen reads them.
       static func targets() throws -> [(name: String, folders: [String])] {
@@ -203,27 +234,29 @@
         let communication = try samples(of: "CommunicationNotifications")
         let filters = try samples(of: "FocusFilters")
         let focus = try samples(of: "SharingFocus")
+        let start = try samples(of: "GettingStarted")
+        let setup = try samples(of: "SettingUpAnApp").suffix(2)
         try #require(actions.count == 2 && communication.count == 3 && filters.count == 2 && focus.count == 5)
+        try #require(start.count == 7)
         return """
+          import AppIntents
           import CallKit
           import Foundation
           import FoundationNetworking
           import Intents
           import PushKit
           import StillwireApple
-          import StillwireClient
+          import StillwireUI
+          import SwiftUI
           import UserNotifications
           struct Keychain {
             static let shared = Keychain()
             func token() throws -> String { "" }
           }
           struct Session {
-            func token() async throws -> String { "" }
+            func token(refreshed: Bool = false) async throws -> String { "" }
           }
           let session = Session()
-          extension FileManager {
-            func containerURL(forSecurityApplicationGroupIdentifier: String) -> URL? { nil }
-          }
           func declareCategories(defaults: UserDefaults) async throws {
           \(actions[0])}
           final class Delegate: NSObject, UNUserNotificationCenterDelegate, Sendable {
@@ -235,7 +268,47 @@
           \(communication[1])}
           func donate(to bob: INPerson) async throws {
           \(communication[2])}
+          struct AccountEntity: AppEntity {
+            static let typeDisplayRepresentation: TypeDisplayRepresentation = "Account"
+            static let defaultQuery = AccountQuery()
+            let id: String
+            var label: String { id }
+            var displayRepresentation: DisplayRepresentation { "\\(id)" }
+          }
+          struct AccountQuery: EntityQuery {
+            func entities(for identifiers: [String]) async throws -> [AccountEntity] { [] }
+            func suggestedEntities() async throws -> [AccountEntity] { [] }
+          }
+          let relay = Stillwire(.init(RelayAddress("https://relay.example.org")!) { _ in .open("ann") })
+          \(filters[0])
           \(filters[1])
+          func start() {
+          \(start[1])
+          _ = (relay, running)
+          }
+          func startCluster() {
+          \(start[2])
+          _ = relay
+          }
+          func showGap() {}
+          func show(_ message: Message) {}
+          func follow() async throws {
+          \(start[3])
+          }
+          func send(to tea: Room) async throws {
+          \(start[4])
+          }
+          struct Phase: View {
+            @Environment(\\.scenePhase) private var scenePhase
+            var body: some View { Text(verbatim: "")
+          \(start[5])
+            }
+          }
+          actor Seen { func contains(_ message: MessageReference) -> Bool { false } }
+          let seen = Seen()
+          final class Presenter: NSObject, UNUserNotificationCenterDelegate, Sendable {
+          \(start[6])}
+          \(setup.joined(separator: "\n"))
           \(focus[0..<3].joined(separator: "\n"))
           func reportNow() async throws {
           \(focus[3])}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports each change of the Focus.
+import StillwireApple
+import StillwireExtension
+
+final class IntentHandler: FocusStatusHandler {
+  override func makeReporter() throws -> FocusReporter { chat.focusReporter }
+}
