@@ -8,6 +8,7 @@ public struct Reader {
   let db: Database
 
   public var rooms: RoomReader { RoomReader(db: db) }
+  public var inbox: InboxReader { InboxReader(db: db) }
   public var messages: MessageReader { MessageReader(db: db) }
   public var people: PeopleReader { PeopleReader(db: db) }
   public var queue: QueueReader { QueueReader(db: db) }

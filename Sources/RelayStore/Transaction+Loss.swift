@@ -26,6 +26,7 @@ extension Transaction {
   /// loss of power, only seconds are lost, so the jobs stay. A push may then be sent twice, as after every crash.
   func repair(_ loss: DataLoss) throws {
     try db.run("UPDATE rooms SET epoch = lower(hex(randomblob(8)))")
+    try db.run("UPDATE inbox SET epoch = lower(hex(randomblob(8)))")
     guard loss == .restored else { return }
     try db.run("DELETE FROM jobs WHERE \(Schema.updates)")
     try db.run(

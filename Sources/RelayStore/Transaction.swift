@@ -25,6 +25,7 @@ public struct Transaction {
   public var updates: UpdateQueue { UpdateQueue(transaction: self) }
   public var silenced: SilencedWriter { SilencedWriter(transaction: self) }
   public var responses: ResponseWriter { ResponseWriter(transaction: self) }
+  var inbox: InboxWriter { InboxWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 
   /// Rewrites a page without a change, so that the commit fails if the disk accepts no writes.

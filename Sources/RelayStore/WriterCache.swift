@@ -28,6 +28,8 @@ final class WriterCache {
     var retention: Retention
     /// The number of these messages.
     var added: Int64
+    /// Increases with each message of the transaction: the place of the room's newest one.
+    var order: Int
   }
 
   /// A member, by row ids.
@@ -49,6 +51,11 @@ final class WriterCache {
   /// The number of keys stored since the last sweep.
   private(set) var keysSinceSweep = 0
   private(set) var newestKey = Timestamp(rawValue: 0)
+  /// The newest position of the inbox, see ``Schema/inbox``. Is `nil` until it is read. It never falls: work that was
+  /// undone leaves a gap.
+  var newestPosition: Int64?
+  /// The number of deferred messages.
+  private var deferredCount = 0
 
   /// The rooms by row id.
   private(set) var deferredRooms: [Int64: DeferredRoom] = [:]
@@ -91,8 +98,9 @@ final class WriterCache {
   func `defer`(_ room: Room, of draft: MessageDraft, sender: Int64) {
     rooms[draft.room] = room
     let added = deferredRooms[room.id]?.added ?? 0
+    deferredCount += 1
     deferredRooms[room.id] = DeferredRoom(
-      name: draft.room, row: room, retention: draft.retention, added: added + 1)
+      name: draft.room, row: room, retention: draft.retention, added: added + 1, order: deferredCount)
     deferredMarks[Mark(room: room.id, user: sender)] = room.seq
   }
 
@@ -102,6 +110,7 @@ final class WriterCache {
   func forgetDeferred() {
     deferredRooms.removeAll(keepingCapacity: true)
     deferredMarks.removeAll(keepingCapacity: true)
+    deferredCount = 0
   }
 
   func beginWork() {
@@ -118,6 +127,7 @@ final class WriterCache {
   func removeAll() {
     rooms.removeAll()
     people.removeAll()
+    newestPosition = nil
     forgetDeferred()
   }
 }

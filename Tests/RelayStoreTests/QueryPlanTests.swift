@@ -41,6 +41,8 @@ import Testing
     "SCAN rooms", "SCAN responses USING INDEX responses_untold", "SCAN users USING COVERING INDEX users_online",
     // Queries of the first row.
     "SCAN pending_changes", "SCAN pending_changes USING COVERING INDEX sqlite_autoindex_pending_changes_1",
+    // The rows of a page.
+    "SCAN page",
     // A parameter with a list.
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
   ]
@@ -59,12 +61,14 @@ import Testing
     #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") })
   }
 
-  @Test func `a message with only a body needs three statements`() async throws {
+  @Test func `a message with only a body needs five short statements`() async throws {
     try await test.write { try $0.prepareRoom() }
     let plans = try await plans { _ = try $0.messages.append(draft()) }
     let verbs = plans.keys.map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
-    #expect(Set(verbs) == ["INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET"])
-    #expect(verbs.count == 3)
+    #expect(Set(verbs) == [
+      "INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET", "UPDATE inbox SET", "UPDATE activity SET",
+    ])
+    #expect(verbs.count == 5)
   }
 }
 
@@ -221,6 +225,9 @@ extension Transaction {
     _ = try reader.messages.message(room, 69)
     _ = try reader.queue.silenced(room, 69)
     _ = try reader.messages.unread(of: bob.id, now: .at(0))
+    _ = try reader.inbox.rooms(of: bob.id, .before(.max), limit: 9, now: .at(0))
+    _ = try reader.inbox.rooms(of: bob.id, .after(0), limit: 9, now: .at(0))
+    _ = try reader.inbox.isComplete(of: bob.id, since: reader.inbox.position())
     _ = try reader.rooms.aging(after: 0, limit: 9)
     _ = try reader.queue.jobs(of: bob.id, limit: 9)
     _ = try reader.queue.jobs(limit: 9)

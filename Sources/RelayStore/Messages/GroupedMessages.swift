@@ -12,7 +12,7 @@ struct GroupedMessages {
   private let rows: JournaledRows?
   private let insert: MessageInsert
   private let insertKey, findKey, deleteKey: BoundStatement
-  private let updateRoom, updateMember: BoundStatement
+  private let updateRoom, updateMember, updateActivity, updateInbox: BoundStatement
   private var db: Database { transaction.db }
   private var cache: WriterCache { transaction.cache }
 
@@ -36,6 +36,8 @@ struct GroupedMessages {
     deleteKey = try BoundStatement(db, "DELETE FROM keys WHERE room = ? AND user = ? AND key = ?")
     updateRoom = try BoundStatement(db, MessageWriter.updateRoom)
     updateMember = try BoundStatement(db, MessageWriter.updateSender)
+    updateActivity = try BoundStatement(db, InboxWriter.updateActivity)
+    updateInbox = try BoundStatement(db, InboxWriter.updateNewest)
   }
 
   /// Stores a message, or finds its earlier attempt. ``writeRows()`` writes the changes of other rows.
@@ -66,7 +68,7 @@ struct GroupedMessages {
   /// Writes the rows that messages have changed. Call this before any other work reads or changes them.
   func writeRows() throws {
     guard cache.hasDeferred else { return }
-    for deferred in cache.deferredRooms.values {
+    for deferred in cache.deferredRooms.values.sorted(by: { $0.order < $1.order }) {
       var room = deferred.row
       if try transaction.messages.trim(&room, to: deferred.retention, added: deferred.added) {
         cache[deferred.name] = room
@@ -76,7 +78,12 @@ struct GroupedMessages {
       try updateRoom.bind(3, room.first)
       try updateRoom.bind(4, room.id)
       try updateRoom.run()
+      try updateActivity.bind(1, try transaction.inbox.nextPosition())
+      try updateActivity.bind(2, room.id)
+      try updateActivity.run()
     }
+    try updateInbox.bind(1, cache.newestPosition ?? 0)
+    try updateInbox.run()
     for (mark, seq) in cache.deferredMarks {
       try updateMember.bind(1, seq)
       try updateMember.bind(2, mark.room)

@@ -28,10 +28,7 @@ extension MessageReader {
     var total = Unread()
     let counts = try db.all(
       """
-      SELECT rooms.name, \(Self.unreadMessages) AS unread, (
-        SELECT count(*) FROM messages INDEXED BY messages_mentions
-        WHERE room = rooms.id AND seq > \(Self.readOrGone) AND mentions IS NOT NULL AND NOT is_uncounted
-          AND instr(mentions, ?2)) AS unread_mentions
+      SELECT rooms.name, \(Self.unreadMessages) AS unread, \(Self.unreadMentions("?2")) AS unread_mentions
       FROM members JOIN rooms ON rooms.id = members.room
       WHERE members.user = ?1 AND rooms.seq > members.read AND NOT members.is_withdrawn
       """,
@@ -72,14 +69,25 @@ extension MessageReader {
   }
 
   /// The newest message that the member has read, or that is not in the history any more.
-  private static let readOrGone = "max(members.read, rooms.first - 1)"
+  static let readOrGone = "max(members.read, rooms.first - 1)"
+
+  /// - Parameter name: The parameter with the name of the user, in quotes.
+  static func unreadMentions(_ name: String) -> String {
+    """
+    (
+      SELECT count(*) FROM messages AS mentioned INDEXED BY messages_mentions
+      WHERE mentioned.room = rooms.id AND mentioned.seq > \(readOrGone) AND mentioned.mentions IS NOT NULL
+        AND NOT mentioned.is_uncounted AND instr(mentioned.mentions, \(name)))
+    """
+  }
 
   /// Subtracts the messages that do not count as unread, so that message rows need not be read.
-  private static let unreadMessages = """
+  static let unreadMessages = """
     (rooms.seq - \(readOrGone) - (
-      SELECT count(*) FROM messages INDEXED BY messages_uncounted
-      WHERE room = rooms.id AND seq > \(readOrGone) AND is_uncounted) - (
-      SELECT count(*) FROM messages INDEXED BY messages_responses
-      WHERE room = rooms.id AND sender = members.user AND seq > \(readOrGone) AND is_response AND NOT is_uncounted))
+      SELECT count(*) FROM messages AS silent INDEXED BY messages_uncounted
+      WHERE silent.room = rooms.id AND silent.seq > \(readOrGone) AND silent.is_uncounted) - (
+      SELECT count(*) FROM messages AS own INDEXED BY messages_responses
+      WHERE own.room = rooms.id AND own.sender = members.user AND own.seq > \(readOrGone)
+        AND own.is_response AND NOT own.is_uncounted))
     """
 }

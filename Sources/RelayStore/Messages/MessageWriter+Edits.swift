@@ -62,6 +62,7 @@ extension MessageWriter {
       try db.run(
         "UPDATE messages SET changed = ?, changed_time = ? WHERE room = ? AND seq = ?",
         [known.seq, time.rawValue, known.id, seq])
+      try transaction.inbox.changed(known.id)
     }
     return Edited(from: from, time: row.timestamp("time"), isChanged: isChanged, newest: known.seq)
   }

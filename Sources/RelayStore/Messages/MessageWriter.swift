@@ -32,6 +32,7 @@ public struct MessageWriter: TransactionPart {
     try trim(&room, to: draft.retention, added: 1)
     try db.run(Self.updateRoom, [room.seq, room.cursor, room.first, room.id])
     cache[draft.room] = room
+    try transaction.inbox.moved(room.id)
     if let answered = responded?.response.message.seq {
       try transaction.updates.storeBadges(of: draft.from.id, reading: draft.room, upTo: answered)
       try transaction.rooms.mark(draft.room, draft.from.id, read: answered)

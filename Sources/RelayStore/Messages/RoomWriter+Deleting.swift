@@ -27,6 +27,7 @@ extension RoomWriter {
       "UPDATE rooms SET name = '\(Schema.deletedPrefix)' || id, seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id]
     )
     try db.run("DELETE FROM directs WHERE room = ?", [known.id])
+    try transaction.inbox.deleted(known.id)
     cache[room] = nil
     return members.map { UserID(unchecked: $0[0]) }
   }
@@ -60,8 +61,9 @@ extension RoomWriter {
       let user: Int64 = row["user"]
       // Pushes that only wake an app belong to no other job.
       try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND room = ?", [user, room])
-      left -= 1 + db.changesCount
+      left -= 2 + db.changesCount
       try db.run("DELETE FROM members WHERE room = ? AND user = ?", [room, user])
+      try transaction.inbox.departed(user)
       if left <= 0 { return }
     }
   }
@@ -89,6 +91,7 @@ extension RoomWriter {
     try db.run("DELETE FROM directs WHERE room = ?", [room])
     try db.run("DELETE FROM details WHERE room = ?", [room])
     try db.run("DELETE FROM bans WHERE room = ?", [room])
+    try db.run("DELETE FROM activity WHERE room = ?", [room])
     try db.run("DELETE FROM rooms WHERE id = ?", [room])
   }
 }

@@ -72,6 +72,7 @@ extension RoomWriter {
     details.version += 1
     details.created = details.created ?? now
     try save(details, of: known.id, isOwned: false)
+    try transaction.inbox.changed(known.id)
     return details
   }
 

@@ -43,8 +43,11 @@ public struct RoomWriter: TransactionPart {
   ) throws {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
     try db.run(
-      "INSERT INTO members (room, user, read, received, role, joined) VALUES (?, ?, ?, ?, ?, ?)",
-      [known.id, user, known.seq, known.seq, role.rawValue, now.rawValue])
+      "INSERT INTO members (room, user, read, received, role, joined, changed) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [
+        known.id, user, known.seq, known.seq, role.rawValue, now.rawValue,
+        try transaction.inbox.added(to: known.id),
+      ])
     try check(bounds, room, known, user)
   }
 
@@ -82,6 +85,7 @@ public struct RoomWriter: TransactionPart {
     guard let known = try row(of: room), let id = try row(of: user) else { return LeftRoom(wasMember: false) }
     try db.run("DELETE FROM members WHERE room = ? AND user = ?", [known.id, id])
     guard db.changesCount == 1 else { return LeftRoom(wasMember: false) }
+    try transaction.inbox.removed(id, from: known.id)
     if let members = known.members {
       var left = known
       left.members = members - 1
@@ -121,6 +125,7 @@ public struct RoomWriter: TransactionPart {
     try db.run("INSERT INTO rooms (name, epoch) VALUES (?, ?)", [room.rawValue, epoch])
     let created = WriterCache.Room(id: db.lastInsertedRowID, epoch: epoch, seq: 0, cursor: 0, first: 1)
     cache[room] = created
+    if !room.isNotifications { try transaction.inbox.created(created.id) }
     return RoomState(room: room, created)
   }
 
@@ -128,12 +133,14 @@ public struct RoomWriter: TransactionPart {
   public func mark(_ room: RoomID, _ user: UserID, read: Int64? = nil, received: Int64? = nil) throws {
     guard let known = try row(of: room), let id = try row(of: user) else { return }
     // A mark above the newest message would suppress the pushes of later messages.
+    let (read, received) = (min(read ?? 0, known.seq), min(received ?? 0, known.seq))
     try db.run(
-      """
-      UPDATE members SET read = max(read, ?3), received = max(received, ?4)
-      WHERE room = ?1 AND user = ?2 AND (read < ?3 OR received < ?4)
-      """,
-      [known.id, id, min(read ?? 0, known.seq), min(received ?? 0, known.seq)])
+      "UPDATE members SET received = ?3 WHERE room = ?1 AND user = ?2 AND received < ?3", [known.id, id, received])
+    let isRead = try db.has("SELECT 1 FROM members WHERE room = ? AND user = ? AND read < ?", [known.id, id, read])
+    guard isRead else { return }
+    try db.run(
+      "UPDATE members SET read = ?3, changed = ?4 WHERE room = ?1 AND user = ?2",
+      [known.id, id, read, try transaction.inbox.newPosition()])
   }
 
   /// Raises the room's cursor, at most to its newest message.

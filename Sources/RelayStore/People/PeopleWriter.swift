@@ -107,6 +107,8 @@ public struct PeopleWriter: TransactionPart {
         SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
       """,
       [id, rooms.sorted().asJSON])
+    // The list of the user loses rooms or gets them back.
+    if db.changesCount > 0 { try transaction.inbox.departed(id) }
   }
 
   /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.

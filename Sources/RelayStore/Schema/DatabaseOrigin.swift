@@ -60,8 +60,8 @@ enum DatabaseOrigin {
         && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
       let lacksPosition =
         try tables.contains("installation") && !db.columns(in: "installation").contains { $0.name == "position" }
-      let lacksDetails = tables.contains("rooms") && !tables.contains("details")
-      return hasNumbers || lacksPosition || lacksDetails ? .earlierBuild : .own
+      let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: ["details", "activity"])
+      return hasNumbers || lacksPosition || lacksRecords ? .earlierBuild : .own
     }
     guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }
     // A start that was interrupted leaves an empty database.

@@ -27,6 +27,9 @@ extension Schema {
       role INTEGER NOT NULL DEFAULT 0,
       -- The begin of the membership.
       joined INTEGER NOT NULL DEFAULT 0,
+      -- The position in the inbox of the newest change for this member alone: the begin of the membership or a read
+      -- mark.
+      changed INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (room, user)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX members_user ON members (user);

@@ -21,7 +21,9 @@ extension Schema {
       -- JSON; NULL: the defaults.
       preferences TEXT,
       -- The claim `rooms` of the user's newest token; NULL when the token has none, or when no token is known.
-      grants BLOB
+      grants BLOB,
+      -- The position in the inbox of the newest end of a membership.
+      departed INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX users_online ON users (id, activity) WHERE activity IS NOT NULL;
 

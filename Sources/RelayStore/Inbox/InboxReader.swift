@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Reads the rooms of a user with their newest messages and unread counts.
+public struct InboxReader {
+  let db: Database
+
+  /// The newest change of all lists.
+  public func position() throws -> InboxPosition {
+    guard let row = try db.first("SELECT epoch, newest FROM inbox WHERE id = 1") else {
+      throw StoreError.damaged(reason: "the table inbox has no row")
+    }
+    return InboxPosition(epoch: row["epoch"], number: row["newest"])
+  }
+
+  /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
+  ///
+  /// Finds the rooms by one scan of two short rows for each room of the user, and reads the rest of the page's rooms
+  /// alone.
+  /// - Parameters:
+  ///   - limit: The maximum number of entries.
+  ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
+  ///   - now: Decides whether a room is still muted.
+  public func rooms(
+    of user: UserID, _ page: InboxPage = .before(.max), limit: Int, hasBodies: Bool = true, now: Timestamp
+  ) throws -> InboxRooms {
+    let position = try position()
+    guard let row = try db.first("SELECT id, preferences FROM users WHERE name = ?", [user.rawValue]) else {
+      return InboxRooms(entries: [], position: position, more: false)
+    }
+    let preferences = try row.preferences()
+    let mention = "\"\(user.rawValue)\""
+    let (query, place) =
+      switch page {
+      case .before(let number): (Self.entries(Self.recent, order: "DESC"), number)
+      case .after(let number): (Self.entries(Self.changed, order: "ASC"), number)
+      }
+    var entries = try db.all(
+      query, [row["id"] as Int64, place, limit + 1, mention, hasBodies],
+      { try InboxEntry($0, preferences, now: now) })
+    let more = entries.count > limit
+    if more { entries.removeLast() }
+    return InboxRooms(entries: entries, position: position, more: more)
+  }
+
+  /// True if the user's list has lost no room after this position. Otherwise ``InboxPage/after(_:)`` is incomplete.
+  public func isComplete(of user: UserID, since position: InboxPosition) throws -> Bool {
+    let newest = try self.position()
+    guard newest.epoch == position.epoch, position.number <= newest.number else { return false }
+    return try !db.has(
+      """
+      SELECT 1 FROM users WHERE name = ?1 AND (departed > ?2 OR EXISTS (
+        SELECT 1 FROM members INDEXED BY members_user WHERE user = users.id
+          AND NOT EXISTS (SELECT 1 FROM activity WHERE activity.room = members.room)))
+      """,
+      [user.rawValue, position.number])
+  }
+
+  /// The rooms of user ?1 with activity before ?2. The index on the user has the rooms in the order of `activity`.
+  private static let recent = """
+    SELECT activity.room, activity.position AS number, activity.members AS member_count
+    FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
+    WHERE own.user = ?1 AND activity.position < ?2 AND own.room NOT IN (\(withdrawn))
+    ORDER BY activity.position DESC LIMIT ?3
+    """
+
+  /// The rooms of user ?1 that changed after ?2, for all members or for this one.
+  private static let changed = """
+    SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
+    FROM (
+      SELECT activity.room, activity.changed AS number
+      FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
+      WHERE own.user = ?1 AND activity.changed > ?2
+      UNION ALL
+      SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
+      WHERE own.user = ?1 AND own.changed > ?2 AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
+    ) AS found
+    WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?3
+    """
+
+  private static let withdrawn = """
+    SELECT room FROM members INDEXED BY members_withdrawn WHERE user = ?1 AND is_withdrawn
+    """
+
+  /// - Parameter found: A query of the page's rooms.
+  private static func entries(_ found: String, order: String) -> String {
+    """
+    WITH page AS MATERIALIZED (\(found))
+    SELECT page.number, page.member_count, rooms.name, rooms.seq, members.read,
+      details.kind, details.join_rule, details.title, details.avatar, NULL AS metadata, details.version, details.created,
+      \(MessageReader.unreadMessages) AS unread, \(MessageReader.unreadMentions("?4")) AS unread_mentions,
+      messages.time, messages.is_deleted, CASE WHEN ?5 THEN messages.body END AS body,
+      sender.name AS sender, sender.display_name AS sender_name, sender.avatar AS sender_avatar,
+      other.name AS other, other.display_name AS other_name, other.avatar AS other_avatar
+    FROM page CROSS JOIN rooms ON rooms.id = page.room
+    CROSS JOIN members ON members.room = page.room AND members.user = ?1
+    LEFT JOIN details ON details.room = page.room
+    LEFT JOIN directs ON directs.room = page.room
+    LEFT JOIN users AS other ON other.id = CASE directs.low WHEN ?1 THEN directs.high ELSE directs.low END
+    LEFT JOIN messages ON messages.room = page.room AND messages.seq = rooms.seq AND rooms.seq >= rooms.first
+    LEFT JOIN users AS sender ON sender.id = messages.sender
+    ORDER BY page.number \(order)
+    """
+  }
+}
+
+extension InboxEntry {
+  fileprivate init(_ row: Row, _ preferences: Preferences, now: Timestamp) throws {
+    let room = RoomID(unchecked: row["name"])
+    var last: LastMessage?
+    if let sender = row.user("sender") {
+      last = LastMessage(
+        seq: row["seq"], time: row.timestamp("time"), from: sender,
+        body: row["is_deleted"] ? nil : try row.bytesIfAny("body"), isDeleted: row["is_deleted"])
+    }
+    self.init(
+      room: room, details: try RoomDetails(row: row), memberCount: row["member_count"], other: row.user("other"),
+      lastMessage: last, unread: Unread(messages: row["unread"], mentions: row["unread_mentions"]),
+      isMuted: preferences[room].level(at: now) == .none, read: row["read"], number: row["number"])
+  }
+}
+
+extension Row {
+  /// The user of the columns with this prefix. Is `nil` when the outer join found none.
+  fileprivate func user(_ prefix: String) -> User? {
+    let name: String? = self[prefix]
+    return name.map {
+      User(id: UserID(unchecked: $0), name: self["\(prefix)_name"], avatar: self["\(prefix)_avatar"])
+    }
+  }
+}
