@@ -46,7 +46,7 @@ extension PushWorker {
         let style = other.push.style
         return DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
-          text: style.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
+          text: style.line(JSON.shownText(ofBody: other.message.body), hasPreview: hasPreview(other.room)))
       })
   }
 
@@ -72,7 +72,7 @@ extension PushWorker {
       room: PayloadRoom(
         id: claim.room, title: claim.title, avatar: claim.avatar, memberCount: claim.roomMemberCount),
       epoch: claim.epoch, seq: claim.message.seq,
-      kind: request.kind, text: text(of: claim.message.body),
+      kind: request.kind, text: JSON.shownText(ofBody: claim.message.body),
       style: request.style, hasPreview: hasPreview(claim.room),
       level: claim.level ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
@@ -80,14 +80,5 @@ extension PushWorker {
       app: app(of: claim.device), replaces: claim.collapse,
       // The receipt expires when the job does: it would change nothing later.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
-  }
-
-  /// The maximum nesting of a body: the upper limit of `limits.nesting` in the configuration.
-  private static let maxNesting = 1_000
-
-  /// Returns the text to show: the body if it is a string, or else its member `text`.
-  private func text(of body: [UInt8]) -> String? {
-    guard let value = JSON(reading: body, maxDepth: Self.maxNesting) else { return nil }
-    return value.text ?? value["text"]?.text
   }
 }

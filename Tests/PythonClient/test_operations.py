@@ -90,6 +90,8 @@ class Scenario:
             self.call("getRoom", made["room"])
         pair = self.call("openDirectRoom", "ann", "bob")
         assert self.call("openDirectRoom", "bob", "ann")["room"] == pair["room"]
+        listed = self.call("listRooms", "bob", limit=100)["rooms"]
+        assert next(entry for entry in listed if entry["room"] == pair["room"])["members"]["other"]["user"] == "ann"
 
     def messages(self) -> None:
         for user in ("ann", "bob", "eve"):

@@ -9,7 +9,7 @@ package enum Commands {
     // Rooms and members
     CreateRoom.self, OpenDirectRoom.self, GetRoom.self, UpdateRoom.self, DeleteRoom.self,
     JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRole.self,
-    SetRead.self,
+    SetRead.self, ListRooms.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
     // Presence

@@ -683,6 +683,44 @@ class Operations(ABC):
         )
         return result
 
+    def list_rooms(
+        self,
+        user: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        since: str | None = None,
+        preview: Literal["text", "none"] | None = None,
+    ) -> types.InboxPage:
+        """List the rooms of a user.
+
+        The rooms of a user that store messages, those with the newest activity first. Rooms move while a
+        client reads the pages, so the list has two parts: after the oldest room follow the rooms that have
+        changed since the list began. Each room is in at least one page, and a later entry of a room replaces
+        an earlier one. With `since`, the reply has only the rooms that have changed after this position. If
+        the changes are not complete, because the list has lost a room or the relay was restored from a
+        backup, the reply has `reset` and the list begins again. A page omits rooms in which the caller lacks
+        the right `join`.
+
+        Args:
+            user: A user's name, or `me`.
+            limit: Maximum number of rooms.
+            after: The `next` of the page before. Excludes `since`.
+            since: The `position` of an earlier page: only later changes.
+            preview: `none`: without texts of messages.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.InboxPage = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/rooms",
+                query={"limit": limit, "after": after, "since": since, "preview": preview},
+            )
+        )
+        return result
+
     def open_direct_room(
         self,
         user: str,
@@ -2189,6 +2227,44 @@ class AsyncOperations(ABC):
                     "name": name, "avatar": avatar, "avatarSHA256": avatar_sha256, "handle": handle,
                     "handleType": handle_type,
                 },
+            )
+        )
+        return result
+
+    async def list_rooms(
+        self,
+        user: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        since: str | None = None,
+        preview: Literal["text", "none"] | None = None,
+    ) -> types.InboxPage:
+        """List the rooms of a user.
+
+        The rooms of a user that store messages, those with the newest activity first. Rooms move while a
+        client reads the pages, so the list has two parts: after the oldest room follow the rooms that have
+        changed since the list began. Each room is in at least one page, and a later entry of a room replaces
+        an earlier one. With `since`, the reply has only the rooms that have changed after this position. If
+        the changes are not complete, because the list has lost a room or the relay was restored from a
+        backup, the reply has `reset` and the list begins again. A page omits rooms in which the caller lacks
+        the right `join`.
+
+        Args:
+            user: A user's name, or `me`.
+            limit: Maximum number of rooms.
+            after: The `next` of the page before. Excludes `since`.
+            since: The `position` of an earlier page: only later changes.
+            preview: `none`: without texts of messages.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.InboxPage = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/rooms",
+                query={"limit": limit, "after": after, "since": since, "preview": preview},
             )
         )
         return result

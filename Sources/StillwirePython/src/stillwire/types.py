@@ -374,6 +374,70 @@ class Profile(TypedDict):
 
 
 @final
+class InboxPage(TypedDict):
+    rooms: list[InboxEntry]
+    position: str
+    """The position for `since`."""
+    next: NotRequired[str]
+    """The `after` of the next page. Absent in the last page."""
+    reset: NotRequired[Literal[True]]
+    """The changes are not complete. This is the first page of the whole list."""
+
+
+@final
+class InboxEntry(TypedDict):
+    room: str
+    kind: RoomKind
+    title: NotRequired[str]
+    avatar: NotRequired[str]
+    members: InboxEntryMembers
+    lastMessage: NotRequired[InboxEntryLastMessage]
+    """The newest message. Absent if the room has none, or keeps none any more."""
+    unread: int
+    """The messages of others above the read mark that count as unread."""
+    mentions: int
+    """The unread messages that mention the user."""
+    muted: bool
+    """True if the preferences of the user allow no notifications of the room now."""
+    read: int
+    """The read mark of the user. Marks are stored some milliseconds late."""
+
+
+@final
+class InboxEntryMembers(TypedDict):
+    count: int
+    other: NotRequired[InboxEntryMembersOther]
+    """The other person of a direct room, also after that person has left."""
+
+
+@final
+class InboxEntryMembersOther(TypedDict):
+    """The other person of a direct room, also after that person has left."""
+
+    user: str
+    name: NotRequired[str]
+    avatar: NotRequired[str]
+
+
+_InboxEntryLastMessageFrom = TypedDict("_InboxEntryLastMessageFrom", {"from": str})
+
+
+@final
+class InboxEntryLastMessage(_InboxEntryLastMessageFrom):
+    """The newest message. Absent if the room has none, or keeps none any more."""
+
+    seq: int
+    time: int
+    name: NotRequired[str]
+    """The name of the sender that others see."""
+    preview: NotRequired[str]
+    """The beginning of the text, at most 160 characters: of the body if it is a string, or else of its member
+    `text`.
+    """
+    deleted: NotRequired[Literal[True]]
+
+
+@final
 class Blocked(TypedDict):
     user: str
     blocked: str

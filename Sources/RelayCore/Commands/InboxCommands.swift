@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command about a user's list of rooms. `InboxList` reads the pages.
+
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Lists the rooms of a user, those with the newest activity first, or those that have changed since a position.
+struct ListRooms: Command {
+  package static let declaration = Declaration(
+    frame: "rooms", "GET", "/v1/users/{user}/rooms",
+    query: ["limit": .number, "after": .text, "since": .text, "preview": .text])
+
+  private let caller: Caller
+  private let user: UserID
+  private let list: InboxList
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    user = try request.user
+    list = try InboxList(request.fields)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    Reply(try await list.read(of: user, relay.access.permissions(of: caller, on: relay), on: relay))
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// A request for a page of a user's list of rooms.
+struct InboxList: Sendable {
+  let cursor: InboxCursor?
+  let limit: Int
+  let hasPreview: Bool
+
+  /// The maximum number of rooms in a page, and the number without `limit`.
+  static let maxLimit = 100
+  static let defaultLimit = 50
+
+  init(_ fields: Fields) throws(RequestError) {
+    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.defaultLimit))
+    let preview: RoomPolicy.Preview? = try fields.choice("preview")
+    hasPreview = preview != RoomPolicy.Preview.none
+    let after = try fields.string("after", maxLength: InboxCursor.maxLength)
+    let since = try fields.string("since", maxLength: InboxCursor.maxLength)
+    guard after == nil || since == nil else { throw fields.wrong("after", "and since exclude each other") }
+    if let after {
+      guard let cursor = InboxCursor(after) else { throw fields.wrong("after", "must be the `next` of a page") }
+      self.cursor = cursor
+    } else if let since {
+      guard let position = InboxPosition(since) else { throw fields.wrong("since", "must be the `position` of a page") }
+      cursor = .changes(after: position)
+    } else {
+      cursor = nil
+    }
+  }
+
+  /// The result of one read.
+  private struct Page: Sendable {
+    let rooms: [UInt8]
+    let position: InboxPosition
+    let next: InboxCursor?
+    let isReset: Bool
+  }
+
+  /// Reads a page, and returns the members of the reply. A reader's thread checks the rights and writes the text.
+  /// - Parameter permissions: Is `nil` for a backend.
+  func read(
+    of user: UserID, _ permissions: Permissions?, on relay: isolated Relay
+  ) async throws -> (inout JSONWriter.Object) -> Void {
+    let (patterns, isOpen, now) = (relay.settings.rooms, relay.settings.isOpen, relay.hub.now)
+    let page = try await relay.store.read { reader -> Page in
+      try self.page(reader.inbox, of: user, now: now) { room in
+        guard let permissions else { return true }
+        let pattern = patterns.policy(for: room).can
+        return permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).contains(.join)
+      }
+    }
+    return {
+      $0.raw("rooms", page.rooms)
+      $0["position"] = page.position.text
+      $0["next"] = page.next?.text
+      if page.isReset { $0.bool("reset", true) }
+    }
+  }
+
+  private func page(
+    _ inbox: InboxReader, of user: UserID, now: Timestamp, shows: (RoomID) -> Bool
+  ) throws -> Page {
+    var start = cursor
+    let newest = try inbox.position()
+    // The list continues in the numbering in which it began.
+    let isReset =
+      switch start {
+      case nil: false
+      case .activity(_, let top): top.epoch != newest.epoch
+      case .changes(let position): try !inbox.isComplete(of: user, since: position)
+      }
+    if isReset { start = nil }
+    func read(_ page: InboxPage) throws -> InboxRooms {
+      try inbox.rooms(of: user, page, limit: limit, hasBodies: hasPreview, now: now)
+    }
+    let found: InboxRooms
+    let position: InboxPosition
+    let next: InboxCursor?
+    switch start {
+    case nil, .activity:
+      var (before, top) = (Int64.max, newest)
+      if case .activity(let number, let first) = start { (before, top) = (number, first) }
+      found = try read(.before(before))
+      position = top
+      next = .next(more: found.more, last: found.entries.last?.number, top: top, newest: newest)
+    case .changes(let since):
+      found = try read(.after(since.number))
+      let last = found.entries.last?.number
+      position = found.more ? InboxPosition(epoch: newest.epoch, number: last ?? since.number) : newest
+      next = found.more ? .changes(after: position) : nil
+    }
+    var writer = JSONWriter()
+    writer.array { list in
+      for entry in found.entries where shows(entry.room) { list.object { entry.write(to: &$0) } }
+    }
+    return Page(rooms: writer.bytes, position: position, next: next, isReset: isReset)
+  }
+}
+
+extension InboxEntry {
+  /// The maximum length of a preview, in characters.
+  static let maxPreviewLength = 160
+
+  func write(to object: inout JSONWriter.Object) {
+    object["room"] = room.rawValue
+    object["kind"] = details.kind.rawValue
+    object["title"] = details.title
+    object["avatar"] = details.avatar
+    object.object("members") {
+      $0.integer("count", memberCount)
+      if let other { $0.object("other") { Self.write(other, as: "user", to: &$0) } }
+    }
+    if let last = lastMessage {
+      object.object("lastMessage") {
+        $0.integer("seq", last.seq)
+        $0.integer("time", last.time.rawValue)
+        $0["from"] = last.from.id.rawValue
+        $0["name"] = last.from.name
+        if last.isDeleted { $0.bool("deleted", true) }
+        $0["preview"] = last.body.flatMap(Self.preview)
+      }
+    }
+    object.integer("unread", Int64(unread.messages))
+    object.integer("mentions", Int64(unread.mentions))
+    object.bool("muted", isMuted)
+    object.integer("read", read)
+  }
+
+  /// The beginning of the text of a body. Is `nil` for a body without a text.
+  static func preview(_ body: [UInt8]) -> String? {
+    JSON.shownText(ofBody: body).map { text in
+      let start = text.prefix(maxPreviewLength)
+      return start.endIndex < text.endIndex ? String(start.dropLast()) + "…" : text
+    }
+  }
+
+  private static func write(_ user: User, as key: String, to object: inout JSONWriter.Object) {
+    object[key] = user.id.rawValue
+    object["name"] = user.name
+    object["avatar"] = user.avatar
+  }
+}
