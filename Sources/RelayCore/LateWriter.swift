@@ -45,6 +45,9 @@ package final class LateWriter {
         return
       }
     }
+    if case .success = result, let user = write.inboxUser.flatMap(relay.hub.user) {
+      relay.inbox.listChanged(of: user, on: relay)
+    }
     guard writes.end(write, number) else { return }
     if let room = write.room { relay.rooms.unpin(room, on: relay) }
     if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
@@ -108,6 +111,14 @@ package enum LateWrite: Hashable {
     switch self {
     case .marks(let room, _), .cursor(let room): room
     case .presence, .profile, .withdrawn, .grants: nil
+    }
+  }
+
+  /// The user whose list of rooms shows the value.
+  var inboxUser: UserID? {
+    switch self {
+    case .marks(_, let user), .withdrawn(let user): user
+    case .cursor, .presence, .profile, .grants: nil
     }
   }
 

@@ -42,8 +42,10 @@ extension Relay {
     }
     defer { hub.release(handle) }
     let withdrawn: Set<RoomID>
+    var list: Inbox.Start?
     do {
       withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: self)
+      if let options = details.inbox { list = try await inbox.start(options, of: profile.id, on: self) }
     } catch {
       throw Refusal(error: requestError(error), close: .serverError)
     }
@@ -62,11 +64,12 @@ extension Relay {
     access.admit(request.session, as: identity, on: self)
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
     showProfile(of: profile, handle, cause: request.session)
+    if let list { inbox.subscribe(request.session, of: handle, list, on: self) }
     hub.finish(
       request.session,
       with: Replies.welcome(
         hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
-        now: hub.now))
+        inbox: list, now: hub.now))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
   }
 

@@ -31,6 +31,7 @@ package actor Relay {
   package let deliveries = Deliveries()
   package let responses: Responses
   package let late = LateWriter()
+  package let inbox = Inbox()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -202,12 +203,14 @@ package actor Relay {
       case .sessionEnded(let session):
         access.forget(session)
         responses.forget(session)
+        inbox.forget(session, on: self)
       case .confirmed(let session, let number): responses.confirm(session, upTo: number, on: self)
       case .drained: ends.send()
       case .roomIdle(let room): rooms.forgetIdle(room, on: self)
       case .roomGone(let room):
         rooms.forget(room)
         deliveries.forget(room)
+        inbox.forget(room)
       }
     }
     if !due.isEmpty { deliveries.decide(due, on: self) }

@@ -50,9 +50,12 @@ enum Replies {
     }
   }
 
-  /// - Parameter expires: The time at which the token of the session expires. Is `nil` without a token.
-  package static func welcome(
-    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits, now: Timestamp
+  /// - Parameters:
+  ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
+  ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
+  static func welcome(
+    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
+    inbox: Inbox.Start?, now: Timestamp
   ) -> [UInt8] {
     ok(request, type: "welcome", always: true) {
       $0["user"] = user.id.rawValue
@@ -63,6 +66,12 @@ enum Replies {
       $0.integer("expires", expires?.rawValue)
       $0.object("limits") {
         for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
+      }
+      if let inbox {
+        $0.object("inbox") {
+          $0["position"] = inbox.position.text
+          if inbox.isReset { $0.bool("reset", true) }
+        }
       }
       $0["server"] = "stillwire/\(stillwireVersion)"
     }

@@ -317,6 +317,38 @@ TEST(own_member_list, "room: each room has its own bound for large rooms, which 
   host_end(host);
 }
 
+static void list_subscribed(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_named(hub, "stored.a"), bob = relay_user_named(hub, "bob");
+  relay_id_t users[2];
+  EXPECT_INTEGER(relay_room_inbox(hub, room, users, 2), 0);
+  EXPECT(relay_user_set_has_inbox(hub, bob, true));
+  EXPECT_INTEGER(relay_room_inbox(hub, room, users, 2), 1);
+  EXPECT(users[0] == bob);
+  EXPECT(relay_user_set_has_inbox(hub, relay_user_named(hub, "ann"), true));
+  EXPECT_INTEGER(relay_room_inbox(hub, room, users, 1), 2);
+  EXPECT(relay_user_set_has_inbox(hub, bob, false));
+  EXPECT_INTEGER(relay_room_inbox(hub, room, users, 2), 1);
+  EXPECT(users[0] == relay_user_named(hub, "ann"));
+  EXPECT_INTEGER(relay_room_inbox(hub, 0, users, 2), 0);
+  EXPECT(!relay_user_set_has_inbox(hub, 0, true));
+}
+
+TEST(subscribed_members, "room: the members with the events of their list of rooms are found, up to the size of the array") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  peer_t *eve = peer_open(host_port(host), "eve", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  peer_join(eve, "stored.a");
+  host_do(host, list_subscribed, NULL);
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(eve);
+  host_end(host);
+}
+
 static void allow_one_room(relay_hub_t *hub, void *host) {
   relay_limits_t limits = ((host_t *)host)->config.limits;
   limits.rooms_per_session = 1;

@@ -263,7 +263,7 @@ struct relay_user {
   uint32_t holds; /* calls of relay_user_retain() without a matching release */
   int8_t focus;
   relay__sharing_t sharing;
-  bool has_devices, has_filter;
+  bool has_devices, has_filter, has_inbox;
   bool was_online, is_counted /* as online in its rooms */;
   bool is_settled;             /* this run has seen the user online, or awaits the user: see returns.c */
   int8_t stored_activity;      /* of the last RELAY_EVENT_USER_SEEN; -1: offline */

@@ -218,6 +218,18 @@ void relay_room_notify(relay_hub_t *hub, relay_id_t id, relay_id_t except, relay
   relay__frame_release(hub, frame);
 }
 
+size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t id, relay_id_t *users, size_t max) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  size_t count = 0;
+  for (uint32_t i = 0; room && i < room->member_count; i++) {
+    const relay_user_t *user = room->members[i]->user;
+    if (!user->has_inbox) continue;
+    if (count < max) users[count] = user->id;
+    count++;
+  }
+  return count;
+}
+
 /* Returns the number of online members that the viewer may see. For a large room, which lists no members, it
  * is the number in `counts`. */
 static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, relay_id_t viewer) {

@@ -311,6 +311,13 @@ bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t id, bool has_filter)
   return true;
 }
 
+bool relay_user_set_has_inbox(relay_hub_t *hub, relay_id_t id, bool has_inbox) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  user->has_inbox = has_inbox;
+  return true;
+}
+
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, relay_id_t viewer, bool is_related, char *at,
                         size_t max) {
   const relay_user_t *user = relay__user_find(hub, id);

@@ -315,6 +315,8 @@ bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t 
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
 /* Sets the fact that the user has a filter that may silence messages, see relay_room_delivery(). */
 bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t user, bool has_filter);
+/* Sets the fact that the user has a session with the events of the list of rooms, see relay_room_inbox(). */
+bool relay_user_set_has_inbox(relay_hub_t *hub, relay_id_t user, bool has_inbox);
 
 /* The users who may see a part of a user's state: no others, those who share a room with the user, or these
  * and the watchers. */
@@ -535,6 +537,10 @@ relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t room, const char *
                                  relay_bytes_t name, relay_bytes_t body);
 /* Raises the user's read mark, and queues a receipt if the mark was lower. */
 relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq);
+
+/* Writes at most `max` ids of the members with relay_user_set_has_inbox(). Returns the number of these members. The
+ * time is proportional to the number of all members. */
+size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */
 

@@ -106,7 +106,7 @@ extension InboxEntry {
   /// The maximum length of a preview, in characters.
   static let maxPreviewLength = 160
 
-  func write(to object: inout JSONWriter.Object) {
+  func write(to object: inout JSONWriter.Object, hasPreview: Bool = true) {
     object["room"] = room.rawValue
     object["kind"] = details.kind.rawValue
     object["title"] = details.title
@@ -122,7 +122,7 @@ extension InboxEntry {
         $0["from"] = last.from.id.rawValue
         $0["name"] = last.from.name
         if last.isDeleted { $0.bool("deleted", true) }
-        $0["preview"] = last.body.flatMap(Self.preview)
+        if hasPreview { $0["preview"] = last.body.flatMap(Self.preview) }
       }
     }
     object.integer("unread", Int64(unread.messages))

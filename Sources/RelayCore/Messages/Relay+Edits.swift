@@ -83,6 +83,7 @@ extension Relay {
     worker.wake()
     // A user who joins at this time must get the new state of the message.
     rooms.countEdit(of: handle, newest: edited.newest)
+    inbox.roomChanged(handle, on: self)
     hub.trim(handle, before: seq + 1)
     hub.sendEvent(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
   }

@@ -146,6 +146,7 @@ extension Relay {
         relay.diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - accepted)
         // The reply is sent before the `delivery` events.
         guard !stored.isDuplicate else { return }
+        relay.inbox.roomChanged(handle, on: relay)
         relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {

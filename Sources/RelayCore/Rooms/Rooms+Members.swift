@@ -99,6 +99,7 @@ extension Rooms {
     if joined.isNewMember {
       relay.people.forgetWithdrawn(user, from: room)
       try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
+      relay.inbox.listChanged(of: user, on: relay)
     } else {
       relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received, role: joined.role)
     }
@@ -156,6 +157,7 @@ extension Rooms {
   private func dismiss(_ user: UserHandle, from room: RoomHandle, _ cause: MemberCause, on relay: isolated Relay) {
     if let name = relay.hub.name(of: room) {
       relay.people.forgetWithdrawn(user, from: name)
+      if relay.rooms.policy(of: room)?.isStored == true { relay.inbox.removed(name, of: user, on: relay) }
       if cause != .left, relay.hub.isMember(user, of: room) { notify(user, "removed", name, by: cause.by, on: relay) }
     }
     try? relay.hub.removeMember(user, from: room, cause)  // another session may have left at the same time

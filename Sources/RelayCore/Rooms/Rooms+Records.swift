@@ -119,6 +119,7 @@ extension Rooms {
         let cause = name == creator ? MemberCause.joined : .added(by: creator)
         try? relay.hub.addMember(user, to: handle, as: isOwner ? .owner : .member, cause)
       }
+      relay.inbox.listChanged(of: user, on: relay)
       relay.people.evaluateWatches(of: user, on: relay)
       notify(user, "added", made.state.room, made.details, by: creator, except: cause, on: relay)
     }
@@ -146,6 +147,7 @@ extension Rooms {
       guard let details = try? details.get() else { return }
       let event = Replies.roomEvent("updated", access.room, details, by: by)
       relay.hub.notifyMembers(of: access.handle, event, except: cause)
+      relay.inbox.roomChanged(access.handle, on: relay)
     }
   }
 
@@ -176,7 +178,10 @@ extension Rooms {
       guard case .success(let members) = result else { return }
       relay.hub.notifyMembers(
         of: access.handle, Replies.roomEvent("deleted", access.room, nil, by: by), except: cause)
-      for name in members { relay.people.noteChange(of: name) }
+      for name in members {
+        relay.people.noteChange(of: name)
+        if let user = relay.hub.user(name) { relay.inbox.removed(access.room, of: user, on: relay) }
+      }
       let watches = relay.people.watches(among: members, of: access.handle, on: relay)
       relay.hub.delete(access.handle)
       relay.people.evaluate(watches, on: relay)
