@@ -10,6 +10,9 @@ extension Stillwire {
     public var device: DeviceID?
     /// The name of the app, if a user can have several apps of this relay.
     public var app: String?
+    /// The events of the list of rooms: ``Event/frame(_:)`` of type `inbox`. Is `nil` for none. After a reconnect the
+    /// client continues without a gap.
+    public var inbox: Inbox?
     /// Timeout of a reply.
     public var timeout = Duration.seconds(15)
     /// Maximum number of messages that wait to be sent, in all rooms together. One more fails with `full`.
@@ -26,6 +29,19 @@ extension Stillwire {
     public var clock: any Clock<Duration> = ContinuousClock()
     /// The source of jitter, 0 to 1.
     public var random: @Sendable () -> Double = { .random(in: 0...1) }
+
+    /// The options of the events of the list of rooms.
+    public struct Inbox: Equatable, Sendable {
+      /// The ``RoomPage/position`` up to which the app has all changes. Is `nil` for events from now on.
+      public var since: String?
+      /// False if the events need no texts of messages.
+      public var hasPreview: Bool
+
+      public init(since: String? = nil, hasPreview: Bool = true) {
+        self.since = since
+        self.hasPreview = hasPreview
+      }
+    }
 
     public init(
       _ address: RelayAddress, device: DeviceID? = nil, identity: @escaping @Sendable (Bool) async throws -> Identity

@@ -31,6 +31,11 @@ public final class Stillwire: Sendable {
     hello["client"] = ["name": "stillwire-swift", "version": .string(stillwireVersion)]
     if let device = configuration.device { hello["device"] = .string(device.rawValue) }
     if let app = configuration.app { hello["app"] = .string(app) }
+    if let inbox = configuration.inbox {
+      var options: [String: JSON] = ["preview": inbox.hasPreview ? "text" : "none"]
+      options["since"] = inbox.since.map(JSON.string)
+      hello["inbox"] = .object(options)
+    }
     let listeners = Listeners()
     self.listeners = listeners
     engine = Engine(

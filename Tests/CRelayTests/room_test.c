@@ -334,7 +334,8 @@ static void list_subscribed(relay_hub_t *hub, void *unused) {
   EXPECT(!relay_user_set_has_inbox(hub, 0, true));
 }
 
-TEST(subscribed_members, "room: the members with the events of their list of rooms are found, up to the size of the array") {
+TEST(subscribed_members,
+     "room: the members with the events of their list of rooms are found, up to the size of the array") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", "");
   peer_t *bob = peer_open(host_port(host), "bob", "");

@@ -23,12 +23,15 @@ import Testing
   ])
   func `other texts are no cursors`(_ text: String) { #expect(InboxCursor(text) == nil) }
 
-  @Test(arguments: [
-    // A further page of the first part follows.
-    (true, Int64(5), Int64(7), InboxCursor.activity(before: 5, top: top)), (true, 5, 9, .activity(before: 5, top: top)),
-    // The second part follows only after changes.
-    (false, 5, 7, nil), (false, 5, 9, .changes(after: top)), (false, nil, 7, nil), (false, nil, 9, .changes(after: top)),
-  ] as [(Bool, Int64?, Int64, InboxCursor?)])
+  @Test(
+    arguments: [
+      // A further page of the first part follows.
+      (true, Int64(5), Int64(7), InboxCursor.activity(before: 5, top: top)),
+      (true, 5, 9, .activity(before: 5, top: top)),
+      // The second part follows only after changes.
+      (false, 5, 7, nil), (false, 5, 9, .changes(after: top)), (false, nil, 7, nil),
+      (false, nil, 9, .changes(after: top)),
+    ] as [(Bool, Int64?, Int64, InboxCursor?)])
   func `the second part follows the last page of the first part`(
     _ more: Bool, _ last: Int64?, _ newest: Int64, _ expected: InboxCursor?
   ) {
@@ -40,12 +43,13 @@ import Testing
 
 /// The text of a message in a list.
 @Suite struct InboxPreviewTests {
-  @Test(arguments: [
-    (#""Kettle is on""#, "Kettle is on"), (#"{"text":"Tea"}"#, "Tea"), (#"{"text":1}"#, nil), ("1", nil), ("", nil),
-    (#"{"text":""}"#, ""),
-    ("\"" + String(repeating: "é", count: 160) + "\"", String(repeating: "é", count: 160)),
-    ("\"" + String(repeating: "é", count: 161) + "\"", String(repeating: "é", count: 159) + "…"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      (#""Kettle is on""#, "Kettle is on"), (#"{"text":"Tea"}"#, "Tea"), (#"{"text":1}"#, nil), ("1", nil), ("", nil),
+      (#"{"text":""}"#, ""),
+      ("\"" + String(repeating: "é", count: 160) + "\"", String(repeating: "é", count: 160)),
+      ("\"" + String(repeating: "é", count: 161) + "\"", String(repeating: "é", count: 159) + "…"),
+    ] as [(String, String?)])
   func `a preview is the beginning of the text`(_ body: String, _ preview: String?) {
     #expect(InboxEntry.preview(Array(body.utf8)) == preview)
   }

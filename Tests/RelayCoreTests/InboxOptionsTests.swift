@@ -13,12 +13,13 @@ import Testing
     return try Inbox.Options(hello: Fields(value))
   }
 
-  @Test(arguments: [
-    ("{}", nil), (#"{"inbox":null}"#, nil), (#"{"inbox":false}"#, nil), (#"{"inbox":true}"#, Inbox.Options()),
-    (#"{"inbox":{}}"#, Inbox.Options()), (#"{"inbox":{"preview":"text","since":null}}"#, Inbox.Options()),
-    (#"{"inbox":{"preview":"none"}}"#, Inbox.Options(hasPreview: false)),
-    (#"{"inbox":{"since":"0.7"}}"#, Inbox.Options(since: InboxPosition(epoch: "0", number: 7))),
-  ] as [(String, Inbox.Options?)])
+  @Test(
+    arguments: [
+      ("{}", nil), (#"{"inbox":null}"#, nil), (#"{"inbox":false}"#, nil), (#"{"inbox":true}"#, Inbox.Options()),
+      (#"{"inbox":{}}"#, Inbox.Options()), (#"{"inbox":{"preview":"text","since":null}}"#, Inbox.Options()),
+      (#"{"inbox":{"preview":"none"}}"#, Inbox.Options(hasPreview: false)),
+      (#"{"inbox":{"since":"0.7"}}"#, Inbox.Options(since: InboxPosition(epoch: "0", number: 7))),
+    ] as [(String, Inbox.Options?)])
   func `true and an object subscribe`(_ text: String, _ expected: Inbox.Options?) throws {
     #expect(try options(text) == expected)
   }

@@ -65,9 +65,10 @@ import Testing
     try await test.write { try $0.prepareRoom() }
     let plans = try await plans { _ = try $0.messages.append(draft()) }
     let verbs = plans.keys.map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
-    #expect(Set(verbs) == [
-      "INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET", "UPDATE inbox SET", "UPDATE activity SET",
-    ])
+    #expect(
+      Set(verbs) == [
+        "INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET", "UPDATE inbox SET", "UPDATE activity SET",
+      ])
     #expect(verbs.count == 5)
   }
 }

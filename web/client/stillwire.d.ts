@@ -19,7 +19,10 @@ export interface Options {
    * token expires. `isExpired` is true if the last token has expired or will soon expire.
    */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
-  /** The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. */
+  /**
+   * The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. With `inbox` (true or an
+   * object) the client dispatches `inbox` events, and continues without a gap after a reconnect.
+   */
   hello?: Fields | (() => Fields)
   /** Timeout of a reply (default: 15). */
   timeout?: number
@@ -105,6 +108,47 @@ export interface HistoryReply {
   readonly more: boolean
 }
 
+/** A room in the list of the user. */
+export interface RoomEntry {
+  readonly room: string
+  readonly kind: 'group' | 'direct'
+  readonly title?: string
+  readonly avatar?: string
+  readonly members: {
+    readonly count: number
+    /** The other person of a direct room. */
+    readonly other?: { readonly user: string; readonly name?: string; readonly avatar?: string }
+  }
+  readonly lastMessage?: {
+    readonly seq: number
+    readonly time: number
+    readonly from: string
+    readonly name?: string
+    readonly preview?: string
+    readonly deleted?: true
+  }
+  readonly unread: number
+  readonly mentions: number
+  readonly muted: boolean
+  readonly read: number
+}
+
+export interface RoomsReply {
+  /** A later entry of a room replaces an earlier one. */
+  readonly rooms: readonly RoomEntry[]
+  readonly position: string
+  /** Absent in the last page. */
+  readonly next?: string
+  /** The changes are not complete. This is the first page of the whole list. */
+  readonly reset?: true
+}
+
+/** A change in the list of rooms. `reset`: list the rooms again. */
+export type InboxEvent =
+  | ({ readonly type: 'inbox'; readonly event: 'changed'; readonly position: string } & RoomEntry)
+  | { readonly type: 'inbox'; readonly event: 'removed'; readonly room: string; readonly position: string }
+  | { readonly type: 'inbox'; readonly event: 'reset'; readonly position: string }
+
 export interface Refusal {
   readonly code: string
   readonly message: string
@@ -144,6 +188,7 @@ export interface ClientEvents {
   welcome: Frame
   response: Frame
   presence: Frame
+  inbox: InboxEvent
   /** An error of the relay without a request, or the reason of a failed handshake (`code`, `message`). */
   error: Frame
   bye: Frame
@@ -217,6 +262,15 @@ export class Stillwire {
    * until `unwatch`.
    */
   request(type: string, fields?: Fields): Promise<Frame>
+  /** Lists the rooms of the user, those with the newest activity first (50, at most 100). */
+  rooms(page?: {
+    limit?: number
+    /** The `next` of the page before. */
+    after?: string
+    /** The `position` of an earlier page: only later changes. */
+    since?: string
+    preview?: 'text' | 'none'
+  }): Promise<RoomsReply>
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type: string, fields?: Fields): void
   /** The room of this name. `history` is the number of newest messages that the first join requests. */

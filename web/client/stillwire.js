@@ -5,6 +5,7 @@ import { Connection, suspended } from './connection.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'
 import { handshakeRefusal } from './handshake.js'
+import { InboxPlace } from './inbox.js'
 import { watchPage } from './page-life.js'
 import { comesBack, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
 import { Room, ended, lost, opened, received } from './room.js'
@@ -22,7 +23,7 @@ const expired = 4002
  * dispatches the events of a room only if no `Room` is joined for it.
  */
 const events = new Set(
-  'response presence error bye message edited deleted signal member counts receipt delivery room'.split(' ')
+  'response presence error bye message edited deleted signal member counts receipt delivery room inbox'.split(' ')
 )
 
 const ownClock = {
@@ -87,6 +88,7 @@ export class Stillwire extends EventTarget {
   #activity = 'active'
   #focus
   #watches
+  #inbox = new InboxPlace()
   #unwatch = null
   /** The newest reason of a failed handshake that was reported. */
   #reported = ''
@@ -161,6 +163,14 @@ export class Stillwire extends EventTarget {
     })
   }
 
+  /**
+   * Lists the rooms of the user, those with the newest activity first. `after` is the `next` of the page before, and
+   * `since` the `position` of an earlier page.
+   */
+  rooms(page = {}) {
+    return this.request('rooms', page)
+  }
+
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type, fields = {}) {
     this.#connection?.notify(type, fields)
@@ -224,7 +234,8 @@ export class Stillwire extends EventTarget {
     const isExpired = this.#isExpired
     const fields = typeof hello === 'function' ? hello() : hello
     const given = typeof token === 'function' ? await token({ isExpired }) : token
-    return { acks: true, ...fields, token: given, activity: this.#activity }
+    const inbox = this.#inbox.hello(fields?.inbox)
+    return { acks: true, ...fields, ...(inbox && { inbox }), token: given, activity: this.#activity }
   }
 
   #welcomed(frame) {
@@ -235,7 +246,9 @@ export class Stillwire extends EventTarget {
     this.#round.succeeded()
     this.user = frame.user
     this.#become('open')
+    const reset = this.#inbox.welcomed(frame)
     this.#dispatch('welcome', frame)
+    if (reset) this.#dispatch('inbox', reset)
     this.#focus.send()
     for (const room of this.#joinedRooms()) room[opened]()
     this.#watches.opened()
@@ -243,8 +256,9 @@ export class Stillwire extends EventTarget {
 
   #received(frame) {
     if (frame.type === 'presence') for (const room of this.#joinedRooms()) room[received](frame)
+    if (frame.type === 'inbox') this.#inbox.received(frame)
     const joined = this.#rooms.get(frame.room)
-    if (joined?.isWanted && frame.type !== 'response') joined.room[received](frame)
+    if (joined?.isWanted && frame.type !== 'response' && frame.type !== 'inbox') joined.room[received](frame)
     else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 

@@ -538,8 +538,8 @@ relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t room, const char *
 /* Raises the user's read mark, and queues a receipt if the mark was lower. */
 relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq);
 
-/* Writes at most `max` ids of the members with relay_user_set_has_inbox(). Returns the number of these members. The
- * time is proportional to the number of all members. */
+/* Writes at most `max` ids of the members with relay_user_set_has_inbox(). Returns the number of these
+ * members. The time is proportional to the number of all members. */
 size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */

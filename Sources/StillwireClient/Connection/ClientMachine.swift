@@ -54,6 +54,7 @@ package struct ClientMachine {
   /// The `error` that answered `hello`.
   private var refusal: StillwireError?
   private var silence: Silence?
+  private var inbox = InboxPlace()
   var renewal: Renewal?
   /// The user of the session, from the welcome.
   private(set) var user: UserID?
@@ -180,6 +181,7 @@ extension ClientMachine {
     identity?.write(to: &hello)
     hello["acks"] = .bool(true)
     hello["activity"] = .string(activity.rawValue)
+    hello["inbox"] = inbox.hello(settings.hello["inbox"])
     write("hello", hello)
   }
 
@@ -365,6 +367,7 @@ extension ClientMachine {
       patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)
     renewal = Renewal(welcome, at: now)
     become(.open)
+    if let reset = inbox.welcomed(welcome) { emit(.frame(reset)) }
     sendFocus()
     for room in order { join(room) }
     watches.welcomed()
@@ -383,6 +386,9 @@ extension ClientMachine {
       if event["removed"]?.flag == true, let room = event.room { removed(from: room) }
     case "signal", "receipt":
       if let room = event.room, tracks[room] != nil { emit(.frame(event)) }
+    case "inbox":
+      inbox.received(event)
+      emit(.frame(event))
     case "delivery", "response", "error": emit(.frame(event))
     default: break
     }
