@@ -216,6 +216,28 @@ import Testing
     #expect(try await page().entries[0].memberCount == 51)
   }
 
+  @Test func `the pages of a user with many rooms are the same by both ways`() async throws {
+    try await join(InboxReader.manyRooms + 20)
+    // Rooms of another user are newer, more than the walk looks at.
+    try await test.write { transaction in
+      for number in 0..<InboxReader.maxWalked {
+        _ = try transaction.rooms.join(
+          alice, room: RoomID(unchecked: "a\(number)"), epoch: "e", now: .at(0))
+      }
+    }
+    let last = InboxReader.manyRooms + 19
+    #expect(names(try await page(limit: 2)) == ["r\(last)", "r\(last - 1)"])
+    // Now the walk finds the first pages, and not all of the last one.
+    try await send(in: 3)
+    try await send(in: 5)
+    let first = try await page(limit: 1)
+    #expect(names(first) == ["r5"] && first.more)
+    let second = try await page(.before(first.entries[0].number), limit: 2)
+    #expect(names(second) == ["r3", "r\(last)"] && second.more)
+    try await test.write { try $0.people.withdraw(from: [Self.name(5)], bob.id) }
+    #expect(names(try await page(limit: 1)) == ["r3"])
+  }
+
   @Test func `the page is found by indexes on the user and the room`() async throws {
     try await join(2)
     let plans = try await test.write { transaction in

@@ -16,8 +16,8 @@ public struct InboxReader {
 
   /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
   ///
-  /// Finds the rooms by one scan of two short rows for each room of the user, and reads the rest of the page's rooms
-  /// alone.
+  /// Finds the rooms by a scan of two short rows for each room of the user, and reads the rest of the page's rooms
+  /// alone. The rooms of a user with many are first sought among the rooms of all users with the newest activity.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -31,14 +31,18 @@ public struct InboxReader {
     }
     let preferences = try row.preferences()
     let mention = "\"\(user.rawValue)\""
-    let (query, place) =
-      switch page {
-      case .before(let number): (Self.entries(Self.recent, order: "DESC"), number)
-      case .after(let number): (Self.entries(Self.changed, order: "ASC"), number)
-      }
-    var entries = try db.all(
-      query, [row["id"] as Int64, place, limit + 1, mention, hasBodies],
-      { try InboxEntry($0, preferences, now: now) })
+    let id: Int64 = row["id"]
+    func read(_ query: String, from place: Int64) throws -> [InboxEntry] {
+      try db.all(query, [id, place, limit + 1, mention, hasBodies], { try InboxEntry($0, preferences, now: now) })
+    }
+    var entries: [InboxEntry] = []
+    switch page {
+    case .before(let number):
+      if try hasManyRooms(id) { entries = try read(Self.newestEntries, from: number) }
+      // The newest rooms of all users may not have enough rooms of this one.
+      if entries.count <= limit { entries = try read(Self.recentEntries, from: number) }
+    case .after(let number): entries = try read(Self.changedEntries, from: number)
+    }
     let more = entries.count > limit
     if more { entries.removeLast() }
     return InboxRooms(entries: entries, position: position, more: more)
@@ -56,6 +60,29 @@ public struct InboxReader {
       """,
       [user.rawValue, position.number])
   }
+
+  /// The number of rooms from which on a user has many.
+  static let manyRooms = 1_000
+  /// The maximum number of rooms of all users that a page of a user with many rooms looks at, before the scan.
+  static let maxWalked = 1_000
+
+  private func hasManyRooms(_ user: Int64) throws -> Bool {
+    try db.has("SELECT 1 FROM members WHERE user = ? LIMIT 1 OFFSET \(Self.manyRooms - 1)", [user])
+  }
+
+  private static let newestEntries = entries(newest, order: "DESC")
+  private static let recentEntries = entries(recent, order: "DESC")
+  private static let changedEntries = entries(changed, order: "ASC")
+
+  /// The rooms of user ?1 among the ``maxWalked`` rooms of all users with the newest activity before ?2.
+  private static let newest = """
+    SELECT found.room, found.position AS number, found.members AS member_count
+    FROM (
+      SELECT room, position, members FROM activity INDEXED BY activity_position
+      WHERE position < ?2 ORDER BY position DESC LIMIT \(maxWalked)
+    ) AS found CROSS JOIN members AS own ON own.room = found.room AND own.user = ?1
+    WHERE NOT own.is_withdrawn ORDER BY found.position DESC LIMIT ?3
+    """
 
   /// The rooms of user ?1 with activity before ?2. The index on the user has the rooms in the order of `activity`.
   private static let recent = """

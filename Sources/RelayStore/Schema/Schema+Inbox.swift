@@ -17,6 +17,7 @@ extension Schema {
       -- The number of members.
       members INTEGER NOT NULL DEFAULT 0
     ) STRICT;
+    CREATE INDEX activity_position ON activity (position);
     CREATE INDEX members_changed ON members (user, changed);
 
     -- One row.
