@@ -695,7 +695,7 @@ class Operations(ABC):
         """List the rooms of a user.
 
         The rooms of a user that store messages, those with the newest activity first. Rooms move while a
-        client reads the pages, so the list has two parts: after the oldest room follow the rooms that have
+        client reads the pages. After the oldest room, the pages therefore continue with the rooms that have
         changed since the list began. Each room is in at least one page, and a later entry of a room replaces
         an earlier one. With `since`, the reply has only the rooms that have changed after this position. If
         the changes are not complete, because the list has lost a room or the relay was restored from a
@@ -2243,7 +2243,7 @@ class AsyncOperations(ABC):
         """List the rooms of a user.
 
         The rooms of a user that store messages, those with the newest activity first. Rooms move while a
-        client reads the pages, so the list has two parts: after the oldest room follow the rooms that have
+        client reads the pages. After the oldest room, the pages therefore continue with the rooms that have
         changed since the list began. Each room is in at least one page, and a later entry of a room replaces
         an earlier one. With `since`, the reply has only the rooms that have changed after this position. If
         the changes are not complete, because the list has lost a room or the relay was restored from a
