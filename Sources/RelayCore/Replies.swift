@@ -9,20 +9,13 @@ import RelayStore
 enum Replies {
   /// The `edited` or `deleted` event with the newest state of a message.
   package static func change(_ changed: ChangedMessage, in room: RoomID) -> [UInt8] {
-    change(
-      changed.body == nil ? "deleted" : "edited", changed.seq, at: changed.time, body: changed.body, in: room)
-  }
-
-  /// The event about an edited or deleted message.
-  package static func change(_ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID)
-    -> [UInt8]
-  {
     JSONWriter.object {
-      $0["type"] = event
+      $0["type"] = changed.body == nil ? "deleted" : "edited"
       $0["room"] = room.rawValue
-      $0.integer("seq", seq)
-      $0.integer("time", time.rawValue)
-      $0.raw("body", body)
+      $0.integer("seq", changed.seq)
+      $0.integer("change", changed.change)
+      $0.integer("time", changed.time.rawValue)
+      $0.raw("body", changed.body)
     }
   }
 
@@ -156,6 +149,7 @@ enum Replies {
         guard !message.isDeleted else { return $0.bool("deleted", true) }
         $0["from"] = message.from.rawValue
         $0.integer("time", message.time.rawValue)
+        $0.integer("editedAt", message.edited?.rawValue)
         $0.raw("body", message.body)
         address(message.mentions, message.replyTo)(&$0)
       }

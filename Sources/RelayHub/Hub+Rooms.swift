@@ -130,6 +130,16 @@ extension Hub {
     return Marks(read: read, received: received)
   }
 
+  /// The marks of the other members that the viewer may see, as a JSON array of `user`, `read` and `received`.
+  /// - Parameter limit: The maximum number of members.
+  /// - Returns: `nil` if the room has no ``RoomTraits/receipts``, is large, or has more members.
+  public func receipts(of room: RoomHandle, seenBy viewer: UserHandle, limit: Int) -> [UInt8]? {
+    var size = 0
+    guard let text = relay_room_receipts(hub, room.rawValue, viewer.rawValue, limit, &size) else { return nil }
+    defer { free(text) }
+    return [UInt8](UnsafeRawBufferPointer(start: text, count: size))
+  }
+
   /// True if the room is large. A large room sends the numbers of its members, and not the list.
   public func isLarge(_ room: RoomHandle) -> Bool { relay_room_is_large(hub, room.rawValue) }
 

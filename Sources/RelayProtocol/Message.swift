@@ -26,10 +26,12 @@ public struct StoredMessage: Equatable, Sendable {
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
   public var isDeleted: Bool
+  /// The time of the last edit. Is `nil` if the message was never edited, or was deleted.
+  public var edited: Timestamp?
 
   public init(
     seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    isDeleted: Bool = false
+    isDeleted: Bool = false, edited: Timestamp? = nil
   ) {
     self.seq = seq
     self.from = from
@@ -38,5 +40,6 @@ public struct StoredMessage: Equatable, Sendable {
     self.mentions = mentions
     self.replyTo = replyTo
     self.isDeleted = isDeleted
+    self.edited = edited
   }
 }

@@ -37,9 +37,11 @@ public struct Transaction {
   /// The room's row. Is `nil` when the room does not exist.
   func row(of room: RoomID) throws -> WriterCache.Room? {
     if let known = cache[room] { return known }
-    guard let row = try db.first("SELECT id, epoch, seq, cursor, first FROM rooms WHERE name = ?", [room.rawValue])
-    else { return nil }
-    let found = WriterCache.Room(id: row[0], epoch: row[1], seq: row[2], cursor: row[3], first: row[4])
+    let row = try db.first(
+      "SELECT id, epoch, seq, cursor, first, change, forgotten FROM rooms WHERE name = ?", [room.rawValue])
+    guard let row else { return nil }
+    let found = WriterCache.Room(
+      id: row[0], epoch: row[1], seq: row[2], cursor: row[3], first: row[4], change: row[5], forgotten: row[6])
     cache[room] = found
     return found
   }

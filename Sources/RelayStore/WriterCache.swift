@@ -12,6 +12,10 @@ final class WriterCache {
     var cursor: Int64
     /// The oldest message of the history. Is `seq` + 1 when the history is empty.
     var first: Int64
+    /// The newest change of a message.
+    var change: Int64 = 0
+    /// The newest change of the messages that the store has deleted.
+    var forgotten: Int64 = 0
     /// The number of members. Is `nil` until it is counted.
     var members: Int?
   }

@@ -14,6 +14,8 @@ public struct Message: Equatable, Sendable {
   public var mentions: [UserID]
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
+  /// The time of the last edit before this client received the message. Is `nil` if there was none.
+  public var edited: Timestamp?
   /// True if the message was deleted. A deleted message keeps its seq and loses its body.
   public var isDeleted: Bool
   /// True if this user sent the message, from this session or another.
@@ -23,7 +25,7 @@ public struct Message: Equatable, Sendable {
 
   public init(
     room: RoomID, seq: Int64, from: UserID?, time: Timestamp?, body: JSON, mentions: [UserID] = [],
-    replyTo: Int64? = nil, isDeleted: Bool = false
+    replyTo: Int64? = nil, edited: Timestamp? = nil, isDeleted: Bool = false
   ) {
     self.room = room
     self.seq = seq
@@ -32,6 +34,7 @@ public struct Message: Equatable, Sendable {
     self.body = body
     self.mentions = mentions
     self.replyTo = replyTo
+    self.edited = edited
     self.isDeleted = isDeleted
   }
 
@@ -47,6 +50,6 @@ public struct Message: Equatable, Sendable {
     self.init(
       room: room, seq: seq, from: from, time: json.time("time"), body: json["body"] ?? .null,
       mentions: json["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
-      replyTo: json["replyTo"]?.integer, isDeleted: isDeleted)
+      replyTo: json["replyTo"]?.integer, edited: json.time("editedAt"), isDeleted: isDeleted)
   }
 }

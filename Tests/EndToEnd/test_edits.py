@@ -277,7 +277,7 @@ def test_http_edits_and_deletes_messages(rights):
         return call(rights.relay, method, f"{path}/{seq}", body, token=by)
 
     answer = ask("PUT", sent[0], {"body": "uno"})
-    assert (answer.status, answer.json) == (200, {"room": "room", "seq": sent[0]})
+    assert (answer.status, answer.json) == (200, {"room": "room", "seq": sent[0], "change": 1})
     assert bob.expect("edited", seq=sent[0])["body"] == "uno"
     # After an edit over HTTP, the sender's own session gets the event, too.
     alice.expect("edited", seq=sent[0])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining and leaving a room: memberships, the sessions that receive messages, and the events for others."""
 
+import json
+
 import pytest
 
 from client import Refused
@@ -206,3 +208,39 @@ def test_a_membership_may_end_while_a_join_reads_the_history(start, connect):
         assert outcome(leaver, leave) in ("ok", "not_joined")
         reader.forget_events()
         leaver.forget_events()
+
+
+@pytest.fixture
+def receipts(start, tmp_path):
+    """A relay whose rooms send receipts, unless their names say something else."""
+    file = tmp_path / "stillwire.json"
+    rooms = [{"match": "still"}, {"match": "large", "memberList": 1, "receipts": True}, {"match": "*", "receipts": True}]
+    file.write_text(json.dumps({"rooms": rooms}))
+    return start("--config", file)
+
+
+def test_the_reply_to_join_has_the_marks_of_the_others(receipts, connect):
+    room = "room"
+    alice, bob, carol = (connect(receipts, user) for user in ("alice", "bob", "carol"))
+    for session in (alice, bob, carol):
+        assert all(mark["read"] == 0 for mark in session.join(room)["marks"])
+    for number in range(3):
+        alice.send(room, number)
+    bob.request("received", room=room, seq=3)
+    bob.request("read", room=room, seq=2)
+    reply = carol.join(room)
+    assert reply["read"] == 0
+    assert sorted(reply["marks"], key=lambda mark: mark["user"]) == [
+        {"user": alice.user, "read": 3, "received": 3},
+        {"user": bob.user, "read": 2, "received": 3},
+    ]
+    # A user does not see the marks of a user who has blocked them.
+    bob.request("block", users=[carol.user])
+    assert [mark["user"] for mark in carol.join(room)["marks"]] == [alice.user]
+
+
+def test_a_large_room_and_a_room_without_receipts_have_no_marks(receipts, connect):
+    alice, bob = connect(receipts, "alice"), connect(receipts, "bob")
+    for room, has_marks in (("large", False), ("still", False), ("other", True)):
+        alice.join(room)
+        assert ("marks" in bob.join(room)) == has_marks

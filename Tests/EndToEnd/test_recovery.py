@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """History and recovery after a reconnect: pages, complete and incomplete recovery, and restarts of the relay."""
 
+import json
+
 import pytest
 
 from api import call, history
@@ -67,6 +69,95 @@ def test_changes_that_a_client_missed_outlive_the_relay(start, connect):
     bob = connect(relay, "alice")
     reply = bob.join("room", after={"epoch": epoch, "seq": 1})
     assert (reply["recovered"], changed(reply)) == (True, [(1, "new")])
+
+
+def test_a_client_gets_each_change_once(connect, names, relay, talk):
+    alice, room, epoch = talk(4)
+    assert alice.request("edit", room=room, seq=2, body="new")["change"] == 1
+    bob = connect(*names("bob"))
+    joined = bob.join(room)
+    assert joined["change"] == 1
+    assert alice.request("delete", room=room, seq=3)["change"] == 2
+    assert bob.expect("deleted")["change"] == 2
+    # A deletion that changes nothing takes no number.
+    assert "change" not in alice.request("delete", room=room, seq=3)
+    again = alice.request("edit", room=room, seq=2, body="newer")
+    assert (again["room"], again["change"]) == (room, 3)
+    bob.expect("edited")
+    edited = call(relay, "PUT", f"/v1/rooms/{room}/messages/4", {"body": 44}, user=alice.user)
+    assert edited.json["change"] == 4
+    for after, expected in ((1, [(3, 2), (2, 3), (4, 4)]), (2, [(2, 3), (4, 4)]), (3, [(4, 4)]), (4, [])):
+        reply = bob.join(room, after={"epoch": epoch, "seq": 4}, afterChange=after)
+        assert (reply["recovered"], reply["change"]) == (True, 4)
+        assert [(change["seq"], change["change"]) for change in reply.get("changes", [])] == expected
+    # The client gets a message that it does not have in its newest state.
+    reply = bob.join(room, after={"epoch": epoch, "seq": 3}, afterChange=1)
+    assert [change["seq"] for change in reply["changes"]] == [3, 2]
+    assert [message["body"] for message in reply["messages"]] == [44]
+
+
+def test_the_history_says_when_a_message_was_edited(talk):
+    alice, room, _ = talk(3)
+    alice.request("edit", room=room, seq=2, body="new")
+    alice.request("edit", room=room, seq=3, body="new")
+    alice.request("delete", room=room, seq=3)
+    never, edited, deleted = alice.request("history", room=room)["messages"]
+    assert "editedAt" not in never and "editedAt" not in deleted
+    assert edited["editedAt"] >= edited["time"]
+
+
+def test_changes_outlive_the_relay(start, connect):
+    relay = start()
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    for number in range(2):
+        alice.send("room", number)
+    alice.request("edit", room="room", seq=1, body="new")
+    relay.kill()
+    relay.start()
+    alice = connect(relay, "alice")
+    reply = alice.join("room", after={"epoch": epoch, "seq": 2}, afterChange=0)
+    assert (reply["recovered"], reply["change"], changed(reply)) == (True, 1, [(1, "new")])
+    assert alice.request("edit", room="room", seq=2, body="new")["change"] == 2
+    reply = alice.join("room", after={"epoch": epoch, "seq": 2}, afterChange=1)
+    assert (reply["recovered"], changed(reply)) == (True, [(2, "new")])
+
+
+@pytest.mark.parametrize("after, recovered", [(0, False), (1, True)])
+def test_the_changes_of_messages_that_left_the_history_are_not_silently_lost(
+    start, connect, tmp_path, after, recovered
+):
+    """The client may still show the old text of such a message, so it must load the history again."""
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"rooms": [{"match": "*", "history": {"count": 3}}]}))
+    relay = start("--config", file)
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    alice.send("room", "secret")
+    alice.request("delete", room="room", seq=1)
+    for number in range(3):
+        alice.send("room", number)
+    reply = alice.join("room", after={"epoch": epoch, "seq": 4}, afterChange=after, history=3)
+    assert (reply["recovered"], reply["change"]) == (recovered, 1)
+    assert seqs(reply) == ([] if recovered else [2, 3, 4])
+
+
+def test_a_change_of_the_future_is_not_recovered(talk):
+    alice, room, epoch = talk(1)
+    reply = alice.join(room, after={"epoch": epoch, "seq": 1}, afterChange=1)
+    assert (reply["recovered"], reply["change"]) == (False, 0)
+
+
+@pytest.mark.parametrize("number", [-1, "1", 1.5, True, [], {}])
+def test_a_wrong_number_of_a_change_is_refused(talk, number):
+    alice, room, epoch = talk(1)
+    after = {"epoch": epoch, "seq": 1}
+    assert alice.refusal("join", room=room, after=after, afterChange=number)["code"] == "bad_request"
+
+
+def test_the_number_of_a_change_needs_a_position(talk):
+    alice, room, _ = talk(1)
+    assert alice.refusal("join", room=room, afterChange=0)["code"] == "bad_request"
 
 
 def test_more_changes_than_a_reply_may_contain_are_not_recovered(start, connect):

@@ -54,22 +54,24 @@ import Testing
 
   @Test func `an edit replaces only the body`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
-    let edited = try await test.write { try $0.messages.edit(room, 1, by: alice.id, body: Self.new) }
-    #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
+    let edited = try await test.write { try $0.messages.edit(room, 1, by: alice.id, at: .at(5), body: Self.new) }
+    #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1, change: 1))
     var expected = try #require(try await message())
     #expect(expected.body == Self.new)
     #expect(expected.mentions == [bob.id, alice.id])
+    #expect(expected.edited == .at(5))
     #expect(try await head()?.traits.push == Self.full.push)
 
     expected.body = Self.full.body
-    #expect(try await test.write { try $0.messages.edit(room, 1, body: Self.full.body) }?.isChanged == true)
+    expected.edited = .at(6)
+    #expect(try await test.write { try $0.messages.edit(room, 1, at: .at(6), body: Self.full.body) }?.change == 2)
     #expect(try await message() == expected)
   }
 
   @Test func `a deleted message keeps its seq and loses its contents`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let deleted = try await test.write { try $0.messages.delete(room, 1, by: alice.id) }
-    #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
+    #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1, change: 1))
     let expected = StoredMessage(seq: 1, from: alice.id, time: .at(0), body: [], isDeleted: true)
     #expect(try await message() == expected)
     #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])

@@ -165,6 +165,7 @@ extension Transaction {
     try updates.storePending()
     _ = try reader.queue.hasPendingUpdates()
     _ = try reader.messages.changes(room, upTo: 70, limit: 9, maxBytes: 99)
+    _ = try reader.messages.changes(room, upTo: 70, after: 0, limit: 9, maxBytes: 99)
     try rooms.advanceCursor(room, to: 71)
     _ = try messages.trim(room, to: Retention(count: 4, age: .seconds(1)), maxDeleted: 2)
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms of a client. Depends on the modules for order, outbox, marks, messages and presence.
+// The rooms of a client. Depends on the modules for changes, order, outbox, marks, messages and presence.
+import { changesAfter, changesAfterJoin, hasChange, noChanges } from './changes.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { Marks } from './marks.js'
 import { Messages } from './messages.js'
@@ -11,6 +12,7 @@ import { noPresence, presenceAfter } from './presence.js'
 export const opened = Symbol('opened')
 export const lost = Symbol('lost')
 export const received = Symbol('received')
+export const changed = Symbol('changed')
 export const ended = Symbol('ended')
 
 /** The events that a room dispatches unchanged, with their required fields. */
@@ -23,6 +25,16 @@ const needed = {
   receipt: ['user', 'seq', 'kind'],
   delivery: ['user', 'seq', 'state'],
   room: [],
+}
+
+/** The marks of a reply to `join`, as the `receipt` events that lead to them. */
+function receiptsOf({ marks }, room) {
+  return (Array.isArray(marks) ? marks : []).flatMap((mark) => {
+    if (typeof mark?.user !== 'string') return []
+    const { user, read = 0, received = 0 } = mark
+    const receipts = [{ seq: read, kind: 'read' }, { seq: received > read ? received : 0, kind: 'received' }]
+    return receipts.filter(({ seq }) => seq > 0).map(({ seq, kind }) => ({ type: 'receipt', room, user, seq, kind }))
+  })
 }
 
 /**
@@ -43,6 +55,7 @@ export class Room extends EventTarget {
   #link
   #history
   #order = nowhere
+  #changes = noChanges
   /** The pending join. */
   #joining = null
   #isAskingPresence = false
@@ -140,7 +153,7 @@ export class Room extends EventTarget {
     this.isJoined = false
     const joining = (this.#joining = {})
     this.#outbox.stop()
-    const fields = { room: this.name, after: position(this.#order), history: this.#history || undefined }
+    const fields = { room: this.name, after: position(this.#order), afterChange: this.#changes.newest, history: this.#history || undefined }
     this.#link.ask('join', fields, (error, reply) => {
       if (this.#joining !== joining || error?.code === 'closed') return
       this.#joining = null
@@ -172,6 +185,7 @@ export class Room extends EventTarget {
       if (this.isJoined && Number.isSafeInteger(frame.seq)) this.#show(orderAfterMessage(this.#order, frame))
       return
     }
+    if ((frame.type === 'edited' || frame.type === 'deleted') && !this.#takeChange(frame)) return
     this.#present(presenceAfter(this.presence, frame))
     if (needed[frame.type]?.every((field) => field in frame)) this.#dispatch(frame.type, frame)
     const isOut = frame.type === 'member' && frame.user === this.#link.user() && frame.event !== 'joined'
@@ -180,6 +194,23 @@ export class Room extends EventTarget {
     } else if (frame.type === 'member' && this.isJoined && this.presence.members === null) {
       this.#askPresence()
     }
+  }
+
+  /** Stores the number of a change that this client has requested. The relay sends no event about it. */
+  [changed](number) {
+    this.#changes = changesAfter(this.#changes, number)
+  }
+
+  // Returns true if the app needs the event.
+  #takeChange({ seq, change }) {
+    if (hasChange(this.#changes, change)) return false
+    if (this.isJoined && this.#order.held.some((message) => message.seq === seq)) {
+      // A new join returns the message in its changed state.
+      this[opened]()
+      return false
+    }
+    if (seq <= this.#order.seq) this[changed](change)
+    return true
   }
 
   #joined(reply) {
@@ -200,6 +231,11 @@ export class Room extends EventTarget {
       if (!this.isJoined) return
       if ((change?.type === 'edited' || change?.type === 'deleted') && change.room === this.name) this[received](change)
     }
+    this.#changes = changesAfterJoin(reply)
+    for (const receipt of receiptsOf(reply, this.name)) {
+      if (!this.isJoined) return
+      this.#dispatch('receipt', receipt)
+    }
     this.#marks.joined(reply.read ?? 0)
     for (const { resolve } of this.#joins.splice(0)) resolve()
     this.#outbox.flush()
@@ -208,10 +244,11 @@ export class Room extends EventTarget {
   // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
-    for (const { seq, from, time, body, mentions, replyTo, deleted, isAfterGap } of shown) {
+    for (const { seq, from, time, editedAt, body, mentions, replyTo, deleted, isAfterGap } of shown) {
       const message = { room: this.name, seq, from, time, body }
       if (mentions) message.mentions = mentions
       if (replyTo !== undefined) message.replyTo = replyTo
+      if (editedAt !== undefined) message.editedAt = editedAt
       if (deleted) message.deleted = true
       if (from !== undefined && from === this.#link.user()) message.isOwn = true
       else this.#marks.received(seq)
@@ -257,6 +294,7 @@ export class Room extends EventTarget {
     this[lost]()
     this[ended](error)
     this.#order = nowhere
+    this.#changes = noChanges
     this.#marks.reset()
     this.presence = noPresence
   }

@@ -71,6 +71,8 @@ export interface Message {
   readonly body?: any
   readonly mentions?: readonly string[]
   readonly replyTo?: number
+  /** The time of the last edit before the client received the message. */
+  readonly editedAt?: number
   /** Set if the message was deleted before the client received it. It has no `from`, `time` and `body`. */
   readonly deleted?: true
   readonly isOwn?: true

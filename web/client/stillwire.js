@@ -8,7 +8,7 @@ import { handshakeRefusal } from './handshake.js'
 import { InboxPlace } from './inbox.js'
 import { watchPage } from './page-life.js'
 import { comesBack, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
-import { Room, ended, lost, opened, received } from './room.js'
+import { Room, changed, ended, lost, opened, received } from './room.js'
 import { Watches } from './watches.js'
 
 export { StillwireError } from './error.js'
@@ -109,7 +109,7 @@ export class Stillwire extends EventTarget {
       isOpen: () => this.state === 'open',
       isRefused: () => this.state === 'refused',
       ask: (type, fields, settle) => {
-        if (this.#connection) this.#connection.ask(type, fields, settle)
+        if (this.#connection) this.#connection.ask(type, fields, (error, reply) => this.#answered(type, settle, error, reply))
         else settle(closed())
       },
       notify: (type, fields) => this.notify(type, fields),
@@ -252,6 +252,12 @@ export class Stillwire extends EventTarget {
     this.#focus.send()
     for (const room of this.#joinedRooms()) room[opened]()
     this.#watches.opened()
+  }
+
+  #answered(type, settle, error, reply) {
+    // The reply to a change of a message has its number. The reply to `join` is a matter of the room.
+    if (reply?.change !== undefined && type !== 'join') this.#rooms.get(reply.room)?.room[changed](reply.change)
+    settle(error, reply)
   }
 
   #received(frame) {

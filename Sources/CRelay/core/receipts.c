@@ -105,6 +105,30 @@ void relay__receipts_send(relay_hub_t *hub) {
   hub->receipt_count = 0;
 }
 
+char *relay_room_receipts(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer_id, size_t limit,
+                          size_t *size) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  if (!room || !has_receipts(room) || room->member_count > limit) return NULL;
+  const relay_user_t *viewer = relay__user_find(hub, viewer_id);
+  relay__text_t text = {0};
+  relay__puts(&text, "[");
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_member_t *member = room->members[i];
+    if (member->user == viewer) continue;
+    if (!(relay__view_by(hub, member->user, viewer_id, true) & RELAY__SEES_PERSON)) continue;
+    relay__puts(&text, text.size > 1 ? ",{\"user\":\"" : "{\"user\":\"");
+    relay__put(&text, member->user->named.name, member->user->named.length);
+    relay__puts(&text, "\",\"read\":");
+    relay__put_integer(&text, member->read);
+    relay__puts(&text, ",\"received\":");
+    relay__put_integer(&text, member->received > member->read ? member->received : member->read);
+    relay__puts(&text, "}");
+  }
+  relay__puts(&text, "]");
+  *size = text.size;
+  return text.at;
+}
+
 void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member) {
   if (!member->receipt) return;
   if (member->receipt->is_queued) hub->receipts[member->receipt->queue_index] = NULL;

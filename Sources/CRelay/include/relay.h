@@ -496,6 +496,11 @@ size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t room);
 /* Writes a member's marks. Returns false if the user is no member. */
 bool relay_room_marks(const relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t *read,
                       int64_t *received);
+/* Returns the marks of the other members that `viewer` may see, as a JSON array of {user, read, received}.
+ * The caller frees it. Returns NULL if the room sends no receipts, is large, or has more than `limit`
+ * members. */
+char *relay_room_receipts(const relay_hub_t *hub, relay_id_t room, relay_id_t viewer, size_t limit,
+                          size_t *size);
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* Returns the presence entries of all members as `viewer` (0: sees all) may see them, as a JSON array. The
  * caller frees it. */

@@ -88,10 +88,12 @@ struct EditMessage: Command {
         let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
         try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
       }
-      try await relay.edit(seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
+      let change = try await relay.edit(
+        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
       return Reply {
-        if request.caller.session == nil { $0["room"] = access.room.rawValue }
+        $0["room"] = access.room.rawValue
         $0.integer("seq", seq)
+        $0.integer("change", change)
       }
     }
   }
@@ -118,13 +120,19 @@ struct DeleteMessage: Command {
         try relay.spend(sendTo: access.handle, by: user, pushes: true)
       }
       let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
+      var change: Int64?
       do {
-        try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
+        change = try await relay.delete(
+          seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.
       }
       guard request.caller.session != nil else { return .nothing }
-      return Reply { $0.integer("seq", seq) }
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0.integer("seq", seq)
+        $0.integer("change", change)
+      }
     }
   }
 }

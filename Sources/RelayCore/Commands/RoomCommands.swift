@@ -18,14 +18,20 @@ struct JoinRoom: Command {
 
   private let session: SessionCaller
   private let room: RoomID
-  private let after: Position?
+  private let since: RoomHistory.Since?
   private let newest: Int
   private let expectsReply: Bool
+
+  /// The maximum number of members of a room whose marks are in the reply.
+  static let maxMarks = 1_000
 
   init(_ request: Request) throws(RequestError) {
     session = request.session
     room = try request.room
-    after = try request.fields.position
+    let fields = request.fields
+    let change = try fields.integer("afterChange", 0...maxInteger)
+    since = try fields.position.map { RoomHistory.Since(after: $0, change: change) }
+    guard change == nil || since != nil else { throw fields.wrong("afterChange", "needs after") }
     expectsReply = request.expectsReply
     newest = Int(try request.fields.integer("history", 0...Int64(request.limits.history)) ?? 0)
   }
@@ -43,25 +49,30 @@ struct JoinRoom: Command {
     let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
     let history =
       requested.contains(.history)
-      ? try await RoomHistory(room: room).replay(handle, after: after, newest: newest, on: relay) : .nothing
+      ? try await RoomHistory(room: room).replay(handle, since: since, newest: newest, on: relay) : .nothing
     // The configuration may have been reloaded during the read.
     let rights = relay.access.rights(of: session, in: room, on: relay)
     try rights.check(Self.declaration.rights, in: room, at: "/room")
     guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
     let first = position.seq - Int64(history.messages.count) + 1
     try relay.hub.join(session, handle, rights: RoomRights(rights), givenFrom: first)
-    relay.diagnostics.tally.count(after == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
+    relay.diagnostics.tally.count(since == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
     let facts = relay.hub.facts(of: handle, for: user)
+    let change = relay.rooms.edits(of: handle)?.change ?? 0
     let seesPresence = rights.contains(.presence)
     let members = expectsReply && !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
+    let marks =
+      expectsReply && seesPresence ? relay.hub.receipts(of: handle, seenBy: user, limit: Self.maxMarks) : nil
     return Reply {
       $0["room"] = room.rawValue
       $0["epoch"] = position.epoch
       $0.integer("seq", position.seq)
       $0.integer("read", facts.read)
-      if after != nil { $0.bool("recovered", history.isComplete) }
+      $0.integer("change", change)
+      if since != nil { $0.bool("recovered", history.isComplete) }
       $0.raw("messages", history.messages.array)
       $0.raw("members", members)
+      $0.raw("marks", marks)
       $0.integer("memberCount", facts.memberCount)
       if seesPresence { $0.integer("onlineCount", facts.onlineCount) }
       // After the reply, the client continues from the new position. It would not ask again for a change that was sent

@@ -9,9 +9,10 @@ package import RelayStore
 /// Edits and deletions of messages.
 extension Relay {
   /// Replaces the body of a message. Throws `forbidden` unless `sender` sent it, and `not_found` if it was deleted.
+  /// - Returns: The number of the change in the room.
   package func edit(
     _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
-  ) async throws {
+  ) async throws -> Int64 {
     let now = hub.now
     let hasPreview = rooms.policy(of: room, on: self).hasPreview
     rooms.pin(room)
@@ -20,16 +21,19 @@ extension Relay {
     } then: { relay, edited in
       defer { relay.rooms.unpin(room, on: relay) }
       guard let edited = try? edited.get(), edited.isChanged else { return }
-      relay.show("edited", seq, at: now, body: body, in: room, handle, cause, edited)
+      let change = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
+      relay.show(change, in: room, handle, cause, edited)
     }
-    guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
+    guard let change = try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
+    return change
   }
 
   /// Deletes a message. Its seq stays, and its pushes are cancelled.
   /// - Parameter sender: The user who must have sent the message. With `nil`, any message may be deleted.
+  /// - Returns: The number of the change in the room. Is `nil` if the message was deleted before.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
-  ) async throws {
+  ) async throws -> Int64? {
     let now = hub.now
     rooms.pin(room)
     let deleted = try await commit(rows: changeRows(of: handle)) {
@@ -38,14 +42,16 @@ extension Relay {
       defer { relay.rooms.unpin(room, on: relay) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
       relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
-      relay.show("deleted", seq, at: now, body: nil, in: room, handle, cause, deleted)
+      let change = ChangedMessage(seq: seq, change: deleted.change, time: now, body: nil)
+      relay.show(change, in: room, handle, cause, deleted)
     }
-    _ = try check(deleted, isBy: sender)  // false if it was deleted before
+    return try check(deleted, isBy: sender)
   }
 
-  /// The maximum number of rows that an edit or a deletion writes: the message, and the first updates of phones.
+  /// The maximum number of rows that an edit or a deletion writes: the message, the room, and the first updates of
+  /// phones.
   private func changeRows(of room: RoomHandle) -> Int {
-    hub.pushes(room) ? 1 + UpdateQueue.maxUpdatesWithChange : 1
+    hub.pushes(room) ? 2 + UpdateQueue.maxUpdatesWithChange : 2
   }
 
   /// Runs `work` in a transaction, and calls `apply` in the completion of the commit, before later commits are
@@ -66,25 +72,24 @@ extension Relay {
 
   private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
 
-  /// - Returns: True if the message was changed.
-  private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Bool {
+  /// - Returns: The number of the change. Is `nil` if nothing was changed.
+  private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Int64? {
     guard let edited else { throw noMessage }
     guard sender == nil || edited.from == sender else {
       throw RequestError(.forbidden, "somebody else sent this message", at: "/seq")
     }
-    return edited.isChanged
+    return edited.isChanged ? edited.change : nil
   }
 
   private func show(
-    _ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID, _ handle: RoomHandle,
-    _ cause: SessionHandle?, _ edited: Edited
+    _ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, _ edited: Edited
   ) {
     // Phones that show the message need an update.
     worker.wake()
     // A user who joins at this time must get the new state of the message.
-    rooms.countEdit(of: handle, newest: edited.newest)
+    rooms.countEdit(of: handle, newest: edited.newest, change: edited.change)
     inbox.roomChanged(handle, on: self)
-    hub.trim(handle, before: seq + 1)
-    hub.sendEvent(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
+    hub.trim(handle, before: change.seq + 1)
+    hub.sendEvent(Replies.change(change, in: room), in: handle, cause: cause)
   }
 }

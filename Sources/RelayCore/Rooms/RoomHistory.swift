@@ -85,15 +85,22 @@ struct RoomHistory {
     package static let nothing = Replay(messages: .none, isComplete: false)
   }
 
-  /// Reads the messages and changes that a client missed since `after`, or the `newest` messages.
+  /// The position of a client that joins again.
+  struct Since {
+    let after: Position
+    /// The newest change that the client has. Is `nil` if the client does not know it.
+    let change: Int64?
+  }
+
+  /// Reads the messages and changes that a client missed since a position, or the `newest` messages.
   func replay(
-    _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
+    _ handle: RoomHandle, since: Since?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay {
     for _ in 0..<Self.maxReplays {
       // The hub's tail holds the newest frames of the room. The reply combines stored messages with the tail. It reads
       // again if the tail is too short, or if a message was edited during the read.
       let seen = relay.rooms.edits(of: handle)?.count
-      let found = try await attempt(handle, after: after, newest: newest, on: relay)
+      let found = try await attempt(handle, since: since, newest: newest, on: relay)
       if let found, seen == relay.rooms.edits(of: handle)?.count { return found }
     }
     return .nothing
@@ -102,16 +109,16 @@ struct RoomHistory {
   /// Reads once, up to the newest message that the hub has published.
   /// - Returns: The messages. Is `nil` if the hub has published more messages during the read than its tail holds.
   private func attempt(
-    _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
+    _ handle: RoomHandle, since: Since?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay? {
     let hub = relay.hub
     let limits = relay.settings.limits
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
     let kept = relay.rooms.policy(of: room, on: relay).history.count
-    if let after, after.epoch == position.epoch, after.seq <= position.seq,
+    if let since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
-      if let changes = try await changes(handle, since: after.seq, kept: kept, on: relay) {
+      if let changes = try await changes(handle, since: since, kept: kept, on: relay) {
         if let tail = hub.tail(of: handle, after: after.seq) {
           return Replay(messages: tail, isComplete: true, changes: changes)
         }
@@ -139,15 +146,27 @@ struct RoomHistory {
     return shown(page, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
   }
 
-  /// The messages up to `seq` that have changed since `seq` was the newest message of the room. Is `nil` if there are
-  /// more than a reply may contain. Reads the store only if the room has had such changes.
+  /// The changes that a client may have missed in the messages that it has. A client that does not name its newest
+  /// change gets all changes since its newest message was the newest of the room. Is `nil` if there are more than a
+  /// reply may contain, or if the store does not have all of them any more. Reads the store only if the room has had
+  /// such changes.
   private func changes(
-    _ handle: RoomHandle, since seq: Int64, kept: Int, on relay: isolated Relay
+    _ handle: RoomHandle, since: Since, kept: Int, on relay: isolated Relay
   ) async throws -> [ChangedMessage]? {
-    guard seq > 0, let edits = relay.rooms.edits(of: handle), edits.newest >= seq else { return [] }
-    return try await relay.store.read { [room, limits = relay.settings.limits] in
-      try $0.messages.changes(
-        room, upTo: seq, kept: kept, limit: limits.history, maxBytes: min(Self.maxChanged, limits.outgoingQueue))
+    let seq = since.after.seq
+    let limits = relay.settings.limits
+    let maxBytes = min(Self.maxChanged, limits.outgoingQueue)
+    let edits = relay.rooms.edits(of: handle) ?? RoomEdits(newest: 0, change: 0)
+    if let change = since.change {
+      guard change < edits.change else { return change == edits.change ? [] : nil }
+      return try await relay.store.read { [room] in
+        try $0.messages.changes(
+          room, upTo: seq, after: change, kept: kept, limit: limits.history, maxBytes: maxBytes)
+      }
+    }
+    guard seq > 0, edits.newest >= seq else { return [] }
+    return try await relay.store.read { [room] in
+      try $0.messages.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: maxBytes)
     }
   }
 

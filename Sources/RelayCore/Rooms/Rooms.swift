@@ -89,7 +89,7 @@ package final class Rooms {
     guard deletedBefore == deleted else { return try await read(room, on: relay) }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
-    if snapshot.changed > 0 { edits[handle] = RoomEdits(newest: snapshot.changed) }
+    if snapshot.change > 0 { edits[handle] = RoomEdits(newest: snapshot.changed, change: snapshot.change) }
     for member in snapshot.members {
       let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
       relay.hub.restoreMember(user, of: handle, read: member.read, received: member.received, role: member.role)
@@ -219,14 +219,17 @@ package final class Rooms {
 
   // MARK: Edits and keys
 
-  /// The edits of a room. Is `nil` if no message in its history was ever edited or deleted.
+  /// The edits of a room. Is `nil` if no message of the room was ever edited or deleted.
   func edits(of room: RoomHandle) -> RoomEdits? { edits[room] }
 
   /// Counts an edit or a deletion.
-  /// - Parameter newest: The newest seq of the room when the edit was stored.
-  func countEdit(of room: RoomHandle, newest: Int64) {
-    edits[room, default: RoomEdits(newest: 0)].count += 1
+  /// - Parameters:
+  ///   - newest: The newest seq of the room when the edit was stored.
+  ///   - change: The number of the change in the room.
+  func countEdit(of room: RoomHandle, newest: Int64, change: Int64) {
+    edits[room, default: RoomEdits(newest: 0, change: 0)].count += 1
     edits[room]?.newest = newest
+    edits[room]?.change = change
   }
 
   /// The first message that a live room has shown for an idempotency key.
@@ -244,4 +247,6 @@ package struct RoomEdits {
   package var count = 0
   /// The newest seq of the room at the last edit. It is 0 if no message in the history was ever edited.
   package var newest: Int64
+  /// The number of the newest change that the hub has published.
+  package var change: Int64
 }

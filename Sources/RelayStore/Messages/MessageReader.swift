@@ -70,19 +70,56 @@ public struct MessageReader {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT seq, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
+          SELECT seq, change, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
           WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
           """), arguments: [found["id"] as Int64, seq, first])
     var changes: [ChangedMessage] = []
     var bytes = 0
     while let row = try rows.next() {
-      let body: [UInt8]? = row["is_deleted"] ? nil : try row.bytes("body")
-      bytes += body?.count ?? 0
-      guard changes.count < limit, bytes <= maxBytes else { return nil }
-      changes.append(
-        ChangedMessage(seq: row["seq"], time: row.time("changed_time") ?? Timestamp(rawValue: 0), body: body))
+      changes.append(try ChangedMessage(row))
+      bytes += changes.last?.body?.count ?? 0
+      guard changes.count <= limit, bytes <= maxBytes else { return nil }
     }
     return changes.sorted { $0.seq < $1.seq }
+  }
+
+  /// The messages up to `seq` with a change after `change`, in the order of their newest changes.
+  ///
+  /// Each message has only its newest change, so that the store keeps at most one number for each message.
+  /// - Parameters:
+  ///   - change: The newest change that the client has.
+  ///   - kept: The history is this many of the newest messages.
+  ///   - limit: The maximum number of messages.
+  ///   - maxBytes: The maximum size of all their bodies, in bytes.
+  /// - Returns: `nil` when the list would be incomplete: a maximum is exceeded, a changed message is no longer in the
+  ///   history, or the room does not exist.
+  public func changes(
+    _ room: RoomID, upTo seq: Int64, after change: Int64, kept: Int = .max, limit: Int, maxBytes: Int
+  ) throws -> [ChangedMessage]? {
+    let found = try db.first("SELECT id, seq, first, change, forgotten FROM rooms WHERE name = ?", [room.rawValue])
+    guard let found, change >= found["forgotten"], change <= found["change"] else { return nil }
+    let newest: Int64 = found["seq"]
+    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT seq, change, changed_time, is_deleted, body FROM messages INDEXED BY messages_change
+          WHERE room = ?1 AND change IS NOT NULL AND change > ?2 ORDER BY change
+          """), arguments: [found["id"] as Int64, change])
+    var changes: [ChangedMessage] = []
+    var bytes = 0
+    var count = 0
+    while let row = try rows.next() {
+      count += 1
+      // The limit also applies to messages above `seq`, which the client receives in their newest state.
+      guard count <= limit, row["seq"] >= first else { return nil }
+      guard row["seq"] <= seq else { continue }
+      let changed = try ChangedMessage(row)
+      bytes += changed.body?.count ?? 0
+      guard bytes <= maxBytes else { return nil }
+      changes.append(changed)
+    }
+    return changes
   }
 
   /// A stored message, in the history or kept for a push. Is `nil` when it is not stored.
@@ -151,12 +188,21 @@ public struct MessageReader {
   }
 }
 
+extension ChangedMessage {
+  /// - Parameter row: Has the columns of `messages`.
+  init(_ row: Row) throws {
+    self.init(
+      seq: row["seq"], change: row["change"], time: row.time("changed_time") ?? Timestamp(rawValue: 0),
+      body: row["is_deleted"] ? nil : try row.bytes("body"))
+  }
+}
+
 extension StoredMessage {
   /// Columns of `messages` and of its `sender` in `users`.
   static let columns = """
     messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
     messages.body AS message_body, messages.mentions AS message_mentions, messages.reply_to AS message_reply_to,
-    messages.is_deleted AS message_is_deleted
+    messages.is_deleted AS message_is_deleted, messages.changed_time AS message_changed_time
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -164,7 +210,8 @@ extension StoredMessage {
     self.init(
       seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
-      replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"])
+      replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
+      edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"))
   }
 }
 

@@ -117,25 +117,31 @@ public struct Edited: Equatable, Sendable {
   public var isChanged: Bool
   /// The room's newest message at that time.
   public var newest: Int64
+  /// The number of the change in the room: 1, 2, 3 … Is 0 if nothing was changed.
+  public var change: Int64 = 0
 
-  public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64) {
+  public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64, change: Int64 = 0) {
     self.from = from
     self.time = time
     self.isChanged = isChanged
     self.newest = newest
+    self.change = change
   }
 }
 
 /// The newest change of a message.
 public struct ChangedMessage: Equatable, Sendable {
   public var seq: Int64
+  /// The number of the change in the room.
+  public var change: Int64
   /// The time of the change.
   public var time: Timestamp
   /// The new body; `nil` when the message was deleted.
   public var body: [UInt8]?
 
-  public init(seq: Int64, time: Timestamp, body: [UInt8]?) {
+  public init(seq: Int64, change: Int64, time: Timestamp, body: [UInt8]?) {
     self.seq = seq
+    self.change = change
     self.time = time
     self.body = body
   }

@@ -56,14 +56,28 @@ extension MessageWriter {
     guard let row else { return nil }
     let from = UserID(unchecked: row["name"])
     let isDeleted: Bool = row["is_deleted"]
-    let isChanged = !isDeleted && (user == nil || user == from)
-    if isChanged {
+    var edited = Edited(
+      from: from, time: row.timestamp("time"), isChanged: !isDeleted && (user == nil || user == from),
+      newest: known.seq)
+    if edited.isChanged {
       try change(known.id)
+      edited.change = try countChange(of: seq, in: room)
       try db.run(
-        "UPDATE messages SET changed = ?, changed_time = ? WHERE room = ? AND seq = ?",
-        [known.seq, time.rawValue, known.id, seq])
+        "UPDATE messages SET changed_time = ? WHERE room = ? AND seq = ?", [time.rawValue, known.id, seq])
       try transaction.inbox.changed(known.id)
     }
-    return Edited(from: from, time: row.timestamp("time"), isChanged: isChanged, newest: known.seq)
+    return edited
+  }
+
+  /// Gives a message the next change number of its room. Returns the number.
+  private func countChange(of seq: Int64, in room: RoomID) throws -> Int64 {
+    guard var known = try row(of: room) else { throw StoreError.noRoom(room) }
+    known.change += 1
+    try db.run("UPDATE rooms SET change = ? WHERE id = ?", [known.change, known.id])
+    try db.run(
+      "UPDATE messages SET changed = ?, change = ? WHERE room = ? AND seq = ?",
+      [known.seq, known.change, known.id, seq])
+    cache[room] = known
+    return known.change
   }
 }

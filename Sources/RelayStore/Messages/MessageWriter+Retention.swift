@@ -54,14 +54,21 @@ extension MessageWriter {
     _ room: inout WriterCache.Room, from start: Int64, to first: Int64, max: Int = .max
   ) throws -> Int {
     room.first = first
-    try db.run(
+    let deleted = try db.all(
       """
       DELETE FROM messages WHERE room = ?1 AND seq IN (
         SELECT seq FROM messages AS old
         WHERE room = ?1 AND seq >= ?2 AND seq < ?3 AND NOT \(Schema.isNeeded("old")) ORDER BY seq LIMIT ?4)
+      RETURNING change
       """,
       [room.id, start, first, max])
-    return db.changesCount
+    // The rows of these changes are gone, so a client that lacks one must load the history again.
+    let forgotten = deleted.reduce(room.forgotten) { Swift.max($0, $1["change"] as Int64? ?? 0) }
+    if forgotten > room.forgotten {
+      room.forgotten = forgotten
+      try db.run("UPDATE rooms SET forgotten = ? WHERE id = ?", [forgotten, room.id])
+    }
+    return deleted.count
   }
 
   /// The oldest message of the history whose time is not before `time`. Searches only below `bound`.

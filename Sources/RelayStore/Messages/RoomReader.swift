@@ -9,9 +9,8 @@ public struct RoomReader {
   /// The room with all its members. The number of queries does not depend on the number of members. Is `nil` when the
   /// room does not exist.
   public func snapshot(_ room: RoomID) throws -> RoomSnapshot? {
-    guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
-      return nil
-    }
+    let row = try db.first("SELECT id, epoch, seq, cursor, change FROM rooms WHERE name = ?", [room.rawValue])
+    guard let row else { return nil }
     let id: Int64 = row["id"]
     let rows = try db.all(
       """
@@ -36,7 +35,7 @@ public struct RoomReader {
       [id])?[0]
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
-      changed: changed ?? 0)
+      changed: changed ?? 0, change: row["change"])
   }
 
   public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {

@@ -63,13 +63,16 @@ public struct RoomSnapshot: Equatable, Sendable {
   public var state: RoomState
   /// In no particular order.
   public var members: [MemberRecord]
-  /// The newest seq at the time of the room's last edit or deletion, or 0 without any.
+  /// The newest seq at the time of the room's last change of a message, or 0 without any.
   public var changed: Int64
+  /// The number of the newest change of a message, or 0 without any.
+  public var change: Int64
 
-  public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0) {
+  public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0) {
     self.state = state
     self.members = members
     self.changed = changed
+    self.change = change
   }
 }
 

@@ -13,7 +13,11 @@ extension Schema {
       -- Every message up to this one has a final decision or a job for each member.
       cursor INTEGER NOT NULL DEFAULT 0,
       -- The oldest message of the history. An older message is stored only while a push needs it.
-      first INTEGER NOT NULL DEFAULT 1
+      first INTEGER NOT NULL DEFAULT 1,
+      -- The newest change of a message; 0: there is none yet.
+      change INTEGER NOT NULL DEFAULT 0,
+      -- The newest change of the messages that the store has deleted. A client without this change cannot recover.
+      forgotten INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
     CREATE TABLE members (
@@ -97,6 +101,9 @@ extension Schema {
       is_response INTEGER NOT NULL DEFAULT 0,
       -- The newest seq of the room when the message was last edited or deleted; NULL: never.
       changed INTEGER,
+      -- The number of the newest change of the message; NULL: the message has never changed.
+      change INTEGER,
+      -- The time of the last edit or of the deletion.
       changed_time INTEGER,
       -- A JSON array of names; NULL: the message mentions no user.
       mentions TEXT,
@@ -115,6 +122,7 @@ extension Schema {
     CREATE INDEX messages_mentions ON messages (room, seq, mentions) WHERE mentions IS NOT NULL AND NOT is_uncounted;
     CREATE INDEX messages_responses ON messages (room, sender, seq) WHERE is_response AND NOT is_uncounted;
     CREATE INDEX messages_changed ON messages (room, changed) WHERE changed IS NOT NULL;
+    CREATE INDEX messages_change ON messages (room, change) WHERE change IS NOT NULL;
 
     -- Idempotency keys.
     CREATE TABLE keys (

@@ -36,6 +36,7 @@ extension ClientMachine {
     switch purpose {
     case .app(let ticket):
       watches.ended(ticket, isAccepted: (try? result.get()) != nil)
+      if let reply = try? result.get() { changeAnswered(reply) }
       finish(ticket, result)
     case .watch: watchAnswered(result)
     case .join(let room): joinAnswered(room, result)

@@ -50,6 +50,7 @@ extension ClientMachine {
     if let after = track.position {
       members["after"] = ["epoch": .string(after.epoch), "seq": .number(String(after.seq))]
     }
+    if track.position != nil, let change = track.changes.newest { members["afterChange"] = .number(String(change)) }
     if track.history > 0 { members["history"] = .number(String(track.history)) }
     write("join", members, id: requests.begin(.join(room), due: now + settings.timeout))
   }
@@ -113,8 +114,19 @@ extension ClientMachine {
   }
 
   mutating func changeArrived(_ event: Frame) {
-    guard let room = event.room, let seq = event.seq else { return }
-    if tracks[room]?.hasSeen(seq) == true { emit(.frame(event)) }
+    guard let room = event.room, let seq = event.seq, let track = tracks[room] else { return }
+    if track.hasSeen(seq) {
+      if change(room, { $0.changeArrived(event["change"]?.integer) }) == true { emit(.frame(event)) }
+    } else if track.holds(seq) {
+      // A new join returns the message in its changed state.
+      take(RoomTrack.Arrival(needsJoin: true), room)
+    }
+  }
+
+  /// Stores a change of a message that this client has requested. The relay sends no event about it to this session.
+  mutating func changeAnswered(_ reply: JSON) {
+    guard let room: RoomID = reply.name("room"), let number = reply["change"]?.integer else { return }
+    change(room) { _ = $0.changeArrived(number) }
   }
 
   mutating func peopleChanged(_ event: Frame) {

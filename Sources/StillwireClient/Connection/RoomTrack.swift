@@ -21,6 +21,8 @@ struct RoomTrack: Equatable {
   var backoff = Backoff()
   /// The newest message that the app has received. Is `nil` before the first join.
   private(set) var position: Position?
+  /// The changes of messages that the app has.
+  private(set) var changes = ChangeTrack()
   private(set) var people = People()
   var receipt = Receipt()
   /// The newest message that the person has read, from the app.
@@ -67,23 +69,43 @@ struct RoomTrack: Equatable {
       position = Position(epoch: epoch, seq: seen)
     }
     for message in list where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
-    if isRecovered == true { events += changes(in: reply) }
+    if isRecovered == true { events += missedChanges(in: reply) }
+    changes = ChangeTrack(joined: reply)
     // The app is complete up to here, also if the reply has no messages.
     position = now
     people = people.after(People.Change(reply))
     events.append(.peopleChanged(room, people))
+    events += receipts(in: reply)
     let known = reply["read"]?.integer ?? 0
     defer { read = max(read, known) }
     return Joined(events: events, read: read > known ? read : nil)
   }
 
   /// The `changes` of a reply, converted to the `edited` and `deleted` events that the client missed.
-  private func changes(in reply: JSON) -> [Event] {
+  private func missedChanges(in reply: JSON) -> [Event] {
     (reply["changes"]?.items ?? []).compactMap { change in
       let frame = Frame(change)
-      guard frame.type == "edited" || frame.type == "deleted", frame.room == room, let seq = frame.seq, hasSeen(seq)
+      guard frame.type == "edited" || frame.type == "deleted", frame.room == room, let seq = frame.seq, hasSeen(seq),
+        !changes.has(frame["change"]?.integer)
       else { return nil }
       return .frame(frame)
+    }
+  }
+
+  /// The `marks` of a reply, converted to the `receipt` events that lead to them.
+  private func receipts(in reply: JSON) -> [Event] {
+    (reply["marks"]?.items ?? []).flatMap { mark -> [Event] in
+      guard let user: UserID = mark.name("user") else { return [] }
+      let read = mark["read"]?.integer ?? 0
+      let received = mark["received"]?.integer ?? 0
+      return [("read", read, 0), ("received", received, read)].compactMap { kind, seq, before in
+        guard seq > before else { return nil }
+        return .frame(
+          Frame([
+            "type": "receipt", "room": .string(room.rawValue), "user": .string(user.rawValue),
+            "seq": .number(String(seq)), "kind": .string(kind),
+          ]))
+      }
     }
   }
 
@@ -129,9 +151,17 @@ struct RoomTrack: Equatable {
     return message
   }
 
+  // MARK: Changes
+
   /// Returns true if the app has received the message, so that it needs its changes. The app receives a later message
   /// in its changed state.
   func hasSeen(_ seq: Int64) -> Bool { seq <= position?.seq ?? 0 }
+
+  /// Returns true if the app has not received the message yet, and would receive it in the state before its changes.
+  func holds(_ seq: Int64) -> Bool { held[seq] != nil }
+
+  /// Stores a change that the app has, or gets now. Returns true if it is new.
+  mutating func changeArrived(_ change: Int64?) -> Bool { changes.arrived(change) }
 
   // MARK: Marks and people
 

@@ -64,6 +64,7 @@ extension Message {
     members["body"] = body
     if isOwn { members["isOwn"] = true }
     if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
+    members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
     return members
   }

@@ -109,6 +109,8 @@ _MessageFrom = TypedDict("_MessageFrom", {"from": str})
 class Message(_MessageFrom):
     seq: int
     time: int
+    editedAt: NotRequired[int]
+    """The time of the last edit. Absent if there was none."""
     body: Any
     """Byte for byte as the sender sent it."""
     mentions: NotRequired[list[str]]
@@ -234,6 +236,7 @@ class Delivery(TypedDict):
 class Edited(TypedDict):
     room: str
     seq: int
+    change: int
 
 
 @final

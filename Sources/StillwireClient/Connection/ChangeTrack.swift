@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayJSON
+
+/// The changes of messages in one room that the app has: edits and deletions, by their numbers.
+///
+/// The relay sends a change to all sessions except the one that requested it, which gets the number in its reply. So a
+/// number may be missing while later ones have arrived.
+struct ChangeTrack: Equatable {
+  /// The app has all changes up to this number. Is `nil` before the first join, or if the relay numbers no changes.
+  private(set) var newest: Int64?
+  /// Later changes that the app has.
+  private var ahead: Set<Int64> = []
+
+  /// Maximum number of changes after a missing one. The app may get later ones again after a reconnect.
+  static let maxAhead = 300
+
+  init() {}
+
+  /// The changes after a reply to `join`, which is complete up to its `change`.
+  init(joined reply: JSON) {
+    newest = reply["change"]?.integer
+    for change in reply["changes"]?.items ?? [] { _ = arrived(change["change"]?.integer) }
+  }
+
+  func has(_ change: Int64?) -> Bool {
+    guard let change, let newest else { return false }
+    return change <= newest || ahead.contains(change)
+  }
+
+  /// Stores a change that the app now has.
+  /// - Returns: True if it is new, or has no number.
+  mutating func arrived(_ change: Int64?) -> Bool {
+    guard let change, let newest else { return true }
+    guard !has(change) else { return false }
+    if change > newest + 1 {
+      if ahead.count < Self.maxAhead { ahead.insert(change) }
+      return true
+    }
+    var last = change
+    while ahead.remove(last + 1) != nil { last += 1 }
+    self.newest = last
+    return true
+  }
+}
