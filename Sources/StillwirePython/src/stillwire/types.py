@@ -920,7 +920,6 @@ class PushExplanation(TypedDict):
 class Access(TypedDict):
     user: str
     suspended: bool
-    """Stays True after `until` has passed."""
     until: NotRequired[int]
     reason: NotRequired[str]
     notBefore: NotRequired[int]
