@@ -53,7 +53,7 @@ test: SHELL := /bin/bash
 test: ## run all tests, and print at the end which of them failed
 	deploy/install-packages test
 	mkdir -p .build
-	set -o pipefail; $(PARTS) 3 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift \
+	@set -o pipefail; $(PARTS) 3 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift \
 	  test-cluster test-stress test-clients 2>&1 | tee .build/test.log; status=$$?; $(SUMMARY); exit $$status
 
 check: ## run the checks for a commit: the format, the build, and the unit tests in Swift and C
