@@ -47,6 +47,9 @@ class Scenario:
         assert self.call("getAsyncAPI")["asyncapi"] == "3.0.0"
         assert self.call("getWebPushKey") == {"publicKey": None}
         assert self.call("disconnectUser", "ann", reason="moved") == {"sessions": 0}
+        restricted = {"user": "eve", "suspended": True, "reason": "spam"}
+        assert self.call("setAccess", "eve", suspended=True, reason="spam") == {**restricted, "sessions": 0}
+        assert self.call("getAccess", "eve") == restricted
         # A relay without a cluster.
         for operation in ("getCluster", "stepDown", "publishSnapshot"):
             if hasattr(Stillwire, generate.snake(operation)):

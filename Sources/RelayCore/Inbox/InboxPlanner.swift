@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides when changes are handled: at most once in an interval for each key, and a number of keys at the same time.
+/// Decides when changes are handled: at most once in an interval for each key. Counts the keys that are being handled.
 ///
 /// A key with a change waits until its interval since the last begin is over. Changes while a key is being handled are
 /// handled afterwards, all together. So the last state is always handled.

@@ -9,7 +9,7 @@ import RelayStore
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Restrictions {
-  /// All users with a restriction, also those who are not in memory. The check of a request reads no store.
+  /// All users with a restriction, also those who are not in memory, so that a check reads no store.
   private var users: [UserID: UserAccess] = [:]
 
   /// Loads the restrictions at the start.
@@ -37,7 +37,7 @@ package final class Restrictions {
     let result = await withCheckedContinuation { continuation in
       relay.store.submit({
         try $0.people.save(access, of: user)
-        // If the relay is killed now, the next start decides the user's pushes again.
+        // If the relay stops before it has applied them, the next start decides the user's pushes again.
         if try $0.reader.people.user(user) != nil { try $0.people.noteChange(of: user) }
       }) { [relay] result in
         relay.assumeIsolated { relay in

@@ -16,8 +16,8 @@ public struct InboxReader {
 
   /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
   ///
-  /// Finds the rooms by a scan of two short rows for each room of the user, and reads the rest of the page's rooms
-  /// alone. The rooms of a user with many are first sought among the rooms of all users with the newest activity.
+  /// Scans two short rows for each room of the user, and reads other rows only for the rooms of the page. For a user
+  /// with at least 1,000 rooms it first searches the 1,000 rooms of the relay with the newest activity.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -48,7 +48,8 @@ public struct InboxReader {
     return InboxRooms(entries: entries, position: position, more: more)
   }
 
-  /// True if the user's list has lost no room after this position. Otherwise ``InboxPage/after(_:)`` is incomplete.
+  /// True if the position is one of this database, and the user's list has lost no room after it. Otherwise
+  /// ``InboxPage/after(_:)`` is incomplete.
   public func isComplete(of user: UserID, since position: InboxPosition) throws -> Bool {
     let newest = try self.position()
     guard newest.epoch == position.epoch, position.number <= newest.number else { return false }

@@ -10,14 +10,16 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = self
-    application.registerForRemoteNotifications()
     Task {
-      guard try await UNUserNotificationCenter.current().requestAuthorization(options: [.alert, .badge, .sound])
-      else { return }
+      let center = UNUserNotificationCenter.current()
+      let isAllowed = try await center.requestAuthorization(options: [.alert, .badge, .sound])
+      // The registration says whether alerts are allowed, so it follows the answer.
+      application.registerForRemoteNotifications()
+      guard isAllowed else { return }
       // The system asks for the Focus status only after it may show notifications.
       _ = try? await chat.focusReporter.requestAuthorization()
       let api = RelayAPI(chat.relay) { try await Session.identity() }
-      try await UNUserNotificationCenter.current().declareCategories(of: api)
+      try await center.declareCategories(of: api)
     }
     return true
   }
