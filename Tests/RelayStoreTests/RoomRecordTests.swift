@@ -263,8 +263,8 @@ private let carol = UserID(unchecked: "carol")
           INSERT INTO silenced (room, seq, user, sender, time) SELECT room, seq, 1, 1, 0 FROM messages;
           INSERT INTO pending_changes (room, seq, kind, user, device) SELECT room, seq, 'edited', 0, '' FROM messages;
           INSERT INTO bans (room, user) SELECT room, user FROM members;
-          INSERT INTO responses (notification, room, seq, user, sender, action, time)
-            SELECT 'n' || seq, room, seq, 1, 1, 'yes', 0 FROM messages;
+          INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
+            SELECT 'n' || seq, room, seq, 1, 1, 'yes', 0, 0 FROM messages;
           """)
     }
     let before = try count("members") + count("messages") + count("jobs") + count("keys")
