@@ -97,6 +97,8 @@ class Experiment:
             folder,
             "--limits-send-rate",
             0,
+            "--limits-request-rate",
+            0,
             "--limits-history",
             5_000,
             "--presence-grace",
