@@ -262,7 +262,8 @@ private let carol = UserID(unchecked: "carol")
         sql: """
           INSERT INTO silenced (room, seq, user, sender, time) SELECT room, seq, 1, 1, 0 FROM messages;
           INSERT INTO pending_changes (room, seq, kind, user, device) SELECT room, seq, 'edited', 0, '' FROM messages;
-          INSERT INTO bans (room, user) SELECT room, user FROM members;
+          INSERT INTO bans (room, user)
+            SELECT room, user FROM members JOIN rooms ON rooms.id = room WHERE rooms.name <> 'room';
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
             SELECT 'n' || seq, room, seq, 1, 1, 'yes', 0, 0 FROM messages;
           """)

@@ -1295,7 +1295,8 @@ class Operations(ABC):
     ) -> types.Access:
         """Suspend a user, or revoke the user's tokens.
 
-        Replaces all restrictions of the user; an empty object ends them. The user need not be known yet.
+        Replaces all restrictions of the user, a suspension and `notBefore` together; an empty object ends
+        them. The user need not be known yet.
 
         A suspension closes the user's sessions with 4507, after which clients do not reconnect. Until its
         end, the relay refuses the user's `hello`, HTTP requests and report keys with `forbidden`, and sends
@@ -2843,7 +2844,8 @@ class AsyncOperations(ABC):
     ) -> types.Access:
         """Suspend a user, or revoke the user's tokens.
 
-        Replaces all restrictions of the user; an empty object ends them. The user need not be known yet.
+        Replaces all restrictions of the user, a suspension and `notBefore` together; an empty object ends
+        them. The user need not be known yet.
 
         A suspension closes the user's sessions with 4507, after which clients do not reconnect. Until its
         end, the relay refuses the user's `hello`, HTTP requests and report keys with `forbidden`, and sends
