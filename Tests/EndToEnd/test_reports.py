@@ -53,6 +53,17 @@ def test_a_push_that_is_read_later_is_reported_twice(circle):
     assert reports(circle) == []
 
 
+def test_a_new_member_is_no_recipient_of_earlier_messages(circle):
+    bob = circle.away("bob")
+    report(circle, circle.send("one", report=True), user=bob.user)
+    carol = circle.live("carol")
+    sent = circle.send("two", report=True)
+    carol.session.request("read", room=circle.room, seq=sent["seq"])
+    # A report about the earlier message would arrive before this one.
+    assert report(circle, sent, user=carol.user)["state"] == "received"
+    assert [event for event in circle.alice.received("delivery") if event["user"] == carol.user] == []
+
+
 @pytest.mark.parametrize("fields", [{}, {"report": False}, {"report": None}], ids=str)
 def test_a_sender_who_requests_no_reports_receives_none(circle, fields):
     bob = circle.away("bob")

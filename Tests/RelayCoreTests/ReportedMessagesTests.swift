@@ -36,6 +36,25 @@ import Testing
     #expect(reports.nextPlan == nil)
   }
 
+  @Test mutating func `a new member is no recipient of earlier messages`() {
+    let (carol, dan) = (UserID(unchecked: "carol"), UserID(unchecked: "dan"))
+    for seq: Int64 in 1...4 { reports[Self.tea, seq] = MessageTraits(from: Self.ann) }
+    reports.joined(carol, Self.tea, after: 2)
+    reports.joined(carol, Self.pub, after: 9)
+    #expect(reports.messages(in: Self.tea, upTo: 4, for: carol) == [3, 4])
+    #expect(reports.messages(in: Self.tea, upTo: 4, for: dan) == [1, 2, 3, 4])
+    #expect(reports.messages(in: Self.tea, upTo: 4, for: Self.ann) == [])
+    // Nothing was reported in this room at the begin of the membership.
+    reports[Self.pub, 1] = MessageTraits(from: Self.ann)
+    #expect(reports.messages(in: Self.pub, upTo: 9, for: carol) == [1])
+    reports.left(carol, Self.tea)
+    #expect(reports.messages(in: Self.tea, upTo: 4, for: carol) == [1, 2, 3, 4])
+    reports.joined(carol, Self.tea, after: 4)
+    reports.forget(Self.tea)
+    reports[Self.tea, 1] = MessageTraits(from: Self.ann)
+    #expect(reports.messages(in: Self.tea, upTo: 1, for: carol) == [1])
+  }
+
   @Test mutating func `an older message waits for the reports before it`() {
     plan(1, at: 10)
     plan(2, at: 5)

@@ -292,6 +292,11 @@ package final class Deliveries {
       }, to: sender)
   }
 
+  /// Begins a membership: the user is a recipient of the messages after `seq`.
+  func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) { reports.joined(user, room, after: seq) }
+
+  func left(_ user: UserID, _ room: RoomHandle) { reports.left(user, room) }
+
   /// Reports that a member has received the messages up to `seq`.
   func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, on relay: isolated Relay) {
     guard let name = relay.hub.name(of: user) else { return }

@@ -28,6 +28,8 @@ struct ReportedMessages {
   }
 
   private var rooms: [RoomHandle: [Int64: Report]] = [:]
+  /// The newest message before the membership of a user began. Has no entry if no message was reported before.
+  private var begins: [RoomHandle: [UserID: Int64]] = [:]
   private var line = Line<Entry>()
   /// The sum of the users in all plans.
   private(set) var plannedUsers = 0
@@ -54,8 +56,17 @@ struct ReportedMessages {
 
   /// The messages of other users up to `seq`, whose senders may receive a report about the user.
   package func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
-    rooms[room]?.filter { $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
+    let begin = begins[room]?[user] ?? 0
+    return rooms[room]?.filter { $0.key > begin && $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
+
+  /// Begins the membership of a user, who is no recipient of the messages up to `seq`.
+  package mutating func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) {
+    guard rooms[room]?.isEmpty == false else { return }
+    begins[room, default: [:]][user] = seq
+  }
+
+  package mutating func left(_ user: UserID, _ room: RoomHandle) { begins[room]?[user] = nil }
 
   /// Records a state about a recipient.
   /// - Returns: The sender to notify. Is `nil` if the message is not reported, if the state has not changed, or if the
@@ -73,6 +84,7 @@ struct ReportedMessages {
   }
 
   package mutating func forget(_ room: RoomHandle) {
+    begins[room] = nil
     guard let reports = rooms.removeValue(forKey: room) else { return }
     for report in reports.values { plannedUsers -= report.plan?.users.count ?? 0 }
   }

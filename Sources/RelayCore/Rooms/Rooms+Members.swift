@@ -99,6 +99,7 @@ extension Rooms {
     if joined.isNewMember {
       relay.people.forgetWithdrawn(user, from: room)
       try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
+      relay.deliveries.joined(name, handle, after: state.seq)
       relay.inbox.listChanged(of: user, on: relay)
     } else {
       relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received, role: joined.role)
@@ -160,6 +161,7 @@ extension Rooms {
       if relay.rooms.policy(of: room)?.isStored == true { relay.inbox.removed(name, of: user, on: relay) }
       if cause != .left, relay.hub.isMember(user, of: room) { notify(user, "removed", name, by: cause.by, on: relay) }
     }
+    if let name = relay.hub.name(of: user) { relay.deliveries.left(name, room) }
     try? relay.hub.removeMember(user, from: room, cause)  // another session may have left at the same time
     relay.people.evaluateWatches(of: user, on: relay)
   }
