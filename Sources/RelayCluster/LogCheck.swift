@@ -22,7 +22,10 @@ struct LogCheck: Sendable {
     let alarm: Alarm
     switch state.generation {
     case position.generation:
-      if state.last >= position.sequence { return .fits }
+      if state.last >= position.sequence {
+        doubts = 0
+        return .fits
+      }
       alarm = .lostTail(position, state)
     // The server does not know the log.
     case 0: alarm = .recreated(position, state)
