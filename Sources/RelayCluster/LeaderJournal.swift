@@ -39,7 +39,7 @@ public final class LeaderJournal: Sendable {
   }
 
   /// The age of the newest proof at which the leader publishes a record of kind `noop`.
-  public static let idle = Duration.seconds(1)
+  public static let idle = PauseDetector.maxAge / 3
   /// The time without a proof after which the leader ends, so that its clients find another node.
   public static let maxDoubt = Duration.seconds(8)
 

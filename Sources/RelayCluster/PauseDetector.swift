@@ -23,8 +23,9 @@ public struct PauseDetector: Sendable {
   /// over, and the last heartbeat may be older than the pause. A check costs one publish, so this time is generous.
   public static let limit = Takeover.silence / 2
 
-  /// The age of the newest proof after which the leader checks. An idle leader proves itself once a second.
-  public static let maxAge = Takeover.silence * 2
+  /// The age of the newest proof after which the leader checks. A leader that is cut off from the log stops to answer
+  /// before another node takes over: its last heartbeat is at most ``Heartbeat/interval`` older than its last proof.
+  public static let maxAge = Takeover.silence * 3 / 4
 
   private var last: Reading
   private var pauseFound: ContinuousClock.Instant?

@@ -116,3 +116,20 @@ def test_no_user_is_shown_as_offline_within_the_grace(cluster):
     ann.request("ping")
     offline = [frame for frame in ann.inbox if frame["type"] == "presence" and not frame["online"]]
     assert not offline
+
+
+def test_a_leader_that_is_cut_off_shows_nothing_when_another_node_leads(cluster):
+    made = cluster(servers=1, nodes=2, is_partitionable=True)
+    old = made.leader()
+    assert old.request("PUT", "/v1/rooms/tea/members/ann").status == 201
+    (other,) = made.standbys()
+    made.partitions[old.node].cut()
+    eventually(lambda: other.leads, 3 * DEADLINE)
+    # The old leader has stopped before the other one began, and has no proof since.
+    for _ in range(3):
+        answer = old.attempt("GET", "/v1/rooms/tea/messages")
+        assert answer is None or answer.status in (307, 503), answer
+    assert other.request("POST", "/v1/rooms/tea/messages", {"from": "ann", "body": 1}).status == 201
+    made.partitions[old.node].open()
+    made.wait_whole()
+    made.wait_equal()

@@ -117,8 +117,10 @@ final class ClusterModel {
     guard case .leader(let leader) = node.role, now >= node.pausedUntil else { return }
     let needsCheck = node.detector.observed(reading)
     if needsCheck, options.fault != .answersWhenDeposed { return count("refused read") }
-    if let deposed = began[leader.position.term + 1], deposed <= node.resumed, !hasLostTail {
-      throw Violation("node \(node.index) of term \(leader.position.term) answers after a pause, in term \(log.term)")
+    if let deposed = began[leader.position.term + 1], !hasLostTail,
+      deposed <= node.resumed || now >= deposed + PauseDetector.maxAge
+    {
+      throw Violation("node \(node.index) of term \(leader.position.term) answers too late, in term \(log.term)")
     }
     count("read")
   }

@@ -10,7 +10,7 @@ enum Fault: String, CaseIterable, Sendable {
     switch self {
     case .twoPublishes, .actsBeforeClaim: "which is not in the log"
     case .commitsFirst: "ahead of the log"
-    case .answersWhenDeposed: "answers after a pause"
+    case .answersWhenDeposed: "answers too late"
     case .appliesLowerTerm, .staleSnapshot: "differs from the log"
     }
   }
