@@ -55,6 +55,7 @@ let package = Package(
       pkgConfig: "libwebsockets",
       providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]
     ),
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
@@ -100,7 +101,7 @@ let package = Package(
     .target(name: "RelayCluster", swiftSettings: swift),
     // The log on NATS JetStream.
     .target(
-      name: "RelayNATS", dependencies: ["CNATS", "RelayCluster"], exclude: ["README.md"], swiftSettings: swift),
+      name: "RelayNATS", dependencies: ["CLZ4", "CNATS", "RelayCluster"], exclude: ["README.md"], swiftSettings: swift),
     .target(name: "PushLint", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayGateways",

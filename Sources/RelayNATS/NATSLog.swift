@@ -33,7 +33,8 @@ public final class NATSLog: ReplicatedLog {
 
   public func publish(_ record: LogRecord) -> PublishOutcome {
     do throws(NATSError) {
-      let sequence = try publish(configuration.logSubject, headers: record.headers, body: record.body)
+      let (headers, body) = NATSMessage.contents(of: record)
+      let sequence = try publish(configuration.logSubject, headers: headers, body: body)
       // A server may know the id of an attempt that it has not stored yet.
       return sequence > 0 ? .stored(sequence) : .unknown(reason: "the answer has no sequence")
     } catch {

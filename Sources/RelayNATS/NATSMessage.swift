@@ -50,9 +50,25 @@ enum NATSMessage {
     return fields
   }
 
+  /// Returns the headers and the body of a record. A large body is compressed.
+  static func contents(of record: LogRecord) -> (headers: [HeaderField], body: [UInt8]) {
+    let body = record.body
+    guard let packed = BodyCompression.compressed(body) else { return (record.headers, body) }
+    return (record.headers + [HeaderField(BodyCompression.header, "\(body.count)")], packed)
+  }
+
   static func read(_ message: OpaquePointer, sequence: UInt64) -> LogRead {
+    var headers = headers(message)
+    var body = body(message)
+    if let index = headers.firstIndex(where: { $0.name == BodyCompression.header }) {
+      let size = Int(headers.remove(at: index).value)
+      guard let original = size.flatMap({ BodyCompression.body(of: body, size: $0) }) else {
+        return .invalid(RecordError(sequence: sequence, code: .invalidBody))
+      }
+      body = original
+    }
     do throws(RecordError) {
-      return .record(try LogRecord(sequence: sequence, headers: headers(message), body: body(message)))
+      return .record(try LogRecord(sequence: sequence, headers: headers, body: body))
     } catch {
       return .invalid(error)
     }

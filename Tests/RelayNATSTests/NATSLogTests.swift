@@ -33,6 +33,25 @@ import Testing
     #expect(try records(log.follow(after: 2), 2) == written.dropFirst(2).map { .record($0) })
   }
 
+  @Test func `a large body is compressed in the log`() throws {
+    let log = try stage.log()
+    let text = (0..<5_000).map { "INSERT message \($0) from ann to room tea;" }.joined()
+    let record = LogRecord.rows(1, term: 7, text)
+    #expect(log.publish(record) == .stored(1))
+    #expect(try log.state().bytes < UInt64(text.utf8.count / 2))
+    #expect(try records(log.follow(after: 0), 1) == [.record(record)])
+    #expect(try log.read(1) == .record(record))
+  }
+
+  @Test(arguments: ["0", "-1", "x", "39999", "40001", "1000001", "9223372036854775807"])
+  func `a compressed body with a wrong size is not valid`(_ size: String) throws {
+    let log = try stage.log()
+    let packed = try #require(BodyCompression.compressed([UInt8](repeating: 1, count: 40_000)))
+    let headers = LogRecord.rows(1).headers + [HeaderField(BodyCompression.header, size)]
+    _ = try log.publish(log.configuration.logSubject, headers: headers, body: packed)
+    #expect(try log.read(1) == .invalid(RecordError(sequence: 1, code: .invalidBody)))
+  }
+
   @Test func `a server that refuses the largest record is an error at the start`() throws {
     let file = NSTemporaryDirectory() + "/nats-\(UUID().uuidString.prefix(8)).conf"
     try Data("max_payload: 100000".utf8).write(to: URL(fileURLWithPath: file))
