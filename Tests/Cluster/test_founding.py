@@ -6,9 +6,10 @@ import sqlite3
 
 import pytest
 
+from harness.nats_client import NATSClient
 from harness.tables import contents, rows
 from harness.topology import LOG, Cluster
-from relay import run
+from relay import DEADLINE, run
 from waiting import eventually
 
 pytestmark = pytest.mark.nodes
@@ -169,6 +170,32 @@ def test_a_lost_log_raises_an_alarm_until_the_operator_resets_the_cluster(cluste
     made.wait_whole()
     # The chosen file may lack messages that clients have seen.
     assert bodies(made.leader()) == list(range(5)) and epoch(made.leader()) != begun
+    write(made.leader(), 1)
+    made.wait_equal()
+
+
+def test_a_deleted_stream_stops_the_nodes_that_run_until_a_reset(cluster):
+    made = cluster(servers=1, nodes=2)
+    leader = made.leader()
+    write(leader, 5)
+    made.wait_equal()
+    client = NATSClient(made.nats.all[0].port)
+    assert client.request(f"$JS.API.STREAM.DELETE.{LOG}")["success"] is True
+    client.close()
+    # The leader acknowledges nothing without the log.
+    answer = leader.attempt("POST", "/v1/rooms/tea/messages", body={"from": "ann", "body": "lost"})
+    assert answer is None or answer.status != 201
+    eventually(lambda: all(node.role == "alarm" for node in made.nodes), 3 * DEADLINE)
+    assert {node.readiness["alarm"] for node in made.nodes} == {"recreated"}
+    for node in made.nodes:
+        node.kill()
+    chosen, other = made.nodes
+    chosen.reset_cluster()
+    shutil.rmtree(other.data)
+    for node in made.nodes:
+        node.start()
+    made.wait_whole()
+    assert bodies(made.leader()) == list(range(5))
     write(made.leader(), 1)
     made.wait_equal()
 
