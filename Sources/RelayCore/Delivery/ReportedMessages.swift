@@ -60,7 +60,7 @@ struct ReportedMessages {
     return rooms[room]?.filter { $0.key > begin && $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
 
-  /// Begins the membership of a user, who is no recipient of the messages up to `seq`.
+  /// Begins the membership of a user. The user is no recipient of the messages up to `seq`.
   package mutating func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) {
     guard rooms[room]?.isEmpty == false else { return }
     begins[room, default: [:]][user] = seq
