@@ -17,7 +17,7 @@ public final class ClusterNode {
   }
 
   /// The maximum number of records without changes after which the node writes its position to the file.
-  static let maxUnwritten = 64
+  static let maxUnwritten = 256
   /// The time between two attempts to reach the log.
   static let pause = Duration.milliseconds(200)
   /// The time without a leader and a snapshot after which a node has an alarm. It repeats the alarm with this interval.

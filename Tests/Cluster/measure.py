@@ -169,7 +169,8 @@ async def watch_presence(cluster: Cluster, sessions: int, grace: float, reconnec
         member.connection.cut()
     assert returned < grace + reconnect, "the users returned too late to prove anything"
     assert not wrong and not ghosts
-    assert max(last.values()) <= served + bound
+    # The hub sends presence in intervals of up to a second.
+    assert max(last.values()) <= served + bound + 1
 
 
 async def enter_all(members: list[Member], at_once: int = 200) -> None:
@@ -206,7 +207,7 @@ def stalls(node: Node) -> Iterator[list[float]]:
             reply = json.loads(got[2]) if got[0] == 1 else {}
             if reply.get("id") == "p":
                 times.append(time.monotonic() - begun)
-                return None if reply["type"] == "ok" else f"the leader refused a ping: {reply}"
+                return None if reply["type"] == "pong" else f"the leader refused a ping: {reply}"
 
     def measure() -> None:
         while not ends.is_set():
