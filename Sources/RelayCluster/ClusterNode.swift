@@ -263,6 +263,10 @@ public final class ClusterNode {
     case .diverged(let term): return diverged(term)
     case .stop(let alarm): return stop(alarm)
     case .wait: return .again(after: LogCheck.pause)
+    case .elect:
+      onEvent(.electsServer(step.position))
+      log.electAnotherServer()
+      return .again(after: LogCheck.pause)
     case .advance, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }
     if let doubt, let turn = check(doubt) { return turn }

@@ -54,8 +54,8 @@ public struct FollowerBatch: Hashable, Sendable {
         position = step.position
       case .advance: position = step.position
       case .migrate(let name): next = .migrate(name, step.position)
-      // `received` never returns the last two.
-      case .ignore, .wait, .diverged: break
+      // `received` never returns the last three.
+      case .ignore, .wait, .elect, .diverged: break
       case .doubt(let doubt): next = .doubt(doubt)
       case .loadSnapshot: next = .loadSnapshot
       case .stop(let alarm): next = .stop(alarm)

@@ -30,6 +30,8 @@ public struct FollowerStep: Sendable {
     /// Call ``FollowerStep/check(_:newest:)`` again after half a second. The log lacks records of the file, perhaps
     /// only for a moment.
     case wait
+    /// Ask the servers to let another one lead the log. Then the same as `wait`.
+    case elect
   }
 
   /// The position of the file.
@@ -57,7 +59,7 @@ public struct FollowerStep: Sendable {
     }
     switch logCheck.compare(state, with: position) {
     case .alarm(let alarm): return .stop(alarm)
-    case .again: return .wait
+    case .again: return logCheck.needsElection && state.generation != 0 ? .elect : .wait
     case .fits: break
     }
     if case .record(let record) = newest, record.gid != position.gid {
@@ -78,7 +80,7 @@ public struct FollowerStep: Sendable {
       let decision = decide(record)
       switch decision {
       case .stop, .doubt: return decision
-      case .apply, .migrate, .follow, .advance, .skip, .ignore, .loadSnapshot, .diverged, .wait: break
+      case .apply, .migrate, .follow, .advance, .skip, .ignore, .loadSnapshot, .diverged, .wait, .elect: break
       }
       position.sequence = record.sequence
       position.gid = record.gid

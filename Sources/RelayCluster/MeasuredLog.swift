@@ -16,4 +16,5 @@ struct MeasuredLog: ReplicatedLog {
   func state() throws(LogUnavailable) -> LogState { try log.state() }
   func follow(after sequence: UInt64) throws(LogUnavailable) -> any LogReader { try log.follow(after: sequence) }
   func truncate(below sequence: UInt64) throws(LogUnavailable) { try log.truncate(below: sequence) }
+  func electAnotherServer() { log.electAnotherServer() }
 }

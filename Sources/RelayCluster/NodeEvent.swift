@@ -21,6 +21,8 @@ public enum NodeEvent: Hashable, Sendable {
   case published(SnapshotManifest)
   case snapshotFailed(reason: String)
   case conflict(sequence: UInt64, reason: String)
+  /// The server that leads the log lacks records that the file has.
+  case electsServer(LogPosition)
   /// The log has another record, of this term, at the position of the file.
   case diverged(LogPosition, term: UInt64)
   /// The node has kept a file that it replaces.
@@ -49,7 +51,7 @@ public enum NodeEvent: Hashable, Sendable {
     case .follows, .loads, .published, .needsProof, .proved, .lostElection: .info
     case .leaderChanged, .leaderSilent, .leaderLeft, .leads: .notice
     case .logAvailable, .loaded, .migrated, .publishDecided: .notice
-    case .waitsForSnapshot, .logUnavailable, .snapshotFailed, .skipped, .publishUnknown, .kept: .warning
+    case .waitsForSnapshot, .logUnavailable, .snapshotFailed, .skipped, .publishUnknown, .kept, .electsServer: .warning
     case .leadershipEnded(let end): end.level
     case .snapshotRejected, .conflict, .diverged, .fileFailed, .takeoverUnknown, .alarm: .error
     }
@@ -78,6 +80,8 @@ extension NodeEvent: CustomStringConvertible {
     case .diverged(let position, let term):
       "the file ends at \(position), but the log has another record of term \(term) there: this node loads the newest "
         + "snapshot"
+    case .electsServer(let position):
+      "the log ends before \(position): this node asks the NATS servers for another leader of the log"
     case .kept(let path): "keeps the file with the record that the log does not have: \(path)"
     case .skipped(let count): "skipped \(count) records of a deposed leader"
     case .fileFailed(let reason): "the file did not take records: \(reason)"

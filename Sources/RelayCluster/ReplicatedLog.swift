@@ -65,6 +65,8 @@ public protocol ReplicatedLog: Sendable {
   func follow(after sequence: UInt64) throws(LogUnavailable) -> any LogReader
   /// Removes the records below `sequence`.
   func truncate(below sequence: UInt64) throws(LogUnavailable)
+  /// Asks the servers to let another one of them lead the log. Does nothing if they cannot, or do not answer.
+  func electAnotherServer()
 }
 
 extension ReplicatedLog {

@@ -78,6 +78,14 @@ public final class NATSLog: ReplicatedLog {
     }
   }
 
+  public func electAnotherServer() {
+    // cnats 3.4.1 has no call for this request.
+    var answer: OpaquePointer?
+    let subject = "$JS.API.STREAM.LEADER.STEPDOWN.\(configuration.logStream)"
+    _ = natsConnection_RequestString(&answer, nats.connection, subject, "", 2_000)
+    natsMsg_Destroy(answer)
+  }
+
   // MARK: Parts that the snapshots share
 
   /// The failure as the operator reads it.

@@ -56,6 +56,18 @@ def test_all_servers_keep_the_log_over_a_kill(servers):
     assert stored(nats.all[2], 1) == [11]
 
 
+def test_another_server_leads_the_log_after_a_request(servers):
+    nats = with_log(servers(3))
+    stored(nats.all[0], 10)
+    old = nats.leader(LOG)
+    client = NATSClient(nats.followers(LOG)[0].port)
+    assert client.request(f"$JS.API.STREAM.LEADER.STEPDOWN.{LOG}")["success"] is True
+    client.close()
+    new = eventually(lambda: nats.leader(LOG))
+    assert new is not old
+    assert stored(new, 1) == [11]
+
+
 def test_a_paused_leader_of_the_log_is_replaced(servers):
     nats = with_log(servers(3))
     old = nats.leader(LOG)

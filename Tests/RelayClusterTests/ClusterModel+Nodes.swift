@@ -217,7 +217,7 @@ extension ClusterModel {
     case .advance: return true
     case .loadSnapshot, .diverged: load(node)
     case .stop(let alarm): stop(node, alarm)
-    case .wait, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
+    case .wait, .elect, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }
     return false
   }

@@ -475,6 +475,23 @@ import Testing
     #expect(follower.board.current.lag <= 1)
   }
 
+  @Test func `a server without the newest records does not stay the leader of the log`() throws {
+    let cluster = try started()
+    let leader = try #require(cluster.leading)
+    leader.isPaused = true
+    cluster.log.change { $0.hidden = 1 }
+    let followers = cluster.processes.filter { $0 !== leader }
+    for follower in followers { follower.inbox.disconnected() }
+    cluster.run(for: .seconds(5)) { false }
+    #expect(cluster.log.change { $0.elections } >= 1)
+    #expect(followers.contains { $0.events.all.contains { if case .electsServer = $0 { true } else { false } } })
+    leader.isPaused = false
+    #expect(cluster.run { cluster.leading != nil })
+    cluster.write(4, at: try #require(cluster.leading))
+    #expect(cluster.waitForRows([1, 2, 3, 4]))
+    #expect(cluster.processes.allSatisfy { $0.alarm == nil })
+  }
+
   @Test func `an outage of the log changes no leader`() throws {
     let cluster = try started()
     let leader = try #require(cluster.leading)

@@ -122,6 +122,7 @@ import Testing
       throw LogUnavailable("not in the script")
     }
     func truncate(below sequence: UInt64) throws(LogUnavailable) {}
+    func electAnotherServer() {}
   }
 
   @Test func `a group is published until the log decides it`() {

@@ -25,6 +25,9 @@ final class TestLog: ClusterLog {
     var strays: [UInt64: LogRecord] = [:]
     /// The number of readers so far. Each second one reads from the server with the ``strays``.
     var readers = 0
+    /// The number of newest records that the leading server lacks, until another one leads.
+    var hidden: UInt64 = 0
+    var elections = 0
   }
 
   private let contents = Mutex(Contents())
@@ -56,7 +59,14 @@ final class TestLog: ClusterLog {
   func read(_ sequence: UInt64) throws(LogUnavailable) -> LogRead { try use { $0.model.read(sequence) } }
 
   func state() throws(LogUnavailable) -> LogState {
-    try use { LogState(generation: $0.generation, first: $0.model.first, last: $0.model.last) }
+    try use { LogState(generation: $0.generation, first: $0.model.first, last: $0.model.last - $0.hidden) }
+  }
+
+  func electAnotherServer() {
+    change { log in
+      log.elections += 1
+      log.hidden = 0
+    }
   }
 
   func follow(after sequence: UInt64) throws(LogUnavailable) -> any LogReader {

@@ -33,6 +33,13 @@ import Testing
     #expect(try records(log.follow(after: 2), 2) == written.dropFirst(2).map { .record($0) })
   }
 
+  @Test func `a lone server stays the leader of the log`() throws {
+    let log = try stage.log()
+    #expect(log.publish(.rows(1)) == .stored(1))
+    log.electAnotherServer()
+    try wait("the publish") { log.publish(.rows(2)) == .stored(2) }
+  }
+
   @Test func `a large body is compressed in the log`() throws {
     let log = try stage.log()
     let text = (0..<5_000).map { "INSERT message \($0) from ann to room tea;" }.joined()
