@@ -182,9 +182,12 @@ def picture(driver, name):
 class BrowserTests(unittest.TestCase):
     """Tests with their own relay and browser."""
 
+    #: The type of the relay: it has a `url` and `stop()`.
+    serve = Served
+
     @classmethod
     def setUpClass(cls):
-        cls.relay = Served()
+        cls.relay = cls.serve()
         cls.addClassCleanup(cls.relay.stop)
         cls.driver = start_browser()
         cls.addClassCleanup(cls.driver.quit)

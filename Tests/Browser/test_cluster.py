@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from contextlib import ExitStack
 
-from page import BrowserTests, start_browser
+from page import BrowserTests
 from relay import CHECKOUT
 
 
@@ -50,12 +50,7 @@ class RunningCluster:
 
 
 class ClusterTests(BrowserTests):
-    @classmethod
-    def setUpClass(cls):
-        cls.relay = RunningCluster()
-        cls.addClassCleanup(cls.relay.stop)
-        cls.driver = start_browser()
-        cls.addClassCleanup(cls.driver.quit)
+    serve = RunningCluster
 
     def test_alice_and_bob_continue_when_a_button_kills_the_leader(self):
         page = self.open_page("?cluster")

@@ -149,6 +149,18 @@ def lose_log(made):
     made.nats.start()
 
 
+def reset(made):
+    """Begins the cluster again with the data of the first of two nodes, as the guide describes."""
+    for node in made.nodes:
+        node.kill()
+    chosen, other = made.nodes
+    chosen.reset_cluster()
+    shutil.rmtree(other.data)
+    for node in made.nodes:
+        node.start()
+    made.wait_whole()
+
+
 def test_a_lost_log_raises_an_alarm_until_the_operator_resets_the_cluster(cluster):
     made = cluster(servers=1, nodes=2)
     write(made.leader(), 5)
@@ -161,13 +173,7 @@ def test_a_lost_log_raises_an_alarm_until_the_operator_resets_the_cluster(cluste
     assert {node.readiness["alarm"] for node in made.nodes} == {"recreated"}
     for node in made.nodes:
         assert node.request("GET", "/v1/rooms/tea/messages").status == 503
-        node.kill()
-    chosen, other = made.nodes
-    chosen.reset_cluster()
-    shutil.rmtree(other.data)
-    for node in made.nodes:
-        node.start()
-    made.wait_whole()
+    reset(made)
     # The chosen file may lack messages that clients have seen.
     assert bodies(made.leader()) == list(range(5)) and epoch(made.leader()) != begun
     write(made.leader(), 1)
@@ -187,14 +193,7 @@ def test_a_deleted_stream_stops_the_nodes_that_run_until_a_reset(cluster):
     assert answer is None or answer.status != 201
     eventually(lambda: all(node.role == "alarm" for node in made.nodes), 3 * DEADLINE)
     assert {node.readiness["alarm"] for node in made.nodes} == {"recreated"}
-    for node in made.nodes:
-        node.kill()
-    chosen, other = made.nodes
-    chosen.reset_cluster()
-    shutil.rmtree(other.data)
-    for node in made.nodes:
-        node.start()
-    made.wait_whole()
+    reset(made)
     assert bodies(made.leader()) == list(range(5))
     write(made.leader(), 1)
     made.wait_equal()
