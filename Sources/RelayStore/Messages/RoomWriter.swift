@@ -8,8 +8,8 @@ public struct RoomWriter: TransactionPart {
 
   /// Makes the user a member, and creates the room and the user's row if they do not exist.
   ///
-  /// A new member has read and received all messages so far. If `user` has no name or no avatar, the
-  /// stored one stays.
+  /// A new member has read and received all messages so far. The stored name or avatar
+  /// stays if `user` has none.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
