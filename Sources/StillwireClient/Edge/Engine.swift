@@ -8,8 +8,8 @@ import RelayProtocol
 /// It runs on the event loop of its sockets, so that a frame is processed on the thread that reads it.
 package actor Engine {
   private nonisolated let loop: any EventLoop
-  /// The loop lives as long as the process (``Transport/loop``).
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+  private nonisolated let executor: LoopExecutor
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let connector: WebSocketConnector
   private let identity: (@Sendable (Bool) async throws -> Identity)?
@@ -29,6 +29,7 @@ package actor Engine {
     identity: (@Sendable (Bool) async throws -> Identity)?, emit: @escaping @Sendable (Event) -> Void
   ) {
     loop = Transport.loop
+    executor = LoopExecutor(loop)
     self.connector = connector
     self.identity = identity
     self.time = time
@@ -135,7 +136,7 @@ package actor Engine {
     do {
       let channel = try await connector.connect(to: address, on: loop) { event in
         // The channel is registered on the actor's own loop.
-        self.assumeIsolated { $0.received(event, attempt) }
+        self.onLoop { $0.received(event, attempt) }
       }
       guard machine.attempt == attempt, machine.isConnecting, !Task.isCancelled else {
         return channel.close(promise: nil)
@@ -158,6 +159,15 @@ package actor Engine {
   private func renew(_ attempt: Int) async {
     guard let newer = try? await identity?(true) else { return }
     take { $0.renewed(newer, of: attempt) }
+  }
+
+  /// Performs work in a callback on the loop, without a task.
+  ///
+  /// Before iOS 18, `assumeIsolated` traps outside of a task: the runtime cannot ask the executor for its thread. This
+  /// method has the same cast, and checks the thread itself.
+  private nonisolated func onLoop(_ work: (isolated Engine) -> Void) {
+    loop.preconditionInEventLoop()
+    withoutActuallyEscaping(work) { unsafeBitCast($0, to: ((Engine) -> Void).self)(self) }
   }
 
   private func received(_ event: SocketEvent, _ attempt: Int) {
