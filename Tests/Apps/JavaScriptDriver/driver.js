@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
-import { Stillwire } from '../../../web/client/stillwire.js'
+import { Reporter, Stillwire } from '../../../web/client/stillwire.js'
 import { StillClock } from './still-clock.js'
 
 const WebSocket = globalThis.WebSocket ?? createRequire(import.meta.url)('/usr/share/nodejs/ws')
@@ -79,6 +79,17 @@ const commands = {
   read: ({ room: name, seq }) => room(name).read(seq),
   activity: ({ state }) => relay.setActivity(state),
   focus: ({ tag, isFocused }) => void relay.setFocus(isFocused).then(replied(tag), failed(tag)),
+  // As a service worker does: with the device's report key, and without the client's session.
+  report({ tag, report, key, device, isFocused, allow, notification, action, text }) {
+    const reporter = new Reporter(urls, key)
+    const reports = {
+      focus: () => reporter.focus(isFocused, { device }),
+      filter: () => reporter.filter({ active: Boolean(allow), allow: allow ?? undefined, device }),
+      respond: () => reporter.respond(notification, { action, text }),
+      received: () => reporter.received(notification),
+    }
+    reports[report]().then(replied(tag), failed(tag))
+  },
   iterate: ({ tag, room: name, limit }) => void iterations.set(tag, room(name).messages({ limit })),
   // Not awaited: the next message may come later than the next command.
   take({ tag, count }) {

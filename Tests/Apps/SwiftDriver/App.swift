@@ -7,12 +7,14 @@ import Synchronization
 /// The client of a conformance case. It executes the commands of the script.
 final class App: Sendable {
   private let client: Stillwire
+  private let addresses: [RelayAddress]
   private let output: Output
   /// The time that the script controls. Is `nil` if the case uses real time.
   private let time: ManualTime?
   private let iterations = Mutex<[[UInt8]: Iteration]>([:])
 
   init(_ addresses: [RelayAddress], _ options: JSON, _ output: Output) {
+    self.addresses = addresses
     self.output = output
     let tokens = options["tokens"]?.list.map(Turns.init)
     var configuration = Stillwire.Configuration(addresses) { isExpired in
@@ -64,6 +66,7 @@ final class App: Sendable {
     case "focus":
       let report = FocusReport(isFocused: command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true))
       await engine.request({ $0.focusReported(report, $1) }, done: answer(command, "replied"))
+    case "report": report(command)
     case "iterate":
       let messages = client.room(room).messages(limit: Int(command["limit"]?.double ?? 1))
       iterations.withLock { $0[command.tag.bytes] = Iteration(messages) }
@@ -77,6 +80,49 @@ final class App: Sendable {
       output.emit("synced")
     case "memory": output.emit("memory", ["bytes": .number(String(bytesInUse()))])
     default: fatalError("no such command: \(command)")
+    }
+  }
+
+  /// Sends a report as an extension of the app does: with the device's report key, and without the client's session.
+  private func report(_ command: JSON) {
+    guard let kind = command["report"]?.text, let key = command["key"]?.text,
+      let device = DeviceID(rawValue: command["device"]?.text ?? "default")
+    else { fatalError("\(command)") }
+    let done = answer(command, "replied")
+    Task { [addresses] in
+      do {
+        done(.success(try await Self.reply(to: kind, of: device, command, addresses) { .reportKey(key) }))
+      } catch {
+        done(.failure(error))
+      }
+    }
+  }
+
+  private static func reply(
+    to kind: String, of device: DeviceID, _ command: JSON, _ addresses: [RelayAddress],
+    as identity: @escaping @Sendable () async throws -> Identity
+  ) async throws -> JSON {
+    let api = RelayAPI(addresses, as: identity)
+    let notification = command["notification"]?.text ?? ""
+    let numberFile = FileManager.default.temporaryDirectory.appendingPathComponent("driver-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: numberFile) }
+    switch kind {
+    case "focus":
+      let isFocused: Bool? = command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true)
+      let reporter = FocusReporter(addresses, device: device, numberFile: numberFile, as: identity)
+      return ["applied": .bool(try await reporter.report(isFocused: isFocused).isApplied)]
+    case "filter":
+      let reporter = FilterReporter(addresses, device: device, numberFile: numberFile, as: identity)
+      let labels = command["allow"]?.list?.compactMap(\.text)
+      return ["applied": .bool(try await reporter.report(allowing: labels).isApplied)]
+    case "respond":
+      guard let action = command["action"]?.text.flatMap(ActionID.init(rawValue:)) else { fatalError("\(command)") }
+      try await api.respond(to: notification, with: action, text: command["text"]?.text)
+      return [:]
+    case "received":
+      try await api.received(notification)
+      return [:]
+    default: fatalError("no such report: \(command)")
     }
   }
 
