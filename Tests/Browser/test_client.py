@@ -25,6 +25,20 @@ import(new URL('/client/stillwire.js', location)).then(({ Stillwire }) => {
 """
 
 
+REPORT = """
+const done = arguments[2]
+import(new URL('/client/stillwire.js', location)).then(async ({ Reporter }) => {
+  const reporter = new Reporter(location.origin, arguments[0])
+  const focus = await reporter.focus(true)
+  const filter = await reporter.filter({ active: true, allow: ['work'] })
+  await reporter.received(arguments[1])
+  await reporter.respond(arguments[1], { action: 'com.apple.UNNotificationDefaultActionIdentifier' })
+  const refused = await new Reporter(location.origin, `swr_${'A'.repeat(43)}`).focus(true).catch(({ code }) => code)
+  return [focus.applied, filter.applied, refused]
+}).then(done, (error) => done(String(error)))
+"""
+
+
 class ClientTests(BrowserTests):
     def start(self, user):
         """Starts a client of this user in a new tab, in a document without its own scripts."""
@@ -76,6 +90,22 @@ class ClientTests(BrowserTests):
         self.driver.back()
         self.wait_for("the page is restored from the cache", lambda: "persisted" in (self.value("states") or []))
         self.wait_for("the missed message is shown", lambda: self.value("seen") == ["before", "meanwhile"])
+
+    def test_a_reporter_needs_only_the_report_key(self):
+        phone = {"platform": "simulator", "token": "reporter-phone"}
+        key = call(self.relay.url, "PUT", "users/reporter/devices/phone", "reporter", phone)["reportKey"]
+        body = {"from": "shop", "push": {"body": "Your tea"}}
+        (device,) = call(self.relay.url, "POST", "users/reporter/notifications", "shop", body)["devices"]
+        self.driver.switch_to.new_window("tab")
+        self.driver.get(f"{self.relay.url}/page/place.js")
+        self.wait_for("the push has arrived", lambda: self.arrived("reporter-phone"))
+        result = self.driver.execute_async_script(REPORT, key, device["push"])
+        self.assertEqual(result, [True, True, "unauthorized"])
+        presence = call(self.relay.url, "GET", "users/reporter/presence", "bob")
+        self.assertIs(presence["isFocused"], True)
+
+    def arrived(self, token):
+        return call(self.relay.url, "GET", f"simulator/devices/{token}", "bob")["notifications"]
 
 
 if __name__ == "__main__":

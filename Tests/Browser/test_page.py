@@ -389,5 +389,54 @@ class CallTests(PageTests):
         self.assertTrue(self.bob.shows("silenced"))
 
 
+#: Records each request of the page in `sentRequests`: the path, and the headers that authenticate it.
+RECORD = """
+window.sentRequests = []
+const send = window.fetch
+window.fetch = (url, options) => {
+  const { Authorization: bearer, 'X-Stillwire-User': user } = options?.headers ?? {}
+  window.sentRequests.push({ path: new URL(url).pathname, bearer, user })
+  return send(url, options)
+}
+"""
+
+
+class ExtensionTests(PageTests):
+    """The requests of the phone's extensions, which have no token of the person."""
+
+    def setUp(self):
+        super().setUp()
+        script = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": RECORD})
+        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", script)
+        self.driver.refresh()
+        self.page.wait_for_both()
+
+    def requests(self, end):
+        sent = self.driver.execute_script("return window.sentRequests")
+        return [request for request in sent if request["path"].endswith(end)]
+
+    def test_the_extensions_report_with_the_key_of_the_phone(self):
+        self.bob.choose("mode-work")
+        self.bob.choose("filter-in")
+        self.eventually("the filter is reported", lambda: self.requests("/filter"))
+        self.wait_for_focus()
+        self.bob.choose("mode-off")
+        self.eventually("the notice ends with the Focus", lambda: not self.alice.shows("focus-notice"))
+        self.send_away(self.bob, self.alice)
+        self.alice.press("send-invitation")
+        self.wait_for_notifications(self.bob, "Dinner on Friday?")
+        self.bob.press("demo.accept")
+        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob accepted"])
+        for end in ("/focus", "/filter", "/responses"):
+            requests = self.requests(end)
+            self.assertTrue(requests, end)
+            for request in requests:
+                self.assertRegex(request.get("bearer") or "", r"^Bearer swr_[\w-]{43}$", end)
+                self.assertIsNone(request.get("user"), end)
+        # The app itself has the name of the person.
+        for request in self.requests("/preferences"):
+            self.assertIn(request["user"], [self.page.user(panel) for panel in (self.alice, self.bob)])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -63,6 +63,9 @@ export class Person extends EventTarget {
   #networkReturned = () => {}
   /** The phone's report key, for its extensions. The relay issues one at each registration. */
   #reportKey
+  #hasReportKey = () => {}
+  /** Resolves when the relay has issued the first report key. */
+  #registration = new Promise((resolve) => (this.#hasReportKey = resolve))
   /** The seq of the newest message at the first join. */
   #historySeq = null
 
@@ -246,7 +249,7 @@ export class Person extends EventTarget {
     if (!this.phone.call) this.stopRinging()
     this.#changed()
     await this.#insist('The relay did not accept the response', () =>
-      this.#call('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
+      this.#callOfExtension('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
     )
   }
 
@@ -299,8 +302,11 @@ export class Person extends EventTarget {
   async #register() {
     const wish = { device, platform: 'simulator', token: this.#token }
     const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
-    this.#reportKey = reply?.reportKey ?? this.#reportKey
-    this.#isRegistered ||= reply !== undefined
+    if (reply) {
+      this.#reportKey = reply.reportKey
+      this.#isRegistered = true
+      this.#hasReportKey()
+    }
     this.#mindPhone()
     // After a restart of the relay its simulated gateway delivers to all phones.
     this.setReachable(this.isReachable)
@@ -402,11 +408,16 @@ export class Person extends EventTarget {
     this.#keep()
   }
 
-  // The phone's extensions authenticate with the report key of the phone, because they have no token of the person.
   #put(what, body) {
     return what === 'preferences'
       ? this.#call('PUT', this.#path(what), body)
-      : this.#call('PUT', `v1/users/me/${what}`, body, this.#reportKey)
+      : this.#callOfExtension('PUT', `v1/users/me/${what}`, body)
+  }
+
+  // The phone's extensions authenticate with the report key of the phone, because they have no token of the person.
+  async #callOfExtension(method, path, body) {
+    await this.#registration
+    return this.#call(method, path, body, this.#reportKey)
   }
 
   #path(what) {
