@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the `INPerson` of the Intents framework from `IntentPerson` of StillwireExtension.
-#if canImport(Intents) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && !os(tvOS)
   public import Intents
   public import StillwireExtension
 

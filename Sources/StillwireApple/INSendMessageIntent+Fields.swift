@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the intents of the Intents framework, a message or a call, from the fields of StillwireExtension.
-#if canImport(Intents) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && !os(tvOS)
   public import Intents
   public import StillwireExtension
 

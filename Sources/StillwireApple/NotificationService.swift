@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base class of a notification service extension. It performs the decisions of `NotificationRun` with the intents
 // of Apple's frameworks.
-#if canImport(Intents) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && canImport(UserNotifications) && !os(tvOS)
   import Foundation
   public import Intents
   public import StillwireExtension

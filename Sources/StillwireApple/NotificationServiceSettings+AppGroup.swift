@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a service extension from the App Group.
-#if canImport(Intents) && canImport(Security) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && canImport(Security) && canImport(UserNotifications) && !os(tvOS)
 
   public import StillwireExtension
 

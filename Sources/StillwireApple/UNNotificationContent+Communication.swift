@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates a notification with an intent, for a notification service extension.
-#if canImport(Intents) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && canImport(UserNotifications) && !os(tvOS)
   public import Intents
   public import StillwireExtension
   public import UserNotifications

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a message and donates its intent to the system.
-#if canImport(Intents) && !os(macOS) && !os(tvOS)
+#if canImport(Intents) && !os(tvOS)
   public import Intents
   import StillwireApple
   public import StillwireClient
