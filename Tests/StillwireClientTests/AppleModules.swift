@@ -40,6 +40,10 @@
     static let names = [
       "UserNotifications", "Intents", "AppIntents", "CallKit", "PushKit", "Security", "UIKit", "SwiftUI",
     ]
+    /// The modules that only StillwireExtension and StillwireClient import. They need the modules of the build.
+    static let namesOfClients = ["CoreGraphics", "ImageIO", "Network", "NIOTransportServices"]
+    /// The prefix of the pages at Apple. Other pages belong to packages.
+    static let pagesOfApple = "https://developer.apple.com/documentation/"
 
     let system: AppleSystem
     /// The minimum version of the code.
@@ -63,27 +67,76 @@
 
     static func standIn(_ name: String) -> URL { standIns.appending(path: "\(name).swift") }
 
-    /// The declarations of a stand-in, each with its systems, and with the path of its page at Apple.
-    static func declarations(of name: String) throws -> [(declaration: String, systems: String, page: String?)] {
-      let prefix = "// https://developer.apple.com/documentation/"
-      var declarations: [(String, String, String?)] = []
-      var (page, systems) = (String?.none, [String]())
+    /// A declaration of a stand-in.
+    struct Declaration: Equatable {
+      /// The keyword and the name, or the signature of a member.
+      var text: String
+      /// The systems of the declaration itself.
+      var systems: String
+      /// The URL of its page. A member without a page of its own has the page of its type.
+      var page: String?
+    }
+
+    /// The declarations of a stand-in, with the members of types.
+    static func declarations(of name: String) throws -> [Declaration] {
       let source = try String(contentsOf: standIn(name), encoding: .utf8)
-      for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
-        if line.hasPrefix(prefix) {
-          (page, systems) = (String(line.dropFirst(prefix.count)), [])
-        } else if line.wholeMatch(of: /(@\w+ )*(open|public|extension) .*/) != nil, !line.contains("public import ") {
-          let keyword = line.firstMatch(of: /(class|struct|enum|protocol|func|let|typealias|extension) \w+/)
-          declarations.append((keyword.map { String($0.0) } ?? "", systems.joined(separator: ", "), page))
-          page = nil
-        } else if let attribute = line.prefixMatch(of: /@available\(([^)]*)\)/) {
+      var declarations: [Declaration] = []
+      var (page, pageOfType, systems) = (String?.none, String?.none, [String]())
+      var lines = source.split(separator: "\n", omittingEmptySubsequences: false)[...]
+      while let line = lines.popFirst() {
+        let isMember = line.hasPrefix(" ")
+        var text = line.drop { $0 == " " }
+        if text.hasPrefix("// https://") {
+          (page, systems) = (String(text.dropFirst(3)), [])
+          continue
+        }
+        if text.hasPrefix("@available("), let attribute = text.prefixMatch(of: /@available\(([^)]*)\)/) {
           let parts = attribute.1.split(separator: ",").map { $0.drop { $0 == " " } }
           systems += parts.last == "unavailable" ? ["not \(parts[0])"] : parts.dropLast().map(String.init)
-        } else {
-          page = nil
+          continue
         }
+        while let attribute = text.prefixMatch(of: #/@\w+(\([^)]*\))? /#) { text = text[attribute.range.upperBound...] }
+        let type = /(open|public|extension) .*/
+        if isMember ? isMemberDeclaration(text) : text.wholeMatch(of: type) != nil && !text.contains("import ") {
+          // A signature may have several lines.
+          var signature = String(text)
+          while signature.count(where: { $0 == "(" }) > signature.count(where: { $0 == ")" }),
+            let next = lines.popFirst()
+          {
+            signature += " " + next.drop { $0 == " " }
+          }
+          if isMember {
+            let body = signature.firstRange(of: " {").map { signature[..<$0.lowerBound] } ?? signature[...]
+            let shown = body.replacing(#/\b(open|public) /#, with: "").replacing("( ", with: "(")
+              .replacing(" )", with: ")")
+            declarations.append(
+              Declaration(text: String(shown), systems: systems.joined(separator: ", "), page: page ?? pageOfType))
+          } else {
+            let keyword = signature.firstMatch(of: /(class|struct|enum|protocol|func|let|typealias|extension) \w+/)
+            declarations.append(
+              Declaration(
+                text: keyword.map { String($0.0) } ?? "", systems: systems.joined(separator: ", "), page: page))
+            pageOfType = page
+          }
+        }
+        if !isMember, text == "}" { pageOfType = nil }
+        (page, systems) = (nil, [])
       }
       return declarations
+    }
+
+    /// True if a line begins the declaration of a member.
+    private static func isMemberDeclaration(_ line: Substring) -> Bool {
+      let modifiers: Set<Substring> = [
+        "open", "public", "override", "convenience", "required", "static", "class", "weak", "nonmutating",
+      ]
+      let keywords: Set<Substring> = [
+        "var", "let", "func", "init", "subscript", "case", "class", "struct", "enum", "typealias", "associatedtype",
+      ]
+      let words = line.split(separator: " ").map { $0.prefix { $0.isLetter } }
+      guard let word = words.first(where: { !modifiers.contains($0) }) else { return false }
+      // `class` is also a modifier.
+      return keywords.contains(word) || words.dropFirst().first == "class"
     }
 
     /// The sources in a folder of the package, by the names of their files.
@@ -94,6 +147,27 @@
         sources[name] = try String(contentsOf: place.appending(path: name), encoding: .utf8)
       }
       return sources
+    }
+
+    /// The sources in a folder of the package and below it, by the names of their files. These names are unique.
+    static func sources(below folder: String) throws -> [String: String] {
+      let place = root.appending(path: folder)
+      var sources: [String: String] = [:]
+      for path in try FileManager.default.subpathsOfDirectory(atPath: place.path)
+      where path.hasSuffix(".swift") && !path.contains(".docc/") {
+        let file = place.appending(path: path)
+        precondition(sources[file.lastPathComponent] == nil, "two files have the name \(file.lastPathComponent)")
+        sources[file.lastPathComponent] = try String(contentsOf: file, encoding: .utf8)
+      }
+      return sources
+    }
+
+    /// Compiles the stand-ins that only the clients need.
+    func compileStandInsOfClients(_ arguments: [String]) throws {
+      for name in Self.namesOfClients {
+        let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
+        try compile(["\(name).swift": source], as: name, mode: 6, arguments)
+      }
     }
 
     /// Compiles a module through SIL, for the minimum version and for each version that a condition has. Later modules
@@ -125,7 +199,9 @@
         "swiftc", "-swift-version", "\(mode)", "-warnings-as-errors", "-parse-as-library", "-wmo", "-emit-sil", "-o",
         place.appending(path: "\(module).sil").path, "-emit-module", "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path, "-module-name", module, "-D", "SYSTEM_\(system.rawValue)",
-        "-package-name", "stillwire", "-I", folder.path, "-I", Self.root.appending(path: ".build/debug/Modules").path,
+        // The name with which SwiftPM compiled the modules of the build.
+        "-package-name", Self.root.lastPathComponent.lowercased(), "-I", folder.path, "-I",
+        Self.root.appending(path: ".build/debug/Modules").path,
       ]
       try run(all + arguments + files.sorted())
     }

@@ -21,6 +21,78 @@
       }
     }
 
+    private static let folderOfExtension = "Sources/StillwireExtension"
+    private static let folderOfClient = "Sources/StillwireClient"
+
+    @Test(arguments: AppleSystem.allCases)
+    func `the client and the library for extensions have the types of Apple's frameworks`(_ system: AppleSystem) throws
+    {
+      let library = try AppleModules.sources(below: Self.folderOfExtension)
+      let client = try AppleModules.sources(below: Self.folderOfClient)
+      let modules = try AppleModules(system)
+      defer { modules.remove() }
+      let arguments = try Self.features + moduleMaps
+      try modules.compileStandInsOfClients(arguments)
+      // These sources have no conditions for single systems.
+      for mode in system == .iOS ? [5, 6] : [6] {
+        try modules.compile(library, as: "StillwireExtension", mode: mode, arguments)
+        try modules.compile(client, as: "StillwireClient", mode: mode, arguments)
+      }
+    }
+
+    /// Mistakes in these sources, and a part of the compiler's message.
+    static let mistakesOfClients: [(folder: String, file: String, String, with: String, message: String)] = [
+      (
+        folderOfExtension, "PictureScaler.swift", "ThumbnailAtIndex(source, 0, options as CFDictionary)",
+        with: "ThumbnailAtIndex(source, options as CFDictionary)", "missing argument"
+      ),
+      (
+        folderOfExtension, "PictureScaler.swift", "guard CGImageDestinationFinalize(destination) else",
+        with: "guard let _ = CGImageDestinationFinalize(destination) else", "Optional type"
+      ),
+      (
+        folderOfClient, "Transport.swift", "NWProtocolTLS.Options()", with: "NWProtocolTLS.Configuration()",
+        "has no member 'Configuration'"
+      ),
+      (
+        folderOfClient, "Transport.swift", "_ initialize: @escaping @Sendable (any Channel)",
+        with: "_ initialize: @escaping (any Channel)", "Sendable"
+      ),
+    ]
+
+    @Test(arguments: mistakesOfClients.indices) func `the check finds a mistake in a client`(_ index: Int) throws {
+      let (folder, file, original, mistake, message) = Self.mistakesOfClients[index]
+      var sources = try AppleModules.sources(below: folder)
+      let changed = try #require(sources[file]).replacing(original, with: mistake)
+      #expect(changed != sources[file])
+      sources[file] = changed
+      let modules = try AppleModules(.iOS)
+      defer { modules.remove() }
+      let arguments = try Self.features + moduleMaps
+      try modules.compileStandInsOfClients(arguments)
+      let failure = #expect(throws: AppleModules.Failure.self) {
+        try modules.compile(
+          sources, as: folder.replacing("Sources/", with: ""), mode: 6, arguments)
+      }
+      #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
+    }
+
+    @Test func `the stand-in of NIOTransportServices has the declarations of the package`() throws {
+      let place = AppleModules.root.appending(
+        path: ".build/checkouts/swift-nio-transport-services/Sources/NIOTransportServices")
+      let sources = try FileManager.default.contentsOfDirectory(atPath: place.path).filter { $0.hasSuffix(".swift") }
+        .map { try String(contentsOf: place.appending(path: $0), encoding: .utf8) }
+      let package = sources.joined().split { " \n".contains($0) }.joined(separator: " ").replacing("( ", with: "(")
+        .replacing(" )", with: ")")
+      let members = try AppleModules.declarations(of: "NIOTransportServices").map(\.text)
+      #expect(members.count == 8)
+      for member in members {
+        // The package has no `any`.
+        let text = member.replacing("any ", with: "").replacing("static ", with: "public static ")
+        #expect(package.contains(text), "\(text)")
+      }
+    }
+
     /// The modules of an app for iOS 17: the stand-ins and the libraries.
     private func modulesOfApp() throws -> AppleModules {
       let modules = try AppleModules(.iOS, deployment: 17)
@@ -73,7 +145,7 @@
       for (name, names) in Self.sections {
         var sources = ["Linux.swift": SampleApp.linux]
         for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"] }
-        try modules.compile(sources, as: name, mode: 6, moduleMaps)
+        for mode in [5, 6] { try modules.compile(sources, as: name, mode: mode, moduleMaps) }
       }
     }
 
@@ -195,14 +267,15 @@
     }
 
     @Test func `each stand-in has its page at Apple, and a row of the table`() throws {
-      let page = "https://developer.apple.com/documentation/"
       var rows: [String] = []
-      for name in AppleModules.names {
+      for name in AppleModules.names + AppleModules.namesOfClients {
         let declarations = try AppleModules.declarations(of: name)
         #expect(!declarations.isEmpty)
-        for (declaration, systems, path) in declarations {
-          let path = try #require(path, "\(declaration)")
-          rows.append("| \(name) | `\(declaration)` | \(systems) | [\(path)](\(page)\(path)) |")
+        for declaration in declarations {
+          let page = try #require(declaration.page, "\(declaration)")
+          #expect(page.hasPrefix(AppleModules.pagesOfApple) != (name == "NIOTransportServices"), "\(page)")
+          let path = page.replacing(AppleModules.pagesOfApple, with: "")
+          rows.append("| \(name) | `\(declaration.text)` | \(declaration.systems) | [\(path)](\(page)) |")
         }
       }
       let file = AppleModules.root.appending(path: "Tests/StillwireClientTests/StandIns/README.md")
@@ -227,9 +300,34 @@
       }
     }
 
+    /// The articles with samples, and the number of their samples. ``samplesOfArticles`` contains each sample, except
+    /// for the files of the sample app and the manifest of a package.
+    private static let articles = [
+      "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 7, "GroupedNotifications": 2,
+      "NotificationActions": 2, "SettingUpAnApp": 11, "SharingFocus": 5,
+    ]
+
+    @Test func `the check compiles the samples of each article`() throws {
+      let place = AppleModules.root.appending(path: "Sources/StillwireClient/StillwireClient.docc")
+      var found: [String: Int] = [:]
+      for name in try FileManager.default.contentsOfDirectory(atPath: place.path) where name.hasSuffix(".md") {
+        let count = try samples(of: String(name.dropLast(3))).count
+        if count > 0 { found[String(name.dropLast(3))] = count }
+      }
+      #expect(found == Self.articles)
+      let compiled = try samplesOfArticles
+      for article in Self.articles.keys where article != "SettingUpAnApp" {
+        // The first sample of GettingStarted is the manifest of a package.
+        for sample in try samples(of: article).dropFirst(article == "GettingStarted" ? 1 : 0) {
+          #expect(compiled.contains(sample), "\(article): \(sample)")
+        }
+      }
+    }
+
     /// The samples of the articles, inside the declarations of an app.
     private var samplesOfArticles: String {
       get throws {
+        let grouped = try samples(of: "GroupedNotifications")
         let actions = try samples(of: "NotificationActions")
         let communication = try samples(of: "CommunicationNotifications")
         let filters = try samples(of: "FocusFilters")
@@ -237,7 +335,7 @@
         let start = try samples(of: "GettingStarted")
         let setup = try samples(of: "SettingUpAnApp").suffix(2)
         try #require(actions.count == 2 && communication.count == 3 && filters.count == 2 && focus.count == 5)
-        try #require(start.count == 7)
+        try #require(start.count == 7 && grouped.count == 2)
         return """
           import AppIntents
           import CallKit
@@ -265,6 +363,9 @@
           final class Calls: NSObject, PKPushRegistryDelegate {
             let provider: CXProvider
             init(provider: CXProvider) { self.provider = provider }
+            func pushRegistry(
+              _ registry: PKPushRegistry, didUpdate pushCredentials: PKPushCredentials, for type: PKPushType
+            ) {}
           \(communication[1])}
           func donate(to bob: INPerson) async throws {
           \(communication[2])}
@@ -310,6 +411,10 @@
           \(start[6])}
           \(setup.joined(separator: "\n"))
           \(focus[0..<3].joined(separator: "\n"))
+          func sendScore(to tea: Room) async throws {
+          \(grouped[0])}
+          func removeRead(_ newest: MessageReference) async {
+          \(grouped[1])}
           func reportNow() async throws {
           \(focus[3])}
           func requestFocus() {

@@ -2,7 +2,7 @@
 // Opens TCP and TLS connections: with Network.framework on Apple's systems, with NIOPosix and NIOSSL elsewhere.
 import NIOCore
 
-#if canImport(NIOTransportServices)
+#if canImport(Network)
   import NIOTransportServices
   import Network
 

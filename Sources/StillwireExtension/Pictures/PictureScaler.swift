@@ -16,13 +16,14 @@ enum PictureScaler {
   /// ``AvatarCache/Failure/notPicture`` if the system cannot read it.
   @Sendable static func scaled(_ picture: Data) throws -> Data {
     #if canImport(ImageIO)
-      guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
-        let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
+      // The types of Foundation are bridged to those of Core Foundation without a copy.
+      guard let source = CGImageSourceCreateWithData(NSData(data: picture) as CFData, nil),
+        let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as NSDictionary?,
         let width = properties[kCGImagePropertyPixelWidth] as? Int,
         let height = properties[kCGImagePropertyPixelHeight] as? Int,
         (1...maxSourcePixels).contains(width), (1...maxSourcePixels).contains(height)
       else { throw AvatarCache.Failure.notPicture }
-      let options: [CFString: Any] = [
+      let options: NSDictionary = [
         kCGImageSourceCreateThumbnailFromImageAlways: true, kCGImageSourceCreateThumbnailWithTransform: true,
         kCGImageSourceShouldCacheImmediately: false, kCGImageSourceThumbnailMaxPixelSize: AvatarCache.maxPixels,
       ]
@@ -33,7 +34,7 @@ enum PictureScaler {
       else { throw AvatarCache.Failure.notPicture }
       CGImageDestinationAddImage(destination, image, nil)
       guard CGImageDestinationFinalize(destination) else { throw AvatarCache.Failure.notPicture }
-      return output as Data
+      return Data(referencing: output)
     #else
       return picture
     #endif

@@ -2,7 +2,8 @@
 // Declares the parts of Apple's CallKit that StillwireApple uses, as in its Swift interface. It checks types, and never
 // runs. Above each declaration is the page of Apple's documentation that it comes from. The attributes state the systems
 // of that page.
-import Foundation
+public import Dispatch
+public import Foundation
 
 // https://developer.apple.com/documentation/callkit/cxhandle
 @available(iOS 10, visionOS 1, watchOS 9, *)
@@ -36,11 +37,83 @@ public enum CXCallEndedReason: Int, Sendable {
   case remoteEnded, unanswered, answeredElsewhere, declinedElsewhere
 }
 
+// https://developer.apple.com/documentation/callkit/cxproviderconfiguration
+@available(iOS 10, macOS 11, visionOS 1, watchOS 9, *)
+@available(tvOS, unavailable)
+open class CXProviderConfiguration: NSObject {
+  // https://developer.apple.com/documentation/callkit/cxproviderconfiguration/init()
+  @available(iOS 14, macOS 11, visionOS 1, watchOS 9, *)
+  public override init() { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxproviderconfiguration/ringtonesound
+  open var ringtoneSound: String?
+  // https://developer.apple.com/documentation/callkit/cxproviderconfiguration/maximumcallspercallgroup
+  open var maximumCallsPerCallGroup: Int = 5
+  // https://developer.apple.com/documentation/callkit/cxproviderconfiguration/supportsvideo
+  open var supportsVideo: Bool = false
+}
+
+// https://developer.apple.com/documentation/callkit/cxaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXAction: NSObject {
+  // https://developer.apple.com/documentation/callkit/cxaction/fulfill()
+  open func fulfill() { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxaction/fail()
+  open func fail() { fatalError() }
+}
+
+// https://developer.apple.com/documentation/callkit/cxcallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXCallAction: CXAction {
+  // https://developer.apple.com/documentation/callkit/cxcallaction/calluuid
+  open var callUUID: UUID { fatalError() }
+}
+
+// https://developer.apple.com/documentation/callkit/cxanswercallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXAnswerCallAction: CXCallAction {}
+
+// https://developer.apple.com/documentation/callkit/cxendcallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXEndCallAction: CXCallAction {}
+
+// https://developer.apple.com/documentation/callkit/cxproviderdelegate
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+public protocol CXProviderDelegate: NSObjectProtocol {
+  // https://developer.apple.com/documentation/callkit/cxproviderdelegate/providerdidreset(_:)
+  func providerDidReset(_ provider: CXProvider)
+  func provider(_ provider: CXProvider, perform action: CXAnswerCallAction)
+  func provider(_ provider: CXProvider, perform action: CXEndCallAction)
+}
+
+// https://developer.apple.com/documentation/callkit/cxproviderdelegate
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+extension CXProviderDelegate {
+  // These methods are optional in Objective-C.
+  public func provider(_ provider: CXProvider, perform action: CXAnswerCallAction) { fatalError() }
+  public func provider(_ provider: CXProvider, perform action: CXEndCallAction) { fatalError() }
+}
+
 // https://developer.apple.com/documentation/callkit/cxprovider
 @available(iOS 10, visionOS 1, watchOS 9, *)
 @available(macOS, unavailable)
 @available(tvOS, unavailable)
 open class CXProvider: NSObject {
+  // https://developer.apple.com/documentation/callkit/cxprovider/init(configuration:)
+  public init(configuration: CXProviderConfiguration) { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxprovider/setdelegate(_:queue:)
+  open func setDelegate(_ delegate: (any CXProviderDelegate)?, queue: DispatchQueue?) { fatalError() }
   open func reportNewIncomingCall(
     with UUID: UUID, update: CXCallUpdate, completion: @escaping @Sendable ((any Error)?) -> Void
   ) { fatalError() }

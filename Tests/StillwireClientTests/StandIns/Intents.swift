@@ -69,9 +69,10 @@ open class INSendMessageIntentDonationMetadata: INIntentDonationMetadata {
 }
 
 // https://developer.apple.com/documentation/intents/insendmessageintent
-@available(iOS 14, macOS 12, visionOS 1, watchOS 7, *)
+@available(iOS 10, macOS 12, visionOS 1, watchOS 3.2, *)
 @available(tvOS, unavailable)
 open class INSendMessageIntent: INIntent, UNNotificationContentProviding {
+  @available(iOS 14, macOS 12, visionOS 1, watchOS 7, *)
   public init(
     recipients: [INPerson]?, outgoingMessageType: INOutgoingMessageType, content: String?,
     speakableGroupName: INSpeakableString?, conversationIdentifier: String?, serviceName: String?, sender: INPerson?,
@@ -104,9 +105,10 @@ public enum INCallDestinationType: Int, Sendable { case unknown, normal, emergen
 public enum INCallCapability: Int, Sendable { case unknown, audioCall, videoCall }
 
 // https://developer.apple.com/documentation/intents/instartcallintent
-@available(iOS 14, macOS 12, visionOS 1, watchOS 7, *)
+@available(iOS 13, macOS 12, visionOS 1, watchOS 6, *)
 @available(tvOS, unavailable)
 open class INStartCallIntent: INIntent, UNNotificationContentProviding {
+  @available(iOS 14, macOS 12, visionOS 1, watchOS 7, *)
   public init(
     callRecordFilter: INCallRecordFilter?, callRecordToCallBack: INCallRecord?, audioRoute: INCallAudioRoute,
     destinationType: INCallDestinationType, contacts: [INPerson]?, callCapability: INCallCapability
@@ -142,7 +144,10 @@ open class INFocusStatus: NSObject {
 @available(tvOS, unavailable)
 open class INFocusStatusCenter: NSObject {
   public static var `default`: INFocusStatusCenter { fatalError() }
-  open func requestAuthorization(completionHandler: ((INFocusStatusAuthorizationStatus) -> Void)?) { fatalError() }
+  // https://developer.apple.com/documentation/intents/infocusstatuscenter/requestauthorization(completionhandler:)
+  open func requestAuthorization(
+    completionHandler: (@Sendable (INFocusStatusAuthorizationStatus) -> Void)? = nil
+  ) { fatalError() }
   open var authorizationStatus: INFocusStatusAuthorizationStatus { fatalError() }
   open var focusStatus: INFocusStatus { fatalError() }
 }

@@ -8,10 +8,13 @@ import Foundation
 open class UNNotificationContent: NSObject {
   @available(tvOS, unavailable)
   open var userInfo: [AnyHashable: Any] { fatalError() }
+  // https://developer.apple.com/documentation/usernotifications/unnotificationcontent/updating(from:)
+  @available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
   open func updating(from provider: any UNNotificationContentProviding) throws -> UNNotificationContent { fatalError() }
 }
 
 // https://developer.apple.com/documentation/usernotifications/unnotificationcontentproviding
+@available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
 public protocol UNNotificationContentProviding: NSObjectProtocol {}
 
 // https://developer.apple.com/documentation/usernotifications/unnotificationrequest
