@@ -10,7 +10,7 @@
     ///
     /// Returns `nil` if the notification is not a communication. Show its content unchanged then.
     public init?(_ content: UNNotificationContent) {
-      guard let text = content.text(of: ["aps", "communication", "message"]) else { return nil }
+      guard let text = content.text(of: ["aps", "communication", "message", "video"]) else { return nil }
       self.init(reading: text)
     }
   }

@@ -35,17 +35,28 @@
   extension INStartCallIntent {
     /// Makes the intent of an incoming call.
     /// - Parameters:
-    ///   - capability: The type of the call, audio or video.
+    ///   - capability: The type of the call, audio or video. Is that of the payload if it is `nil`.
+    ///   - callRecordToCallBack: The record of a missed call that this call answers.
     ///   - image: The caller's picture.
     ///   - contactIdentifier: `CNContact.identifier` of the caller, if the app knows the contact.
     public convenience init(
-      _ fields: StartCallFields, capability: INCallCapability = .audioCall, image: INImage? = nil,
-      contactIdentifier: String? = nil
+      _ fields: StartCallFields, capability: INCallCapability? = nil, callRecordToCallBack: INCallRecord? = nil,
+      image: INImage? = nil, contactIdentifier: String? = nil
     ) {
       self.init(
-        callRecordFilter: nil, callRecordToCallBack: nil, audioRoute: .unknown, destinationType: .normal,
+        callRecordFilter: nil, callRecordToCallBack: callRecordToCallBack, audioRoute: .unknown,
+        destinationType: .normal,
         contacts: fields.contacts.map { INPerson($0, image: image, contactIdentifier: contactIdentifier) },
-        callCapability: capability)
+        callCapability: capability ?? INCallCapability(fields.media))
+    }
+  }
+
+  extension INCallCapability {
+    fileprivate init(_ media: CallMedia) {
+      switch media {
+      case .audio: self = .audioCall
+      case .video: self = .videoCall
+      }
     }
   }
 #endif

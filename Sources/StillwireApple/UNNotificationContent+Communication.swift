@@ -14,12 +14,14 @@
     /// - Parameters:
     ///   - senderImage: The sender's picture.
     ///   - groupImage: The group's picture.
-    ///   - capability: The type of a call, audio or video. Is not used for messages.
+    ///   - capability: The type of a call, audio or video. Is that of the payload if it is `nil`.
+    ///   - callRecordToCallBack: The record of a missed call that this call answers.
     ///   - contactIdentifier: Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of
     ///     a Focus are contacts: with the identifier iOS need not match the handle.
     public func updating(
       from payload: CommunicationPayload, senderImage: INImage? = nil, groupImage: INImage? = nil,
-      capability: INCallCapability = .audioCall, contactIdentifier: (IntentPerson) -> String? = { _ in nil }
+      capability: INCallCapability? = nil, callRecordToCallBack: INCallRecord? = nil,
+      contactIdentifier: (IntentPerson) -> String? = { _ in nil }
     ) async throws -> UNNotificationContent {
       switch IntentFields(payload) {
       case .sendMessage(let fields):
@@ -29,7 +31,7 @@
         return try updating(from: intent)
       case .startCall(let fields):
         let intent = INStartCallIntent(
-          fields, capability: capability, image: senderImage,
+          fields, capability: capability, callRecordToCallBack: callRecordToCallBack, image: senderImage,
           contactIdentifier: fields.contacts.first.flatMap(contactIdentifier))
         try await donate(intent)
         return try updating(from: intent)

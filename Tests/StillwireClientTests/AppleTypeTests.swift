@@ -173,6 +173,15 @@
         "NotificationPermissions+Settings.swift", " && !os(tvOS)", with: "", .tvOS, "'alertSetting' is unavailable"
       ),
       ("FocusStatusHandler.swift", " && !os(tvOS)", with: "", .tvOS, "'INShareFocusStatusIntent' is unavailable"),
+      ("CallReceiver.swift", " && !os(macOS)", with: "", .macOS, "is unavailable"),
+      (
+        "CallReceiver.swift", "Task { @MainActor in handle", with: "Task { @MainActor in print(self); handle", .iOS,
+        "Sendable"
+      ),
+      (
+        "CallReceiver.swift", "pushCredentials: PKPushCredentials", with: "pushCredentials: Data", .iOS,
+        "does not conform"
+      ),
       ("IncomingCall+CallKit.swift", " && !os(macOS)", with: "", .macOS, "'CXProvider' is unavailable"),
       // The intent and the content handler are not Sendable.
       (

@@ -33,6 +33,8 @@ import Testing
   func `a call has video if the sender's data state it`(_ more: String, _ hasVideo: Bool) throws {
     let call = try #require(IncomingCall(reading: Self.push(more: more).utf8))
     #expect(call.hasVideo == hasVideo)
+    #expect(call.media == (hasVideo ? .video : .audio))
+    #expect(IntentFields(call.payload) == .startCall(StartCallFields(contacts: [call.caller], media: call.media)))
   }
 
   @Test func `a call has the sender's own data`() throws {

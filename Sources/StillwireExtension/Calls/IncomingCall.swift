@@ -4,6 +4,9 @@ public import Foundation
 public import RelayJSON
 public import RelayProtocol
 
+/// The media of a call.
+public enum CallMedia: String, Sendable { case audio, video }
+
 /// An incoming call, as an app reports it to CallKit.
 public struct IncomingCall: Equatable, Sendable {
   /// The id of the push, which also identifies the call for CallKit.
@@ -13,8 +16,10 @@ public struct IncomingCall: Equatable, Sendable {
   public var payload: CommunicationPayload
   /// The end of the ringing.
   public var ringUntil: Timestamp
-  /// True if the sender's `data` has the member `video` with the value true.
-  public var hasVideo: Bool
+  /// The media that the sender's `data` state.
+  public var media: CallMedia { payload.media }
+  /// True if ``media`` is video.
+  public var hasVideo: Bool { media == .video }
   /// The members of `data`: `communication`, `message`, and the sender's own.
   public var data: JSON
 
@@ -28,7 +33,6 @@ public struct IncomingCall: Equatable, Sendable {
     caller = IntentPerson(payload.sender)
     self.payload = payload
     self.ringUntil = ringUntil
-    hasVideo = data["video"]?.flag ?? false
     self.data = data
   }
 

@@ -12,6 +12,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   }
 
   public var kind: Kind
+  /// The media of a call. It is video if the sender's `data` has the member `video` with the value true.
+  public var media: CallMedia
   public var sender: PayloadPerson
   public var conversation: PayloadConversation
   public var mentionsMe: Bool
@@ -32,8 +34,9 @@ public struct CommunicationPayload: Equatable, Sendable {
   public init(
     kind: Kind = .message, sender: PayloadPerson, conversation: PayloadConversation, mentionsMe: Bool = false,
     repliesToMe: Bool = false, isNotifyAnyway: Bool = false, notification: String? = nil, receipt: String? = nil,
-    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil
+    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: CallMedia = .audio
   ) {
+    self.media = media
     self.kind = kind
     self.sender = sender
     self.conversation = conversation
@@ -62,7 +65,8 @@ public struct CommunicationPayload: Equatable, Sendable {
       isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
       receipt: json["receipt"].filled,
       message: room.flatMap { room in reference?["seq"]?.integer.map { MessageReference(room: room, seq: $0) } },
-      epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text)
+      epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text,
+      media: payload["video"]?.flag == true ? .video : .audio)
   }
 
   /// Maximum size in bytes of a payload that Apple's service accepts, which is that of a VoIP push.

@@ -24,6 +24,7 @@ public struct SendMessageFields: Equatable, Sendable {
 public struct StartCallFields: Equatable, Sendable {
   /// Contains only the caller.
   public var contacts: [IntentPerson]
+  public var media = CallMedia.audio
 }
 
 /// The values of the intent for a payload.
@@ -34,7 +35,7 @@ public enum IntentFields: Equatable, Sendable {
   public init(_ payload: CommunicationPayload) {
     let sender = IntentPerson(payload.sender)
     switch payload.kind {
-    case .call: self = .startCall(StartCallFields(contacts: [sender]))
+    case .call: self = .startCall(StartCallFields(contacts: [sender], media: payload.media))
     case .message:
       let conversation = payload.conversation
       self = .sendMessage(

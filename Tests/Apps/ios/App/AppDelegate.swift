@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's registration, the categories, and the responses to notifications.
+// The device's registration, the permissions, calls, and the responses to notifications.
 import StillwireApple
 import StillwireExtension
 import UIKit
 import UserNotifications
 
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+  private var calls: CallReceiver?
+
   func application(
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = self
+    calls = CallReceiver { event in
+      // The registration contains the token for calls. The other events begin and end the app's own audio.
+      if event == .tokenChanged { application.registerForRemoteNotifications() }
+    }
     Task {
-      let center = UNUserNotificationCenter.current()
-      let isAllowed = try await center.requestAuthorization(options: [.alert, .badge, .sound])
-      // The registration says whether alerts are allowed, so it follows the answer.
-      application.registerForRemoteNotifications()
-      guard isAllowed else { return }
-      // The system asks for the Focus status only after it may show notifications.
-      _ = try? await chat.focusReporter.requestAuthorization()
-      let api = RelayAPI(chat.relay) { try await Session.identity() }
-      try await center.declareCategories(of: api)
+      try await chat.requestPermissions(as: { try await Session.identity() }) {
+        application.registerForRemoteNotifications()
+      }
     }
     return true
   }
@@ -27,7 +27,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
   func application(
     _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data
   ) {
-    Task { try await chat.register(token, criteria: "work") { try await Session.identity() } }
+    Task { try await chat.register(token, voipToken: calls?.token, criteria: "work") { try await Session.identity() } }
   }
 
   nonisolated func userNotificationCenter(
