@@ -271,7 +271,7 @@ let package = Package(
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
-        "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
         "RelayServer", "StillwireClient", "StillwireExtension", "StillwireUI",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),

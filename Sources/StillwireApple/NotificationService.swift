@@ -13,8 +13,10 @@
     public var addresses: [RelayAddress]
     /// The cache of the pictures. Is `nil` if notifications show no pictures.
     public var pictures: AvatarCache?
-    /// The type of a call, audio or video. Is not used for messages.
-    public var capability: INCallCapability
+    /// The type of a call, audio or video. Is that of the payload if it is `nil`.
+    public var capability: INCallCapability?
+    /// Returns the device's report key, for receipts whose payload has no valid token.
+    public var identity: (@Sendable () async throws -> Identity)?
     /// Maximum time for the picture and the donation. The system ends the extension after about 30 s.
     public var limit: Duration
     /// Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of a Focus are contacts:
@@ -22,13 +24,14 @@
     public var contactIdentifier: @Sendable (IntentPerson) -> String?
 
     public init(
-      addresses: [RelayAddress] = [], pictures: AvatarCache? = nil, capability: INCallCapability = .audioCall,
-      limit: Duration = AvatarCache.timeout,
+      addresses: [RelayAddress] = [], pictures: AvatarCache? = nil, capability: INCallCapability? = nil,
+      identity: (@Sendable () async throws -> Identity)? = nil, limit: Duration = AvatarCache.timeout,
       contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
     ) {
       self.addresses = addresses
       self.pictures = pictures
       self.capability = capability
+      self.identity = identity
       self.limit = limit
       self.contactIdentifier = contactIdentifier
     }
@@ -74,7 +77,7 @@
     private func work(
       for content: UNNotificationContent, _ intent: IncomingIntent?, _ settings: NotificationServiceSettings
     ) -> NotificationWork {
-      let receipt = ArrivalReceipt(content)
+      let (receipt, notification) = (ArrivalReceipt(content), content.notificationID)
       var loadPicture: (@Sendable () async throws -> Data)?
       if let pictures = settings.pictures, let picture = intent?.picture {
         loadPicture = { try await pictures.picture(picture) }
@@ -83,7 +86,11 @@
         donate: { await intent?.donate() }, loadPicture: loadPicture,
         report: {
           guard !settings.addresses.isEmpty else { return }
-          try? await receipt?.report(to: settings.addresses)
+          if let notification, let identity = settings.identity {
+            try? await RelayAPI(settings.addresses, as: identity).received(notification, receipt: receipt)
+          } else {
+            try? await receipt?.report(to: settings.addresses)
+          }
         })
     }
   }
@@ -92,7 +99,7 @@
   private struct IncomingIntent: Sendable {
     let fields: IntentFields
     let picture: NotificationPicture?
-    let capability: INCallCapability
+    let capability: INCallCapability?
     let contactIdentifier: String?
 
     init(_ payload: CommunicationPayload, _ settings: NotificationServiceSettings) {

@@ -5,11 +5,13 @@
   public import StillwireExtension
 
   extension NotificationServiceSettings {
-    /// Makes settings with the addresses and the picture cache of the App Group.
+    /// Makes settings with the addresses, the picture cache and the report key of the App Group.
     public init(
       _ group: AppGroup, contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
     ) {
-      self.init(addresses: group.relay, pictures: group.pictures, contactIdentifier: contactIdentifier)
+      self.init(
+        addresses: group.relay, pictures: group.pictures, identity: { try group.keychain.identity() },
+        contactIdentifier: contactIdentifier)
     }
   }
 #endif

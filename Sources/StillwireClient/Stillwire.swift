@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayJSON
 import RelayProtocol
-import StillwireExtension
+public import StillwireExtension
 
 /// A client of a relay. It has one connection at a time, and reconnects by itself while ``run()`` runs.
 ///
@@ -110,6 +110,16 @@ public final class Stillwire: Sendable {
   @discardableResult
   public func report(_ focus: FocusReport) async throws -> FocusOutcome {
     FocusOutcome(try await engine.reply { $0.focusReported(focus, $1) })
+  }
+
+  /// Registers this device for pushes, and returns its new report key, for the app's extensions. Fails with `closed` if
+  /// there is no connection. Without one, use ``RelayAPI/register(_:)``.
+  public func register(_ registration: PushRegistration) async throws -> String {
+    let reply = try await request("device", registration.fields)
+    guard let key = reply["reportKey"]?.text else {
+      throw StillwireError(.malformed, "the reply has no report key")
+    }
+    return key
   }
 
   /// Reports the action that the person chose in a notification. Without a socket, use

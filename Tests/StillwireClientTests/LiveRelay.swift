@@ -14,8 +14,11 @@ final class LiveRelay: Sendable {
   /// - Parameters:
   ///   - port: The port, or 0 for a free port.
   ///   - grace: The time for which a user without a connection is shown as online, if the client did not close it.
+  ///   - change: Changes the configuration.
   func serve<Value: Sendable>(
-    port: UInt16 = 0, grace: Duration = .seconds(10), _ body: @escaping @Sendable (RelayAddress) async throws -> Value
+    port: UInt16 = 0, grace: Duration = .seconds(10),
+    change: @Sendable (inout ServerConfiguration) throws -> Void = { _ in },
+    _ body: @escaping @Sendable (RelayAddress) async throws -> Value
   ) async throws -> Value {
     var configuration = ServerConfiguration()
     configuration.port = port
@@ -23,6 +26,7 @@ final class LiveRelay: Sendable {
     configuration.limits.sendRate = 0
     configuration.limits.requestRate = 0
     configuration.presenceGrace = grace
+    try change(&configuration)
     let server = try await Server(configuration, log: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() })
     let address = RelayAddress(server.url)!
     return try await withThrowingTaskGroup(of: Void.self) { tasks in

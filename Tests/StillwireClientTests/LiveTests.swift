@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import Crypto
 import Foundation
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import Testing
 
+@testable import RelayServer
 @testable import StillwireClient
 @testable import StillwireExtension
 
@@ -105,6 +108,76 @@ import Testing
         let outcome = try await reporter.report(isFocused: true)
         #expect(outcome.isApplied)
         #expect(outcome.isFocused == true)
+      }
+    }
+  }
+
+  @Test func `a typed registration gives the report key of the device`() async throws {
+    // The relay accepts the registration only with a key of Apple's service. The test sends no push.
+    let key = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
+    defer { try? FileManager.default.removeItem(at: key) }
+    try P256.Signing.PrivateKey().pemRepresentation.write(to: key, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
+    let file = JSON.string(key.path)
+    try await LiveRelay().serve(change: {
+      let credential: JSON = ["keyFile": file, "keyID": "ABCDE12345", "team": "ABCDE12345"]
+      $0.apps = try Apps([Fields(["app": "org.example.chat", "credential": credential])])
+    }) { address in
+      try await withClient(of: "bob", at: address) { bob in
+        try await bob.room("tea").join()
+        let registration = PushRegistration(
+          device: "phone", app: "org.example.chat", token: Data([1, 2, 255]), permissions: .init(allowsAlerts: false))
+        let key = try await bob.register(registration)
+        #expect(key.hasPrefix("swr_"))
+        var request = URLRequest(relay: address, "GET", "/v1/users/bob/devices/phone", nil)
+        request.setValue("bob", forHTTPHeaderField: "X-Stillwire-User")
+        let device = try await HTTPExchange.answer(to: request, patience: patience).json()
+        #expect(device["app"]?.text == "org.example.chat")
+        #expect(device["settings"]?["alerts"] == false)
+      }
+    }
+  }
+
+  @Test func `an extension reports a filter, a receipt and a response with its report key alone`() async throws {
+    try await LiveRelay().serve { address in
+      let bob = RelayAPI(address, patience: patience) { .open("bob") }
+      let registered = try await bob.send(
+        "PUT", "/v1/users/bob/devices/phone", Array(#"{"platform":"simulator","token":"bobs-phone"}"#.utf8))
+      let key = try #require(registered["reportKey"]?.text)
+      let api = RelayAPI(address, patience: patience) { .reportKey(key) }
+      let filter = FilterReporter(
+        address, device: "phone", numberFile: URL(filePath: "/nowhere/number"), patience: patience
+      ) { .reportKey(key) }
+      #expect(try await filter.report(allowing: ["work"]).isApplied)
+      try await withClient(of: "ann", at: address) { ann in
+        let events = ann.events()
+        let tea = ann.room("tea")
+        try await tea.join()
+        try await bob.send("PUT", "/v1/rooms/tea/members/bob", Array("{}".utf8))
+        try await tea.send(["text": "Kettle is on"], report: true)
+        var payload: CommunicationPayload?
+        while payload == nil {
+          let request = URLRequest(relay: address, "GET", "/v1/simulator/devices/bobs-phone", nil)
+          let answer = try await HTTPExchange.answer(to: request, patience: patience).json()
+          payload = answer["notifications"]?.items?.first?["payload"].flatMap { CommunicationPayload($0) }
+        }
+        var forged = try #require(payload)
+        forged.receipt = "AAAA"
+        let notification = try #require(forged.notification)
+        // The relay refuses the token, so that the report follows with the key.
+        try await api.received(notification, receipt: ArrivalReceipt(forged))
+        try await api.received(notification, receipt: nil)
+        let other = RelayAPI(address, patience: patience) { .reportKey("swr_" + String(repeating: "A", count: 43)) }
+        let error = await #expect(throws: StillwireError.self) {
+          try await other.received(notification, receipt: ArrivalReceipt(forged))
+        }
+        #expect(error?.code == .refused(.unauthorized))
+        try await api.respond(to: notification, with: .open)
+        let kinds = await events.compactMap { event -> String? in
+          guard case .frame(let frame) = event, frame.user == "bob" else { return nil }
+          return frame.type == "delivery" ? frame["state"]?.text : frame.type == "response" ? "response" : nil
+        }.prefix { $0 != "response" }.reduce(into: Set<String>()) { $0.insert($1) }
+        #expect(kinds.contains("onPhone"))
       }
     }
   }

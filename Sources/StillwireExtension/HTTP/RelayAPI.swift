@@ -78,6 +78,22 @@ public struct RelayAPI: Sendable {
     try await send("POST", try path("/v1/notifications/", notification, "/received"), JSONWriter.object { _ in })
   }
 
+  /// Reports that a push has arrived on this device, with the token of its payload. If the payload has no token, or the
+  /// relay refuses it, for example because it has expired, the report has this API's identity: the device's report key.
+  /// - Parameters:
+  ///   - notification: The id of the push.
+  ///   - receipt: The token of the payload, or `nil` if it has none.
+  public func received(_ notification: String, receipt: ArrivalReceipt?) async throws {
+    if let receipt {
+      do {
+        return try await receipt.report(to: addresses, patience: patience)
+      } catch let error as StillwireError where !error.isTemporary && error.code != .unreachable {
+        // Another credential may succeed.
+      }
+    }
+    try await received(notification)
+  }
+
   /// Registers this device for pushes, with the user's token. Returns the new report key, for the app's extensions.
   ///
   /// The token needs the right to register devices: the claim `account` with `devices`, or no claim `account` and some
