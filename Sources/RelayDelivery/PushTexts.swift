@@ -9,6 +9,8 @@ public enum PushTextKey: String, Sendable, CaseIterable {
   case newMessage = "New message"
   case incomingCall = "Incoming call"
   case missedCall = "Missed call"
+  case callAnswered = "Answered on another device"
+  case callDeclined = "Declined on another device"
   case messageDeleted = "Message deleted"
   case messages = "%@ messages"
   case messagesInRoom = "%@ messages in %@"

@@ -53,6 +53,8 @@ extension PushTextKey {
     case .newMessage: "newMessage"
     case .incomingCall: "incomingCall"
     case .missedCall: "missedCall"
+    case .callAnswered: "callAnswered"
+    case .callDeclined: "callDeclined"
     case .messageDeleted: "messageDeleted"
     case .messages: "messages"
     case .messagesInRoom: "messagesInRoom"

@@ -28,6 +28,8 @@ extension PushWorker {
       case .edited: body = nil
       case .deleted: body = texts(for: claim.device).text(.messageDeleted)
       case .missed: body = texts(for: claim.device).text(.missedCall)
+      case .answered: body = texts(for: claim.device).text(.callAnswered)
+      case .declined: body = texts(for: claim.device).text(.callDeclined)
       case .badge, .silent: preconditionFailure("an update of kind \(kind) was stored as a change of a push")
       }
       guard kind != .edited || !isOver else { return nil }

@@ -11,7 +11,7 @@ import ServiceLifecycle
 ///
 /// - messages that exceed the retention of their rooms, even if nobody writes to these rooms any more
 /// - rooms without members that never had a message
-/// - old records of silenced users, counts of forgotten tokens, finished push jobs and responses
+/// - old records of silenced users, counts of forgotten tokens, finished push jobs, responses and calls
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
@@ -46,6 +46,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       await attempt("counts of forgotten tokens") { try await store.write { try $0.devices.purgeForgotten() } }
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.responses.purge() } }
+      await attempt("calls") { try await purge { try $0.calls.purge() } }
     }
   }
 

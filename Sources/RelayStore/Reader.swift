@@ -13,4 +13,5 @@ public struct Reader {
   public var people: PeopleReader { PeopleReader(db: db) }
   public var queue: QueueReader { QueueReader(db: db) }
   public var responses: ResponseReader { ResponseReader(db: db) }
+  public var calls: CallReader { CallReader(db: db) }
 }

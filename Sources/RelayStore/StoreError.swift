@@ -20,6 +20,10 @@ public enum StoreError: Error, Equatable, Sendable {
   case noNotification
   /// The user is not a member of the room any more.
   case notMember
+  /// A call rings in the room already.
+  case ringing(MessageReference)
+  /// The state of the call does not permit the request.
+  case call(Call.Refusal)
   /// The rules of rooms and members forbid the change.
   case refused(RoomRefusal)
   /// The disk is full or failed. Nothing was changed, and a retry may succeed later.
@@ -46,7 +50,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case answered
     case noNotification = "no_notification"
     case notMember = "not_member"
-    case refused
+    case ringing, call, refused
     case unavailable, ended
     case tooLarge = "too_large"
     case damaged, failed, closed
@@ -62,6 +66,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case .answered: .answered
     case .noNotification: .noNotification
     case .notMember: .notMember
+    case .ringing: .ringing
+    case .call: .call
     case .refused: .refused
     case .unavailable: .unavailable
     case .ended: .ended
@@ -85,6 +91,8 @@ extension StoreError: CustomStringConvertible {
     case .answered: "the message was answered in another way"
     case .noNotification: "the notification does not exist, or has been deleted"
     case .notMember: "the user is not a member of the room any more"
+    case .ringing(let message): "a call rings in the room \(message.room)"
+    case .call(let refusal): "the state of the call forbids the change: \(refusal)"
     case .refused(let refusal): "the rules of the room forbid the change: \(refusal)"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .ended(let reason): "the store has ended: \(reason)"

@@ -25,6 +25,7 @@ public struct Transaction {
   public var updates: UpdateQueue { UpdateQueue(transaction: self) }
   public var silenced: SilencedWriter { SilencedWriter(transaction: self) }
   public var responses: ResponseWriter { ResponseWriter(transaction: self) }
+  public var calls: CallWriter { CallWriter(transaction: self) }
   var inbox: InboxWriter { InboxWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 

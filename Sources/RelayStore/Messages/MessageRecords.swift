@@ -32,6 +32,8 @@ public struct MessageDraft: Equatable, Sendable {
   /// The response whose text this message is. It is stored together with the message. If it was stored before, the
   /// message is a duplicate.
   public var response: ResponseDraft?
+  /// The call that this message begins. Its push has the kind `call`.
+  public var call: CallDraft?
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
@@ -59,7 +61,7 @@ public struct MessageDraft: Equatable, Sendable {
 
   /// True if the message has a body and nothing else.
   var isPlain: Bool {
-    mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports && response == nil
+    mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports && response == nil && call == nil
   }
 
   /// The time for which a key is stored.
@@ -77,6 +79,8 @@ public struct Appended: Equatable, Sendable {
   public var jobs: [String]
   /// The result of the response whose text the message is.
   public var response: Responded?
+  /// The call that the message has begun.
+  public var call: Call?
 
   public init(
     seq: Int64, time: Timestamp, epoch: String, isDuplicate: Bool = false, jobs: [String] = [],
@@ -119,6 +123,8 @@ public struct Edited: Equatable, Sendable {
   public var newest: Int64
   /// The number of the change in the room: 1, 2, 3 … Is 0 if nothing was changed.
   public var change: Int64 = 0
+  /// The call that the deletion has ended.
+  public var call: Call?
 
   public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64, change: Int64 = 0) {
     self.from = from

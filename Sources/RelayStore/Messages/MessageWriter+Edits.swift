@@ -30,8 +30,11 @@ extension MessageWriter {
   public func delete(
     _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
   ) throws -> Edited? {
-    try change(room, seq, by: user, at: time ?? now) { room in
-      try transaction.updates.store(room, seq, .deleted)
+    var call: Call?
+    let time = time ?? now
+    var edited = try change(room, seq, by: user, at: time) { id in
+      call = try transaction.calls.deleted(MessageReference(room: room, seq: seq), id, at: time)
+      try transaction.updates.store(id, seq, .deleted)
       try db.run(
         """
         UPDATE messages
@@ -39,9 +42,11 @@ extension MessageWriter {
           push_kind = NULL, push_category = NULL, push_collapse = NULL
         WHERE room = ? AND seq = ?
         """,
-        [room, seq])
-      try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "deleted")
+        [id, seq])
+      try transaction.queue.cancelJobs("room = ? AND seq = ?", [id, seq], note: "deleted")
     }
+    edited?.call = call
+    return edited
   }
 
   private func change(

@@ -19,6 +19,7 @@ public struct MessageWriter: TransactionPart {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
     if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
+    try transaction.calls.check(draft)
     let responded = try draft.response.map { try transaction.responses.respond($0, posting: room.seq + 1) }
     if let responded, responded.isDuplicate {
       let seq = responded.response.posted ?? responded.response.message.seq
@@ -42,8 +43,11 @@ public struct MessageWriter: TransactionPart {
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
     if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender, at: draft.time) }
     let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
-    return Appended(
-      seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+    var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+    if draft.call != nil {
+      appended.call = try transaction.calls.begin(draft, room.id, seq: room.seq, caller: sender)
+    }
+    return appended
   }
 
   /// Stores a notification as ``append(_:)`` stores a message. A notification belongs to no room that users join.

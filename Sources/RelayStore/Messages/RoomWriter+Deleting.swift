@@ -42,7 +42,7 @@ extension RoomWriter {
     try sweepJobs(of: room, &left)
     for (table, key) in [
       ("bans", "user"), ("responses", "id"), ("pending_changes", "id"), ("silenced", "(seq, user)"),
-      ("keys", "(user, key)"),
+      ("keys", "(user, key)"), ("call_parties", "(seq, user)"), ("calls", "seq"),
       ("messages", "seq"),
     ] where left > 0 {
       let columns = key.trimmingPrefix("(").prefix { $0 != ")" }

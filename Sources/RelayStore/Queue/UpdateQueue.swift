@@ -39,6 +39,17 @@ public struct UpdateQueue: TransactionPart {
     }
   }
 
+  /// Stores updates for the phones of one user that show a call, because the user has answered or declined it.
+  /// - Parameter device: The device on which the user has done so. It gets no update.
+  func store(_ room: Int64, _ seq: Int64, _ kind: UpdateKind, of user: Int64, except device: DeviceID?) throws {
+    // The position before the first device of the user. A user has fewer devices than a slice.
+    let position = Position(user: user, device: "")
+    let shown = try storeUpdates(
+      of: Change(room: room, seq: seq, kind: kind), after: position, limit: Self.maxUpdatesWithChange, only: user,
+      except: device)
+    precondition(shown.next == nil, "a user has more devices than the limit permits")
+  }
+
   /// Stores the next slice of the updates of pending edits and deletions.
   public func storePending() throws {
     var left = Self.maxUpdateSlice
@@ -75,9 +86,12 @@ public struct UpdateQueue: TransactionPart {
   }
 
   /// Stores the updates of the next devices.
+  /// - Parameters:
+  ///   - user: The user whose devices get updates. Is `nil` for all users.
+  ///   - excluded: A device of this user that gets no update.
   /// - Returns: The number of updates, and the last device if others may follow.
   private func storeUpdates(
-    of change: Change, after position: Position, limit: Int
+    of change: Change, after position: Position, limit: Int, only user: Int64? = nil, except excluded: DeviceID? = nil
   ) throws -> (count: Int, next: Position?) {
     let shown = try db.all(
       """
@@ -89,11 +103,11 @@ public struct UpdateQueue: TransactionPart {
       WHERE jobs.kind = 'push' AND jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending')
         AND jobs.merged_into IS NULL
         AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(CollapseScope.room.rawValue)'
-        AND (jobs.user, jobs.device) > (?3, ?4)
+        AND (jobs.user, jobs.device) > (?3, ?4) AND (?6 IS NULL OR jobs.user = ?6)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
-      [change.room, change.seq, position.user, position.device, limit])
-    for row in shown {
+      [change.room, change.seq, position.user, position.device, limit, user])
+    for row in shown where row["device"] != excluded?.rawValue {
       try put(
         change.kind, job: row["id"], user: row["user"], device: row["device"], room: change.room, seq: change.seq,
         due: now,
@@ -167,7 +181,8 @@ public struct UpdateQueue: TransactionPart {
     service known: Service? = nil
   ) throws {
     guard let service = try known ?? service(of: device, ofRow: user) else { return }
-    // An update that is being sent is sent again. Only its deletion changes a call that may be missed.
+    // An update that is being sent is sent again. Only the end of a call or its deletion replaces the end of a call. A
+    // call that the user has answered or declined is not missed.
     try db.run(
       """
       INSERT INTO jobs
@@ -176,7 +191,9 @@ public struct UpdateQueue: TransactionPart {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(Self.round), '\(JobState.ready.rawValue)', 1, 0, '[]')
       ON CONFLICT (user, device, room, seq, round) DO UPDATE SET kind = excluded.kind, target = excluded.target,
         due = min(due, excluded.due), is_again = state = 'sending', created = excluded.created, attempts = 0
-      WHERE jobs.kind <> 'missed' OR excluded.kind = 'deleted'
+      WHERE (jobs.kind NOT IN ('missed', 'answered', 'declined')
+          OR excluded.kind IN ('missed', 'answered', 'declined', 'deleted'))
+        AND NOT (jobs.kind IN ('answered', 'declined') AND excluded.kind = 'missed')
       """,
       [
         UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
@@ -297,10 +314,17 @@ public struct UpdateQueue: TransactionPart {
         """,
         [update.room, update.seq, update.user]
       ) { .silent(RoomID(unchecked: $0["name"]), epoch: $0["epoch"], try StoredMessage($0), try PushRequest($0)) }
-    case .edited, .deleted, .missed:
-      if update.kind == .missed, try transaction.responses.isAnswered(update.room, update.seq, by: update.user) {
+    case .edited, .deleted, .missed, .answered, .declined:
+      if update.kind == .missed,
+        try transaction.responses.isAnswered(update.room, update.seq, by: update.user)
+          || db.has(
+            "SELECT 1 FROM call_parties WHERE room = ? AND seq = ? AND user = ?",
+            [update.room, update.seq, update.user])
+      {
         return nil
       }
+      // A device with a VoIP token shows a call screen and no alert.
+      if update.kind == .answered || update.kind == .declined, device.voipToken != nil { return nil }
       guard let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
         return nil
       }

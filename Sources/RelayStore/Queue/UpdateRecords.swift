@@ -9,6 +9,10 @@ public enum UpdateKind: String, Sendable, CaseIterable {
   case deleted
   /// Nobody answered the call.
   case missed
+  /// The user answered the call on another device.
+  case answered
+  /// The user declined the call on another device.
+  case declined
   /// The user read messages on another device.
   case badge
   /// A message that wakes the app and shows nothing.
@@ -26,7 +30,7 @@ public struct UpdateClaim: Equatable, Sendable {
   public var device: Device
 
   public enum Content: Equatable, Sendable {
-    /// A change of the push of a job. The kind is ``UpdateKind/edited``, `deleted` or `missed`.
+    /// A change of the push of a job. The kind is ``UpdateKind/edited``, `deleted`, `missed`, `answered` or `declined`.
     case change(UpdateKind, Claim)
     /// The number of unread messages of the recipient.
     case badge(Int)

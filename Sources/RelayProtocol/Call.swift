@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A call in a room, as a pure state machine. The seq of the message that rings identifies it in its room.
+///
+/// A call rings for each member of its room except the caller, until the member answers or declines, or until the time
+/// of the ringing is over. The first answer makes it ``State/answered``; other members of a group may still answer. An
+/// answered call ends when fewer than two users are left in it.
+public struct Call: Equatable, Sendable {
+  public var message: MessageReference
+  public var caller: UserID
+  public var media: Media
+  public var began: Timestamp
+  /// The end of the ringing.
+  public var ringUntil: Timestamp
+  public var state: State
+  /// The time at which ``expire(at:)`` changes the call. Is `nil` when the call is over.
+  public var due: Timestamp?
+  /// The time at which the call was over. Is `nil` before.
+  public var ended: Timestamp?
+  /// The users who have answered or declined, and a caller who has hung up.
+  public var parties: [UserID: Party]
+
+  public enum Media: String, Sendable, CaseIterable {
+    case audio, video
+  }
+
+  public enum State: String, Sendable, CaseIterable {
+    case ringing
+    /// At least one member has answered.
+    case answered
+    /// All members have declined.
+    case declined
+    /// Nobody has answered in time.
+    case missed
+    /// The caller has hung up before anybody answered.
+    case cancelled
+    /// The call was answered and is over.
+    case ended
+
+    /// True if the state changes no more.
+    public var isOver: Bool { self != .ringing && self != .answered }
+  }
+
+  /// A user's part in a call.
+  public struct Party: Equatable, Sendable {
+    public var state: State
+    /// The device that has answered or declined. Is `nil` for a session without a device, and for a backend.
+    public var device: DeviceID?
+
+    public enum State: String, Sendable, CaseIterable {
+      case answered, declined
+      /// The user was in the call and has hung up.
+      case left
+    }
+
+    public init(_ state: State, on device: DeviceID? = nil) {
+      self.state = state
+      self.device = device
+    }
+  }
+
+  /// A request of a user.
+  public enum Action: String, Sendable, CaseIterable {
+    case answer, decline
+    case hangUp = "hangup"
+  }
+
+  /// The reason of an event about a call.
+  public enum Cause: String, Sendable, CaseIterable {
+    case ring, answer, decline
+    case hangUp = "hangup"
+    /// The ringing, or the maximum duration, is over.
+    case expire
+    /// The message of the call was deleted.
+    case delete
+  }
+
+  /// The reason why a call does not change.
+  public enum Refusal: Error, Equatable, Sendable {
+    /// The caller cannot answer or decline.
+    case ownCall
+    /// The user has answered on this device, or on an unknown one.
+    case answeredOn(DeviceID?)
+    case over(State)
+  }
+
+  /// The maximum number of members of a room in which calls ring.
+  public static let maxMembers = 256
+  /// The time of the ringing that a caller may request.
+  public static let ringing: ClosedRange<Double> = 1...600
+  /// The time after which an answered call ends by itself.
+  public static let maxDuration = Duration.seconds(12 * 3600)
+  /// The time for which the store keeps a call that is over.
+  public static let retention = Duration.seconds(28 * 24 * 3600)
+
+  public init(
+    _ message: MessageReference, from caller: UserID, media: Media = .audio, began: Timestamp, ringUntil: Timestamp
+  ) {
+    self.message = message
+    self.caller = caller
+    self.media = media
+    self.began = began
+    self.ringUntil = ringUntil
+    state = .ringing
+    due = ringUntil
+    parties = [:]
+  }
+
+  // MARK: Requests
+
+  /// Performs a request of a member.
+  /// - Parameter hasOthers: True if another member, neither the caller nor this user, has not declined. Such a member
+  ///   may still answer.
+  /// - Returns: False if the request repeats an earlier one, so that nothing changes.
+  public mutating func perform(
+    _ action: Action, by user: UserID, on device: DeviceID?, hasOthers: Bool, at now: Timestamp
+  ) throws(Refusal) -> Bool {
+    switch action {
+    case .answer: try answer(by: user, on: device, at: now)
+    case .decline: try decline(by: user, on: device, hasOthers: hasOthers, at: now)
+    case .hangUp: try hangUp(by: user, on: device, hasOthers: hasOthers, at: now)
+    }
+  }
+
+  private mutating func answer(by user: UserID, on device: DeviceID?, at now: Timestamp) throws(Refusal) -> Bool {
+    guard user != caller else { throw .ownCall }
+    guard !state.isOver else { throw .over(state) }
+    if let party = parties[user], party.state == .answered {
+      guard let device, device == party.device else { throw .answeredOn(party.device) }
+      return false
+    }
+    if state == .ringing {
+      state = .answered
+      due = now + Self.maxDuration
+    }
+    parties[user] = Party(.answered, on: device)
+    return true
+  }
+
+  private mutating func decline(
+    by user: UserID, on device: DeviceID?, hasOthers: Bool, at now: Timestamp
+  ) throws(Refusal) -> Bool {
+    guard user != caller else { throw .ownCall }
+    switch parties[user]?.state {
+    case .declined: return false
+    case .answered: throw .answeredOn(parties[user]?.device)
+    case .left, nil: break
+    }
+    guard !state.isOver else { throw .over(state) }
+    parties[user] = Party(.declined, on: device)
+    if state == .ringing, !hasOthers { end(as: .declined, at: now) }
+    return true
+  }
+
+  private mutating func hangUp(
+    by user: UserID, on device: DeviceID?, hasOthers: Bool, at now: Timestamp
+  ) throws(Refusal) -> Bool {
+    guard !state.isOver, parties[user]?.state != .left else { return false }
+    guard user == caller || parties[user]?.state == .answered else {
+      return try decline(by: user, on: device, hasOthers: hasOthers, at: now)
+    }
+    parties[user] = Party(.left, on: parties[user]?.device ?? device)
+    if state == .ringing {
+      end(as: .cancelled, at: now)
+    } else if talking < 2 {
+      end(as: .ended, at: now)
+    }
+    return true
+  }
+
+  /// The number of users in the call.
+  private var talking: Int {
+    parties.values.count { $0.state == .answered } + (parties[caller]?.state == .left ? 0 : 1)
+  }
+
+  // MARK: Ends
+
+  /// Ends a call whose time is over.
+  /// - Returns: False if nothing changes.
+  public mutating func expire(at now: Timestamp) -> Bool {
+    guard let due, due <= now else { return false }
+    end(as: state == .ringing ? .missed : .ended, at: now)
+    return true
+  }
+
+  /// Ends a call whose message was deleted.
+  /// - Returns: False if nothing changes.
+  public mutating func delete(at now: Timestamp) -> Bool {
+    guard !state.isOver else { return false }
+    end(as: state == .ringing ? .cancelled : .ended, at: now)
+    return true
+  }
+
+  private mutating func end(as state: State, at now: Timestamp) {
+    self.state = state
+    due = nil
+    ended = now
+  }
+}

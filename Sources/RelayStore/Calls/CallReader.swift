@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Reads calls.
+public struct CallReader {
+  let db: Database
+
+  /// A call with all users who have answered or declined. Is `nil` when there is none, or the room does not exist.
+  public func call(_ room: RoomID, _ seq: Int64) throws -> Call? {
+    guard let row = try db.first("\(Self.calls) WHERE rooms.name = ? AND calls.seq = ?", [room.rawValue, seq]) else {
+      return nil
+    }
+    return try withParties(Call(row), room: row["room_id"])
+  }
+
+  /// The seq of the call that rings in a room.
+  public func ringing(in room: RoomID) throws -> Int64? {
+    try db.first(
+      """
+      SELECT calls.seq FROM rooms JOIN calls ON calls.room = rooms.id AND calls.state = 'ringing' WHERE rooms.name = ?
+      """,
+      [room.rawValue]
+    )?["seq"]
+  }
+
+  /// The calls of a room, newest first.
+  /// - Parameter before: The calls have a lower seq.
+  public func page(of room: RoomID, before: Int64, limit: Int) throws -> (calls: [Call], more: Bool) {
+    let rows = try db.all(
+      "\(Self.calls) WHERE rooms.name = ? AND calls.seq < ? ORDER BY calls.seq DESC LIMIT ?",
+      [room.rawValue, before, limit + 1])
+    let calls = try rows.prefix(limit).map { try withParties(Call($0), room: $0["room_id"]) }
+    return (calls, rows.count > limit)
+  }
+
+  /// The calls that ring, in all rooms.
+  public func allRinging() throws -> [Call] {
+    try db.all("\(Self.calls) WHERE calls.state = 'ringing' AND NOT (\(Schema.isDeleted("rooms.name")))").map {
+      try withParties(Call($0), room: $0["room_id"])
+    }
+  }
+
+  /// The rooms of a user in which a call rings.
+  public func ringingRooms(of user: UserID, limit: Int) throws -> [RoomID] {
+    try db.all(
+      """
+      SELECT rooms.name FROM users
+      CROSS JOIN calls INDEXED BY calls_ringing ON calls.state = 'ringing'
+      CROSS JOIN members ON members.room = calls.room AND members.user = users.id AND NOT members.is_withdrawn
+      CROSS JOIN rooms ON rooms.id = calls.room
+      WHERE users.name = ? LIMIT ?
+      """,
+      [user.rawValue, limit]
+    ) { RoomID(unchecked: $0["name"]) }
+  }
+
+  /// The time at which the next call is due. Is `nil` when no call is open.
+  public func nextDue() throws -> Timestamp? {
+    try db.first("SELECT due FROM calls WHERE due IS NOT NULL ORDER BY due LIMIT 1")?.time("due")
+  }
+
+  static let calls = """
+    SELECT rooms.name AS room, rooms.id AS room_id, calls.seq, users.name AS caller, calls.media, calls.began,
+      calls.ring_until, calls.state, calls.due, calls.ended
+    FROM calls JOIN rooms ON rooms.id = calls.room JOIN users ON users.id = calls.caller
+    """
+
+  func withParties(_ call: Call, room: Int64) throws -> Call {
+    var call = call
+    let parties = try db.all(
+      """
+      SELECT users.name, call_parties.state, call_parties.device FROM call_parties
+      JOIN users ON users.id = call_parties.user WHERE call_parties.room = ? AND call_parties.seq = ?
+      """,
+      [room, call.message.seq])
+    for row in parties {
+      let device: String? = row["device"]
+      call.parties[UserID(unchecked: row["name"])] = Call.Party(
+        try row.choice("state"), on: device.map(DeviceID.init(unchecked:)))
+    }
+    return call
+  }
+}
+
+extension Call {
+  init(_ row: Row) throws {
+    self.init(
+      MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]), from: UserID(unchecked: row["caller"]),
+      media: try row.choice("media"), began: row.timestamp("began"), ringUntil: row.timestamp("ring_until"))
+    state = try row.choice("state")
+    due = row.time("due")
+    ended = row.time("ended")
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The call that a message begins.
+public struct CallDraft: Equatable, Sendable {
+  public var media: Call.Media
+  /// True if the message is not stored while another call rings in its room. ``StoreError/ringing(_:)`` names that
+  /// call. With false the message is stored and begins no call.
+  public var isExclusive: Bool
+
+  public init(media: Call.Media = .audio, isExclusive: Bool = false) {
+    self.media = media
+    self.isExclusive = isExclusive
+  }
+}
+
+/// The result of a change of a call.
+public struct CallChange: Equatable, Sendable {
+  public var call: Call
+  /// False if the request repeats an earlier one, so that nothing was changed.
+  public var isChanged: Bool
+
+  public init(call: Call, isChanged: Bool) {
+    self.call = call
+    self.isChanged = isChanged
+  }
+}
+
+/// Stores calls, and ends their ringing on phones. ``Call`` makes the decisions.
+public struct CallWriter: TransactionPart {
+  let transaction: Transaction
+
+  /// The maximum number of calls that one transaction ends or deletes.
+  public static let maxSlice = 64
+
+  /// Throws ``StoreError/ringing(_:)`` if the draft begins a call only while no other one rings, and one does.
+  func check(_ draft: MessageDraft) throws {
+    guard draft.call?.isExclusive == true, let seq = try reader.calls.ringing(in: draft.room) else { return }
+    throw StoreError.ringing(MessageReference(room: draft.room, seq: seq))
+  }
+
+  /// Begins the call of a stored message, unless another one rings in its room.
+  func begin(_ draft: MessageDraft, _ room: Int64, seq: Int64, caller: Int64) throws -> Call? {
+    guard let wanted = draft.call, let push = draft.push, try reader.calls.ringing(in: draft.room) == nil else {
+      return nil
+    }
+    let call = Call(
+      MessageReference(room: draft.room, seq: seq), from: draft.from.id, media: wanted.media, began: draft.time,
+      ringUntil: push.expires(from: draft.time))
+    try db.run(
+      """
+      INSERT INTO calls (room, seq, caller, media, began, ring_until, state, due, ended)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)
+      """,
+      [
+        room, seq, caller, call.media.rawValue, call.began.rawValue, call.ringUntil.rawValue, call.state.rawValue,
+        call.due?.rawValue,
+      ])
+    return call
+  }
+
+  /// Performs a request of a member. Ends the ringing on the user's other phones.
+  /// - Returns: The result. Is `nil` when there is no such call. Throws ``StoreError/call(_:)``.
+  public func perform(
+    _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, at now: Timestamp
+  ) throws -> CallChange? {
+    guard let known = try row(of: message.room), var call = try reader.calls.call(message.room, message.seq) else {
+      return nil
+    }
+    let id = try needRow(of: user)
+    // A call that is due and not ended yet is over.
+    _ = call.expire(at: now)
+    let before = call
+    let isChanged: Bool
+    do {
+      isChanged = try call.perform(
+        action, by: user, on: device, hasOthers: try hasOthers(known.id, call, except: id), at: now)
+    } catch let refusal as Call.Refusal {
+      throw StoreError.call(refusal)
+    }
+    guard isChanged else { return CallChange(call: call, isChanged: false) }
+    try save(call, known.id)
+    if let party = call.parties[user], party != before.parties[user] {
+      try db.run(
+        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device) VALUES (?, ?, ?, ?, ?)",
+        [known.id, message.seq, id, party.state.rawValue, party.device?.rawValue])
+      try endRinging(known.id, message.seq, of: id, party)
+    }
+    if call.state == .cancelled { try cancelRinging(known.id, message.seq) }
+    return CallChange(call: call, isChanged: true)
+  }
+
+  /// True if a member, neither the caller nor this user, has not declined.
+  private func hasOthers(_ room: Int64, _ call: Call, except user: Int64) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM members
+      WHERE members.room = ?1 AND members.user <> ?2 AND NOT members.is_withdrawn
+        AND members.user <> (SELECT caller FROM calls WHERE room = ?1 AND seq = ?3)
+        AND NOT EXISTS (
+          SELECT 1 FROM call_parties WHERE call_parties.room = ?1 AND call_parties.seq = ?3
+            AND call_parties.user = members.user AND call_parties.state = 'declined')
+      LIMIT 1
+      """,
+      [room, user, call.message.seq])
+  }
+
+  private func save(_ call: Call, _ room: Int64) throws {
+    try db.run(
+      "UPDATE calls SET state = ?, due = ?, ended = ? WHERE room = ? AND seq = ?",
+      [call.state.rawValue, call.due?.rawValue, call.ended?.rawValue, room, call.message.seq])
+  }
+
+  /// Cancels the pushes of the call that were not sent to a user yet, and replaces the alerts that the user's other
+  /// phones show.
+  private func endRinging(_ room: Int64, _ seq: Int64, of user: Int64, _ party: Call.Party) throws {
+    guard party.state != .left else { return }
+    try transaction.queue.cancelJobs(
+      "room = ? AND seq = ? AND user = ?", [room, seq, user], note: party.state.rawValue)
+    try transaction.updates.store(
+      room, seq, party.state == .answered ? .answered : .declined, of: user, except: party.device)
+  }
+
+  /// Cancels all pushes of a call that were not sent yet, and changes the alerts that phones show to missed calls.
+  private func cancelRinging(_ room: Int64, _ seq: Int64) throws {
+    try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "cancelled")
+    try transaction.updates.store(room, seq, .missed)
+  }
+
+  /// Ends the call of a deleted message. The deletion updates the phones.
+  func deleted(_ message: MessageReference, _ room: Int64, at now: Timestamp) throws -> Call? {
+    guard try db.has("SELECT 1 FROM calls WHERE room = ? AND seq = ? AND due IS NOT NULL", [room, message.seq]),
+      var call = try reader.calls.call(message.room, message.seq), call.delete(at: now)
+    else { return nil }
+    try save(call, room)
+    return call
+  }
+
+  /// Ends the calls whose time is over, at most ``maxSlice``. Phones then show a missed call: see
+  /// ``UpdateQueue/expectMiss(of:)``.
+  /// - Returns: The calls. More may be due if there are ``maxSlice``.
+  public func expire(at now: Timestamp) throws -> [Call] {
+    let rows = try db.all(
+      "\(CallReader.calls) WHERE calls.due <= ? ORDER BY calls.due LIMIT ?", [now.rawValue, Self.maxSlice])
+    return try rows.compactMap { row in
+      var call = try reader.calls.withParties(Call(row), room: row["room_id"])
+      guard call.expire(at: now) else { return nil }
+      try save(call, row["room_id"])
+      return call
+    }
+  }
+
+  /// Shifts the times of open calls when the wall clock is set, so that they keep their length.
+  public func move(by step: Duration) throws {
+    let milliseconds = Int64(step / .milliseconds(1))
+    try db.run(
+      "UPDATE calls SET due = due + ?1, ring_until = ring_until + ?1 WHERE due IS NOT NULL", [milliseconds])
+  }
+
+  /// Deletes calls that were over long ago, at most ``maxSlice``.
+  /// - Returns: True if more may remain.
+  @discardableResult
+  public func purge() throws -> Bool {
+    let old = try db.all(
+      "SELECT room, seq FROM calls WHERE ended < ? ORDER BY ended LIMIT ?",
+      [(now - Call.retention).rawValue, Self.maxSlice])
+    for row in old {
+      let key: StatementArguments = [row["room"] as Int64, row["seq"] as Int64]
+      try db.run("DELETE FROM call_parties WHERE room = ? AND seq = ?", key)
+      try db.run("DELETE FROM calls WHERE room = ? AND seq = ?", key)
+    }
+    return old.count == Self.maxSlice
+  }
+}

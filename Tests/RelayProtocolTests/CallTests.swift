@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayProtocol
+
+/// The state machine of calls.
+@Suite struct CallTests {
+  private static let (ann, bob, carol) = (
+    UserID(unchecked: "ann"), UserID(unchecked: "bob"), UserID(unchecked: "carol")
+  )
+  private static let (phone, tablet) = (DeviceID(unchecked: "phone"), DeviceID(unchecked: "tablet"))
+
+  /// A request of a user, in a room with the members of `hasOthers`.
+  struct Step: Sendable {
+    let action: Call.Action
+    let user: UserID
+    var device: DeviceID?
+    var hasOthers = false
+
+    init(_ action: Call.Action, _ user: UserID, on device: DeviceID? = nil, hasOthers: Bool = false) {
+      (self.action, self.user, self.device, self.hasOthers) = (action, user, device, hasOthers)
+    }
+  }
+
+  enum Outcome: Equatable, Sendable {
+    case state(Call.State)
+    case unchanged(Call.State)
+    case refused(Call.Refusal)
+  }
+
+  private static func call() -> Call {
+    Call(
+      MessageReference(room: RoomID(unchecked: "tea"), seq: 7), from: ann, media: .video,
+      began: Timestamp(rawValue: 1_000), ringUntil: Timestamp(rawValue: 46_000))
+  }
+
+  private func perform(_ step: Step, _ call: inout Call, at time: Int64 = 2_000) -> Outcome {
+    do throws(Call.Refusal) {
+      let isChanged = try call.perform(
+        step.action, by: step.user, on: step.device, hasOthers: step.hasOthers, at: Timestamp(rawValue: time))
+      return isChanged ? .state(call.state) : .unchanged(call.state)
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  /// The outcome of the last step, after the steps before it.
+  static let table: [([Step], Outcome)] = [
+    ([Step(.answer, bob, on: phone)], .state(.answered)),
+    ([Step(.answer, ann)], .refused(.ownCall)),
+    ([Step(.decline, ann)], .refused(.ownCall)),
+    ([Step(.answer, bob, on: phone), Step(.answer, bob, on: tablet)], .refused(.answeredOn(phone))),
+    ([Step(.answer, bob, on: phone), Step(.answer, bob, on: phone)], .unchanged(.answered)),
+    // Two sessions without a device may be different devices.
+    ([Step(.answer, bob), Step(.answer, bob)], .refused(.answeredOn(nil))),
+    ([Step(.answer, bob, on: phone), Step(.decline, bob, on: tablet)], .refused(.answeredOn(phone))),
+    // A group rings until all have answered or declined.
+    ([Step(.answer, bob, hasOthers: true), Step(.answer, carol)], .state(.answered)),
+    ([Step(.decline, bob, hasOthers: true)], .state(.ringing)),
+    ([Step(.decline, bob, hasOthers: true), Step(.decline, bob, hasOthers: true)], .unchanged(.ringing)),
+    ([Step(.decline, bob, hasOthers: true), Step(.answer, bob, hasOthers: true)], .state(.answered)),
+    ([Step(.decline, bob, hasOthers: true), Step(.decline, carol)], .state(.declined)),
+    ([Step(.answer, bob, hasOthers: true), Step(.decline, carol)], .state(.answered)),
+    ([Step(.decline, bob)], .state(.declined)),
+    ([Step(.decline, bob), Step(.answer, bob)], .refused(.over(.declined))),
+    ([Step(.decline, bob), Step(.decline, bob)], .unchanged(.declined)),
+    ([Step(.hangUp, ann)], .state(.cancelled)),
+    ([Step(.hangUp, ann), Step(.hangUp, ann)], .unchanged(.cancelled)),
+    ([Step(.hangUp, ann), Step(.answer, bob)], .refused(.over(.cancelled))),
+    ([Step(.hangUp, ann), Step(.decline, bob)], .refused(.over(.cancelled))),
+    // A member who has not answered declines.
+    ([Step(.hangUp, bob)], .state(.declined)),
+    ([Step(.hangUp, bob, hasOthers: true)], .state(.ringing)),
+    ([Step(.answer, bob), Step(.hangUp, ann)], .state(.ended)),
+    ([Step(.answer, bob), Step(.hangUp, bob)], .state(.ended)),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, ann)], .state(.answered)),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, ann), Step(.hangUp, ann)], .unchanged(.answered)),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, ann), Step(.hangUp, carol)], .state(.ended)),
+    // A user who has left may come back while others talk.
+    (
+      [Step(.answer, bob), Step(.answer, carol), Step(.hangUp, bob), Step(.answer, bob, on: phone)],
+      .state(.answered)
+    ),
+  ]
+
+  @Test(arguments: table) func `a request has one outcome`(steps: [Step], outcome: Outcome) throws {
+    var call = Self.call()
+    for step in steps.dropLast() { _ = perform(step, &call) }
+    let before = call
+    #expect(perform(try #require(steps.last), &call) == outcome)
+    if case .state = outcome {} else { #expect(call == before) }
+    #expect((call.due == nil) == call.state.isOver)
+    #expect((call.ended != nil) == call.state.isOver)
+  }
+
+  @Test func `the time ends a ringing and a long call, and nothing else`() {
+    var call = Self.call()
+    #expect(!call.expire(at: Timestamp(rawValue: 45_999)))
+    var missed = call
+    #expect(missed.expire(at: Timestamp(rawValue: 46_000)))
+    #expect((missed.state, missed.ended) == (.missed, Timestamp(rawValue: 46_000)))
+    #expect(!missed.expire(at: Timestamp(rawValue: 99_000)))
+    #expect(perform(Step(.answer, Self.bob), &missed) == .refused(.over(.missed)))
+
+    #expect(perform(Step(.answer, Self.bob), &call) == .state(.answered))
+    let end = Timestamp(rawValue: 2_000) + Call.maxDuration
+    #expect(!call.expire(at: Timestamp(rawValue: 46_000)))
+    #expect(call.due == end)
+    #expect(call.expire(at: end))
+    #expect(call.state == .ended)
+  }
+
+  @Test(arguments: [(false, Call.State.cancelled), (true, .ended)])
+  func `the deletion of its message ends a call`(isAnswered: Bool, state: Call.State) {
+    var call = Self.call()
+    if isAnswered { _ = perform(Step(.answer, Self.bob), &call) }
+    #expect(call.delete(at: Timestamp(rawValue: 3_000)))
+    #expect(call.state == state)
+    #expect(!call.delete(at: Timestamp(rawValue: 4_000)))
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// Stored calls: their changes, the pushes that they cancel, and the phones that they update.
+@Suite struct CallTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  /// Begins a call of Alice whose push Bob's phone shows.
+  private func ring(isShown: Bool = true, isExclusive: Bool = true) async throws -> Call {
+    let call = try await test.write { transaction in
+      try transaction.prepareRoom()
+      var message = draft("Hello?")
+      message.push = PushRequest(#"{"kind":"call"}"#)
+      message.call = CallDraft(media: .video, isExclusive: isExclusive)
+      var wanted = job()
+      wanted.expires = message.time + .seconds(45)
+      message.jobs = [wanted]
+      return try transaction.messages.append(message).call
+    }
+    if isShown {
+      let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+      let id = try #require(claims.last?.id)
+      try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
+    }
+    return try #require(call)
+  }
+
+  private func perform(_ action: Call.Action, by user: UserID, on device: String? = nil) async throws -> CallChange? {
+    try await test.write {
+      try $0.calls.perform(
+        action, MessageReference(room: room, seq: 1), by: user, on: device.map(DeviceID.init(unchecked:)),
+        at: .at(1_000))
+    }
+  }
+
+  private func updates(at time: Timestamp = .at(1_000)) async throws -> [UpdateKind] {
+    let claims = try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
+    return claims.compactMap { if case .change(let kind, _) = $0.content { kind } else { nil } }
+  }
+
+  private func stored() async throws -> Call? { try await test.read { try $0.calls.call(room, 1) } }
+
+  @Test func `a call is stored with its message, and only one call rings in a room`() async throws {
+    let call = try await ring()
+    #expect((call.state, call.media, call.message.seq) == (.ringing, .video, 1))
+    #expect(call.ringUntil == call.began + .seconds(45))
+    #expect(try await stored() == call)
+    #expect(try await test.read { try $0.calls.ringing(in: room) } == 1)
+    #expect(try await test.read { try $0.calls.ringingRooms(of: bob.id, limit: 9) } == [room])
+    #expect(try await test.read { try $0.calls.nextDue() } == call.ringUntil)
+    await #expect(throws: StoreError.ringing(call.message)) { try await ring() }
+    // A message that must be stored begins no second call.
+    await #expect(throws: (any Error).self) { try await ring(isShown: false, isExclusive: false) }
+    #expect(try await test.read { try $0.calls.page(of: room, before: .max, limit: 9) }.calls == [call])
+  }
+
+  @Test func `an answer cancels the pushes that wait`() async throws {
+    _ = try await ring(isShown: false)
+    let change = try #require(try await perform(.answer, by: bob.id, on: "laptop"))
+    #expect(change.isChanged)
+    #expect(try await stored() == change.call)
+    #expect(change.call.parties == [bob.id: Call.Party(.answered, on: DeviceID(unchecked: "laptop"))])
+    #expect(try await test.write { try $0.queue.claim(limit: 9, now: .at(1_000), leaseUntil: .at(60_000)) }.isEmpty)
+    #expect(try await perform(.answer, by: bob.id, on: "laptop")?.isChanged == false)
+    await #expect(throws: StoreError.call(.answeredOn(DeviceID(unchecked: "laptop")))) {
+      try await perform(.answer, by: bob.id, on: "phone")
+    }
+  }
+
+  @Test(arguments: [(Call.Action.answer, UpdateKind.answered), (.decline, .declined)])
+  func `the other phones of the user show the end of the ringing`(action: Call.Action, kind: UpdateKind) async throws {
+    _ = try await ring()
+    _ = try await perform(action, by: bob.id, on: "laptop")
+    #expect(try await updates() == [kind])
+    // The call is not missed when its time is over.
+    #expect(try await updates(at: .at(99_000)) == [])
+  }
+
+  @Test func `the phone that answers gets no update`() async throws {
+    _ = try await ring()
+    let device = try await test.read { try $0.db.first("SELECT device FROM jobs WHERE kind = 'push'")?[0] as String? }
+    _ = try await perform(.answer, by: bob.id, on: device)
+    #expect(try await updates() == [])
+    #expect(try await updates(at: .at(99_000)) == [])
+  }
+
+  @Test func `a cancelled call is missed at once`() async throws {
+    _ = try await ring()
+    #expect(try await perform(.hangUp, by: alice.id)?.call.state == .cancelled)
+    #expect(try await updates() == [.missed])
+  }
+
+  @Test func `calls expire in slices, and old ones are deleted`() async throws {
+    let call = try await ring()
+    #expect(try await test.write { try $0.calls.expire(at: call.ringUntil - .milliseconds(1)) } == [])
+    let ended = try await test.write { try $0.calls.expire(at: call.ringUntil) }
+    #expect(ended.map(\.state) == [.missed])
+    #expect(try await stored()?.state == .missed)
+    #expect(try await test.read { try $0.calls.nextDue() } == nil)
+    #expect(try await test.read { try $0.calls.allRinging() } == [])
+    #expect(try await test.write { try $0.calls.purge() } == false)
+    #expect(try await stored() != nil)
+    let old = -1 - Int64(Call.retention / .milliseconds(1))
+    try await test.write { try $0.db.run("UPDATE calls SET ended = ?", [old]) }
+    try await test.write { try $0.calls.purge() }
+    #expect(try await stored() == nil)
+  }
+
+  @Test func `the deletion of its message ends a call`() async throws {
+    _ = try await ring()
+    let edited = try await test.write { try $0.messages.delete(room, 1) }
+    #expect(edited?.call?.state == .cancelled)
+    #expect(try await stored()?.state == .cancelled)
+    #expect(try await updates() == [.deleted])
+  }
+
+  @Test func `a deleted room loses its calls`() async throws {
+    _ = try await ring()
+    _ = try await perform(.answer, by: bob.id)
+    try await test.write { try $0.rooms.delete(room, by: .backend) }
+    while try await test.write({ try $0.rooms.sweepDeleted() }) {}
+    #expect(try await test.read { try $0.db.first("SELECT count(*) FROM calls")?[0] as Int? } == 0)
+    #expect(try await test.read { try $0.db.first("SELECT count(*) FROM call_parties")?[0] as Int? } == 0)
+  }
+
+  @Test func `the calls that ring keep their length when the clock is set`() async throws {
+    let call = try await ring()
+    try await test.write { try $0.calls.move(by: .seconds(10)) }
+    #expect(try await stored()?.ringUntil == call.ringUntil + .seconds(10))
+    #expect(try await test.read { try $0.calls.nextDue() } == call.ringUntil + .seconds(10))
+  }
+}
