@@ -71,6 +71,7 @@ extension Relay {
         hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
         inbox: list, now: hub.now))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
+    calls.sendRinging(to: request.session, of: handle, on: self)
   }
 
   /// Applies the profile of a token or of a `hello`, unless it contains only the name of the user.

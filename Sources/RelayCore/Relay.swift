@@ -32,6 +32,7 @@ package actor Relay {
   package let responses: Responses
   package let late = LateWriter()
   package let inbox = Inbox()
+  package let calls = Calls()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -78,6 +79,7 @@ package actor Relay {
     try await responses.load(on: self)
     try await restrictions.load(on: self)
     try await people.awaitReturns(on: self)
+    try await calls.load(on: self)
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.

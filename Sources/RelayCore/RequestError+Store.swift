@@ -33,11 +33,25 @@ extension RequestError {
       case .answered: RequestError(.conflict, "the message was answered in another way before")
       case .noNotification: RequestError(.notFound, "there is no such notification, or it is no longer kept")
       case .notMember: RequestError(.notJoined, "you are no longer a member of the room")
+      case .ringing: RequestError(.conflict, "a call rings in the room already", at: "/room")
+      case .call(let refusal): RequestError(refusal)
       case .refused(let refusal): RequestError(refusal)
       // A retry would fail, too.
       case .failed, .damaged: RequestError(.internal, "something went wrong here")
       case .unavailable, .ended, .closed, .unusable, .newerSchema, .inUse:
         RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
+      }
+  }
+
+  private init(_ refusal: Call.Refusal) {
+    self =
+      switch refusal {
+      case .ownCall: RequestError(.conflict, "the caller of a call can only hang up", at: "/seq")
+      case .answeredOn(let device):
+        RequestError(
+          .conflict, "you have answered the call on \(device.map { "the device \($0)" } ?? "another session")",
+          at: "/seq")
+      case .over(let state): RequestError(.conflict, "the call is over: \(state.rawValue)", at: "/seq")
       }
   }
 

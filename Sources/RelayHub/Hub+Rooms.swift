@@ -230,6 +230,11 @@ extension Hub {
     handles { relay_user_shared_rooms(hub, a.rawValue, b.rawValue, $0, $1) }
   }
 
+  /// The members of a room, in no order.
+  public func members(of room: RoomHandle) -> [UserHandle] {
+    handles { relay_room_members(hub, room.rawValue, $0, $1) }
+  }
+
   /// Calls `write` twice: for the count, and for the ids.
   /// - Parameter write: Writes at most the given number of ids, and returns the number of all.
   func handles<H: Handle>(_ write: (UnsafeMutablePointer<UInt64>?, Int) -> Int) -> [H] {

@@ -36,6 +36,7 @@ class Scenario:
         self.users()
         self.rooms()
         self.messages()
+        self.calls()
         self.pushes()
         self.simulator()
 
@@ -110,6 +111,20 @@ class Scenario:
         self.call("sendMessage", "tea", "oops", from_="ann")
         assert self.call("deleteMessage", "tea", 2) is None
         assert [message["seq"] for message in self.call("listMessages", "tea", limit=10)["messages"]] == [1, 2]
+
+    def calls(self) -> None:
+        room = self.call("openDirectRoom", "ann", "bob")["room"]
+        rung = self.call("ring", room, from_="ann", media="video", push={"expires": 60})
+        assert (rung["state"], rung["media"]) == ("ringing", "video")
+        assert self.call("answerCall", room, rung["seq"], user="bob", device="tablet")["state"] == "answered"
+        with pytest.raises(ConflictError):
+            self.call("answerCall", room, rung["seq"], user="bob", device="phone")
+        assert self.call("hangUpCall", room, rung["seq"], user="ann")["state"] == "ended"
+        declined = self.call("ring", room, from_="ann")
+        assert self.call("declineCall", room, declined["seq"], user="bob")["state"] == "declined"
+        assert self.call("getCall", room, rung["seq"])["state"] == "ended"
+        listed = self.call("listCalls", room, limit=20)["calls"]
+        assert [call["seq"] for call in listed] == [declined["seq"], rung["seq"]]
 
     def pushes(self) -> None:
         changed = self.call("setCategories", [CATEGORY], version=0)

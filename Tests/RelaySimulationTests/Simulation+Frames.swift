@@ -19,6 +19,7 @@ extension Simulation {
     case "edited", "deleted": try see(change: fields)
     case "delivery": receiveDelivery(fields, client)
     case "receipt": break
+    case "call" where !fields.has("id"): break
     case let type where fields.has("id"): try take(reply: fields, type, json, client)
     default: throw Violation(.answered, "\(client.slot) receives \(String(decoding: json, as: UTF8.self))")
     }

@@ -230,6 +230,13 @@ size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t id, relay_id_t *users
   return count;
 }
 
+size_t relay_room_members(const relay_hub_t *hub, relay_id_t id, relay_id_t *users, size_t max) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  size_t count = room ? room->member_count : 0;
+  for (size_t i = 0; i < count && i < max; i++) users[i] = room->members[i]->user->id;
+  return count;
+}
+
 /* Returns the number of online members that the viewer may see. For a large room, which lists no members, it
  * is the number in `counts`. */
 static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, relay_id_t viewer) {

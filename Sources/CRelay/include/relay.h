@@ -546,6 +546,8 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 /* Writes at most `max` ids of the members with relay_user_set_has_inbox(). Returns the number of these
  * members. The time is proportional to the number of all members. */
 size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
+/* Writes at most `max` members to `users`, in no order. Returns the number of all members. */
+size_t relay_room_members(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */
 

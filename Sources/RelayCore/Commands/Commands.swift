@@ -12,6 +12,8 @@ package enum Commands {
     SetRead.self, ListRooms.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
+    // Calls
+    Ring.self, AnswerCall.self, DeclineCall.self, HangUpCall.self, GetCall.self, ListCalls.self,
     // Presence
     QueryPresence.self, GetPresence.self, Watch.self, Unwatch.self,
     // A user's own settings and devices

@@ -224,14 +224,15 @@ package final class Deliveries {
 
   // MARK: Time
 
-  /// Arms the hub's only alarm for the next end of a hold or the next planned report.
+  /// Arms the hub's only alarm for the next end of a hold or of a call, or the next planned report.
   func armAlarm(on relay: isolated Relay) {
-    relay.hub.setAlarm([holds.alarm, reports.nextPlan].compactMap { $0 }.min())
+    relay.hub.setAlarm([holds.alarm, reports.nextPlan, relay.calls.alarm].compactMap { $0 }.min())
   }
 
   func alarmFired(on relay: isolated Relay) {
     holds.endDue(on: relay)
     reportHidden(on: relay)
+    relay.calls.endDue(on: relay)
     armAlarm(on: relay)
   }
 

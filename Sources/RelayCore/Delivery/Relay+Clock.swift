@@ -13,6 +13,7 @@ extension Relay {
   /// alarms.
   func clockWasSet(by step: Duration) {
     diagnostics.log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
+    calls.clockWasSet(by: step, on: self)
     deliveries.clockWasSet(by: step, on: self)
     clockSteps.move(by: step, setTo: hub.now, on: self)
   }

@@ -44,6 +44,7 @@ extension Relay {
       relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
       let change = ChangedMessage(seq: seq, change: deleted.change, time: now, body: nil)
       relay.show(change, in: room, handle, cause, deleted)
+      if let call = deleted.call { relay.calls.changed(call, .delete, by: sender, on: nil, relay: relay) }
     }
     return try check(deleted, isBy: sender)
   }

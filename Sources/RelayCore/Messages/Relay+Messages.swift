@@ -128,6 +128,9 @@ extension Relay {
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
     draft.retention = rooms.policy(of: handle)?.history ?? .everything
+    if isCall, draft.call == nil, hub.memberCount(of: handle) <= Call.maxMembers {
+      draft.call = CallDraft(media: traits.push.style.callMedia)
+    }
     rooms.pin(room)
     let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
       assumeIsolated { relay in
@@ -147,6 +150,7 @@ extension Relay {
         // The reply is sent before the `delivery` events.
         guard !stored.isDuplicate else { return }
         relay.inbox.roomChanged(handle, on: relay)
+        if let call = stored.call { relay.calls.began(call, on: relay) }
         relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayJSON
+package import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// The calls in all rooms: their `call` events, and the ends of their ringing. ``Call`` decides, and the store keeps
+/// the calls, so that a call that rings when the relay stops still ends in the next run.
+///
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
+package final class Calls {
+  /// The calls that ring. Their rooms are pinned.
+  private var ringing: [RoomID: Call] = [:]
+  /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
+  package private(set) var alarm: Timestamp?
+  private var isEnding = false
+  private var areMoreDue = false
+
+  /// The maximum number of calls that ring at a session when it connects.
+  private static let maxRinging = 32
+  /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
+  private static let maxAttempts = 3
+
+  /// Loads the calls that an earlier run has left ringing.
+  func load(on relay: isolated Relay) async throws {
+    for call in try await relay.store.read({ try $0.calls.allRinging() }) { keep(call, on: relay) }
+    alarm = try await relay.store.read { try $0.calls.nextDue() }
+    relay.deliveries.armAlarm(on: relay)
+  }
+
+  // MARK: Requests
+
+  /// The result of a `ring`.
+  struct Rung: Sendable {
+    let call: Call
+    /// The message of a new call. Is `nil` if another call rang in the room.
+    let sent: SentMessage?
+  }
+
+  /// Sends a message that begins a call. If another user's call rings in the room, answers that call instead. So when
+  /// two users ring at the same time, the first stored call wins, and both are in it.
+  func ring(
+    _ draft: MessageDraft, in access: RoomAccess, on device: DeviceID?, relay: isolated Relay
+  ) async throws -> Rung {
+    for _ in 0..<Self.maxAttempts {
+      do {
+        let sent = try await relay.post(
+          draft, in: access.handle, showsPresence: access.rights.contains(.presence))
+        if let call = sent.stored.call { return Rung(call: call, sent: sent) }
+        let message = MessageReference(room: access.room, seq: sent.stored.seq)
+        return Rung(call: try await call(message, on: relay), sent: sent)
+      } catch StoreError.ringing(let message) {
+        let known = try await call(message, on: relay)
+        if known.caller == draft.from.id, known.state == .ringing { return Rung(call: known, sent: nil) }
+        do {
+          let call = try await perform(.answer, message, by: draft.from.id, on: device, relay: relay)
+          return Rung(call: call, sent: nil)
+        } catch StoreError.call(.over), StoreError.call(.ownCall) {
+          // The other call has ended meanwhile.
+        }
+      }
+    }
+    throw RequestError(.conflict, "other calls begin and end in the room", at: "/room")
+  }
+
+  /// Performs a request of a member. Throws `not_found`, and ``StoreError/call(_:)``.
+  func perform(
+    _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, relay: isolated Relay
+  ) async throws -> Call {
+    let now = relay.hub.now
+    let change = try await relay.commit(rows: 3 + UpdateQueue.maxUpdatesWithChange) {
+      try $0.calls.perform(action, message, by: user, on: device, at: now)
+    } then: { relay, result in
+      guard let change = try? result.get(), change.isChanged else { return }
+      // Phones that ring need an update.
+      relay.worker.wake()
+      relay.calls.changed(change.call, action.cause, by: user, on: device, relay: relay)
+    }
+    guard let change else { throw Self.noCall }
+    return change.call
+  }
+
+  /// Reads a call. Throws `not_found`.
+  func call(_ message: MessageReference, on relay: isolated Relay) async throws -> Call {
+    guard let call = try await relay.store.read({ try $0.calls.call(message.room, message.seq) }) else {
+      throw Self.noCall
+    }
+    return call
+  }
+
+  private static var noCall: RequestError { RequestError(.notFound, "the message is not a call", at: "/seq") }
+
+  // MARK: Changes
+
+  /// A call is stored, and its message is published.
+  func began(_ call: Call, on relay: isolated Relay) {
+    keep(call, on: relay)
+    expectEnd(of: call, on: relay)
+    announce(call, .ring, by: call.caller, on: nil, relay: relay)
+  }
+
+  /// A change of a call is stored.
+  /// - Parameter user: The user who has caused it. Is `nil` for the relay or a backend.
+  func changed(
+    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
+  ) {
+    let room = call.message.room
+    if ringing[room]?.message == call.message {
+      if call.state == .ringing { ringing[room] = call } else { forget(room, on: relay) }
+    }
+    expectEnd(of: call, on: relay)
+    announce(call, cause, by: user, on: device, relay: relay)
+  }
+
+  private func keep(_ call: Call, on relay: isolated Relay) {
+    if ringing.updateValue(call, forKey: call.message.room) == nil { relay.rooms.pin(call.message.room) }
+  }
+
+  private func forget(_ room: RoomID, on relay: isolated Relay) {
+    if ringing.removeValue(forKey: room) != nil { relay.rooms.unpin(room, on: relay) }
+  }
+
+  // MARK: Time
+
+  private func expectEnd(of call: Call, on relay: isolated Relay) {
+    guard let due = call.due, due < alarm ?? .init(rawValue: .max) else { return }
+    alarm = due
+    relay.deliveries.armAlarm(on: relay)
+  }
+
+  /// Ends calls if the alarm is due.
+  func endDue(on relay: isolated Relay) {
+    if let alarm, alarm <= relay.hub.now { end(on: relay) }
+  }
+
+  /// Shifts the ends of open calls when the wall clock is set, so that they keep their length.
+  func clockWasSet(by step: Duration, on relay: isolated Relay) {
+    for (room, call) in ringing {
+      ringing[room]?.ringUntil = call.ringUntil + step
+      ringing[room]?.due = call.due.map { $0 + step }
+    }
+    alarm = alarm.map { $0 + step }
+    relay.store.submit {
+      try $0.calls.move(by: step)
+    } completion: { [relay] result in
+      // The next step of the clock repairs nothing: a call then ends at another time.
+      if case .failure(let error) = result { relay.assumeIsolated { _ = $0.requestError(error) } }
+    }
+  }
+
+  private func end(on relay: isolated Relay) {
+    alarm = nil
+    guard !isEnding else {
+      areMoreDue = true
+      return
+    }
+    isEnding = true
+    Task {
+      defer {
+        isEnding = false
+        if areMoreDue {
+          areMoreDue = false
+          end(on: relay)
+        }
+      }
+      do {
+        var count: Int
+        repeat {
+          let now = relay.hub.now
+          let ended = try await relay.commit(rows: 2 * CallWriter.maxSlice) {
+            try $0.calls.expire(at: now)
+          } then: { relay, ended in
+            for call in (try? ended.get()) ?? [] {
+              relay.calls.changed(call, .expire, by: nil, on: nil, relay: relay)
+            }
+          }
+          count = ended.count
+        } while count == CallWriter.maxSlice
+        // The room of such a call was deleted.
+        let now = relay.hub.now
+        for (room, call) in ringing where call.ringUntil <= now { forget(room, on: relay) }
+        let next = try await relay.store.read { try $0.calls.nextDue() }
+        if let next, next < alarm ?? .init(rawValue: .max) { alarm = max(next, relay.hub.now + .milliseconds(10)) }
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+        alarm = relay.hub.now + Relay.storePause
+      }
+      relay.deliveries.armAlarm(on: relay)
+    }
+  }
+
+  // MARK: Events
+
+  /// Sends the calls that ring for a user to a session that has just connected.
+  func sendRinging(to session: SessionHandle, of user: UserHandle, on relay: isolated Relay) {
+    guard !ringing.isEmpty, let name = relay.hub.name(of: user) else { return }
+    Task {
+      do {
+        let rooms = try await relay.store.read { try $0.calls.ringingRooms(of: name, limit: Self.maxRinging) }
+        for room in rooms {
+          // A call that has ended during the read rings no more.
+          guard let call = ringing[room], call.caller != name, call.parties[name] == nil else { continue }
+          let text = Replies.call(call, .ring, by: call.caller, on: nil)
+          let muted = Replies.call(call, .ring, by: call.caller, on: nil, isMuted: true)
+          send(call, text, muted, to: [session], of: user, on: relay)
+        }
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+      }
+    }
+  }
+
+  /// Sends an event to all sessions of all members. Loads the room if it is not in memory.
+  private func announce(
+    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
+  ) {
+    let text = Replies.call(call, cause, by: user, on: device)
+    let muted = Replies.call(call, cause, by: user, on: device, isMuted: true)
+    let room = call.message.room
+    if let handle = relay.hub.room(room) { return send(call, text, muted, in: handle, on: relay) }
+    relay.rooms.pin(room)
+    Task {
+      defer { relay.rooms.unpin(room, on: relay) }
+      do {
+        guard let handle = try await relay.rooms.load(room, on: relay) else { return }
+        send(call, text, muted, in: handle, on: relay)
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+      }
+    }
+  }
+
+  private func send(_ call: Call, _ text: [UInt8], _ muted: [UInt8], in room: RoomHandle, on relay: isolated Relay) {
+    for user in relay.hub.members(of: room) {
+      send(call, text, muted, to: relay.hub.sessions(of: user), of: user, on: relay)
+    }
+  }
+
+  /// Sends an event to sessions of one user, unless the user has blocked the caller.
+  private func send(
+    _ call: Call, _ text: [UInt8], _ muted: [UInt8], to sessions: [SessionHandle], of user: UserHandle,
+    on relay: isolated Relay
+  ) {
+    guard !sessions.isEmpty else { return }
+    let room = call.message.room
+    let recipient = relay.people.recipient(user)
+    guard !recipient.blocked.contains(call.caller) else { return }
+    let isMuted = recipient.preferences[room].level(at: relay.hub.now) == .none
+    for session in sessions where relay.hub.isOpen(session) {
+      guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { continue }
+      relay.hub.push(isMuted ? muted : text, to: session)
+    }
+  }
+}
+
+extension Call.Action {
+  fileprivate var cause: Call.Cause {
+    switch self {
+    case .answer: .answer
+    case .decline: .decline
+    case .hangUp: .hangUp
+    }
+  }
+}
+
+extension Replies {
+  /// The `call` event. It names the user who has caused it, and not all users of the call.
+  static func call(
+    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, isMuted: Bool = false
+  ) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "call"
+      $0["event"] = cause.rawValue
+      call.writeState(to: &$0)
+      $0["user"] = user?.rawValue
+      $0["device"] = device?.rawValue
+      if isMuted { $0.bool("muted", true) }
+    }
+  }
+
+  /// A call in a reply.
+  static func call(_ call: Call) -> Reply.Members {
+    {
+      call.writeState(to: &$0)
+      $0.array("users") { list in
+        for (user, party) in call.parties.sorted(by: { $0.key < $1.key }) {
+          list.object {
+            $0["user"] = user.rawValue
+            $0["state"] = party.state.rawValue
+            $0["device"] = party.device?.rawValue
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Call {
+  fileprivate func writeState(to object: inout JSONWriter.Object) {
+    message.write(to: &object)
+    object["from"] = caller.rawValue
+    object["media"] = media.rawValue
+    object["state"] = state.rawValue
+    object.integer("time", began.rawValue)
+    object.integer("ringUntil", ringUntil.rawValue)
+    object.integer("ended", ended?.rawValue)
+  }
+}

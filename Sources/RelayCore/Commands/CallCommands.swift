@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands about calls: ring, answer, decline, hang up, read, list. `Calls` performs them.
+
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Rings for all members of a room, or answers the call that rings there.
+struct Ring: Command {
+  package static let declaration = Declaration(
+    frame: "ring", "POST", "/v1/rooms/{room}/calls", room: .member(.send), rate: .send, body: .optional,
+    errors: [.conflict, .tooLarge, .unsupported])
+
+  private let request: Request
+  private let media: Call.Media
+  private let caller: UserID
+  private let device: DeviceID?
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+    media = try request.fields.choice("media") ?? .audio
+    caller = try request.actor("from")
+    device = try request.callDevice
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      guard relay.rooms.policy(of: access.room, on: relay).isStored else {
+        throw RequestError(
+          .unsupported, "a room that keeps nothing has no calls", at: request.fields.pointer(to: "room"), status: 422)
+      }
+      try check(relay.hub.memberCount(of: access.handle))
+      var draft = MessageDraft(
+        room: access.room, from: User(id: caller), time: relay.hub.now,
+        body: request.fields.raw("body") ?? Array(#"{"call":"\#(media.rawValue)"}"#.utf8), key: try request.key)
+      try draft.read(
+        request.fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
+      let push = try push(draft.push ?? PushRequest(), access)
+      try relay.check(push, from: caller, to: access.room)
+      draft.push = push
+      draft.call = CallDraft(media: media, isExclusive: true)
+      if let user = try request.caller.viewer(relay.hub) {
+        try relay.spend(sendTo: access.handle, by: user, pushes: true)
+      }
+      let rung = try await relay.calls.ring(draft, in: access, on: device, relay: relay)
+      let isNew = rung.sent?.stored.isDuplicate == false
+      return Reply(status: isNew ? 201 : 200) {
+        Replies.call(rung.call)(&$0)
+        if !isNew { $0.bool("duplicate", true) }
+        if let delivery = rung.sent?.delivery { $0.object("delivery") { $0.members(of: delivery) } }
+      }
+    }
+  }
+
+  private func check(_ members: Int) throws(RequestError) {
+    let room = request.fields.pointer(to: "room")
+    guard members <= Call.maxMembers else {
+      throw RequestError(.tooLarge, "a call rings in rooms with at most \(Call.maxMembers) members", at: room)
+    }
+    guard members > 1 else { throw RequestError(.conflict, "the room has no other member", at: room) }
+  }
+
+  /// The push of the call, from the member `push`.
+  private func push(_ asked: PushRequest, _ access: RoomAccess) throws(RequestError) -> PushRequest {
+    let fields = request.fields
+    guard access.rights.contains(.urgent) else {
+      throw RequestError(.forbidden, "the right urgent is needed to call", at: fields.pointer(to: "room"))
+    }
+    guard asked.isAsked, !asked.isSilent, asked.style.isCommunication != false else {
+      throw fields.wrong("push", "must not be false, silent, or without communication: a call rings")
+    }
+    let seconds = Double((asked.lifetime ?? .seconds(1)) / .seconds(1))
+    guard Call.ringing.contains(seconds) else {
+      throw fields.wrong("push", "must expire after at most \(Int(Call.ringing.upperBound)) seconds")
+    }
+    var push = asked
+    push.kind = .call
+    if media == .video { push.style.data = asked.style.dataWithVideo }
+    return push
+  }
+}
+
+/// Answers a call. Its ringing ends on the other devices of the user.
+struct AnswerCall: Command {
+  package static let declaration = Declaration(
+    frame: "answer", "POST", "/v1/rooms/{room}/calls/{seq}/answer", room: .member([]), body: .optional,
+    errors: [.conflict, .notFound])
+
+  private let change: CallRequest
+
+  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { try await change.perform(.answer, $0, on: relay) }
+  }
+}
+
+/// Declines a call. Its ringing ends on all devices of the user.
+struct DeclineCall: Command {
+  package static let declaration = Declaration(
+    frame: "decline", "POST", "/v1/rooms/{room}/calls/{seq}/decline", room: .member([]), body: .optional,
+    errors: [.conflict, .notFound])
+
+  private let change: CallRequest
+
+  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { try await change.perform(.decline, $0, on: relay) }
+  }
+}
+
+/// Leaves a call, or cancels the own call before anybody answers.
+struct HangUpCall: Command {
+  package static let declaration = Declaration(
+    frame: "hangup", "POST", "/v1/rooms/{room}/calls/{seq}/hangup", room: .member([]), body: .optional,
+    errors: [.conflict, .notFound])
+
+  private let change: CallRequest
+
+  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { try await change.perform(.hangUp, $0, on: relay) }
+  }
+}
+
+/// Reads a call.
+struct GetCall: Command {
+  package static let declaration = Declaration(
+    frame: "call", "GET", "/v1/rooms/{room}/calls/{seq}", room: .member(.history), errors: [.notFound])
+
+  private let request: Request
+  private let message: MessageReference
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    message = MessageReference(room: try request.room, seq: try request.seq)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { _ in
+      Reply(Replies.call(try await relay.calls.call(message, on: relay)))
+    }
+  }
+}
+
+/// Lists the calls of a room, newest first.
+struct ListCalls: Command {
+  package static let declaration = Declaration(
+    frame: "calls", "GET", "/v1/rooms/{room}/calls", room: .member(.history),
+    query: ["before": .number, "limit": .number])
+
+  private let request: Request
+  private let before: Int64
+  private let limit: Int
+
+  /// The maximum number of calls in a page. A call has up to ``Call/maxMembers`` users.
+  static let maxLimit = 20
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+    before = try request.fields.integer("before", 1...maxInteger) ?? maxInteger
+    limit = Int(try request.fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.maxLimit))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      // The reader's thread writes the text.
+      let page = try await relay.store.read { [before, limit] reader in
+        let page = try reader.calls.page(of: access.room, before: before, limit: limit)
+        return (JSONWriter.array(page.calls.map { JSONWriter.object(Replies.call($0)) }), page.more)
+      }
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0.raw("calls", page.0)
+        $0.bool("more", page.1)
+      }
+    }
+  }
+}
+
+/// A request to change a call.
+private struct CallRequest: Sendable {
+  let request: Request
+  let message: MessageReference
+  let user: UserID
+  let device: DeviceID?
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    message = MessageReference(room: try request.room, seq: try request.seq)
+    user = try request.actor("user")
+    device = try request.callDevice
+  }
+
+  func perform(_ action: Call.Action, _ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
+    guard let handle = relay.hub.user(user), relay.hub.isMember(handle, of: access.handle) else {
+      throw RequestError(
+        .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
+    }
+    return Reply(Replies.call(try await relay.calls.perform(action, message, by: user, on: device, relay: relay)))
+  }
+}
+
+extension Request {
+  /// The device of the caller: that of the session, or the member `device`.
+  fileprivate var callDevice: DeviceID? {
+    get throws(RequestError) { caller.session == nil ? try fields.name("device") : caller.device }
+  }
+}
+
+extension PushStyle {
+  /// The custom keys, with `video`: true unless the sender sets it. Apps show such a call as a video call.
+  fileprivate var dataWithVideo: [UInt8] {
+    guard case .object(var members)? = JSON(reading: data.isEmpty ? Array("{}".utf8) : data) else { return data }
+    if members["video"] == nil { members["video"] = .bool(true) }
+    return JSONWriter.object { $0.members(members) }
+  }
+
+  /// The medium of a call that a message begins: its custom key `video`.
+  var callMedia: Call.Media {
+    guard !data.isEmpty, case .object(let members)? = JSON(reading: data), members["video"] == .bool(true) else {
+      return .audio
+    }
+    return .video
+  }
+}

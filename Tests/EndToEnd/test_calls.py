@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls: two callers and three devices of the callee, over real sockets."""
+
+import threading
+import time
+
+import pytest
+
+from api import call
+from client import Refused
+from phone import Phone
+from relay import SLOW
+from waiting import eventually
+
+DEVICES = ("phone", "tablet", "laptop")
+
+
+class Pair:
+    """Ann and Bob in their direct room. Bob has three devices. Carol shares a group with both."""
+
+    def __init__(self, relay, connect, names):
+        self.relay, self.connect = relay, connect
+        self.ann, self.bob, self.carol, self.group = names("ann", "bob", "carol", "group")
+        self.caller = connect(relay, self.ann, device="ann-phone")
+        self.other = connect(relay, self.carol, device="carol-phone")
+        self.devices = {name: connect(relay, self.bob, device=name) for name in DEVICES}
+        self.room = self.caller.request("direct", user=self.bob)["room"]
+        self.caller.request("create", room=self.group, members=[self.bob, self.carol])
+
+    def ring(self, room=None, session=None, **fields):
+        return (session or self.caller).request("ring", room=room or self.room, **fields)
+
+    def phone(self, device="old-phone"):
+        """A phone of Bob without a session, which shows pushes."""
+        phone = Phone(self.relay, f"{self.bob}-{device}")
+        self.devices["phone"].request("device", device=device, **phone.registration)
+        return phone
+
+    def state(self, rung, room=None):
+        return call(self.relay, "GET", f"/v1/rooms/{room or self.room}/calls/{rung['seq']}", user=self.ann).json
+
+
+@pytest.fixture
+def pair(relay, connect, names):
+    return Pair(relay, connect, names)
+
+
+def alert(phone):
+    shown = phone.notifications()
+    return shown[0]["payload"]["aps"]["alert"].get("loc-key") if shown else None
+
+
+def test_a_call_rings_at_all_sessions_of_all_members_although_none_has_joined_the_room(pair):
+    rung = pair.ring(media="video")
+    assert (rung["state"], rung["media"], rung["from"]) == ("ringing", "video", pair.ann)
+    for session in (pair.caller, *pair.devices.values()):
+        event = session.expect("call", room=pair.room, event="ring")
+        assert (event["seq"], event["state"], event["media"]) == (rung["seq"], "ringing", "video")
+    assert pair.other.received("call") == []
+
+
+def test_a_session_that_connects_while_a_call_rings_gets_it(pair):
+    rung = pair.ring()
+    late = pair.connect(pair.relay, pair.bob, device="watch")
+    assert late.expect("call", event="ring")["seq"] == rung["seq"]
+    late.request("decline", room=pair.room, seq=rung["seq"])
+    # A declined call does not ring again. The relay sends both calls together.
+    pair.ring(pair.group, pair.other)
+    again = pair.connect(pair.relay, pair.bob, device="car")
+    again.expect("call", event="ring", room=pair.group)
+    assert again.received("call", room=pair.room) == []
+
+
+def test_an_answer_ends_the_ringing_on_the_other_devices(pair):
+    phone = pair.phone()
+    rung = pair.ring()
+    eventually(lambda: alert(phone) == "Incoming call")
+    for session in pair.devices.values():
+        session.expect("call", event="ring")
+    times = {}
+
+    def wait(name):
+        pair.devices[name].expect("call", event="answer")
+        times[name] = time.monotonic()
+
+    waits = [threading.Thread(target=wait, args=(name,)) for name in DEVICES[1:]]
+    for thread in waits:
+        thread.start()
+    start = time.monotonic()
+    reply = pair.devices["phone"].request("answer", room=pair.room, seq=rung["seq"])
+    for thread in waits:
+        thread.join()
+    slowest = max(times.values()) - start
+    print(f"\nanswered elsewhere after {slowest * 1000:.1f} ms")
+    assert reply["state"] == "answered"
+    assert reply["users"] == [{"user": pair.bob, "state": "answered", "device": "phone"}]
+    event = pair.caller.expect("call", event="answer")
+    assert (event["user"], event["device"], event["state"]) == (pair.bob, "phone", "answered")
+    eventually(lambda: alert(phone) == "Answered on another device")
+    # A second device is too late, and a repeated answer has no effect.
+    with pytest.raises(Refused) as refused:
+        pair.devices["tablet"].request("answer", room=pair.room, seq=rung["seq"])
+    assert refused.value.error["code"] == "conflict"
+    assert "device phone" in refused.value.error["message"]
+    assert pair.devices["phone"].request("answer", room=pair.room, seq=rung["seq"])["state"] == "answered"
+    assert pair.caller.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "ended"
+    for session in pair.devices.values():
+        assert session.expect("call", event="hangup")["state"] == "ended"
+    assert pair.caller.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "ended"
+
+
+def test_a_declined_call_ends_on_all_devices(pair):
+    phone = pair.phone()
+    rung = pair.ring()
+    eventually(phone.notifications)
+    pair.devices["tablet"].request("decline", room=pair.room, seq=rung["seq"])
+    for session in (pair.caller, *pair.devices.values()):
+        event = session.expect("call", event="decline")
+        assert (event["state"], event["user"]) == ("declined", pair.bob)
+    eventually(lambda: alert(phone) == "Declined on another device")
+    with pytest.raises(Refused):
+        pair.devices["phone"].request("answer", room=pair.room, seq=rung["seq"])
+
+
+def test_a_cancelled_call_is_a_missed_call_on_phones(pair):
+    phone = pair.phone()
+    rung = pair.ring(push={"expires": 600})
+    eventually(phone.notifications)
+    assert pair.caller.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "cancelled"
+    for session in pair.devices.values():
+        assert session.expect("call", event="hangup")["state"] == "cancelled"
+    eventually(lambda: alert(phone) == "Missed call")
+
+
+def test_a_call_that_nobody_answers_is_missed(pair):
+    phone = pair.phone()
+    rung = pair.ring(push={"expires": 1})
+    for session in (pair.caller, *pair.devices.values()):
+        assert session.expect("call", event="expire")["state"] == "missed"
+    eventually(lambda: alert(phone) == "Missed call")
+    page = call(pair.relay, "GET", f"/v1/rooms/{pair.room}/calls", user=pair.bob).json
+    assert [(one["seq"], one["state"]) for one in page["calls"]] == [(rung["seq"], "missed")]
+    assert pair.ring()["seq"] > rung["seq"]
+
+
+def test_when_both_ring_one_call_wins_and_both_are_in_it(pair):
+    replies = {}
+    start = threading.Barrier(2)
+
+    def ring(name, session):
+        start.wait()
+        replies[name] = session.request("ring", room=pair.room)
+
+    sessions = {"ann": pair.caller, "bob": pair.devices["phone"]}
+    threads = [threading.Thread(target=ring, args=item) for item in sessions.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    winner, loser = sorted(replies.values(), key=lambda reply: "duplicate" in reply)
+    assert "duplicate" not in winner and loser["duplicate"] is True
+    assert winner["seq"] == loser["seq"] and loser["state"] == "answered"
+    for session in (pair.caller, *pair.devices.values()):
+        assert session.expect("call", event="answer")["seq"] == winner["seq"]
+    assert len(call(pair.relay, "GET", f"/v1/rooms/{pair.room}/calls", user=pair.ann).json["calls"]) == 1
+
+
+def test_a_second_caller_rings_at_the_same_time_in_another_room(pair):
+    rung = pair.ring()
+    other = pair.ring(pair.group, pair.other)
+    phone = pair.devices["phone"]
+    assert phone.expect("call", event="ring", room=pair.room)["from"] == pair.ann
+    assert phone.expect("call", event="ring", room=pair.group)["from"] == pair.carol
+    phone.request("answer", room=pair.room, seq=rung["seq"])
+    phone.request("decline", room=pair.group, seq=other["seq"])
+    # The group still rings for Ann, who then declines, too.
+    assert pair.state(other, pair.group)["state"] == "ringing"
+    assert pair.caller.request("decline", room=pair.group, seq=other["seq"])["state"] == "declined"
+    assert pair.state(rung)["state"] == "answered"
+
+
+def test_the_same_caller_rings_once_and_a_message_of_kind_call_is_a_call(pair):
+    rung = pair.ring()
+    again = pair.ring()
+    assert (again["seq"], again["duplicate"]) == (rung["seq"], True)
+    pair.caller.request("hangup", room=pair.room, seq=rung["seq"])
+    pair.caller.join(pair.group)
+    sent = pair.caller.send(pair.group, "Hello?", push={"kind": "call", "data": {"video": True}})
+    event = pair.devices["phone"].expect("call", event="ring", room=pair.group)
+    assert (event["seq"], event["media"]) == (sent["seq"], "video")
+    pair.caller.request("delete", room=pair.group, seq=sent["seq"])
+    event = pair.devices["phone"].expect("call", event="delete", room=pair.group)
+    assert event["state"] == "cancelled"
+
+
+def test_both_transports_give_the_same_call(pair):
+    def ring():
+        calls, key = f"/v1/rooms/{pair.room}/calls", {"Idempotency-Key": "k"}
+        return call(pair.relay, "POST", calls, {"media": "audio"}, user=pair.ann, headers=key)
+
+    rung = ring()
+    assert rung.status == 201
+    path = f"/v1/rooms/{pair.room}/calls/{rung.json['seq']}"
+    again = ring()
+    assert (again.status, again.json["seq"]) == (200, rung.json["seq"])
+    answered = call(pair.relay, "POST", f"{path}/answer", {"device": "tablet"}, user=pair.bob)
+    assert (answered.status, answered.json["state"]) == (200, "answered")
+    assert call(pair.relay, "POST", f"{path}/answer", {"device": "phone"}, user=pair.bob).status == 409
+    assert pair.devices["phone"].expect("call", event="answer")["device"] == "tablet"
+    assert pair.caller.request("call", room=pair.room, seq=rung.json["seq"])["users"] == answered.json["users"]
+    assert call(pair.relay, "POST", f"{path}/hangup", user=pair.bob).json["state"] == "ended"
+    assert call(pair.relay, "GET", f"/v1/rooms/{pair.room}/calls/99", user=pair.bob).status == 404
+    assert call(pair.relay, "POST", f"{path}/answer", {}, user=pair.carol).status == 403
+
+
+def test_a_call_that_rings_when_the_relay_is_killed_is_still_missed(start, connect, names):
+    relay = start()
+    pair = Pair(relay, connect, names)
+    phone = pair.phone()
+    rung = pair.ring(push={"expires": 3 * SLOW})
+    long = pair.ring(pair.group, pair.other)
+    eventually(phone.notifications)
+    relay.kill()
+    relay.start()
+    device = connect(relay, pair.bob, device="phone")
+    # The other call still rings, and the device can answer it.
+    assert device.expect("call", event="ring", room=pair.group)["seq"] == long["seq"]
+    assert device.request("answer", room=pair.group, seq=long["seq"])["state"] == "answered"
+    assert device.expect("call", event="expire", room=pair.room)["state"] == "missed"
+    assert pair.state(rung)["state"] == "missed"
+
+
+@pytest.mark.parametrize(
+    "fields, code",
+    [
+        ({"media": "smell"}, "bad_request"),
+        ({"push": {"expires": 601}}, "bad_request"),
+        ({"push": False}, "bad_request"),
+        ({"push": {"silent": True}}, "bad_request"),
+    ],
+    ids=str,
+)
+def test_a_wrong_ring_is_refused(pair, fields, code):
+    assert pair.caller.refusal("ring", room=pair.room, **fields)["code"] == code
+
+
+def test_rooms_in_which_no_call_rings(pair, names):
+    (alone,) = names("alone")
+    pair.caller.request("create", room=alone)
+    assert pair.caller.refusal("ring", room=alone)["code"] == "conflict"
+    live = f"live.{alone}"
+    pair.caller.join(live)
+    assert pair.caller.refusal("ring", room=live)["code"] == "unsupported"
+    assert pair.caller.refusal("answer", room=pair.room, seq=99)["code"] == "not_found"
+    rung = pair.ring()
+    assert pair.caller.refusal("answer", room=pair.room, seq=rung["seq"])["code"] == "conflict"
+    assert pair.other.refusal("answer", room=pair.room, seq=rung["seq"])["code"] == "not_joined"
+
+
+def test_a_muted_room_does_not_ring_and_a_blocked_caller_is_not_shown(pair):
+    phone = pair.devices["phone"]
+    phone.request("preferences", rooms={pair.room: {"level": "none"}})
+    rung = pair.ring()
+    assert phone.expect("call", event="ring")["muted"] is True
+    pair.caller.request("hangup", room=pair.room, seq=rung["seq"])
+    phone.expect("call", event="hangup")
+    phone.request("block", users=[pair.ann])
+    pair.ring()
+    phone.request("ping")
+    assert phone.received("call", event="ring") == []
