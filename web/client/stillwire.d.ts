@@ -151,6 +151,55 @@ export type InboxEvent =
   | { readonly type: 'inbox'; readonly event: 'removed'; readonly room: string; readonly position: string }
   | { readonly type: 'inbox'; readonly event: 'reset'; readonly position: string }
 
+/** A call. Its room and seq name it, also in the payloads of its pushes (`message`). */
+export interface Call {
+  readonly room: string
+  readonly seq: number
+  /** The caller. */
+  readonly from: string
+  readonly media: 'audio' | 'video'
+  readonly state: 'ringing' | 'answered' | 'declined' | 'missed' | 'cancelled' | 'ended'
+  readonly time: number
+  /** The end of the ringing. */
+  readonly ringUntil: number
+  /** The time at which the call was over. */
+  readonly ended?: number
+}
+
+export interface CallReply extends Call {
+  /** The users who have answered or declined, and those who have hung up. */
+  readonly users: readonly {
+    readonly user: string
+    readonly state: 'answered' | 'declined' | 'left'
+    readonly device?: string
+  }[]
+}
+
+export interface RingReply extends CallReply {
+  /** The request began no new call: it answered another one, or the call rings already. */
+  readonly duplicate?: true
+  readonly delivery?: Fields
+}
+
+export interface CallsReply {
+  readonly room: string
+  readonly calls: readonly CallReply[]
+  readonly more: boolean
+}
+
+/** A call rings, or has changed. `user` and `device` are those that have caused it. */
+export interface CallEvent extends Call {
+  readonly type: 'call'
+  readonly event: 'ring' | 'answer' | 'decline' | 'hangup' | 'expire' | 'delete'
+  readonly user?: string
+  readonly device?: string
+  /** The user has muted the room: do not ring. */
+  readonly muted?: true
+}
+
+/** The room and the seq of a call: a `CallEvent`, a reply, or the `message` of a push. */
+export type CallName = Pick<Call, 'room' | 'seq'>
+
 export interface Refusal {
   readonly code: string
   readonly message: string
@@ -191,6 +240,7 @@ export interface ClientEvents {
   response: Frame
   presence: Frame
   inbox: InboxEvent
+  call: CallEvent
   /** An error of the relay without a request, or the reason of a failed handshake (`code`, `message`). */
   error: Frame
   bye: Frame
@@ -273,6 +323,24 @@ export class Stillwire {
     since?: string
     preview?: 'text' | 'none'
   }): Promise<RoomsReply>
+  /**
+   * Rings for all members of a room. If another member's call rings there, answers it. `push` has the options of the
+   * push: `expires` is the time of the ringing (default: 45, at most 600 s).
+   */
+  ring(
+    room: string,
+    options?: { media?: 'audio' | 'video'; body?: unknown; push?: Fields; key?: string }
+  ): Promise<RingReply>
+  /** Answers a call. The ringing ends on all other devices of the user. Fails with `conflict` on a second device. */
+  answer(call: CallName): Promise<CallReply>
+  /** Declines a call on all devices of the user. */
+  decline(call: CallName): Promise<CallReply>
+  /** Leaves a call, or cancels the own call before anybody answers. */
+  hangUp(call: CallName): Promise<CallReply>
+  /** Reads a call. */
+  call(call: CallName): Promise<CallReply>
+  /** Lists the calls of a room, newest first (20). */
+  calls(room: string, page?: { before?: number; limit?: number }): Promise<CallsReply>
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type: string, fields?: Fields): void
   /** The room of this name. `history` is the number of newest messages that the first join requests. */

@@ -23,8 +23,11 @@ const expired = 4002
  * dispatches the events of a room only if no `Room` is joined for it.
  */
 const events = new Set(
-  'response presence error bye message edited deleted signal member counts receipt delivery room inbox'.split(' ')
+  'response presence error bye message edited deleted signal member counts receipt delivery room inbox call'.split(' ')
 )
+
+/** The events that the client never passes to a `Room`. */
+const ofUser = new Set(['response', 'inbox', 'call'])
 
 const ownClock = {
   now: () => Date.now(),
@@ -171,6 +174,36 @@ export class Stillwire extends EventTarget {
     return this.request('rooms', page)
   }
 
+  /** Rings for all members of a room, or answers the call that rings there. The `seq` of the reply names the call. */
+  ring(room, options = {}) {
+    return this.request('ring', { ...options, room })
+  }
+
+  /** Answers a call. The ringing ends on all other devices of the user. */
+  answer({ room, seq }) {
+    return this.request('answer', { room, seq })
+  }
+
+  /** Declines a call on all devices of the user. */
+  decline({ room, seq }) {
+    return this.request('decline', { room, seq })
+  }
+
+  /** Leaves a call, or cancels the own call before anybody answers. */
+  hangUp({ room, seq }) {
+    return this.request('hangup', { room, seq })
+  }
+
+  /** Reads a call. */
+  call({ room, seq }) {
+    return this.request('call', { room, seq })
+  }
+
+  /** Lists the calls of a room, newest first: at most 20, with a lower seq than `before`. */
+  calls(room, page = {}) {
+    return this.request('calls', { ...page, room })
+  }
+
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type, fields = {}) {
     this.#connection?.notify(type, fields)
@@ -264,7 +297,7 @@ export class Stillwire extends EventTarget {
     if (frame.type === 'presence') for (const room of this.#joinedRooms()) room[received](frame)
     if (frame.type === 'inbox') this.#inbox.received(frame)
     const joined = this.#rooms.get(frame.room)
-    if (joined?.isWanted && frame.type !== 'response' && frame.type !== 'inbox') joined.room[received](frame)
+    if (joined?.isWanted && !ofUser.has(frame.type)) joined.room[received](frame)
     else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 

@@ -389,7 +389,7 @@ extension ClientMachine {
     case "inbox":
       inbox.received(event)
       emit(.frame(event))
-    case "delivery", "response", "error": emit(.frame(event))
+    case "call", "delivery", "response", "error": emit(.frame(event))
     default: break
     }
   }

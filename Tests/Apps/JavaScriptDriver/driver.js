@@ -34,6 +34,7 @@ const relay = new Stillwire(urls.length > 1 ? urls : urls[0], {
 })
 relay.addEventListener('state', ({ detail }) => tell('state', detail))
 relay.addEventListener('presence', ({ detail }) => tell('person', detail))
+relay.addEventListener('call', ({ detail }) => tell('call', detail))
 relay.addEventListener('inbox', ({ detail }) => tell('inbox', detail))
 relay.addEventListener('response', ({ detail }) => tell('response', detail))
 relay.addEventListener('error', ({ detail }) => {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
+public import RelayProtocol
+import StillwireExtension
+
+/// The state of a call, from a reply or an event.
+public struct CallRecord: Equatable, Sendable {
+  /// The room and the seq of the call's message. They name the call, also in the payloads of its pushes.
+  public var message: MessageReference
+  public var caller: UserID
+  public var media: Call.Media
+  public var state: Call.State
+  public var began: Timestamp
+  /// The end of the ringing.
+  public var ringUntil: Timestamp
+  /// The time at which the call was over. Is `nil` before.
+  public var ended: Timestamp?
+  /// The users who have answered or declined, and those who have hung up. Is empty in an event.
+  public var parties: [UserID: Call.Party]
+
+  /// Parses a call of a reply, or an event. Returns `nil` for other values.
+  public init?(_ json: JSON) {
+    guard let room: RoomID = json.name("room"), let seq = json["seq"]?.integer, let caller: UserID = json.name("from"),
+      let media = json["media"]?.text.flatMap(Call.Media.init(rawValue:)),
+      let state = json["state"]?.text.flatMap(Call.State.init(rawValue:)), let began = json.time("time"),
+      let ringUntil = json.time("ringUntil")
+    else { return nil }
+    message = MessageReference(room: room, seq: seq)
+    self.caller = caller
+    self.media = media
+    self.state = state
+    self.began = began
+    self.ringUntil = ringUntil
+    ended = json.time("ended")
+    parties = [:]
+    for party in json["users"]?.items ?? [] {
+      guard let user: UserID = party.name("user"),
+        let state = party["state"]?.text.flatMap(Call.Party.State.init(rawValue:))
+      else { continue }
+      parties[user] = Call.Party(state, on: party.name("device"))
+    }
+  }
+}
+
+/// A change of a call: the frame `call`.
+public struct CallEvent: Equatable, Sendable {
+  public var cause: Call.Cause
+  public var call: CallRecord
+  /// The user who has caused it. Is `nil` for the relay and a backend.
+  public var user: UserID?
+  /// The device of this user. Is `nil` if the session has none.
+  public var device: DeviceID?
+  /// True if the user of this client has muted the room. The app does not ring.
+  public var isMuted: Bool
+
+  /// Parses an ``Event/frame(_:)`` of type `call`. Returns `nil` for other frames.
+  public init?(_ frame: JSON) {
+    guard frame["type"]?.text == "call", let cause = frame["event"]?.text.flatMap(Call.Cause.init(rawValue:)),
+      let call = CallRecord(frame)
+    else { return nil }
+    self.cause = cause
+    self.call = call
+    user = frame.name("user")
+    device = frame.name("device")
+    isMuted = frame["muted"]?.flag ?? false
+  }
+}
+
+/// A page of the calls of a room.
+public struct CallPage: Equatable, Sendable {
+  /// Newest first.
+  public var calls: [CallRecord]
+  /// True if the room has older calls.
+  public var more: Bool
+}
+
+extension Room {
+  /// Rings for all members of the room. If another member's call rings there, answers it. The app need not have joined
+  /// the room.
+  /// - Parameters:
+  ///   - push: Options for the push of the call. `expires` is the time of the ringing, 1 to 600 s.
+  ///   - key: An idempotency key, at most 128 bytes.
+  @discardableResult
+  public func ring(media: Call.Media = .audio, push: JSON? = nil, key: String? = nil) async throws -> CallRecord {
+    var fields: [String: JSON] = ["media": .string(media.rawValue)]
+    fields["push"] = push
+    fields["key"] = key.map(JSON.string)
+    return try await perform("ring", fields)
+  }
+
+  /// Answers a call of the room. The ringing ends on all other devices of the user. Throws `conflict` on a second
+  /// device.
+  @discardableResult
+  public func answer(_ seq: Int64) async throws -> CallRecord { try await perform("answer", ["seq": number(seq)]) }
+
+  /// Declines a call of the room on all devices of the user.
+  @discardableResult
+  public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": number(seq)]) }
+
+  /// Leaves a call of the room, or cancels the own call before anybody answers.
+  @discardableResult
+  public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": number(seq)]) }
+
+  /// Reads a call of the room.
+  public func call(_ seq: Int64) async throws -> CallRecord { try await perform("call", ["seq": number(seq)]) }
+
+  /// Lists the calls of the room, newest first.
+  /// - Parameters:
+  ///   - before: The calls have a lower seq. Is `nil` for the newest calls.
+  ///   - limit: The maximum number of calls, 1 to 20.
+  public func calls(before: Int64? = nil, limit: Int = 20) async throws -> CallPage {
+    var fields: [String: JSON] = ["limit": .number(String(limit))]
+    fields["before"] = before.map(number)
+    let reply = try await reply(to: "calls", fields)
+    return CallPage(calls: reply["calls"]?.items?.compactMap(CallRecord.init) ?? [], more: reply["more"]?.flag ?? false)
+  }
+
+  private func perform(_ type: String, _ fields: [String: JSON]) async throws -> CallRecord {
+    guard let call = CallRecord(try await reply(to: type, fields)) else {
+      throw StillwireError(.malformed, "the reply to \(type) is no call")
+    }
+    return call
+  }
+
+  private func reply(to type: String, _ fields: [String: JSON]) async throws -> JSON {
+    var fields = fields
+    fields["room"] = .string(id.rawValue)
+    let complete = fields
+    return try await engine.reply { $0.requested(type, complete, $1) }
+  }
+
+  private func number(_ seq: Int64) -> JSON { .number(String(seq)) }
+}
