@@ -13,21 +13,25 @@ public struct Recipient: Sendable {
   public var withdrawn: Set<RoomID> = []
   /// Is `nil` if no backend has suspended the user.
   public var suspension: UserAccess.Suspension?
+  /// The status that presence shows. No decision depends on it. Changes with ``advance(to:)``.
+  public var status: UserStatus?
 
   public init() {}
 
   /// True if nothing is known about the user.
   public var isEmpty: Bool {
     focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
-      && withdrawn.isEmpty && suspension == nil
+      && withdrawn.isEmpty && suspension == nil && status == nil
   }
 
-  /// The time of the next change that no report causes: a Focus settles, or a Focus or a filter decays.
-  public var nextChange: Timestamp? { [focus.nextChange, filters.nextChange].compactMap { $0 }.min() }
+  /// The time of the next change that no report causes: a Focus settles, a Focus or a filter decays, or the status
+  /// ends.
+  public var nextChange: Timestamp? { [focus.nextChange, filters.nextChange, status?.until].compactMap { $0 }.min() }
 
   public mutating func advance(to now: Timestamp) {
     focus.advance(to: now)
     filters.advance(to: now)
+    if status?.isOn(at: now) == false { status = nil }
   }
 
   public mutating func forget(_ device: DeviceID) {

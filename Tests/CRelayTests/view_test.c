@@ -38,6 +38,11 @@ static void unfocus(relay_hub_t *hub, void *user) {
   relay_user_set_focus(hub, relay_user_named(hub, user), 0, 0, 0);
 }
 
+static void set_status(relay_hub_t *hub, void *status) {
+  const relay_bytes_t json = {status, strlen(status)};
+  EXPECT(relay_user_set_status(hub, relay_user_named(hub, "bob"), json, 0));
+}
+
 typedef struct query {
   const char *room, *sender;
   relay_delivery_t delivery;
@@ -87,6 +92,34 @@ TEST(hides_focus, "view: a focus that is not shared is hidden, and so are its ch
   order.focus = RELAY_SHARE_ROOMS;
   host_do(host, share, &order);
   EXPECT_CONTAINS(peer_receive_with(ann, of_bob), "\"isFocused\":true");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(status, "view: those who see the online state see the status, and its changes") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  EXPECT_LACKS(peer_receive_with(ann, of_bob), "status");
+  char first[] = "{\"text\":\"a\"}", second[] = "{\"text\":\"b\"}", none[] = "";
+  host_do(host, set_status, first);
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob), ",\"status\":{\"text\":\"a\"}}");
+  host_do(host, set_status, first);
+  EXPECT(peer_receives_none_with(ann, of_bob));
+  order_t order = {.user = "bob", .focus = RELAY_SHARE_WATCHERS, .online = RELAY_SHARE_NONE};
+  host_do(host, share, &order);
+  EXPECT_LACKS(peer_receive_with(ann, of_bob), "status");
+  host_do(host, set_status, second);
+  EXPECT_CONTAINS(peer_receive_with(bob, "{\"text\":\"b\"}"), of_bob);
+  EXPECT(peer_receives_none_with(ann, of_bob));
+  EXPECT_LACKS(peer_join(ann, "stored.a"), "\"text\":\"b\"");
+  order.online = RELAY_SHARE_ROOMS;
+  host_do(host, share, &order);
+  EXPECT_CONTAINS(peer_receive_with(ann, of_bob), "{\"text\":\"b\"}");
+  host_do(host, set_status, none);
+  EXPECT_LACKS(peer_receive_with(ann, of_bob), "status");
   peer_leave(ann);
   peer_leave(bob);
   host_end(host);

@@ -68,6 +68,7 @@ class Scenario:
         assert self.call("setPreferences", "bob", rooms=muted)["rooms"] == muted
         assert self.call("setPreferences", "bob", rooms={"work": None})["rooms"] == {}
         assert self.call("getPreferences", "bob")["quietHours"] is None
+        assert self.call("setStatus", "bob", text="On holiday")["status"] == {"text": "On holiday"}
         assert self.call("blockUser", "bob", "eve") == {"user": "bob", "blocked": "eve"}
         assert self.call("unblockUser", "bob", "eve") is None
         phone = {"platform": "simulator", "app": "org.example.chat"}

@@ -163,6 +163,7 @@ import Testing
     { _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now) },
     { _ = $0.filters.apply(FilterReport(device: phone, isActive: true, allow: [], at: now), now: now) },
     { $0.devices = [tablet] }, { $0.preferences.onFocus = .hold }, { $0.blocked = [ann] }, { $0.withdrawn = [tea] },
+    { $0.status = UserStatus(text: "Lunch") },
   ]
 
   @Test(arguments: known.indices)
@@ -179,6 +180,20 @@ import Testing
     let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now - .seconds(1))
     _ = recipient.filters.apply(filter, now: Self.now)
     #expect(recipient.nextChange == Self.now + .seconds(12 * 3600 - 1))
+  }
+
+  @Test func `a status ends at its time`() {
+    var recipient = Recipient()
+    let end = Self.now + .seconds(5)
+    recipient.status = UserStatus(text: "Lunch", until: end)
+    #expect(recipient.nextChange == end)
+    recipient.advance(to: end - .milliseconds(1))
+    #expect(recipient.status?.text == "Lunch")
+    recipient.advance(to: end)
+    #expect(recipient.isEmpty && recipient.nextChange == nil)
+    recipient.status = UserStatus(emoji: "🌴")
+    recipient.advance(to: end + .seconds(1_000_000))
+    #expect(recipient.status?.emoji == "🌴" && recipient.nextChange == nil)
   }
 
   @Test func `forgetting one device keeps the others`() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the people of a room in the Swift client.
+import RelayJSON
 import RelayProtocol
 import Testing
 
@@ -49,5 +50,25 @@ import Testing
   @Test(arguments: [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)])
   func `only a known Focus counts as silenced`(_ isFocused: Bool?, _ isSilenced: Bool) {
     #expect(Presence(user: "bob", isFocused: isFocused).isSilenced == isSilenced)
+  }
+
+  @Test func `an entry has the status that the user shares`() throws {
+    func status(_ text: String) -> UserStatus? {
+      JSON(reading: Array(#"{"user":"bob","online":false,"isFocused":null,"status":\#(text)}"#.utf8))
+        .flatMap(Presence.init)?.status
+    }
+    #expect(
+      status(#"{"text":"Lunch","emoji":"x","until":5}"#)
+        == UserStatus(
+          text: "Lunch", emoji: "x", until: Timestamp(rawValue: 5)))
+    #expect(status(#"{"emoji":"x"}"#) == UserStatus(emoji: "x"))
+    #expect(status("{}") == nil && status("null") == nil && status("\"old\"") == nil)
+  }
+
+  @Test func `a request sets the given parts of a status`() {
+    let full = UserStatus(text: "Lunch", emoji: "x", until: Timestamp(rawValue: 5))
+    #expect(
+      UserStatus.fields(setting: full) == ["text": .string("Lunch"), "emoji": .string("x"), "until": .number("5")])
+    #expect(UserStatus.fields(setting: nil).isEmpty)
   }
 }

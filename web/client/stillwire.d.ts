@@ -43,6 +43,16 @@ export interface Options {
   clock?: { now(): number; setTimeout(act: () => void, delay: number): any; clearTimeout(timer: any): void }
 }
 
+/** The status of a user: a text, an emoji, or both. */
+export interface Status {
+  /** One line, at most 100 characters (code points) and 320 bytes. */
+  readonly text?: string
+  /** An emoji, or the app's own name of a picture: at most 32 characters and 64 bytes. */
+  readonly emoji?: string
+  /** The time at which the relay ends the status. */
+  readonly until?: number
+}
+
 export interface PresenceEntry {
   readonly user: string
   readonly name?: string
@@ -52,7 +62,8 @@ export interface PresenceEntry {
   /** null if it is unknown or not shared with this user. */
   readonly isFocused: boolean | null
   readonly focusSince?: number
-  readonly status?: string
+  /** Absent if the user has none, or does not show this user whether they are online. */
+  readonly status?: Status
   readonly lastSeen?: number
 }
 
@@ -341,6 +352,8 @@ export class Stillwire {
   call(call: CallName): Promise<CallReply>
   /** Lists the calls of a room, newest first (20). */
   calls(room: string, page?: { before?: number; limit?: number }): Promise<CallsReply>
+  /** Sets the status of the user, which presence shows, or ends it with null. Resolves with the new status. */
+  setStatus(status: Status | null): Promise<Status | null>
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type: string, fields?: Fields): void
   /** The room of this name. `history` is the number of newest messages that the first join requests. */

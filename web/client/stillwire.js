@@ -204,6 +204,12 @@ export class Stillwire extends EventTarget {
     return this.request('calls', { ...page, room })
   }
 
+  /** Sets the status of the user, or ends it with null. Resolves with the status that presence shows from now on. */
+  async setStatus(status) {
+    const { text, emoji, until } = status ?? {}
+    return (await this.request('status', { text, emoji, until })).status
+  }
+
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type, fields = {}) {
     this.#connection?.notify(type, fields)

@@ -252,14 +252,14 @@ typedef struct relay__shown {
   bool online;
   int8_t activity, focus;
   int64_t focus_since;
-  uint32_t profile; /* its version */
+  uint32_t profile, status; /* their versions */
 } relay__shown_t;
 
 struct relay_user {
   relay__named_t named;
   relay_id_t id;
-  char *profile;
-  uint32_t profile_size;
+  char *profile, *status;
+  uint32_t profile_size, status_size;
   uint32_t holds; /* calls of relay_user_retain() without a matching release */
   int8_t focus;
   relay__sharing_t sharing;
@@ -285,7 +285,7 @@ struct relay_user {
   relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
   relay__shown_t shown; /* the state that was announced last */
-  uint32_t profile_version;
+  uint32_t profile_version, status_version;
 };
 
 bool relay__user_is_online(const relay_user_t *user);

@@ -47,6 +47,10 @@ void relay__user_put_entry(const relay_user_t *user, relay__view_t view, relay__
     relay__puts(text, ",\"lastSeen\":");
     relay__put_integer(text, user->last_seen / 1000 * 1000);
   }
+  if (view & RELAY__SEES_ONLINE && user->status_size) {
+    relay__puts(text, ",\"status\":");
+    relay__put(text, user->status, user->status_size);
+  }
 }
 
 relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, relay__view_t view) {
@@ -64,14 +68,16 @@ static relay__shown_t state_of(const relay_user_t *user) {
                           .activity = (int8_t)(is_online ? activity_of(user) : -1),
                           .focus = user->focus,
                           .focus_since = user->focus == 1 ? user->focus_since : 0,
-                          .profile = user->profile_version};
+                          .profile = user->profile_version,
+                          .status = user->status_version};
 }
 
 /* Returns the parts that differ from the last announcement. */
 static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_t *now) {
   const relay__shown_t *shown = &user->shown;
   relay__view_t parts = 0;
-  if (shown->online != now->online || shown->activity != now->activity) parts |= RELAY__SEES_ONLINE;
+  if (shown->online != now->online || shown->activity != now->activity || shown->status != now->status)
+    parts |= RELAY__SEES_ONLINE;
   if (shown->focus != now->focus || shown->focus_since != now->focus_since) parts |= RELAY__SEES_FOCUS;
   if (shown->profile != now->profile) parts |= RELAY__SEES_PERSON;
   return parts;
@@ -227,6 +233,7 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   relay__names_remove(&hub->user_names, &user->named);
   relay__slots_remove(&hub->users, user->id);
   free(user->profile);
+  free(user->status);
   free(user->buckets);
   relay__unblock_all(user);
   relay__list_free(&user->sessions);
@@ -283,6 +290,20 @@ bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profi
   user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
   user->profile_size = (uint32_t)profile.count;
   user->profile_version++;
+  relay__user_changed(hub, user, cause);
+  return true;
+}
+
+bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status, relay_id_t cause) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  if (user->status_size == status.count &&
+      (!status.count || !memcmp(user->status, status.at, status.count)))
+    return true;
+  free(user->status);
+  user->status = status.count ? relay__copy_string(status.at, status.count) : NULL;
+  user->status_size = (uint32_t)status.count;
+  user->status_version++;
   relay__user_changed(hub, user, cause);
   return true;
 }

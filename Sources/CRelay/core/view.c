@@ -40,7 +40,8 @@ relay__view_t relay__view_by(const relay_hub_t *hub, const relay_user_t *user, r
 bool relay__view_differs(const relay_user_t *user, relay__view_t one, relay__view_t other) {
   const unsigned between = one ^ other;
   return (between & RELAY__SEES_PERSON && user->profile_size) ||
-         (between & RELAY__SEES_ONLINE && (user->last_seen || relay__user_is_online(user))) ||
+         (between & RELAY__SEES_ONLINE &&
+          (user->last_seen || user->status_size || relay__user_is_online(user))) ||
          (between & RELAY__SEES_FOCUS && user->focus >= 0);
 }
 

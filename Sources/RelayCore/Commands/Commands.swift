@@ -17,7 +17,7 @@ package enum Commands {
     // Presence
     QueryPresence.self, GetPresence.self, Watch.self, Unwatch.self,
     // A user's own settings and devices
-    SetFocus.self, SetFilter.self, GetPreferences.self, SetPreferences.self, Block.self, Unblock.self,
+    SetStatus.self, SetFocus.self, SetFilter.self, GetPreferences.self, SetPreferences.self, Block.self, Unblock.self,
     GetDevice.self, RegisterDevice.self, ForgetDevice.self, RevokeDeviceReportKeys.self, RefreshToken.self,
     // Notifications
     Respond.self, GetCategories.self, SetCategories.self, NotifyUser.self, ExplainDecision.self,

@@ -133,6 +133,7 @@ package final class People {
     relay.hub.setHasFilter(recipient.filters.nextChange != nil, of: user)
     relay.hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
     relay.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, cause: cause)
+    relay.hub.setStatus(recipient.status, of: user, cause: cause)
     relay.hub.setAlarm(recipient.nextChange, of: user)
   }
 

@@ -15,6 +15,7 @@ extension Recipient {
     preferences = record.preferences
     blocked = record.blocks
     withdrawn = record.withdrawn
+    status = record.status
     advance(to: now)
   }
 }

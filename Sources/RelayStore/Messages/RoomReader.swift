@@ -25,7 +25,7 @@ public struct RoomReader {
         user: user.user, lastSeen: user.lastSeen, activity: user.activity, read: row["read"],
         received: row["received"], focus: user.focus, devices: user.devices, filters: user.filters,
         preferences: user.preferences, blocks: user.blocks, withdrawn: user.withdrawn,
-        role: RoomRole(rawValue: row["role"]) ?? .member)
+        role: RoomRole(rawValue: row["role"]) ?? .member, status: user.status)
     }
     let changed: Int64? = try db.first(
       """

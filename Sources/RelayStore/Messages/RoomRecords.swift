@@ -93,11 +93,13 @@ public struct MemberRecord: Equatable, Sendable {
   /// The rooms of the user in which the newest token does not give the right `join`.
   public var withdrawn: Set<RoomID>
   public var role: RoomRole
+  /// The user's status. It may have ended.
+  public var status: UserStatus?
 
   public init(
     user: User, lastSeen: Timestamp?, activity: Activity? = nil, read: Int64, received: Int64, focus: [FocusRecord],
     devices: [Device], filters: [FilterRecord] = [], preferences: Preferences = Preferences(),
-    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member
+    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member, status: UserStatus? = nil
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -111,12 +113,13 @@ public struct MemberRecord: Equatable, Sendable {
     self.blocks = blocks
     self.withdrawn = withdrawn
     self.role = role
+    self.status = status
   }
 
   /// The facts about the user without the room.
   public var record: UserRecord {
     UserRecord(
       user: user, lastSeen: lastSeen, activity: activity, focus: focus, devices: devices, filters: filters,
-      preferences: preferences, blocks: blocks, withdrawn: withdrawn)
+      preferences: preferences, blocks: blocks, withdrawn: withdrawn, status: status)
   }
 }

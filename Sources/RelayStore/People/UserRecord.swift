@@ -16,11 +16,13 @@ public struct UserRecord: Equatable, Sendable {
   public var blocks: Set<UserID>
   /// The rooms of the user in which the newest token does not give the right `join`.
   public var withdrawn: Set<RoomID>
+  /// It may have ended.
+  public var status: UserStatus?
 
   public init(
     user: User, lastSeen: Timestamp?, activity: Activity? = nil, focus: [FocusRecord], devices: [Device],
     filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
-    withdrawn: Set<RoomID> = []
+    withdrawn: Set<RoomID> = [], status: UserStatus? = nil
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -31,6 +33,7 @@ public struct UserRecord: Equatable, Sendable {
     self.preferences = preferences
     self.blocks = blocks
     self.withdrawn = withdrawn
+    self.status = status
   }
 }
 
@@ -82,7 +85,8 @@ struct UserDetails {
 
   /// The columns of `users` that ``user(_:)`` needs.
   static let columns = """
-    users.id, users.name, users.display_name, users.avatar, users.last_seen, users.activity, users.preferences
+    users.id, users.name, users.display_name, users.avatar, users.last_seen, users.activity, users.preferences,
+    users.status
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -92,7 +96,7 @@ struct UserDetails {
       user: User(id: UserID(unchecked: row["name"]), name: row["display_name"], avatar: row["avatar"]),
       lastSeen: row.time("last_seen"), activity: try row.choiceIfAny("activity"), focus: focus[id] ?? [],
       devices: devices[id] ?? [], filters: filters[id] ?? [], preferences: try row.preferences(),
-      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
+      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [], status: try row.json("status", "a user's status"))
   }
 }
 

@@ -22,6 +22,8 @@ extension Schema {
       preferences TEXT,
       -- The claim `rooms` of the user's newest token; NULL when the token has none, or when no token is known.
       grants BLOB,
+      -- JSON, see `UserStatus`; NULL: none. A status that has ended stays here until the next one.
+      status TEXT,
       -- The position in the inbox of the newest end of a membership.
       departed INTEGER NOT NULL DEFAULT 0
     ) STRICT;

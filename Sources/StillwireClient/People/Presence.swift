@@ -14,10 +14,13 @@ public struct Presence: Equatable, Sendable {
   public var focusSince: Timestamp?
   /// The end of the last session, rounded to seconds. Is `nil` while the user is online.
   public var lastSeen: Timestamp?
+  /// The status of the user. Is `nil` if the user has none, or does not share the online state.
+  public var status: UserStatus?
 
   public init(
     user: UserID, name: String? = nil, avatar: String? = nil, isOnline: Bool = false, activity: Activity? = nil,
-    isFocused: Bool? = nil, focusSince: Timestamp? = nil, lastSeen: Timestamp? = nil
+    isFocused: Bool? = nil, focusSince: Timestamp? = nil, lastSeen: Timestamp? = nil,
+    status: UserStatus? = nil
   ) {
     self.user = user
     self.name = name
@@ -27,6 +30,7 @@ public struct Presence: Equatable, Sendable {
     self.isFocused = isFocused
     self.focusSince = focusSince
     self.lastSeen = lastSeen
+    self.status = status
   }
 
   /// True only if the user is known to have a Focus (“… has notifications silenced”).
@@ -38,6 +42,7 @@ public struct Presence: Equatable, Sendable {
     self.init(
       user: user, name: json["name"]?.text, avatar: json["avatar"]?.text, isOnline: json["online"]?.flag ?? false,
       activity: json["activity"]?.text.flatMap(Activity.init(rawValue:)), isFocused: json["isFocused"]?.flag,
-      focusSince: json.time("focusSince"), lastSeen: json.time("lastSeen"))
+      focusSince: json.time("focusSince"), lastSeen: json.time("lastSeen"),
+      status: json["status"].flatMap(UserStatus.init))
   }
 }

@@ -77,6 +77,8 @@ const commands = {
     room(name).send(body, options).then((reply) => tell('sent', { tag, reply }), failed(tag))
   },
   request: ({ tag, type, fields }) => void relay.request(type, fields).then(replied(tag), failed(tag)),
+  status: ({ tag, status }) =>
+    void relay.setStatus(status).then((reply) => tell('replied', { tag, reply: { status: reply } }), failed(tag)),
   read: ({ room: name, seq }) => room(name).read(seq),
   activity: ({ state }) => relay.setActivity(state),
   focus: ({ tag, isFocused }) => void relay.setFocus(isFocused).then(replied(tag), failed(tag)),

@@ -57,6 +57,10 @@ final class App: Sendable {
       let type = command["type"]?.text ?? ""
       let fields = command["fields"]?.object ?? [:]
       await engine.request({ $0.requested(type, fields, $1) }, done: answer(command, "replied"))
+    case "status":
+      let status = command["status"].flatMap(UserStatus.init)
+      await engine.request(
+        { $0.requested("status", UserStatus.fields(setting: status), $1) }, done: answer(command, "replied"))
     case "read":
       let seq = Int64(command["seq"]?.double ?? 0)
       await engine.take { $0.markRead(room, seq) }

@@ -28,6 +28,10 @@ export async function app(): Promise<void> {
   })
   tea.addEventListener('reset', ({ detail: { reason } }) => console.log(reason === 'gap'))
   relay.connect()
+  const status = await relay.setStatus({ text: 'Lunch', until: Date.now() + 3_600_000 })
+  console.log(status?.emoji, tea.presence.members?.ann?.status?.text)
+  // @ts-expect-error a status is not a text
+  await relay.setStatus('Lunch')
   await tea.join()
   const reply = await tea.send({ text: 'hi' }, { mentions: ['bob'], push: false, signal: new AbortController().signal })
   console.log(reply.delivery?.quiet.includes('bob'), reply.seq + 1)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+import RelayJSON
+public import RelayProtocol
+
+// The status of users in memory.
+
+extension Hub {
+  /// Sets the status that presence shows. A change is sent to all who may see whether the user is online, except to the
+  /// session `cause`.
+  public func setStatus(_ status: UserStatus?, of user: UserHandle, cause: SessionHandle? = nil) {
+    let json = status?.json ?? []
+    json.withBytes { _ = relay_user_set_status(hub, user.rawValue, $0, cause?.rawValue ?? 0) }
+  }
+}
+
+extension UserStatus {
+  /// The status as a JSON object.
+  public var json: [UInt8] {
+    JSONWriter.object {
+      $0["text"] = text
+      $0["emoji"] = emoji
+      $0.integer("until", until?.rawValue)
+    }
+  }
+}
