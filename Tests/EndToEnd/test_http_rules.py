@@ -105,10 +105,17 @@ def test_presence_of_many_has_the_requested_order(relay, connect, names):
     assert twice[0] == twice[1]
 
 
-def test_presence_of_256_and_one_more(relay, names):
-    people = names(*(f"user{i}" for i in range(257)))
-    assert len(call(relay, "POST", "/v1/presence", {"users": people[:256]}).json["presence"]) == 256
-    assert call(relay, "POST", "/v1/presence", {"users": people}).problem["at"] == "/users"
+def test_presence_of_1000_and_one_more_for_a_backend(relay, connect, names):
+    people = names(*(f"user{i}" for i in range(1_001)))
+    connect(people[999], name="Zoe")
+    entries = call(relay, "POST", "/v1/presence", {"users": people[:1_000]}).json["presence"]
+    assert [entry["user"] for entry in entries] == people[:1_000]
+    assert [entry["user"] for entry in entries if entry["online"]] == [people[999]]
+    # An unknown user has the same entry as in a request for one user.
+    assert entries[0] == call(relay, "GET", f"/v1/users/{people[0]}/presence").json
+    refusal = call(relay, "POST", "/v1/presence", {"users": people})
+    assert (refusal.status, refusal.problem["at"]) == (422, "/users"), refusal.problem
+    assert "at most 1000 items" in refusal.problem["detail"]
 
 
 # Devices

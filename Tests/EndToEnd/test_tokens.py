@@ -263,6 +263,8 @@ def test_presence_of_people_without_a_shared_room_is_forbidden(relay, connect, k
         assert (answer.status, answer.problem["code"]) == (403, "forbidden")
     for users, status in ((["bob"], 200), (["bob", "alice"], 200), (["bob", "carol"], 403), (["nobody-at-all"], 403)):
         assert call(relay, "POST", "/v1/presence", {"users": users}, token=token).status == status, users
+    assert call(relay, "POST", "/v1/presence", {"users": ["bob"] * 256}, token=token).status == 200
+    assert call(relay, "POST", "/v1/presence", {"users": ["bob"] * 257}, token=token).problem["at"] == "/users"
     carol.request("ping")
 
 

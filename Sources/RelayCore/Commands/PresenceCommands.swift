@@ -25,7 +25,8 @@ struct QueryPresence: Command {
     // A session's `room` is parsed before `users`, so a `room` of a wrong type is an error even if `users` is given.
     // HTTP has no `room`.
     let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
-    if let users: [UserID] = try fields.names("users", max: People.maxNames) {
+    let max = if case .backend = request.caller { People.maxNamesOfBackend } else { People.maxNames }
+    if let users: [UserID] = try fields.names("users", max: max) {
       subject = .users(users)
     } else if request.caller.session == nil {
       subject = .users(try fields.required("users", nil))

@@ -15,19 +15,19 @@ extension People {
     package let isEvaluated: Bool
   }
 
-  /// The maximum number of users in one request.
-  static let maxNames = 256
+  /// The maximum number of users in one request of a user, and in one request of a backend.
+  static let maxNames = 256, maxNamesOfBackend = 1_000
   /// The number of names that costs as much as one request: the store searches the common rooms of each user.
   static let namesPerRequest = 32
 
   /// Returns the users' presence as the caller may see it. Throws `forbidden` for a user who shares no room with the
   /// caller, unless the token permits the caller to watch that user.
   package func entries(of users: [UserID], for caller: Caller, on relay: isolated Relay) async throws -> [[UInt8]] {
-    let viewer = try caller.viewer(relay.hub)
-    if let viewer { try relay.spend(.request, of: viewer, count: users.count / Self.namesPerRequest) }
+    guard let viewer = try caller.viewer(relay.hub) else { return try await entries(of: users, on: relay) }
+    try relay.spend(.request, of: viewer, count: users.count / Self.namesPerRequest)
     let handles = try await retain(users, on: relay)
     defer { handles.forEach(relay.hub.release) }
-    guard let viewer, let permissions = relay.access.permissions(of: caller, on: relay) else {
+    guard let permissions = relay.access.permissions(of: caller, on: relay) else {
       return handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
     }
     let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: relay)
@@ -37,6 +37,26 @@ extension People {
       return relay.hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
     }
   }
+
+  /// Returns the users' whole presence, for a backend.
+  ///
+  /// It loads the users in parts, and releases each part before the next one. So many users hold neither the hub's
+  /// thread nor the memory.
+  private func entries(of users: [UserID], on relay: isolated Relay) async throws -> [[UInt8]] {
+    var entries: [[UInt8]] = []
+    entries.reserveCapacity(users.count)
+    for start in stride(from: 0, to: users.count, by: Self.namesPerPart) {
+      if start > 0 { await Task.yield() }
+      let part = users[start..<min(start + Self.namesPerPart, users.count)]
+      let handles = try await retain(Array(part), on: relay)
+      defer { handles.forEach(relay.hub.release) }
+      entries += handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
+    }
+    return entries
+  }
+
+  /// The number of users that ``entries(of:on:)`` loads at once.
+  private static let namesPerPart = 64
 
   /// Subscribes a session to the presence of users.
   /// - Returns: The current presence of the users.

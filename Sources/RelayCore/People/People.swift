@@ -48,6 +48,8 @@ package final class People {
   }
 
   /// Loads users into memory, all missing ones in one read. The caller calls `hub.release` once for each.
+  ///
+  /// Many users, or users with many blocks, are loaded in slices, so that the hub's thread serves others in between.
   /// - Returns: The users in the order of `users`.
   package func retain(_ users: [UserID], on relay: isolated Relay) async throws -> [UserHandle] {
     var handles: [UserID: UserHandle] = [:]
@@ -69,8 +71,14 @@ package final class People {
         throw error
       }
       let known = Dictionary(uniqueKeysWithValues: records.map { ($0.user.id, $0) })
-      // During the read, another request may have loaded a user, changed the user, and released the user again.
-      for user in missing where relay.hub.user(user) != nil || !hasChanged(user, since: since) {
+      var sliceEnd = ContinuousClock.now + Self.slice
+      for user in missing {
+        if ContinuousClock.now >= sliceEnd {
+          await Task.yield()
+          sliceEnd = .now + Self.slice
+        }
+        // During the read, another request may have loaded a user, changed the user, and released the user again.
+        guard relay.hub.user(user) != nil || !hasChanged(user, since: since) else { continue }
         handles[user] = adopt(
           known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []), on: relay)
       }
@@ -83,6 +91,9 @@ package final class People {
       return handle
     }
   }
+
+  /// The time after which loading many users yields to others on the hub's thread.
+  private static let slice = Duration.milliseconds(2)
 
   /// Retains a user. If the user is not in memory, adds them with the facts of the record.
   package func adopt(_ record: UserRecord, on relay: isolated Relay) -> UserHandle {

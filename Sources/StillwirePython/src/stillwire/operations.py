@@ -477,7 +477,9 @@ class Operations(ABC):
     ) -> types.ListPresenceResult:
         """Read the presence of many users.
 
-        If the caller may not see one of the users, the whole request is 403.
+        An API key requests at most 1,000 users, and gets their whole state. A token requests at most 256
+        users. If it may not see one of them, the whole request is 403. A user whom the relay does not know is
+        offline, as in the request for one user.
 
         Returns:
             An entry for each user, in the order of the request.
@@ -2026,7 +2028,9 @@ class AsyncOperations(ABC):
     ) -> types.ListPresenceResult:
         """Read the presence of many users.
 
-        If the caller may not see one of the users, the whole request is 403.
+        An API key requests at most 1,000 users, and gets their whole state. A token requests at most 256
+        users. If it may not see one of them, the whole request is 403. A user whom the relay does not know is
+        offline, as in the request for one user.
 
         Returns:
             An entry for each user, in the order of the request.
