@@ -87,7 +87,8 @@ import Testing
     var call = Self.call()
     for step in steps.dropLast() { _ = perform(step, &call) }
     let before = call
-    #expect(perform(try #require(steps.last), &call) == outcome)
+    let last = perform(try #require(steps.last), &call)
+    #expect(last == outcome)
     if case .state = outcome {} else { #expect(call == before) }
     #expect((call.due == nil) == call.state.isOver)
     #expect((call.ended != nil) == call.state.isOver)
@@ -95,18 +96,26 @@ import Testing
 
   @Test func `the time ends a ringing and a long call, and nothing else`() {
     var call = Self.call()
-    #expect(!call.expire(at: Timestamp(rawValue: 45_999)))
+    let early = call.expire(at: Timestamp(rawValue: 45_999))
+    #expect(!early)
     var missed = call
-    #expect(missed.expire(at: Timestamp(rawValue: 46_000)))
-    #expect((missed.state, missed.ended) == (.missed, Timestamp(rawValue: 46_000)))
-    #expect(!missed.expire(at: Timestamp(rawValue: 99_000)))
-    #expect(perform(Step(.answer, Self.bob), &missed) == .refused(.over(.missed)))
+    let isMissed = missed.expire(at: Timestamp(rawValue: 46_000))
+    #expect(isMissed)
+    #expect(missed.state == .missed)
+    #expect(missed.ended == Timestamp(rawValue: 46_000))
+    let again = missed.expire(at: Timestamp(rawValue: 99_000))
+    #expect(!again)
+    let late = perform(Step(.answer, Self.bob), &missed)
+    #expect(late == .refused(.over(.missed)))
 
-    #expect(perform(Step(.answer, Self.bob), &call) == .state(.answered))
+    let answered = perform(Step(.answer, Self.bob), &call)
+    #expect(answered == .state(.answered))
     let end = Timestamp(rawValue: 2_000) + Call.maxDuration
-    #expect(!call.expire(at: Timestamp(rawValue: 46_000)))
     #expect(call.due == end)
-    #expect(call.expire(at: end))
+    let ringingIsOver = call.expire(at: Timestamp(rawValue: 46_000))
+    #expect(!ringingIsOver)
+    let isOver = call.expire(at: end)
+    #expect(isOver)
     #expect(call.state == .ended)
   }
 
@@ -114,8 +123,10 @@ import Testing
   func `the deletion of its message ends a call`(isAnswered: Bool, state: Call.State) {
     var call = Self.call()
     if isAnswered { _ = perform(Step(.answer, Self.bob), &call) }
-    #expect(call.delete(at: Timestamp(rawValue: 3_000)))
+    let isDeleted = call.delete(at: Timestamp(rawValue: 3_000))
+    #expect(isDeleted)
     #expect(call.state == state)
-    #expect(!call.delete(at: Timestamp(rawValue: 4_000)))
+    let again = call.delete(at: Timestamp(rawValue: 4_000))
+    #expect(!again)
   }
 }
