@@ -162,12 +162,29 @@ def test_every_example_of_a_request_is_answered_as_described(relay, connect, roo
             connect(server, **payload)
             continue
         session = connect(server, token=server.token("ann")) if needs_token else connect("ann")
+        if type in ("answer", "decline", "hangup", "call"):
+            payload["seq"] = ring(room)
+            if type != "call":
+                session = connect("bob")
         if type == "respond":
             payload["notification"] = notification
             session = connect("carol")
         if not needs_token and type != "join":
             session.join("tea")
         session.request(type, **payload)
+
+
+def hang_up(sender):
+    """Ends the call that an earlier example has left ringing."""
+    for rung in sender.request("calls", room="tea")["calls"]:
+        if rung["state"] == "ringing":
+            sender.request("hangup", room="tea", seq=rung["seq"])
+
+
+def ring(sender):
+    """Rings in the room, and returns the seq of the new call."""
+    hang_up(sender)
+    return sender.request("ring", room="tea")["seq"]
 
 
 def path_of(template, item, **known):
@@ -219,6 +236,10 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
     for body in bodies or [None if method in ("get", "delete") else b""]:
         communication = push(room) if "{id}" in template else {}
         known = {"id": communication["notification"]} if communication else {}
+        if template.endswith("/calls"):
+            hang_up(room)
+        if "/calls/{seq}" in template:
+            known["seq"] = str(ring(room))
         if body and "receipt" in body:
             body = body | {"receipt": communication["receipt"]}
         answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")

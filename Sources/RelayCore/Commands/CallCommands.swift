@@ -70,8 +70,9 @@ struct Ring: Command {
     guard access.rights.contains(.urgent) else {
       throw RequestError(.forbidden, "the right urgent is needed to call", at: fields.pointer(to: "room"))
     }
-    guard asked.isAsked, !asked.isSilent, asked.style.isCommunication != false else {
-      throw fields.wrong("push", "must not be false, silent, or without communication: a call rings")
+    if case .bool? = fields.members["push"] { throw fields.wrong("push", "must be an object: a call always rings") }
+    guard !asked.isSilent, asked.style.isCommunication != false else {
+      throw fields.wrong("push", "must not be silent or without communication: a call rings")
     }
     let seconds = Double((asked.lifetime ?? .seconds(1)) / .seconds(1))
     guard Call.ringing.contains(seconds) else {
