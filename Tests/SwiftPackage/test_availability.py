@@ -67,12 +67,12 @@ def search_paths() -> list[str]:
     for name in ("swift-atomics/Sources/_AtomicsShims", "swift-nio-ssl/Sources/CNIOBoringSSL",
                  "swift-nio/Sources/CNIOWindows"):  # fmt: skip
         maps.append(CHECKOUT / ".build/checkouts" / name / "include/module.modulemap")
-    return ["-I", str(BUILD / "Modules"), *(f"-Xcc=-fmodule-map-file={file}" for file in maps if file.exists())]
+    arguments = (("-Xcc", f"-fmodule-map-file={file}") for file in maps if file.exists())
+    return ["-I", str(BUILD / "Modules"), *(word for pair in arguments for word in pair)]
 
 
 def run(*command: object) -> str:
-    words = [word for part in command for word in (str(part).split("=", 1) if str(part).startswith("-Xcc=") else [part])]
-    ended = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    ended = subprocess.run([*map(str, command)], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-4_000:]
     return ended.stdout
 

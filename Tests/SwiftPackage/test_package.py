@@ -96,6 +96,11 @@ def resolved(app: Path) -> dict:
     return package
 
 
+def built(app: Path, configuration: str) -> set[str]:
+    """The Swift modules that an app has compiled. SwiftPM makes folders for all other targets too."""
+    return {file.stem for file in (app / ".build" / configuration / "Modules").glob("*.swiftmodule")}
+
+
 def test_an_app_adds_the_version_without_the_packages_of_the_server(release: Path, tmp_path: Path) -> None:
     dependency = re.sub(r'url: "[^"]+"', f'url: "file://{release}"', DEPENDENCY)
     folder = app(tmp_path, dependency)
@@ -104,6 +109,10 @@ def test_an_app_adds_the_version_without_the_packages_of_the_server(release: Pat
     assert identities(stillwire) == CLIENT
     # A package with a version must not use unsafe flags, in all targets that the app uses.
     swift("build", "--product", "Service", app=folder)
+    # An extension has little memory, so its library builds nothing of NIO.
+    modules = built(folder, "debug")
+    assert {"StillwireExtension", "StillwireApple"} <= modules
+    assert not [name for name in modules if "NIO" in name]
     assert output(folder / ".build/debug/Service", folder=folder) == "https://relay.example.org\n"
 
 
