@@ -7,17 +7,23 @@ import RelayStore
 
 /// The texts of frames, and of the parts that several frames share.
 enum Replies {
-  /// The `edited` or `deleted` event with the newest state of a message.
+  /// The event with the newest state of a message: `edited`, `deleted`, or that of an annotation.
   package static func change(_ changed: ChangedMessage, in room: RoomID) -> [UInt8] {
     JSONWriter.object {
-      $0["type"] = changed.body == nil ? "deleted" : "edited"
+      $0["type"] = changed.annotation?.kind.rawValue ?? (changed.body == nil ? "deleted" : "edited")
       $0["room"] = room.rawValue
       $0.integer("seq", changed.seq)
       $0.integer("change", changed.change)
       $0.integer("time", changed.time.rawValue)
-      $0.raw("body", changed.body)
+      switch changed.annotation?.kind {
+      case nil: $0.raw("body", changed.body)
+      case .reactions: $0.raw("reactions", changed.annotation?.value ?? emptyList)
+      }
     }
   }
+
+  /// The text of a list without items.
+  package static let emptyList = Array("[]".utf8)
 
   static func ok(
     _ request: HubRequest, type: String = "ok", always: Bool = false, _ members: (inout JSONWriter.Object) -> Void
@@ -152,6 +158,7 @@ enum Replies {
         $0.integer("editedAt", message.edited?.rawValue)
         $0.raw("body", message.body)
         address(message.mentions, message.replyTo)(&$0)
+        $0.raw("reactions", message.reactions)
       }
     }
     return MessagesText(text: writer.bytes, count: messages.count)

@@ -69,6 +69,11 @@ extension RequestError {
       case .isOwner: RequestError(.forbidden, "an owner cannot be removed: take the role away first", at: "/user")
       case .blocked(let user): RequestError(.forbidden, "\(user) does not accept you in a room")
       case .needs(let role): RequestError(.forbidden, "this needs the role \(role.name)")
+      case .tooManyReactions:
+        RequestError(.tooLarge, "the message has \(Reactions.maxCount) reactions, which is the maximum", at: "/seq")
+      case .tooManyReactionKeys:
+        RequestError(
+          .tooLarge, "the message has reactions with \(Reactions.maxKeys) other keys, which is the maximum", at: "/key")
       case .isDirect: RequestError(.unsupported, "a direct room does not support this", at: "/room", status: 422)
       case .outdated(let version): RequestError(.conflict, "the room is now at version \(version)", at: "/version")
       }

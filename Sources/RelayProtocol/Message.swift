@@ -28,10 +28,12 @@ public struct StoredMessage: Equatable, Sendable {
   public var isDeleted: Bool
   /// The time of the last edit. Is `nil` if the message was never edited, or was deleted.
   public var edited: Timestamp?
+  /// The reactions: a JSON array with the count and the first users of each key. Is `nil` without reactions.
+  public var reactions: [UInt8]?
 
   public init(
     seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    isDeleted: Bool = false, edited: Timestamp? = nil
+    isDeleted: Bool = false, edited: Timestamp? = nil, reactions: [UInt8]? = nil
   ) {
     self.seq = seq
     self.from = from
@@ -41,5 +43,6 @@ public struct StoredMessage: Equatable, Sendable {
     self.replyTo = replyTo
     self.isDeleted = isDeleted
     self.edited = edited
+    self.reactions = reactions
   }
 }

@@ -16,6 +16,8 @@ public struct Message: Equatable, Sendable {
   public var replyTo: Int64?
   /// The time of the last edit before this client received the message. Is `nil` if there was none.
   public var edited: Timestamp?
+  /// The reactions when this client received the message, the oldest key first.
+  public var reactions: [Reaction] = []
   /// True if the message was deleted. A deleted message keeps its seq and loses its body.
   public var isDeleted: Bool
   /// True if this user sent the message, from this session or another.
@@ -51,5 +53,6 @@ public struct Message: Equatable, Sendable {
       room: room, seq: seq, from: from, time: json.time("time"), body: json["body"] ?? .null,
       mentions: json["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
       replyTo: json["replyTo"]?.integer, edited: json.time("editedAt"), isDeleted: isDeleted)
+    reactions = Reaction.list(json["reactions"])
   }
 }

@@ -73,6 +73,21 @@ public struct Room: Sendable {
   /// Deletes a message. The relay keeps its seq without the body.
   public func delete(_ seq: Int64) async throws { try await request("delete", ["seq": seq.json]) }
 
+  /// Adds a reaction of this user to a message. Nothing changes if the user has this reaction already.
+  /// - Parameter key: An emoji, or another text of at most 64 bytes.
+  /// - Returns: All reactions to the message.
+  @discardableResult
+  public func react(_ seq: Int64, key: String) async throws -> [Reaction] {
+    Reaction.list(try await request("react", ["seq": seq.json, "key": .string(key)])["reactions"])
+  }
+
+  /// Removes a reaction of this user.
+  /// - Returns: All reactions to the message.
+  @discardableResult
+  public func unreact(_ seq: Int64, key: String) async throws -> [Reaction] {
+    Reaction.list(try await request("unreact", ["seq": seq.json, "key": .string(key)])["reactions"])
+  }
+
   /// Sends a signal, such as a typing indicator, to the sessions in the room. The relay does not store it.
   public func signal(_ name: String, body: JSON? = nil) async throws {
     var fields: [String: JSON] = ["name": .string(name)]

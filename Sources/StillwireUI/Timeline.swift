@@ -37,7 +37,7 @@ public struct Timeline: Equatable, Sendable {
     trimOldest()
   }
 
-  /// Changes a message that was edited or deleted. Ignores all other frames.
+  /// Changes a message that was edited or deleted, or whose reactions have changed. Ignores all other frames.
   public mutating func apply(_ frame: Frame) {
     guard let seq = frame.seq, let index = messages.firstIndex(where: { $0.seq == seq }) else { return }
     switch frame.type {
@@ -45,7 +45,9 @@ public struct Timeline: Equatable, Sendable {
     case "deleted":
       messages[index].body = .null
       messages[index].from = nil
+      messages[index].reactions = []
       messages[index].isDeleted = true
+    case "reactions": messages[index].reactions = Reaction.list(frame["reactions"])
     default: break
     }
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages are edited and deleted while the network breaks. At the end, each app has the state of the store."""
+"""Messages are edited, deleted and reacted to while the network breaks. At the end, each app has the state of the store."""
 
 import asyncio
 import json
@@ -35,6 +35,8 @@ class App:
         self._driver = driver
         self._dice = dice
         self.state: dict[int, Any] = {}
+        #: The reactions that the app shows, by message.
+        self.reactions: dict[int, Any] = {}
         self.own: list[int] = []
         #: The own requests without an answer: the body of an edit, or None for a deletion, by tag.
         self._asked: dict[int, tuple[int, Any]] = {}
@@ -55,12 +57,19 @@ class App:
         match event["app"]:
             case "message":
                 self.state[event["seq"]] = event.get("body")
+                self._react(event)
                 if event.get("isOwn"):
                     self.own.append(event["seq"])
             case "edited" | "deleted":
                 assert event["change"] not in self.changes, f"a second time: {event}"
                 self.changes.append(event["change"])
                 self.state[event["seq"]] = event.get("body")
+                if event["app"] == "deleted":
+                    self._react(event)
+            case "reactions":
+                assert event["change"] not in self.changes, f"a second time: {event}"
+                self.changes.append(event["change"])
+                self._react(event)
             case "replied":
                 seq, body = self._asked.pop(event["tag"])
                 self.state[seq] = body
@@ -72,6 +81,11 @@ class App:
                 self.joins += 1
             case "reset":
                 raise AssertionError(f"a reset: {event}")
+
+    def _react(self, event: dict[str, Any]) -> None:
+        self.reactions.pop(event["seq"], None)
+        if event.get("reactions"):
+            self.reactions[event["seq"]] = event["reactions"]
 
     def change_own(self) -> None:
         """Edits or deletes a message of the app itself."""
@@ -119,14 +133,17 @@ class Bob:
             assert reply["type"] not in ("error", "bye"), reply
         return reply
 
-    async def stored(self) -> dict[int, Any]:
-        """Returns the state of the store."""
-        state, after, has_more = {}, 0, True
+    async def stored(self) -> tuple[dict[int, Any], dict[int, Any]]:
+        """Returns the bodies and the reactions in the store."""
+        state: dict[int, Any] = {}
+        reactions: dict[int, Any] = {}
+        after, has_more = 0, True
         while has_more:
             page = await self.ask("history", room=ROOM, after=after, limit=300)
             state |= {message["seq"]: message.get("body") for message in page["messages"]}
+            reactions |= {message["seq"]: message["reactions"] for message in page["messages"] if "reactions" in message}
             after, has_more = max(state), page["more"]
-        return state
+        return state, reactions
 
 
 async def change(relay: Relay, client: str, option: Any) -> str:
@@ -169,16 +186,19 @@ async def change(relay: Relay, client: str, option: Any) -> str:
 
 async def agreed(app: App, bob: Bob, watching: asyncio.Task[None]) -> dict[int, Any]:
     """Waits until the app has the state of the store. The last requests of the app may still change both."""
-    while app.state != (stored := await bob.stored()):
+    while (app.state, app.reactions) != (stored := await bob.stored()):
         assert not watching.done(), watching.exception()
         await asyncio.sleep(0.01)
-    return stored
+    return stored[0]
 
 
 async def change_as_bob(bob: Bob, sent: list[int], dice: random.Random) -> None:
     kind = dice.random()
     if not sent or kind < 0.3:
         sent.append((await bob.ask("send", room=ROOM, body=["bob", dice.random()]))["seq"])
+    elif kind < 0.6:
+        type = "react" if dice.random() < 0.7 else "unreact"
+        await bob.ask(type, room=ROOM, seq=dice.choice(sent), key=dice.choice("👍🎉x"))
     elif kind < 0.9:
         await bob.ask("edit", room=ROOM, seq=dice.choice(sent), body=["bob", dice.random()])
     else:

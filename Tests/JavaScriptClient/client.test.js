@@ -76,6 +76,16 @@ async function joined(options) {
   return { ...all, room }
 }
 
+test('the typed calls of reactions', async () => {
+  const { socket, room } = await joined()
+  for (const type of ['react', 'unreact']) {
+    const asking = room[type](3, '👍')
+    assert.deepEqual(['room', 'seq', 'key'].map((name) => socket.last(type)[name]), ['tea', 3, '👍'])
+    socket.answer(type, { room: 'tea', seq: 3, change: 1, reactions: [] })
+    assert.deepEqual((await asking).reactions, [])
+  }
+})
+
 test('the client sends the activity of the page, until the app sets another', async () => {
   const subject = page()
   const { relay, socket, pass } = await open({ page: subject })

@@ -110,6 +110,8 @@ class Scenario:
         assert self.call("notifyAnyway", "tea", 1, from_="ann", users=["bob"]) == {"push": 1}
         assert self.call("markRead", "tea", 1, user="bob")["read"] == 1
         self.call("sendMessage", "tea", "oops", from_="ann")
+        assert self.call("react", "tea", 1, "👍", from_="ann")["reactions"][0]["users"] == ["ann"]
+        assert self.call("unreact", "tea", 1, "👍", from_="ann")["reactions"] == []
         assert self.call("deleteMessage", "tea", 2) is None
         assert [message["seq"] for message in self.call("listMessages", "tea", limit=10)["messages"]] == [1, 2]
 

@@ -192,6 +192,7 @@ import Testing
       try await addMembers("ann", to: "tea", test)
       let members: [String: JSON] = [
         "room": .string("tea"), "user": .string("me"), "seq": .number("1"), "body": .raw(Array("1".utf8)),
+        "key": .string("k"),
       ]
       let commands = Commands.all.filter { $0.declaration.route?.path.contains("{room}") == true }
       #expect(commands.count >= 9)

@@ -34,6 +34,11 @@ import Testing
     try await eventually { model.timeline.messages.map(\.text) == ["before", "after"] }
     try await bob.room("tea").edit(2, body: ["text": "edited"])
     try await eventually { model.timeline.messages.map(\.text) == ["before", "edited"] }
+    let reactions = try await bob.room("tea").react(1, key: "👍")
+    #expect(reactions == [Reaction(key: "👍", count: 1, users: ["bob"])])
+    try await eventually { model.timeline.messages[0].reactions == reactions }
+    #expect(try await bob.room("tea").unreact(1, key: "👍") == [])
+    try await eventually { model.timeline.messages[0].reactions == [] }
 
     try await bob.report(FocusReport(device: "phone", isFocused: true, source: .manual))
     try await eventually { model.silenced?.names == ["bob"] }

@@ -69,6 +69,9 @@ import Testing
     var timeline = timeline([1, 2, 3])
     timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 1, "body": ["text": "coffee"]]))
     timeline.apply(Frame(["type": "deleted", "room": "tea", "seq": 2]))
+    let reactions: JSON = [["key": "👍", "count": 1, "users": ["bob"]], ["key": "bad"]]
+    timeline.apply(Frame(["type": "reactions", "room": "tea", "seq": 1, "reactions": reactions]))
+    #expect(timeline.messages[0].reactions == [Reaction(key: "👍", count: 1, users: ["bob"])])
     timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 9, "body": "nobody"]))
     timeline.apply(Frame(["type": "receipt", "room": "tea", "seq": 3]))
     #expect(timeline.messages.map(\.text) == ["coffee", nil, "tea"])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes of messages in a room that the app has: edits and deletions. Pure functions without dependencies.
+// The changes of messages in a room that the app has. Pure functions without dependencies.
 
 /** Maximum number of changes that are stored after a missing one. The app may get later ones again after a reconnect. */
 const aheadLimit = 300
@@ -13,6 +13,14 @@ const aheadLimit = 300
  * All values are frozen.
  */
 export const noChanges = Object.freeze({ newest: undefined, ahead: Object.freeze([]) })
+
+/** The types of the events of changes. */
+const types = ['edited', 'deleted', 'reactions']
+
+/** Returns true if a frame is the event of a change of a message. */
+export function isChange(frame) {
+  return types.includes(frame?.type)
+}
 
 /** Returns true if the app has the change with this number. */
 export function hasChange({ newest, ahead }, number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rooms of a client. Depends on the modules for changes, order, outbox, marks, messages and presence.
-import { changesAfter, changesAfterJoin, hasChange, noChanges } from './changes.js'
+import { changesAfter, changesAfterJoin, hasChange, isChange, noChanges } from './changes.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { Marks } from './marks.js'
 import { Messages } from './messages.js'
@@ -19,6 +19,7 @@ export const ended = Symbol('ended')
 const needed = {
   edited: ['seq'],
   deleted: ['seq'],
+  reactions: ['seq', 'reactions'],
   signal: ['from', 'name'],
   member: ['user', 'event'],
   counts: ['memberCount'],
@@ -45,7 +46,8 @@ function receiptsOf({ marks }, room) {
  * - `reset` if messages are missing before the next ones: {`reason`: `gap` or `epoch`, `epoch`, `seq`}
  * - `presence` when `presence` has changed
  * - `left` when the relay has ended the membership or refused the join: {`room`, `code`, `message`}
- * - `edited`, `deleted`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in the protocol
+ * - `edited`, `deleted`, `reactions`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in the
+ *   protocol
  */
 export class Room extends EventTarget {
   /** True if the room is joined on the current connection. */
@@ -127,6 +129,15 @@ export class Room extends EventTarget {
     return this.#ask('delete', { seq })
   }
 
+  /** Adds a reaction of the user: an emoji, or another text of at most 64 bytes. */
+  react(seq, key) {
+    return this.#ask('react', { seq, key })
+  }
+
+  unreact(seq, key) {
+    return this.#ask('unreact', { seq, key })
+  }
+
   /** Notify Anyway: pushes a message to members whose Focus silenced it. */
   notify(seq, users) {
     return this.#ask('notify', { seq, users })
@@ -185,7 +196,7 @@ export class Room extends EventTarget {
       if (this.isJoined && Number.isSafeInteger(frame.seq)) this.#show(orderAfterMessage(this.#order, frame))
       return
     }
-    if ((frame.type === 'edited' || frame.type === 'deleted') && !this.#takeChange(frame)) return
+    if (isChange(frame) && !this.#takeChange(frame)) return
     this.#present(presenceAfter(this.presence, frame))
     if (needed[frame.type]?.every((field) => field in frame)) this.#dispatch(frame.type, frame)
     const isOut = frame.type === 'member' && frame.user === this.#link.user() && frame.event !== 'joined'
@@ -229,7 +240,7 @@ export class Room extends EventTarget {
     for (const change of reply.recovered === true && Array.isArray(reply.changes) ? reply.changes : []) {
       // A listener may have left the room.
       if (!this.isJoined) return
-      if ((change?.type === 'edited' || change?.type === 'deleted') && change.room === this.name) this[received](change)
+      if (isChange(change) && change.room === this.name) this[received](change)
     }
     this.#changes = changesAfterJoin(reply)
     for (const receipt of receiptsOf(reply, this.name)) {
@@ -244,11 +255,12 @@ export class Room extends EventTarget {
   // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
-    for (const { seq, from, time, editedAt, body, mentions, replyTo, deleted, isAfterGap } of shown) {
+    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, deleted, isAfterGap } of shown) {
       const message = { room: this.name, seq, from, time, body }
       if (mentions) message.mentions = mentions
       if (replyTo !== undefined) message.replyTo = replyTo
       if (editedAt !== undefined) message.editedAt = editedAt
+      if (reactions) message.reactions = reactions
       if (deleted) message.deleted = true
       if (from !== undefined && from === this.#link.user()) message.isOwn = true
       else this.#marks.received(seq)

@@ -74,6 +74,15 @@ export interface Presence {
   readonly onlineCount: number
 }
 
+/** The reactions with one key to a message. */
+export interface Reaction {
+  readonly key: string
+  /** The number of users. */
+  readonly count: number
+  /** The first users, at most 5. */
+  readonly users: readonly string[]
+}
+
 export interface Message {
   readonly room: string
   readonly seq: number
@@ -84,6 +93,8 @@ export interface Message {
   readonly replyTo?: number
   /** The time of the last edit before the client received the message. */
   readonly editedAt?: number
+  /** The reactions when the client received the message. */
+  readonly reactions?: readonly Reaction[]
   /** Set if the message was deleted before the client received it. It has no `from`, `time` and `body`. */
   readonly deleted?: true
   readonly isOwn?: true
@@ -267,6 +278,7 @@ export interface RoomEvents {
   presence: Presence
   edited: Frame
   deleted: Frame
+  reactions: Frame & { seq: number; reactions: readonly Reaction[] }
   signal: Frame
   member: Frame
   counts: Frame
@@ -296,6 +308,10 @@ export interface Room extends Target<RoomEvents> {
   signal(name: string, body?: unknown): void
   edit(seq: number, body: unknown): Promise<Frame>
   delete(seq: number): Promise<Frame>
+  /** Adds a reaction of the user: an emoji, or another text of at most 64 bytes. Resolves with all `reactions`. */
+  react(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
+  /** Removes a reaction of the user. Resolves with all `reactions`. */
+  unreact(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
   /** Notify Anyway: pushes a message to members whose Focus silenced it (default: all of them). */
   notify(seq: number, users?: readonly string[]): Promise<Frame>
   /** Requests a page of older or newer messages. */

@@ -12,6 +12,7 @@ package enum Commands {
     SetRead.self, ListRooms.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
+    React.self, Unreact.self,
     // Calls
     Ring.self, AnswerCall.self, DeclineCall.self, HangUpCall.self, GetCall.self, ListCalls.self,
     // Presence

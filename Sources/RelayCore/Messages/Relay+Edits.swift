@@ -71,7 +71,7 @@ extension Relay {
     return try result.get()
   }
 
-  private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
+  var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
 
   /// - Returns: The number of the change. Is `nil` if nothing was changed.
   private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Int64? {
@@ -87,9 +87,15 @@ extension Relay {
   ) {
     // Phones that show the message need an update.
     worker.wake()
-    // A user who joins at this time must get the new state of the message.
-    rooms.countEdit(of: handle, newest: edited.newest, change: edited.change)
     inbox.roomChanged(handle, on: self)
+    show(change, in: room, handle, cause, newest: edited.newest)
+  }
+
+  /// Sends the event of a change of a message to the sessions in the room.
+  /// - Parameter newest: The newest seq of the room when the change was stored.
+  func show(_ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, newest: Int64) {
+    // A user who joins at this time must get the new state of the message.
+    rooms.countEdit(of: handle, newest: newest, change: change.change)
     hub.trim(handle, before: change.seq + 1)
     hub.sendEvent(Replies.change(change, in: room), in: handle, cause: cause)
   }

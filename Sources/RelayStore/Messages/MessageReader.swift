@@ -70,22 +70,28 @@ public struct MessageReader {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT seq, change, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
+          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind
+          FROM messages INDEXED BY messages_changed
           WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
+          UNION ALL
+          SELECT seq, change, changed_time, 0, value, kind FROM annotations INDEXED BY annotations_changed
+          WHERE room = ?1 AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
           """), arguments: [found["id"] as Int64, seq, first])
     var changes: [ChangedMessage] = []
     var bytes = 0
     while let row = try rows.next() {
-      changes.append(try ChangedMessage(row))
-      bytes += changes.last?.body?.count ?? 0
+      let changed = try ChangedMessage(row)
+      changes.append(changed)
+      bytes += changed.size
       guard changes.count <= limit, bytes <= maxBytes else { return nil }
     }
-    return changes.sorted { $0.seq < $1.seq }
+    return changes.sorted { ($0.seq, $0.change) < ($1.seq, $1.change) }
   }
 
   /// The messages up to `seq` with a change after `change`, in the order of their newest changes.
   ///
-  /// Each message has only its newest change, so that the store keeps at most one number for each message.
+  /// Each message has only its newest change of its body, and of each kind of ``Annotation``. So the store keeps a
+  /// bounded number of changes for each message.
   /// - Parameters:
   ///   - change: The newest change that the client has.
   ///   - kept: The history is this many of the newest messages.
@@ -103,8 +109,12 @@ public struct MessageReader {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT seq, change, changed_time, is_deleted, body FROM messages INDEXED BY messages_change
-          WHERE room = ?1 AND change IS NOT NULL AND change > ?2 ORDER BY change
+          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind
+          FROM messages INDEXED BY messages_change WHERE room = ?1 AND change IS NOT NULL AND change > ?2
+          UNION ALL
+          SELECT seq, change, changed_time, 0, value, kind
+          FROM annotations INDEXED BY annotations_change WHERE room = ?1 AND change > ?2
+          ORDER BY change
           """), arguments: [found["id"] as Int64, change])
     var changes: [ChangedMessage] = []
     var bytes = 0
@@ -115,7 +125,7 @@ public struct MessageReader {
       guard count <= limit, row["seq"] >= first else { return nil }
       guard row["seq"] <= seq else { continue }
       let changed = try ChangedMessage(row)
-      bytes += changed.body?.count ?? 0
+      bytes += changed.size
       guard bytes <= maxBytes else { return nil }
       changes.append(changed)
     }
@@ -189,12 +199,17 @@ public struct MessageReader {
 }
 
 extension ChangedMessage {
-  /// - Parameter row: Has the columns of `messages`.
+  /// - Parameter row: Has the columns of `messages`, or those of `annotations` with `value` as `body`.
   init(_ row: Row) throws {
+    let kind: Annotation.Kind? = try row.choiceIfAny("kind")
+    let annotation = try kind.map { Annotation($0, try row.bytesIfAny("body")) }
     self.init(
       seq: row["seq"], change: row["change"], time: row.time("changed_time") ?? Timestamp(rawValue: 0),
-      body: row["is_deleted"] ? nil : try row.bytes("body"))
+      body: row["is_deleted"] || annotation != nil ? nil : try row.bytes("body"), annotation: annotation)
   }
+
+  /// The size of its variable part, in bytes.
+  fileprivate var size: Int { body?.count ?? annotation?.value?.count ?? 0 }
 }
 
 extension StoredMessage {
@@ -202,7 +217,9 @@ extension StoredMessage {
   static let columns = """
     messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
     messages.body AS message_body, messages.mentions AS message_mentions, messages.reply_to AS message_reply_to,
-    messages.is_deleted AS message_is_deleted, messages.changed_time AS message_changed_time
+    messages.is_deleted AS message_is_deleted, messages.changed_time AS message_changed_time,
+    (SELECT value FROM annotations WHERE room = messages.room AND seq = messages.seq AND kind = 'reactions')
+      AS message_reactions
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -211,7 +228,8 @@ extension StoredMessage {
       seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
       replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
-      edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"))
+      edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"),
+      reactions: try row.bytesIfAny("message_reactions"))
   }
 }
 

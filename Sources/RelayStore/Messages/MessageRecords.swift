@@ -142,14 +142,17 @@ public struct ChangedMessage: Equatable, Sendable {
   public var change: Int64
   /// The time of the change.
   public var time: Timestamp
-  /// The new body; `nil` when the message was deleted.
+  /// The new body; `nil` when the message was deleted, or when the change concerns an annotation.
   public var body: [UInt8]?
+  /// The changed annotation. Is `nil` for an edit and a deletion.
+  public var annotation: Annotation?
 
-  public init(seq: Int64, change: Int64, time: Timestamp, body: [UInt8]?) {
+  public init(seq: Int64, change: Int64, time: Timestamp, body: [UInt8]?, annotation: Annotation? = nil) {
     self.seq = seq
     self.change = change
     self.time = time
     self.body = body
+    self.annotation = annotation
   }
 }
 

@@ -43,6 +43,7 @@ extension MessageWriter {
         WHERE room = ? AND seq = ?
         """,
         [id, seq])
+      try deleteAnnotations(id, seq)
       try transaction.queue.cancelJobs("room = ? AND seq = ?", [id, seq], note: "deleted")
     }
     edited?.call = call
@@ -76,13 +77,19 @@ extension MessageWriter {
 
   /// Gives a message the next change number of its room. Returns the number.
   private func countChange(of seq: Int64, in room: RoomID) throws -> Int64 {
-    guard var known = try row(of: room) else { throw StoreError.noRoom(room) }
-    known.change += 1
-    try db.run("UPDATE rooms SET change = ? WHERE id = ?", [known.change, known.id])
+    let known = try countChange(in: room)
     try db.run(
       "UPDATE messages SET changed = ?, change = ? WHERE room = ? AND seq = ?",
       [known.seq, known.change, known.id, seq])
-    cache[room] = known
     return known.change
+  }
+
+  /// Takes the next change number of a room. Returns the room with this number.
+  func countChange(in room: RoomID) throws -> WriterCache.Room {
+    guard var known = try row(of: room) else { throw StoreError.noRoom(room) }
+    known.change += 1
+    try db.run("UPDATE rooms SET change = ? WHERE id = ?", [known.change, known.id])
+    cache[room] = known
+    return known
   }
 }

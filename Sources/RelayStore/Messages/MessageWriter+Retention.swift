@@ -29,10 +29,11 @@ extension MessageWriter {
       first = max(first, min(try firstNot(before: now - age, known, upTo: bound), known.cursor + 1))
     }
     let goal = max(known.first, min(first, bound))
-    let deleted = try trim(&known, from: 0, to: goal, max: maxDeleted)
+    let (deleted, hasReactions) = try trim(&known, from: 0, to: goal, max: maxDeleted)
     try db.run("UPDATE rooms SET first = ? WHERE id = ?", [known.first, known.id])
     cache[room] = known
-    return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == maxDeleted)
+    let more = goal == bound || deleted == maxDeleted || hasReactions
+    return Trimmed(first: known.first, deleted: deleted, more: more)
   }
 
   /// Trims a room after new messages, when at least ``trimmedAtOnce`` messages are beyond the retention. The caller
@@ -49,10 +50,11 @@ extension MessageWriter {
 
   /// Moves the room's `first`, and deletes the messages from `start` up to it that no push needs. The caller stores
   /// `first`.
+  /// - Returns: The number of deleted messages, and true if their reactions are not all deleted.
   @discardableResult
   func trim(
     _ room: inout WriterCache.Room, from start: Int64, to first: Int64, max: Int = .max
-  ) throws -> Int {
+  ) throws -> (deleted: Int, hasReactions: Bool) {
     room.first = first
     let deleted = try db.all(
       """
@@ -63,12 +65,15 @@ extension MessageWriter {
       """,
       [room.id, start, first, max])
     // The rows of these changes are gone, so a client that lacks one must load the history again.
-    let forgotten = deleted.reduce(room.forgotten) { Swift.max($0, $1["change"] as Int64? ?? 0) }
+    let annotations = try trimAnnotations(of: room.id, from: start, before: first)
+    let forgotten = deleted.reduce(Swift.max(room.forgotten, annotations.change)) {
+      Swift.max($0, $1["change"] as Int64? ?? 0)
+    }
     if forgotten > room.forgotten {
       room.forgotten = forgotten
       try db.run("UPDATE rooms SET forgotten = ? WHERE id = ?", [forgotten, room.id])
     }
-    return deleted.count
+    return (deleted.count, annotations.more)
   }
 
   /// The oldest message of the history whose time is not before `time`. Searches only below `bound`.

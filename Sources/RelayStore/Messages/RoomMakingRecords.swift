@@ -23,6 +23,10 @@ public enum RoomRefusal: Equatable, Sendable {
   case lastOwner
   /// The user has blocked the caller.
   case blocked(UserID)
+  /// The message has ``Reactions/maxCount`` reactions.
+  case tooManyReactions
+  /// The message has reactions with ``Reactions/maxKeys`` other keys.
+  case tooManyReactionKeys
   /// Nobody but a backend removes an owner.
   case isOwner
   /// The caller has a lower role.

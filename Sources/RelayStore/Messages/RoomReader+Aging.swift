@@ -10,7 +10,7 @@ extension RoomReader {
     public let count: Int64
     /// The time of the oldest of these messages. Is `nil` when there are none.
     public let oldest: Timestamp?
-    /// True if messages before the history are stored that no push needs any more.
+    /// True if messages before the history are stored that no push needs any more, or reactions to deleted messages.
     public let hasLeftovers: Bool
     /// True if the room has no members and never had a message.
     public let isUnused: Bool
@@ -33,7 +33,11 @@ extension RoomReader {
         (SELECT time FROM messages WHERE room = rooms.id AND seq >= first ORDER BY seq LIMIT 1) AS oldest,
         EXISTS (
           SELECT 1 FROM messages AS old
-          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))) AS has_leftovers,
+          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old")))
+        OR EXISTS (
+          SELECT 1 FROM reactions AS old WHERE room = rooms.id AND seq < first
+            AND NOT EXISTS (SELECT 1 FROM messages WHERE room = rooms.id AND messages.seq = old.seq)
+        ) AS has_leftovers,
         seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id) AS is_unused
       FROM rooms WHERE id > ? AND NOT (\(Schema.isDeleted("name"))) ORDER BY id LIMIT ?
       """,

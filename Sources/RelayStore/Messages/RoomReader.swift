@@ -33,9 +33,11 @@ public struct RoomReader {
       WHERE room = ? AND changed IS NOT NULL
       """,
       [id])?[0]
+    let annotated: Int64? = try db.first(
+      "SELECT coalesce(max(changed), 0) FROM annotations INDEXED BY annotations_changed WHERE room = ?", [id])?[0]
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
-      changed: changed ?? 0, change: row["change"])
+      changed: max(changed ?? 0, annotated ?? 0), change: row["change"])
   }
 
   public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {

@@ -43,6 +43,7 @@ extension RoomWriter {
     for (table, key) in [
       ("bans", "user"), ("responses", "id"), ("pending_changes", "id"), ("silenced", "(seq, user)"),
       ("keys", "(user, key)"), ("call_parties", "(seq, user)"), ("calls", "seq"),
+      ("reactions", "(seq, key, user)"), ("annotations", "(seq, kind)"),
       ("messages", "seq"),
     ] where left > 0 {
       let columns = key.trimmingPrefix("(").prefix { $0 != ")" }

@@ -124,6 +124,36 @@ extension Schema {
     CREATE INDEX messages_changed ON messages (room, changed) WHERE changed IS NOT NULL;
     CREATE INDEX messages_change ON messages (room, change) WHERE change IS NOT NULL;
 
+    -- The newest change of each kind that concerns a message and not its body. The row stays after the end of the
+    -- annotation, so that clients recover this change, too.
+    CREATE TABLE annotations (
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      -- See `Annotation.Kind`.
+      kind TEXT NOT NULL,
+      -- The newest seq of the room at the time of the change.
+      changed INTEGER NOT NULL,
+      -- The number of the change in the room.
+      change INTEGER NOT NULL,
+      changed_time INTEGER NOT NULL,
+      -- JSON as messages and events have it; NULL: the annotation has ended.
+      value BLOB,
+      PRIMARY KEY (room, seq, kind)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX annotations_changed ON annotations (room, changed);
+    CREATE INDEX annotations_change ON annotations (room, change);
+
+    CREATE TABLE reactions (
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      key TEXT NOT NULL,
+      user INTEGER NOT NULL REFERENCES users,
+      -- The number of the change in the room. It orders the reactions of a message.
+      change INTEGER NOT NULL,
+      PRIMARY KEY (room, seq, key, user)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX reactions_user ON reactions (user);
+
     -- Idempotency keys.
     CREATE TABLE keys (
       room INTEGER NOT NULL REFERENCES rooms,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayJSON
 
-/// The changes of messages in one room that the app has: edits and deletions, by their numbers.
+/// The changes of messages in one room that the app has, by their numbers.
 ///
 /// The relay sends a change to all sessions except the one that requested it, which gets the number in its reply. So a
 /// number may be missing while later ones have arrived.
@@ -41,4 +41,9 @@ struct ChangeTrack: Equatable {
     self.newest = last
     return true
   }
+}
+
+extension Frame {
+  /// True if the frame is the event of a change of a message.
+  var isChange: Bool { ["edited", "deleted", "reactions"].contains(type) }
 }

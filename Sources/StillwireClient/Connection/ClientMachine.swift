@@ -380,7 +380,7 @@ extension ClientMachine {
     switch event.type {
     case "message": messageArrived(event)
     case "presence", "member", "counts": peopleChanged(event)
-    case "edited", "deleted": changeArrived(event)
+    case _ where event.isChange: changeArrived(event)
     case "room":
       emit(.frame(event))
       if event["removed"]?.flag == true, let room = event.room { removed(from: room) }

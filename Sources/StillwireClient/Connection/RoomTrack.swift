@@ -81,11 +81,11 @@ struct RoomTrack: Equatable {
     return Joined(events: events, read: read > known ? read : nil)
   }
 
-  /// The `changes` of a reply, converted to the `edited` and `deleted` events that the client missed.
+  /// The `changes` of a reply, converted to the events of changes that the client missed.
   private func missedChanges(in reply: JSON) -> [Event] {
     (reply["changes"]?.items ?? []).compactMap { change in
       let frame = Frame(change)
-      guard frame.type == "edited" || frame.type == "deleted", frame.room == room, let seq = frame.seq, hasSeen(seq),
+      guard frame.isChange, frame.room == room, let seq = frame.seq, hasSeen(seq),
         !changes.has(frame["change"]?.integer)
       else { return nil }
       return .frame(frame)

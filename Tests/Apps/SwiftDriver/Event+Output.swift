@@ -66,7 +66,14 @@ extension Message {
     if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
     members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
+    if !reactions.isEmpty { members["reactions"] = .array(reactions.map(\.json)) }
     return members
+  }
+}
+
+extension Reaction {
+  fileprivate var json: JSON {
+    ["key": .string(key), "count": .number(String(count)), "users": .array(users.map { .string($0.rawValue) })]
   }
 }
 

@@ -267,6 +267,67 @@ class Operations(ABC):
             )
         )
 
+    def react(
+        self,
+        room: str,
+        seq: int,
+        key: str,
+        *,
+        from_: str | Omitted = OMITTED,
+    ) -> types.Reacted:
+        """React to a message.
+
+        As `react`: a user has at most one reaction with a key to a message. A message has at most 20
+        different keys and 1,000 reactions: 413. In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            key: The key of the reaction, percent-encoded.
+            from_: The user. Only for API keys.
+
+        Returns:
+            The message has the reaction. If it is new, the relay sent the event `reactions`.
+        """
+        result: types.Reacted = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reactions/{segment(key)}",
+                body={
+                    "from": from_,
+                },
+            )
+        )
+        return result
+
+    def unreact(
+        self,
+        room: str,
+        seq: int,
+        key: str,
+        *,
+        from_: str | None = None,
+    ) -> types.Reacted:
+        """Remove a reaction.
+
+        As `unreact`. In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            key: The key of the reaction, percent-encoded.
+            from_: The user. Only for API keys, which can also send the header `X-Stillwire-User`.
+
+        Returns:
+            The message has no such reaction. If it had one, the relay sent the event `reactions`.
+        """
+        result: types.Reacted = self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reactions/{segment(key)}",
+                query={"from": from_},
+            )
+        )
+        return result
+
     def notify_anyway(
         self,
         room: str,
@@ -1817,6 +1878,67 @@ class AsyncOperations(ABC):
                 f"/v1/rooms/{segment(room)}/messages/{segment(seq)}",
             )
         )
+
+    async def react(
+        self,
+        room: str,
+        seq: int,
+        key: str,
+        *,
+        from_: str | Omitted = OMITTED,
+    ) -> types.Reacted:
+        """React to a message.
+
+        As `react`: a user has at most one reaction with a key to a message. A message has at most 20
+        different keys and 1,000 reactions: 413. In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            key: The key of the reaction, percent-encoded.
+            from_: The user. Only for API keys.
+
+        Returns:
+            The message has the reaction. If it is new, the relay sent the event `reactions`.
+        """
+        result: types.Reacted = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reactions/{segment(key)}",
+                body={
+                    "from": from_,
+                },
+            )
+        )
+        return result
+
+    async def unreact(
+        self,
+        room: str,
+        seq: int,
+        key: str,
+        *,
+        from_: str | None = None,
+    ) -> types.Reacted:
+        """Remove a reaction.
+
+        As `unreact`. In a room that stores no messages: 422 `unsupported`.
+
+        Args:
+            seq: The number of the message in its room.
+            key: The key of the reaction, percent-encoded.
+            from_: The user. Only for API keys, which can also send the header `X-Stillwire-User`.
+
+        Returns:
+            The message has no such reaction. If it had one, the relay sent the event `reactions`.
+        """
+        result: types.Reacted = await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reactions/{segment(key)}",
+                query={"from": from_},
+            )
+        )
+        return result
 
     async def notify_anyway(
         self,

@@ -115,6 +115,17 @@ class Message(_MessageFrom):
     """Byte for byte as the sender sent it."""
     mentions: NotRequired[list[str]]
     replyTo: NotRequired[int]
+    reactions: NotRequired[list[Reaction]]
+    """Absent if there are none."""
+
+
+@final
+class Reaction(TypedDict):
+    key: str
+    count: int
+    """The number of users."""
+    users: list[str]
+    """The first users."""
 
 
 @final
@@ -237,6 +248,15 @@ class Edited(TypedDict):
     room: str
     seq: int
     change: int
+
+
+@final
+class Reacted(TypedDict):
+    room: str
+    seq: int
+    change: NotRequired[int]
+    """Absent if nothing has changed."""
+    reactions: list[Reaction]
 
 
 @final

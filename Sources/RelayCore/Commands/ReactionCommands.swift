@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands about the reactions to a message. `Relay+Annotations.swift` performs them.
+
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Adds a reaction of a user to a message.
+struct React: Command {
+  package static let declaration = Declaration(
+    frame: "react", "PUT", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: .joined(.send), rate: .send,
+    body: .optional, errors: [.tooLarge, .notFound, .unsupported])
+
+  private let change: ReactionChange
+
+  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { access in
+      try await change.perform(in: access, on: relay) { try $0.messages.react($1, $2, $3, by: $4, at: $5) }
+    }
+  }
+}
+
+/// Removes a reaction of a user.
+struct Unreact: Command {
+  package static let declaration = Declaration(
+    frame: "unreact", "DELETE", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: .joined(.send), rate: .send,
+    query: ["from": .text], errors: [.notFound, .unsupported])
+
+  private let change: ReactionChange
+
+  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { access in
+      try await change.perform(in: access, on: relay) { try $0.messages.unreact($1, $2, $3, by: $4, at: $5) }
+    }
+  }
+}
+
+/// A reaction to add or to remove.
+private struct ReactionChange {
+  let request: Request
+  let seq: Int64
+  let key: String
+  let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    seq = try request.seq
+    key = try fields.required("key", fields.string("key", maxLength: Reactions.maxKeyLength))
+    guard Reactions.isKey(key) else {
+      throw fields.wrong("key", "must be 1 to \(Reactions.maxKeyLength) bytes long, without control characters")
+    }
+    user = try request.actor("from")
+  }
+
+  func perform(
+    in access: RoomAccess, on relay: isolated Relay,
+    _ work: @escaping @Sendable (Transaction, RoomID, Int64, String, UserID, Timestamp) throws -> Annotated?
+  ) async throws -> Reply {
+    try relay.rooms.checkKeeps(access, request, on: relay)
+    if let own = try request.caller.viewer(relay.hub) {
+      try relay.spend(sendTo: access.handle, by: own, pushes: false)
+    }
+    let (seq, key, user, room) = (seq, key, user, access.room)
+    let cause = request.caller.session
+    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) { transaction, time in
+      try work(transaction, room, seq, key, user, time)
+    }
+    return Reply {
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("change", reactions.change)
+      $0.raw("reactions", reactions.value ?? Replies.emptyList)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Changes of messages that keep the body, such as reactions.
+extension Relay {
+  /// Changes an annotation of a message, and sends the event. Throws `not_found` if the history does not have the
+  /// message, or if it was deleted.
+  /// - Parameter work: Changes the annotation. Its arguments are the transaction and the time.
+  func annotate(
+    _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, cause: SessionHandle?,
+    _ work: @escaping @Sendable (Transaction, Timestamp) throws -> Annotated?
+  ) async throws -> Annotated {
+    let now = hub.now
+    let (room, handle) = (access.room, access.handle)
+    rooms.pin(room)
+    let annotated = try await commit(rows: 4) {
+      try work($0, now)
+    } then: { relay, annotated in
+      defer { relay.rooms.unpin(room, on: relay) }
+      guard let annotated = try? annotated.get(), let number = annotated.change else { return }
+      let annotation = Annotation(kind, annotated.value)
+      let change = ChangedMessage(seq: seq, change: number, time: now, body: nil, annotation: annotation)
+      relay.show(change, in: room, handle, cause, newest: annotated.newest)
+    }
+    guard let annotated else { throw noMessage }
+    return annotated
+  }
+}
