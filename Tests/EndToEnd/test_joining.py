@@ -45,6 +45,8 @@ def test_a_joiner_is_announced_as_member_then_as_presence(connect, names):
     (member,) = [frame for frame in alice.inbox if frame.fits("member", {"user": bob_name})]
     assert (member["room"], member["name"], member["event"], member["memberCount"]) == (room, "Bob", "joined", 2)
     assert (presence["online"], presence["name"], presence["isFocused"]) == (True, "Bob", None)
+    # So no client shows the new member as offline before the event `presence`.
+    assert member["presence"] == {key: value for key, value in presence.items() if key != "type"}
     assert bob.received("member") == [] and bob.received("presence") == []
 
 

@@ -25,12 +25,13 @@ export function presenceAfter(presence, input) {
       return withMembers({ ...members, [entry.user]: entry }, presence.memberCount)
     }
     case 'member': {
-      const { user, name, event, memberCount = presence.memberCount } = input
+      const { user, name, event, presence: entry, memberCount = presence.memberCount } = input
       if (typeof user !== 'string') return presence
       if (!members) return withMembers(null, memberCount, presence.onlineCount)
       const { [user]: known, ...others } = members
       if (event !== 'joined') return withMembers(others, memberCount)
-      return withMembers({ ...members, [user]: known ?? { user, name, online: false, isFocused: null } }, memberCount)
+      const shown = entry?.user === user ? entry : (known ?? { user, name, online: false, isFocused: null })
+      return withMembers({ ...members, [user]: shown }, memberCount)
     }
     case 'counts':
       if (!Number.isSafeInteger(input.memberCount)) return presence

@@ -75,8 +75,12 @@ static const char *event_of(const char *cause) {
   return strcmp(cause, "banned") ? cause : "removed";
 }
 
+static bool is_arrival(change_t change) {
+  return change.cause && !strcmp(event_of(change.cause), "joined");
+}
+
 static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *member, change_t change,
-                                   uint32_t count, bool shows_person) {
+                                   uint32_t count, relay__view_t view) {
   const relay_room_t *room = member->room;
   const relay_user_t *user = member->user;
   relay__text_t *text = &hub->text;
@@ -86,7 +90,7 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
   relay__puts(text, "\",\"user\":\"");
   relay__put(text, user->named.name, user->named.length);
   relay__puts(text, "\"");
-  if (shows_person && change.cause) relay__put(text, user->profile, user->profile_size);
+  if (view & RELAY__SEES_PERSON && change.cause) relay__put(text, user->profile, user->profile_size);
   if (change.cause) {
     relay__puts(text, ",\"event\":\"");
     relay__puts(text, event_of(change.cause));
@@ -110,6 +114,11 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
     relay__puts(text, ",\"memberCount\":");
     relay__put_integer(text, count);
   }
+  if (is_arrival(change)) { /* so that no client shows an online member as offline first */
+    relay__puts(text, ",\"presence\":{");
+    relay__user_put_entry(user, view, text);
+    relay__puts(text, "}");
+  }
   relay__puts(text, "}");
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
@@ -119,20 +128,22 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
 static void send_event(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member,
                        change_t change, uint32_t count) {
   const relay_user_t *user = member->user;
-  relay_frame_t *whole = member_frame(hub, member, change, count, true), *part = NULL;
+  relay_frame_t *frames[RELAY__SEES_ALL + 1] = {NULL}; /* by view, each made when it is first needed */
+  frames[RELAY__SEES_ALL] = member_frame(hub, member, change, count, RELAY__SEES_ALL);
   for (uint32_t i = 0; i < user->sessions.count && room->is_large; i++) {
     relay_session_t *own = relay__list_at(&user->sessions, i);
-    if (relay__seat_find(own, room)) relay__outbox_add(hub, own, whole, false);
+    if (relay__seat_find(own, room)) relay__outbox_add(hub, own, frames[RELAY__SEES_ALL], false);
   }
   for (uint32_t i = 0; i < room->live_count && !room->is_large; i++) {
     const relay_seat_t *seat = room->live[i];
     if (seat->member != member && !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
-    const bool is_shown = relay__view(user, seat->member->user, true) & RELAY__SEES_PERSON;
-    if (!is_shown && !part) part = member_frame(hub, member, change, count, false);
-    relay__room_add(hub, room, seat->session, is_shown ? whole : part);
+    relay__view_t view = relay__view(user, seat->member->user, true);
+    if (!is_arrival(change)) view &= RELAY__SEES_PERSON; /* the other events show no state */
+    if (!frames[view]) frames[view] = member_frame(hub, member, change, count, view);
+    relay__room_add(hub, room, seat->session, frames[view]);
   }
-  relay__frame_release(hub, whole);
-  if (part) relay__frame_release(hub, part);
+  for (int i = 0; i <= RELAY__SEES_ALL; i++)
+    if (frames[i]) relay__frame_release(hub, frames[i]);
 }
 
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *cause, const char *by) {

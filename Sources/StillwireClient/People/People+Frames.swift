@@ -22,7 +22,9 @@ extension People.Change {
       let count = event.members.count("memberCount")
       self =
         kind == "joined"
-        ? .joined(user, name: event["name"]?.text, memberCount: count) : .left(user, memberCount: count)
+        ? .joined(
+          user, name: event["name"]?.text, presence: event["presence"].flatMap(Presence.init), memberCount: count)
+        : .left(user, memberCount: count)
     case "counts":
       guard event["memberCount"]?.integer != nil, event["onlineCount"]?.integer != nil else { return nil }
       self = .counted(memberCount: event.members.count("memberCount"), onlineCount: event.members.count("onlineCount"))

@@ -23,8 +23,8 @@ public struct People: Equatable, Sendable {
     case shown(entries: [Presence]?, memberCount: Int, onlineCount: Int)
     /// The presence of a user changed. The event does not name a room.
     case changed(Presence)
-    /// A user became a member. Their presence follows in another event.
-    case joined(UserID, name: String?, memberCount: Int)
+    /// A user became a member. If the event lacks their presence, it follows in another event.
+    case joined(UserID, name: String?, presence: Presence? = nil, memberCount: Int)
     case left(UserID, memberCount: Int)
     case counted(memberCount: Int, onlineCount: Int)
   }
@@ -43,9 +43,9 @@ public struct People: Equatable, Sendable {
     case .changed(let entry):
       guard entries[entry.user] != nil else { return self }
       next.entries[entry.user] = entry
-    case .joined(let user, let name, let memberCount):
+    case .joined(let user, let name, let presence, let memberCount):
       next.memberCount = memberCount
-      if isListed, entries[user] == nil { next.entries[user] = Presence(user: user, name: name) }
+      if isListed { next.entries[user] = presence ?? entries[user] ?? Presence(user: user, name: name) }
     case .left(let user, let memberCount):
       next.memberCount = memberCount
       next.entries[user] = nil
