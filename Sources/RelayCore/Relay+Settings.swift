@@ -26,6 +26,8 @@ extension Relay {
     /// The time that clients may need to reconnect after a start, in addition to the grace.
     package var reconnect = Duration.seconds(20)
     package var rooms: RoomPatterns
+    /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
+    package var streamsPerKey = 16
     /// True if everybody may read the metrics.
     package var isMetricsOpen: Bool
     /// True if devices of the platform `simulator` may register.

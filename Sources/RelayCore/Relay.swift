@@ -33,6 +33,7 @@ package actor Relay {
   package let late = LateWriter()
   package let inbox = Inbox()
   package let calls = Calls()
+  package let presenceStreams = PresenceStreams()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -146,6 +147,7 @@ package actor Relay {
   package func drain() {
     stage = .stopping
     hub.drain(.shutdown, "the server is shutting down")
+    presenceStreams.endAll(on: self)
     http.endStreams(on: self)
   }
 
@@ -175,6 +177,7 @@ package actor Relay {
   /// Ends the hub's loop. Messages that still wait for a decision are decided by the next run.
   package func stopHub() {
     deliveries.stop()
+    presenceStreams.stop()
     hub.stop()
   }
 
@@ -187,7 +190,10 @@ package actor Relay {
       case .request(let request): Task { await answer(request) }
       case .send(let message): send(message)
       case .http(let request): Task { await http.answer(request, on: self) }
-      case .streamClosed(let exchange): http.streamClosed(exchange)
+      case .streamClosed(let exchange):
+        presenceStreams.forget(exchange, on: self)
+        http.streamClosed(exchange)
+      case .presence(let user, let entry): presenceStreams.changed(user, entry, on: self)
       case .userSeen(let user, let lastSeen, let activity):
         late.savePresence(of: user, lastSeen: lastSeen, activity: activity, on: self)
       case .userGone(let user): people.forget(user)

@@ -16,6 +16,7 @@ extension HTTPField.Name {
   /// The user of a request in open mode.
   package static let stillwireUser = HTTPField.Name("X-Stillwire-User")!
   static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+  static let lastEventID = HTTPField.Name("Last-Event-ID")!
   static let secWebSocketVersion = HTTPField.Name("Sec-WebSocket-Version")!
   static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

@@ -14,15 +14,22 @@ extension HTTPService {
   /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. In open mode, `bad_request` for
   ///   an invalid user name.
   package func caller(_ request: HTTPRequest, on relay: isolated Relay) async throws -> Caller {
-    if let reporter = try await Self.reporter(request, on: relay) { return .reporter(reporter) }
+    try await credential(request, on: relay).caller
+  }
+
+  /// Returns the caller of a request, and the name of the API key if the request has one.
+  func credential(
+    _ request: HTTPRequest, on relay: isolated Relay
+  ) async throws -> (caller: Caller, key: String?) {
+    if let reporter = try await Self.reporter(request, on: relay) { return (.reporter(reporter), nil) }
     switch relay.settings.authentication {
     case .open:
-      guard let name = request.user else { return .backend(acting: nil) }
+      guard let name = request.user else { return (.backend(acting: nil), nil) }
       guard let user = UserID(rawValue: name) else {
         throw RequestError(
           .badRequest, "X-Stillwire-User \(Fields.badName(UserID.self))", at: "/headers/x-stillwire-user")
       }
-      return .backend(acting: user)
+      return (.backend(acting: user), nil)
     case .tokens(let verifier):
       guard request.user == nil else {
         throw RequestError(.forbidden, "X-Stillwire-User is for open mode; send a token")
@@ -35,7 +42,7 @@ extension HTTPService {
           throw RequestError(.unauthorized, "the API key is unknown")
         }
         relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(name)"])
-        return .backend(acting: nil)
+        return (.backend(acting: nil), name)
       }
       let identity: Identity
       do {
@@ -44,7 +51,7 @@ extension HTTPService {
         throw error.requestError
       }
       if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
-      return .user(identity)
+      return (.user(identity), nil)
     }
   }
 

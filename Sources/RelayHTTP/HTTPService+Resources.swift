@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
 import RelayCore
 import RelayGateways
 import RelayHub
@@ -26,6 +27,9 @@ extension HTTPService {
       errors: [.unauthorized, .badRequest, .notFound, .unsupportedMediaType, .internal]
     ) { http, relay, request, parts in
       try await http.received(request, parts["id"] ?? "", on: relay)
+    },
+    .resource("GET", "/v1/presence/events", errors: Route.Action.callerErrors) { http, relay, request, _ in
+      try await http.presenceEvents(request, on: relay)
     },
     .resource("GET", "/v1/simulator/devices/{token}/events", errors: Route.Action.callerErrors) {
       http, relay, request, parts in
@@ -133,13 +137,25 @@ extension HTTPService {
   private func lockScreenEvents(
     _ request: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
   ) async throws -> HTTPResponse? {
-    let caller = try await admit(request, .backend, on: relay)
+    let (caller, key) = try await admitted(request, .backend, on: relay)
     let fields = Fields([:]).adding(parts.mapValues(JSON.string), at: "/path")
     let phone = try Request(fields, by: caller, relay.settings).simulatedPhone
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     try stream(
       relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
-      to: request.exchange, on: relay)
+      to: request.exchange, of: key, on: relay)
+    return nil
+  }
+
+  /// Streams the changes of the presence of all users, or of the users of the parameter `users`.
+  private func presenceEvents(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse? {
+    let (_, key) = try await admitted(request, .backend, on: relay)
+    var filter = PresenceFilter.all
+    if case .string(let users) = try request.arguments(["users": .text])["users"] { filter = try PresenceFilter(users) }
+    guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
+    if try beginStream(to: request.exchange, of: key, on: relay) {
+      relay.presenceStreams.add(request.exchange, filter, after: request.fields[.lastEventID], on: relay)
+    }
     return nil
   }
 }

@@ -20,6 +20,8 @@ package final class HTTPService: HTTPHandler {
   private var parser = JSONParser(maxDepth: Limits().nesting)
   /// Streams of server-sent events.
   private var streams: [ExchangeHandle: Task<Void, Never>] = [:]
+  /// The open streams of each API key.
+  private var streamCounts = StreamCounts()
 
   /// Is `nil` for a relay without a cluster.
   let cluster: (any ClusterOperations)?
@@ -93,11 +95,18 @@ package final class HTTPService: HTTPHandler {
   package func admit(
     _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
   ) async throws -> Caller {
-    let caller = try await caller(request, on: relay)
-    try count(request, for: caller, relay.hub)
+    try await admitted(request, callers, on: relay).caller
+  }
+
+  /// The same, with the name of the API key if the request has one.
+  func admitted(
+    _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
+  ) async throws -> (caller: Caller, key: String?) {
+    let credential = try await credential(request, on: relay)
+    try count(request, for: credential.caller, relay.hub)
     try request.checkContentType()
-    try callers.check(caller)
-    return caller
+    try callers.check(credential.caller)
+    return credential
   }
 
   private func count(_ request: HTTPRequest, for caller: Caller, _ hub: Hub) throws(RequestError) {
@@ -153,19 +162,35 @@ package final class HTTPService: HTTPHandler {
   // MARK: Streams
 
   /// True if no stream is open.
-  var hasNoStreams: Bool { streams.isEmpty }
+  var hasNoStreams: Bool { streams.isEmpty && streamCounts.isEmpty }
 
-  /// Begins a stream of server-sent events.
-  func stream(
-    _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle,
-    on relay: isolated Relay
-  ) throws(RequestError) {
+  /// Begins the answer with a stream of server-sent events. The client receives every event after this call.
+  /// - Parameter key: The name of the API key, whose streams have a limit. Is `nil` in open mode.
+  /// - Returns: False if the hub has rejected the stream, or the client has left.
+  func beginStream(
+    to exchange: ExchangeHandle, of key: String?, on relay: isolated Relay
+  ) throws(RequestError) -> Bool {
     guard relay.stage != .stopping else {
       throw RequestError(.unavailable, "the server is shutting down", retryAfter: .seconds(1))
     }
+    let max = relay.settings.streamsPerKey
+    if let key, max > 0, streamCounts[key] >= max {
+      throw RequestError(
+        .rateLimited, "the API key \(key) has \(max) streams, the limit `connections.streamsPerKey`",
+        retryAfter: .seconds(1))
+    }
     relay.hub.stream(to: exchange, headers: ServerSentEvent.headers)
-    // The client receives every event after this line. The write fails if no stream has begun or the client has left.
-    guard relay.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return }
+    guard relay.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return false }
+    if let key { streamCounts.add(exchange, of: key) }
+    return true
+  }
+
+  /// Begins a stream of server-sent events.
+  func stream(
+    _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle, of key: String?,
+    on relay: isolated Relay
+  ) throws(RequestError) {
+    guard try beginStream(to: exchange, of: key, on: relay) else { return }
     streams[exchange] = Task {
       for await event in events {
         guard relay.hub.write(event.text, to: exchange) else { break }
@@ -173,7 +198,10 @@ package final class HTTPService: HTTPHandler {
     }
   }
 
-  package func streamClosed(_ exchange: ExchangeHandle) { streams.removeValue(forKey: exchange)?.cancel() }
+  package func streamClosed(_ exchange: ExchangeHandle) {
+    streams.removeValue(forKey: exchange)?.cancel()
+    streamCounts.remove(exchange)
+  }
 
   package func endStreams(on relay: isolated Relay) {
     for (exchange, stream) in streams {

@@ -47,6 +47,13 @@ extension Hub {
     bytes.withBytes { relay_http_stream_write(hub, exchange.rawValue, $0) }
   }
 
+  /// The bytes of a stream that wait for the client.
+  public func unsent(of exchange: ExchangeHandle) -> Int { relay_http_stream_unsent(hub, exchange.rawValue) }
+
+  /// Closes a stream after all its bytes are sent.
+  public func finishStream(_ exchange: ExchangeHandle) { relay_http_stream_finish(hub, exchange.rawValue) }
+
+  /// Closes a stream at once.
   public func endStream(_ exchange: ExchangeHandle) { relay_http_stream_end(hub, exchange.rawValue) }
 
   private static func lines(_ headers: HTTPFields) -> String {

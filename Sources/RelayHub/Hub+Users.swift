@@ -47,6 +47,19 @@ extension Hub {
     _ = relay_user_await(hub, user.rawValue, relay_activity_t(activity))
   }
 
+  /// Takes the state of a user as announced: it was loaded, and did not change.
+  public func settle(_ user: UserHandle) { relay_user_settle(hub, user.rawValue) }
+
+  /// Begins or ends ``HubEvent/presence(_:entry:)``. Meanwhile users whose Focus ends by time stay in memory.
+  public func followPresence(_ isOn: Bool) { relay_hub_follow_presence(hub, isOn) }
+
+  /// Removes users from memory that nothing needs any more. Call it in parts after ``followPresence(_:)`` has ended.
+  /// - Returns: The `from` of the next part. Is `nil` after the last part.
+  public func releaseUsers(from: Int, count: Int) -> Int? {
+    let next = relay_hub_release_users(hub, from, count)
+    return next > 0 ? next : nil
+  }
+
   /// True if the user has a session, is within the grace, or is awaited.
   public func isOnline(_ user: UserHandle) -> Bool { relay_user_is_online(hub, user.rawValue) }
 

@@ -16,6 +16,8 @@ public enum HubEvent: Sendable {
   case http(HTTPRequest)
   /// The client of a stream has left.
   case streamClosed(ExchangeHandle)
+  /// A user has changed. The entry has all parts. Is reported after ``Hub/followPresence(_:)``.
+  case presence(UserID, entry: [UInt8])
   /// The user's online state, to be stored.
   /// - Parameter activity: Is `nil` if the user is offline.
   case userSeen(UserID, lastSeen: Timestamp, activity: Activity?)
@@ -94,6 +96,8 @@ extension HubEvent {
       guard let http = event.http?.pointee else { return nil }
       self = .http(HTTPRequest(exchange: ExchangeHandle(rawValue: event.exchange), http))
     case RELAY_EVENT_HTTP_CLOSED: self = .streamClosed(ExchangeHandle(rawValue: event.exchange))
+    case RELAY_EVENT_PRESENCE:
+      self = .presence(UserID(unchecked: String(cString: event.name)), entry: [UInt8](event.entry))
     case RELAY_EVENT_USER_SEEN:
       let user = UserID(unchecked: String(cString: event.name))
       let activity = event.activity < 0 ? nil : Activity(relay_activity_t(UInt32(event.activity)))

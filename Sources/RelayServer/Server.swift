@@ -155,6 +155,7 @@ public final class Server: Sendable {
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
     settings.reconnect = configuration.presenceReconnect
+    settings.streamsPerKey = configuration.streamsPerKey
     settings.takesSimulators = configuration.takesSimulators ?? configuration.identity.isOpen
     settings.apps = configuration.apps
     settings.pushTexts = configuration.pushTexts

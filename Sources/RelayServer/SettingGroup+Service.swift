@@ -124,6 +124,10 @@ extension SettingGroup {
         "connections.unsent", .whole(0...1_099_511_627_776, .bytes), \.connections.unsent, needsRestart: true,
         "Maximum size of the bodies and unread answers of all requests, including those with API keys. Above it, the "
           + "relay answers with 503."),
+      Setting(
+        "connections.streamsPerKey", .whole(0...10_000), \.streamsPerKey,
+        "Maximum number of open streams of server-sent events of an API key. The relay answers further requests for "
+          + "streams with 429."),
     ])
 
   package static let operation = SettingGroup(

@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parent / "src" / "stillwire"
 HEADER = "# SPDX-License-Identifier: Apache-2.0\n# generate.py has generated this file from the OpenAPI document.\n"
 WIDTH = 110
 
-#: Operations that client.py does not take from this file: a stream of events, and the WebSocket of apps.
-BY_HAND = {"followLockScreen", "connect"}
+#: Operations that client.py does not take from this file: streams of events, and the WebSocket of apps.
+BY_HAND = {"followLockScreen", "followPresence", "connect"}
 #: Operations that are neither PUT, DELETE nor GET, have no idempotency key, and have no further effect if repeated.
 REPEATABLE = {"listPresence", "decide", "lintPush", "receivePush", "retryPush"}
 

@@ -293,6 +293,10 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_HTTP_CLOSED:
       host_note(host, "stream closed");
       break;
+    case RELAY_EVENT_PRESENCE:
+      host_note(host, "presence %s %.*s", event->name, (int)event->entry.count,
+                (const char *)event->entry.at);
+      break;
     case RELAY_EVENT_USER_SEEN:
       if (event->activity < 0)
         host_note(host, "away %s", event->name);

@@ -300,3 +300,92 @@ TEST(seam, "presence: a member who joins between a change and its reversal gets 
   peer_leave(watcher);
   host_end(host);
 }
+
+static void follow(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_hub_follow_presence(hub, true);
+}
+
+static void unfollow(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_hub_follow_presence(hub, false);
+  EXPECT_INTEGER(relay_hub_release_users(hub, 0, 1000), 0);
+}
+
+TEST(followed,
+     "presence: a follower gets each change of every user, with all parts, until it stops to follow") {
+  host_t *host = start(GRACE);
+  peer_t *before = peer_open(host_port(host), "before", "");
+  host_pass(host, COALESCE);
+  host_do(host, follow, NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  EXPECT(host_noted(host, "presence ann {\"user\":\"ann\",\"name\":\"A person\",\"online\":true,\"activity\":"
+                          "\"active\",\"isFocused\":null,\"lastSeen\":43200000}"));
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  host_pass(host, COALESCE);
+  EXPECT(host_noted(host, "presence ann {\"user\":\"ann\",\"name\":\"A person\",\"online\":true,\"activity\":"
+                          "\"idle\",\"isFocused\":null,\"lastSeen\":43200000}"));
+  peer_leave(ann);
+  host_pass(host, COALESCE);
+  EXPECT_INTEGER(host_notes(host, "presence ann {\"user\":\"ann\",\"name\":\"A person\",\"online\":false"),
+                 1);
+  host_do(host, unfollow, NULL);
+  peer_leave(before);
+  host_pass(host, COALESCE);
+  EXPECT_INTEGER(host_notes(host, "presence ann"), 3);
+  EXPECT_INTEGER(host_notes(host, "presence before"), 0);
+  host_end(host);
+}
+
+/* Loads a user with a Focus, as from the store. */
+static void load_focused(relay_hub_t *hub, void *id) {
+  const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  relay_user_retain(hub, user);
+  relay_user_set_focus(hub, user, 1, NOON, 0);
+  relay_user_set_alarm(hub, user, NOON + 1000);
+  relay_user_settle(hub, user);
+  relay_user_release(hub, user);
+  *(relay_id_t *)id = user;
+}
+
+static void end_focus(relay_hub_t *hub, void *id) {
+  relay_user_set_focus(hub, *(relay_id_t *)id, -1, 0, 0);
+}
+
+TEST(followed_load,
+     "presence: a loaded user is no change, and a Focus that ends by time stays in memory until then") {
+  host_t *host = start(GRACE);
+  host_do(host, follow, NULL);
+  relay_id_t user;
+  host_do(host, load_focused, &user);
+  host_pass(host, COALESCE);
+  EXPECT_INTEGER(host_notes(host, "presence"), 0);
+  host_pass(host, 1000);
+  EXPECT(host_noted(host, "alarm ann"));
+  host_do(host, end_focus, &user);
+  host_pass(host, COALESCE);
+  EXPECT(host_noted(host, "presence ann {\"user\":\"ann\",\"online\":false,\"isFocused\":null}"));
+  host_do(host, load_focused, &user);
+  host_pass(host, COALESCE);
+  EXPECT_INTEGER((int)host_counts(host).users, 1);
+  host_do(host, unfollow, NULL);
+  EXPECT_INTEGER((int)host_counts(host).users, 0);
+  host_end(host);
+}
+
+TEST(joining, "presence: a connected user who joins is online in the first event that names them") {
+  host_t *host = start(GRACE);
+  peer_t *watcher = watch(host);
+  peer_join(watcher, "stored.b");
+  static const char *const rooms[] = {"stored.a", "stored.b"};
+  for (int i = 0; i < 2; i++) { /* the second time right after the user was offline */
+    peer_t *bob = peer_open(host_port(host), "bob", "");
+    peer_join(bob, rooms[i]);
+    const char *event = peer_receive_with(watcher, i ? "\"room\":\"stored.b\"" : "\"bob\"");
+    EXPECT_CONTAINS(event, "\"event\":\"joined\"");
+    EXPECT_CONTAINS(event, "\"presence\":{\"user\":\"bob\",\"name\":\"A person\",\"online\":true");
+    peer_leave(bob);
+  }
+  peer_leave(watcher);
+  host_end(host);
+}

@@ -143,3 +143,50 @@ TEST(stream_followed, "stream: a request with bytes behind it is refused, and th
   peer_cut(peer);
   host_end(host);
 }
+
+static void finish(relay_hub_t *hub, void *host) {
+  relay_http_stream_finish(hub, ((host_t *)host)->exchange);
+}
+
+static void read_unsent(relay_hub_t *hub, void *context) {
+  more_t *more = context;
+  more->size = relay_http_stream_unsent(hub, more->host->exchange);
+}
+
+static size_t unsent(host_t *host) {
+  more_t more = {.host = host};
+  host_do(host, read_unsent, &more);
+  return more.size;
+}
+
+TEST(finished, "stream: a finished stream sends its last bytes, takes no more, and then closes") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  EXPECT(streams(host, "data: last\n\n", 12));
+  EXPECT_INTEGER(unsent(host), 0);
+  host_do(host, finish, host);
+  EXPECT(!streams(host, "data: late\n\n", 12));
+  EXPECT(peer_raw_until(peer, "data: last\n\n") != NULL);
+  EXPECT(peer_sees_end(peer));
+  EXPECT(host_noted(host, "stream closed"));
+  EXPECT_LACKS(peer->in, "late");
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(finished_blocked,
+     "stream: a finished stream of a slow client sends the bytes that wait, before it closes") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  char *chunk = calloc(1, CHUNK);
+  memset(chunk, 'x', CHUNK);
+  while (unsent(host) < CHUNK) EXPECT(streams(host, chunk, CHUNK)); /* below the bound of 256 KiB */
+  EXPECT(streams(host, "data: last\n\n", 12));
+  host_do(host, finish, host);
+  EXPECT_INTEGER(host_notes(host, "stream closed"), 0);
+  EXPECT(peer_raw_until(peer, "data: last\n\n") != NULL);
+  EXPECT(host_noted(host, "stream closed"));
+  free(chunk);
+  peer_cut(peer);
+  host_end(host);
+}

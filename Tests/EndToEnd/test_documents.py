@@ -17,13 +17,15 @@ from waiting import eventually
 
 RELAY_OPTIONS = ("--limits-focus-rate", 0, "--limits-send-rate", 0, "--limits-request-rate", 0)
 
+#: Operations without a complete answer.
+ENDLESS = ("/v1/connect", "/v1/presence/events", "/v1/simulator/devices/{token}/events")
 #: All operations. Deletions are last, because they remove the objects of other examples.
 OPERATIONS = sorted(
     [
         (method, template)
         for template, item in documents.document(OPENAPI)["paths"].items()
         for method in METHODS
-        if method in item and template not in ("/v1/connect", "/v1/simulator/devices/{token}/events")
+        if method in item and template not in ENDLESS
     ],
     key=lambda operation: operation[0] == "delete",
 )

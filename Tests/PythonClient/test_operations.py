@@ -62,6 +62,9 @@ class Scenario:
         assert "handle" not in self.call("setProfile", "ann", handle=None)
         assert self.call("getPresence", "ann")["online"] is False
         assert [entry["user"] for entry in self.call("listPresence", ["ann", "bob"])["presence"]] == ["ann", "bob"]
+        begun = self.first("followPresence", ["ann", "team-*"])
+        assert (begun["event"], begun["data"]) == ("reset", {"reason": "new"})
+        assert self.first("followPresence", after=begun["id"]) == {"id": begun["id"], "event": "resumed", "data": {}}
         assert self.call("reportFocus", "bob", True, device="phone")["isFocused"] is True
         assert self.call("reportFilter", "bob", False, device="phone")["applied"] is True
         muted = {"work": {"level": "none"}}
@@ -158,12 +161,12 @@ class Scenario:
         assert event["event"] == "notification" and "aps" in event["data"]["payload"]
         assert self.call("setReachable", "bob-phone", False) == {"isReachable": False}
 
-    def first(self, operation: str, *arguments: Any) -> Any:
+    def first(self, operation: str, *arguments: Any, **fields: Any) -> Any:
         """Returns the first event of a stream."""
         self.called.add(operation)
 
         def first(client: Any) -> Any:
-            events = getattr(client, generate.snake(operation))(*arguments)
+            events = getattr(client, generate.snake(operation))(*arguments, **fields)
             return anext(events) if hasattr(events, "__anext__") else next(events)
 
         return self._both.call(first)

@@ -62,6 +62,7 @@ struct DocumentTests {
             "/v1/cluster/step-down": ["apiKey", "openMode"], "/v1/cluster/snapshot": ["apiKey", "openMode"],
             "/v1/notifications/{id}/received": ["reportKey"],
             "/v1/simulator/devices/{token}/events": ["apiKey", "openMode"],
+            "/v1/presence/events": ["apiKey", "openMode"],
           ]
           expected = own[route.path.description, default: []]
         }

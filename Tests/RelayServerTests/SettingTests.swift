@@ -26,6 +26,7 @@ import Testing
     ("drain.delay", "0", { $0.drainDelay == .zero }),
     ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
     ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),
+    ("connections.streamsPerKey", "10000", { $0.streamsPerKey == 10_000 }),
     ("origins", "https://a.example  https://b.example", { $0.origins == ["https://a.example", "https://b.example"] }),
     ("origins", "", { $0.origins.isEmpty }),
     ("trustedProxies", "::1 10.0.0.0/8", { $0.connections.trustedProxies == ["::1", "10.0.0.0/8"] }),

@@ -664,7 +664,8 @@ struct relay_hub {
   int64_t started, started_clock; /* the same at the start */
   int64_t offset;                 /* wall clock minus loop's clock, since the wall clock was set last */
   uint64_t stamp;
-  uint64_t marks; /* see the `mark` of a room */
+  uint64_t marks;        /* see the `mark` of a room */
+  bool follows_presence; /* see relay_hub_follow_presence() */
   uint32_t iteration;
   bool was_late;            /* the last iteration has postponed its timers, see relay__tick() */
   bool has_more;            /* a session had more behind a full read */

@@ -83,6 +83,21 @@ static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_
   return parts;
 }
 
+/* Queues RELAY_EVENT_PRESENCE. The event has a copy, because the user may be freed before it is delivered. */
+static void notify_follower(relay_hub_t *hub, const relay_user_t *user) {
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__put(text, user->named.name, user->named.length + 1u);
+  relay__puts(text, "{");
+  relay__user_put_entry(user, RELAY__SEES_ALL, text);
+  relay__puts(text, "}");
+  char *copy = relay__copy_string(text->at, text->size);
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_PRESENCE, copy);
+  const size_t begin = user->named.length + 1u;
+  event->name = copy;
+  event->entry = (relay_bytes_t){copy + begin, text->size - begin};
+}
+
 /* Sends the pending change of the user to the sessions that may see it: those of the user, of the members of
  * the user's rooms, and of watchers. Each session gets at most one event. If the state is again the one that
  * was announced last (`is_back`), only sessions that got the state in between, in a reply, need an event. */
@@ -98,6 +113,8 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   user->cause = 0;
   if (!announcement.parts) return;
   user->shown = now;
+  /* Also for a state that is back: a reply may have given a backend the state in between. */
+  if (hub->follows_presence) notify_follower(hub, user);
   if (!announcement.is_back) hub->stats.announcements++;
   /* A change that nobody else may see does not delay the next announcement. Others could infer the change
    * from the delay. */
@@ -221,6 +238,8 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   if (user->sessions.count || user->members.count || user->watchers.count || user->grace_until ||
       user->is_pending || user->holds)
     return;
+  if (hub->follows_presence && user->focus >= 0)
+    return; /* the Focus ends by time, see RELAY_EVENT_USER_DUE */
   /* If the user were freed earlier and returned, the buckets would be full. */
   int64_t until = relay__user_rates_full_at(user);
   if (user->is_settled && hub->returns.until > until) until = hub->returns.until; /* see returns.c */
@@ -316,6 +335,26 @@ bool relay_user_set_focus(relay_hub_t *hub, relay_id_t id, int focus, int64_t si
   user->focus_since = since;
   relay__user_changed(hub, user, cause);
   return true;
+}
+
+void relay_user_settle(relay_hub_t *hub, relay_id_t id) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return;
+  user->shown = state_of(user);
+  user->is_pending = false;
+  user->pending_parts = 0;
+  user->cause = 0;
+}
+
+void relay_hub_follow_presence(relay_hub_t *hub, bool is_on) {
+  hub->follows_presence = is_on;
+}
+
+size_t relay_hub_release_users(relay_hub_t *hub, size_t from, size_t count) {
+  size_t at = from;
+  for (; at < hub->users.count && at < from + count; at++)
+    if (hub->users.items[at]) relay__user_release(hub, hub->users.items[at]);
+  return at < hub->users.count ? at : 0;
 }
 
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_devices) {

@@ -238,7 +238,7 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
 
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
   relay_exchange_t *exchange = find(hub, id);
-  if (!exchange || !exchange->is_stream || !may_answer(exchange)) return false;
+  if (!exchange || !exchange->is_stream || exchange->closes || !may_answer(exchange)) return false;
   const size_t unsent = exchange->out.size - exchange->out_sent + bytes.count;
   if (unsent > STREAM_BOUND || (unsent > SMALL && relay__share_allows(hub, exchange, unsent))) {
     relay__connection_cut(exchange->connection);
@@ -254,6 +254,18 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
   /* If the socket is blocked, the connection writes when the socket is writable. */
   if (!(exchange->connection->polled & UV_WRITABLE)) relay__connection_write(exchange->connection);
   return find(hub, id);
+}
+
+size_t relay_http_stream_unsent(const relay_hub_t *hub, relay_id_t id) {
+  const relay_exchange_t *exchange = find(hub, id);
+  return exchange && exchange->is_stream ? exchange->out.size - exchange->out_sent : 0;
+}
+
+void relay_http_stream_finish(relay_hub_t *hub, relay_id_t id) {
+  relay_exchange_t *exchange = find(hub, id);
+  if (!exchange || !exchange->is_stream || exchange->closes) return;
+  exchange->closes = true;
+  if (!(exchange->connection->polled & UV_WRITABLE)) relay__connection_write(exchange->connection);
 }
 
 void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {

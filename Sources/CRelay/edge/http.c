@@ -171,7 +171,7 @@ void relay__connection_write(relay__connection_t *connection) {
     exchange->out = (relay__text_t){0};
   }
   relay__share_count(connection->hub, exchange);
-  if (exchange->is_stream) {
+  if (exchange->is_stream && !exchange->closes) {
     poll_for(connection, UV_DISCONNECT);
     arm_exchange(connection);
   } else if (exchange->is_answered) {

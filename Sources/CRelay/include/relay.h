@@ -199,6 +199,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_SEND,          /* session, user, room, json: a `send`; answer with relay_session_finish() */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream has ended */
+  RELAY_EVENT_PRESENCE,      /* name, entry: the user's state has changed, see relay_hub_follow_presence() */
   RELAY_EVENT_USER_SEEN,     /* name, time, activity: the online state to store, last seen at `time` */
   RELAY_EVENT_USER_GONE,     /* user: nothing refers to the user any more, so its memory is freed */
   RELAY_EVENT_USER_DUE,      /* user: the alarm of relay_user_set_alarm() is due */
@@ -235,6 +236,7 @@ struct relay_event {
   const relay_json_t *json;
   const relay_http_t *http;
   const char *name;
+  relay_bytes_t entry; /* a presence entry with all parts: a JSON object */
   int64_t seq, read, received, time;
   int activity; /* a relay_activity_t; -1: the user is offline */
 };
@@ -333,6 +335,14 @@ bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t user, relay_audience_t 
 bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
 /* Blocks or unblocks the user `name`, in memory or not. A blocked user sees `user` as an unknown user. */
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
+/* Takes the state of a user as announced, without an announcement: it was loaded, and did not change. */
+void relay_user_settle(relay_hub_t *hub, relay_id_t user);
+/* Queues RELAY_EVENT_PRESENCE for each change of any user from now on, at most every 250 ms for each user.
+ * Meanwhile users with a known Focus stay in memory, so that the end of the Focus is a change. */
+void relay_hub_follow_presence(relay_hub_t *hub, bool is_on);
+/* Frees the users that nothing needs any more, after relay_hub_follow_presence() was switched off. Looks at
+ * `count` users, and begins at `from`. Returns the next `from`; 0: all users were looked at. */
+size_t relay_hub_release_users(relay_hub_t *hub, size_t from, size_t count);
 /* True if both users are members of the same room in memory. */
 bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b);
 /* Writes at most `max` ids of the rooms in memory that both users are members of. Returns the number of
@@ -652,7 +662,11 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t exchange, const char *header
  * the client, or more than `unsent_per_user` or `unsent` permits, the hub cuts the connection and
  * returns false. */
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t exchange, relay_bytes_t bytes);
-/* Closes the stream. */
+/* Returns the bytes of a stream that wait for the client. */
+size_t relay_http_stream_unsent(const relay_hub_t *hub, relay_id_t exchange);
+/* Closes the stream when its bytes are sent. It accepts no more bytes. */
+void relay_http_stream_finish(relay_hub_t *hub, relay_id_t exchange);
+/* Closes the stream at once. Bytes that wait for the client are lost. */
 void relay_http_stream_end(relay_hub_t *hub, relay_id_t exchange);
 
 #endif

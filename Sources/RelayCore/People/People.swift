@@ -104,7 +104,11 @@ package final class People {
     var recipient = Recipient(record, now: relay.hub.now)
     recipient.suspension = relay.restrictions.access(of: record.user.id).suspension
     show(recipient, of: handle, on: relay)
-    if let activity = record.activity { relay.hub.awaitReturn(of: handle, as: activity) }
+    if let activity = record.activity {
+      relay.hub.awaitReturn(of: handle, as: activity)
+    } else {
+      relay.hub.settle(handle)
+    }
     return handle
   }
 

@@ -2,7 +2,7 @@
 """The HTTP client of the Stillwire relay, for backends."""
 
 from . import types
-from .client import AsyncStillwire, LockScreenEvent, Stillwire
+from .client import AsyncStillwire, LockScreenEvent, PresenceEvent, Stillwire
 from .errors import (
     BadRequestError,
     ConflictError,
@@ -35,6 +35,7 @@ __all__ = [
     "NotFoundError",
     "NotJoinedError",
     "Omitted",
+    "PresenceEvent",
     "RateLimitedError",
     "RelayError",
     "RequestTimeoutError",

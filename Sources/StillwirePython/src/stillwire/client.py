@@ -30,6 +30,18 @@ class LockScreenEvent(TypedDict):
     data: Any
 
 
+class PresenceEvent(TypedDict):
+    """An event of the presence stream, see "Presence for backends" in the protocol.
+
+    `presence` has the new entry of a user. `reset` means that the entries of all users must be read again.
+    `resumed` means that the stream has missed nothing, and `end` that it ends; `reset` and `end` have a `reason`.
+    """
+
+    id: str
+    event: str
+    data: Any
+
+
 class _Settings:
     """The settings that both clients share."""
 
@@ -79,7 +91,17 @@ class _Settings:
         return delay
 
     def _following(self, token: str) -> dict[str, Any]:
-        arguments = self._arguments(Request("GET", f"/v1/simulator/devices/{segment(token)}/events"))
+        return self._endless(Request("GET", f"/v1/simulator/devices/{segment(token)}/events"))
+
+    def _following_presence(self, users: list[str] | None, after: str | None) -> dict[str, Any]:
+        query = {"users": ",".join(users)} if users is not None else {}
+        arguments = self._endless(Request("GET", "/v1/presence/events", query=query))
+        if after is not None:
+            arguments["headers"]["Last-Event-ID"] = after
+        return arguments
+
+    def _endless(self, request: Request) -> dict[str, Any]:
+        arguments = self._arguments(request)
         # The stream has no end, and may have no events for a long time.
         return {**arguments, "timeout": httpx.Timeout(self._timeout, read=None)}
 
@@ -103,6 +125,14 @@ class _EventReader:
     def __init__(self) -> None:
         self._event = ""
         self._data = ""
+        self._id = ""
+
+    def read_numbered(self, line: str) -> PresenceEvent | None:
+        """Returns the event with its id that ends with this line."""
+        if line.startswith("id:"):
+            self._id = line[3:].strip()
+        event = self.read(line)
+        return None if event is None else {"id": self._id, **event}
 
     def read(self, line: str) -> LockScreenEvent | None:
         """Returns the event that ends with this line."""
@@ -229,6 +259,27 @@ class Stillwire(_Settings, Operations):
         except httpx.TransportError as error:
             raise connection_error(error) from error
 
+    def follow_presence(
+        self, users: list[str] | None = None, *, after: str | None = None
+    ) -> Iterator[PresenceEvent]:
+        """Follows the presence and the Focus of users, until the connection ends.
+
+        Args:
+            users: Names of users, and patterns such as `team-*`: at most 100. Default: all users.
+            after: The `id` of the last event that you have handled. The stream continues after it.
+        """
+        reader = _EventReader()
+        try:
+            with self._http.stream(**self._following_presence(users, after)) as response:
+                if not response.is_success:
+                    response.read()
+                    raise relay_error(response)
+                for line in response.iter_lines():
+                    if event := reader.read_numbered(line.rstrip("\n")):
+                        yield event
+        except httpx.TransportError as error:
+            raise connection_error(error) from error
+
 
 class AsyncStillwire(_Settings, AsyncOperations):
     """An asynchronous client of a relay, for asyncio and trio. `Stillwire` describes the arguments and the retries."""
@@ -317,6 +368,22 @@ class AsyncStillwire(_Settings, AsyncOperations):
                     raise relay_error(response)
                 async for line in response.aiter_lines():
                     if event := reader.read(line.rstrip("\n")):
+                        yield event
+        except httpx.TransportError as error:
+            raise connection_error(error) from error
+
+    async def follow_presence(
+        self, users: list[str] | None = None, *, after: str | None = None
+    ) -> AsyncIterator[PresenceEvent]:
+        """Follows the presence and the Focus of users, as `Stillwire.follow_presence` does."""
+        reader = _EventReader()
+        try:
+            async with self._http.stream(**self._following_presence(users, after)) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise relay_error(response)
+                async for line in response.aiter_lines():
+                    if event := reader.read_numbered(line.rstrip("\n")):
                         yield event
         except httpx.TransportError as error:
             raise connection_error(error) from error

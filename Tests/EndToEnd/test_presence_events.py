@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stream of presence and Focus changes for backends, as server-sent events."""
+
+import http.client
+import json
+import socket
+from contextlib import closing, contextmanager
+
+import pytest
+
+import tokens
+from api import call
+from relay import DEADLINE, run
+from waiting import eventually
+
+PATH = "/v1/presence/events"
+
+
+class Stream:
+    """An open stream: pairs of id, name and content."""
+
+    def __init__(self, response):
+        self._response = response
+        self.id = None
+
+    def next(self):
+        """Returns the name and the content of the next event."""
+        name, data = None, None
+        while line := self._response.readline():
+            field, _, value = line.decode().rstrip("\n").partition(": ")
+            if field == "id":
+                self.id = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data = json.loads(value)
+            elif not field and name:
+                return name, data
+        raise EOFError
+
+    def changes(self, until):
+        """Returns the entries up to the first one for which `until` is true."""
+        entries = []
+        while True:
+            name, entry = self.next()
+            assert name == "presence", (name, entry)
+            entries.append(entry)
+            if until(entry):
+                return entries
+
+    def reaches(self, states):
+        """Reads until the users have these values of `isFocused`."""
+        seen = {}
+
+        def is_reached(entry):
+            seen[entry["user"]] = entry["isFocused"]
+            return all(user in seen and seen[user] == value for user, value in states.items())
+
+        self.changes(is_reached)
+
+
+@contextmanager
+def follow(relay, query="", after=None, key=None):
+    connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=DEADLINE)
+    headers = {"Last-Event-ID": after} if after else {}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    with closing(connection):
+        connection.request("GET", PATH + query, headers=headers)
+        with connection.getresponse() as response:
+            assert response.status == 200, response.read()
+            assert response.headers.get_content_type() == "text/event-stream"
+            yield Stream(response)
+
+
+def focus(relay, user, is_focused):
+    assert call(relay, "PUT", f"/v1/users/{user}/focus", {"device": "phone", "isFocused": is_focused}).status == 200
+
+
+def test_a_backend_follows_all_users_without_a_session(relay, connect, names):
+    ann, bob = names("ann", "bob")
+    with follow(relay) as stream:
+        assert stream.next() == ("reset", {"reason": "new"})
+        session = connect(ann, name="Ann")
+        (entry,) = stream.changes(lambda entry: entry["user"] == ann)[-1:]
+        assert (entry["online"], entry["name"]) == (True, "Ann")
+        # A user who shares the Focus with nobody, and is not connected.
+        assert call(relay, "PUT", f"/v1/users/{bob}/preferences", {"shareFocus": "none"}).status == 200
+        focus(relay, bob, True)
+        entry = stream.changes(lambda entry: entry["user"] == bob)[-1]
+        assert (entry["online"], entry["isFocused"]) == (False, True)
+        assert entry == call(relay, "GET", f"/v1/users/{bob}/presence").json
+        session.close(1000)
+        assert stream.changes(lambda entry: entry["user"] == ann)[-1]["online"] is False
+
+
+def test_a_backend_continues_after_its_last_event(relay, names):
+    ann, bob, carol = names("ann", "bob", "carol")
+    with follow(relay) as stream:
+        stream.next()
+        focus(relay, ann, True)
+        stream.changes(lambda entry: entry["user"] == ann)
+        position = stream.id
+    for user in (bob, carol, bob):
+        focus(relay, user, True)
+    focus(relay, bob, None)
+    with follow(relay, after=position) as stream:
+        assert stream.next() == ("resumed", {})
+        assert stream.id == position
+        focus(relay, ann, None)
+        stream.reaches({ann: None, bob: None, carol: True})
+
+
+def test_a_read_of_stored_users_is_no_change(start, names):
+    relay = start()
+    focus(relay, "ann", True)
+    assert relay.stop() == 0
+    relay.start()
+    with follow(relay) as stream:
+        stream.next()
+        assert call(relay, "POST", "/v1/presence", {"users": ["ann"]}).json["presence"][0]["isFocused"] is True
+        focus(relay, "bob", True)
+        assert [entry["user"] for entry in stream.changes(lambda entry: True)] == ["bob"]
+
+
+def test_a_stream_has_only_the_users_of_its_list(relay, names):
+    ann, bob, carol = names("ann", "bob", "carol")
+    with follow(relay, f"?users={ann},{bob[:-1]}*") as stream:
+        stream.next()
+        for user in (carol, bob, ann):
+            focus(relay, user, True)
+        assert [entry["user"] for entry in stream.changes(lambda entry: entry["user"] == ann)] == [bob, ann]
+    for query in ("?users=", "?users=a%20b", "?users=" + ",".join(["ann"] * 101)):
+        assert call(relay, "GET", PATH + query).problem["at"] == "/query/users"
+
+
+def test_a_position_of_another_run_resets_the_stream(start):
+    relay = start()
+    with follow(relay) as stream:
+        stream.next()
+        position = stream.id
+    assert relay.stop() == 0
+    relay.start()
+    for former in (position, "x", "x.1"):
+        with follow(relay, after=former) as stream:
+            assert stream.next() == ("reset", {"reason": "restarted"})
+
+
+def test_a_drain_ends_the_stream_with_a_reason(start):
+    relay = start()
+    with follow(relay) as stream:
+        stream.next()
+        relay.stop()
+        assert stream.next() == ("end", {"reason": "shutdown"})
+        with pytest.raises(EOFError):
+            stream.next()
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """The file of API keys, and two keys."""
+    file = tmp_path / "keys"
+    return file, [run("api-key", name, "--file", file).stdout.strip() for name in ("shop", "mail")]
+
+
+def test_the_bound_of_streams_counts_for_each_key(start, secret, keys):
+    file, (shop, mail) = keys
+    relay = start("--api-keys-file", file, secret=secret, STILLWIRE_CONNECTIONS_STREAMS_PER_KEY="2")
+    token = tokens.token(secret.read_text(), tokens.claims("ann"))
+    assert call(relay, "GET", PATH, token=token).status == 403
+    assert call(relay, "GET", PATH).status == 401
+    with follow(relay, key=shop), follow(relay, key=mail), follow(relay, key=mail):
+        with follow(relay, key=shop):
+            answer = call(relay, "GET", PATH, token=shop)
+            assert (answer.status, answer.problem["code"]) == (429, "rate_limited")
+            assert "connections.streamsPerKey" in answer.problem["detail"]
+            # A stream of a simulated phone counts, too.
+            assert call(relay, "GET", "/v1/simulator/devices/x/events", token=mail).status == 429
+        eventually(lambda: can_follow(relay, shop))
+
+
+def can_follow(relay, key):
+    try:
+        with follow(relay, key=key):
+            return True
+    except AssertionError:
+        return False
+
+
+def test_a_client_that_does_not_read_delays_no_other_client(start):
+    relay = start(STILLWIRE_LIMITS_FOCUS_RATE="0")
+    with follow(relay) as stream, socket.create_connection(("127.0.0.1", relay.port)) as slow:
+        stream.next()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        users = [f"user{index}" for index in range(50)]
+        for is_focused in [True, None] * 3 + [True]:
+            for user in users:
+                focus(relay, user, is_focused)
+        stream.reaches(dict.fromkeys(users, True))
+
+
+def test_a_head_request_opens_no_stream(relay):
+    answer = call(relay, "HEAD", PATH)
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
