@@ -101,6 +101,7 @@ extension HTTPResponse {
       return
     }
     self = .json(reply.status, reply.text ?? JSONWriter.object(reply.members))
+    if let type = reply.mediaType { headers[.contentType] = type }
     guard let tag = reply.tag else { return }
     headers = [.contentType: "application/json", .eTag: tag, .cacheControl: "private, no-cache"]
   }

@@ -51,6 +51,8 @@ class Scenario:
         restricted = {"user": "eve", "suspended": True, "reason": "spam"}
         assert self.call("setAccess", "eve", suspended=True, reason="spam") == {**restricted, "sessions": 0}
         assert self.call("getAccess", "eve") == restricted
+        exported = self.call("exportUser", "eve", limit=10).splitlines()
+        assert len(exported) == 2 and exported[-1] == '{"type":"end"}'
         # A relay without a cluster.
         for operation in ("getCluster", "stepDown", "publishSnapshot"):
             if hasattr(Stillwire, generate.snake(operation)):
@@ -77,6 +79,8 @@ class Scenario:
         phone = {"platform": "simulator", "app": "org.example.chat"}
         assert self.call("registerDevice", "bob", "phone", "bob-phone", **phone)["reportKey"].startswith("swr_")
         assert self.call("getDevice", "bob", "phone")["platform"] == "simulator"
+        assert [device["device"] for device in self.call("listDevices", "bob", limit=10)["devices"]] == ["phone"]
+        assert self.call("listSessions", "bob") == {"sessions": [], "more": False}
         assert self.call("revokeReportKeys", "bob", "phone") is None
         assert self.call("revokeAllReportKeys", "bob") is None
         self.call("registerDevice", "ann", "tablet", "ann-tablet", **phone)

@@ -177,6 +177,7 @@ struct relay_session {
   uint32_t open_bytes;       /* estimated memory of the open requests */
   uint32_t held_bytes;       /* of the frames in `pending` */
   uint32_t expires;          /* seconds since 1970 when the token expires; 0: never */
+  uint32_t since;            /* seconds since 1970 when `hello` was accepted */
   relay__pending_t *pending; /* the newest frame that waits for an open request; its `next` is the oldest */
   relay__gathered_t *gathered;
   union {

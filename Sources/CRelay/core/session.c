@@ -398,6 +398,7 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
+  session->since = (uint32_t)(hub->now / 1000);
   free(session->authorization);
   session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
   user->last_seen = hub->now;
@@ -484,6 +485,17 @@ relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t id) {
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t id) {
   const relay_session_t *session = find_live(hub, id);
   return session && session->state == RELAY__OPEN;
+}
+
+bool relay_session_facts(const relay_hub_t *hub, relay_id_t id, relay_session_facts_t *facts) {
+  const relay_session_t *session = relay__session_find(hub, id);
+  if (!session || session->state != RELAY__OPEN) return false;
+  *facts = (relay_session_facts_t){.device = session->device,
+                                   .since = (int64_t)session->since * 1000,
+                                   .expires = (int64_t)session->expires * 1000,
+                                   .activity = (relay_activity_t)session->activity,
+                                   .rooms = session->seats.count};
+  return true;
 }
 
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t id) {

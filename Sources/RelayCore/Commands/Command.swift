@@ -239,6 +239,8 @@ package struct Reply {
   package let status: Int
   /// The body, if it is already JSON text. Only for commands without a frame.
   package private(set) var text: [UInt8]?
+  /// The media type of the body. Is `nil` for JSON.
+  package private(set) var mediaType: String?
   /// The entity tag of the body. Clients cache the body and send the tag in `If-None-Match`.
   package private(set) var tag: String?
 
@@ -262,6 +264,13 @@ package struct Reply {
   package static func text(_ text: [UInt8]) -> Reply {
     var reply = Reply { _ in }
     reply.text = text
+    return reply
+  }
+
+  /// Several JSON objects, each on a line of its own (JSON Lines).
+  package static func lines(_ text: [UInt8]) -> Reply {
+    var reply = Reply.text(text)
+    reply.mediaType = "application/jsonl"
     return reply
   }
 

@@ -26,6 +26,8 @@ package enum Commands {
     SetProfile.self, GetAccess.self, SetAccess.self, RevokeReportKeys.self, Disconnect.self, LintPush.self,
     ListPushes.self, GetPush.self,
     RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self,
+    // People, for backends
+    ListSessions.self, ListDevices.self, ExportUser.self,
   ]
 
   /// The commands by the type of their frame.

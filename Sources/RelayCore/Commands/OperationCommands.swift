@@ -208,7 +208,7 @@ struct RetryPush: Command {
 
 extension JSONWriter.Object {
   /// Writes a push without its explanation and its token.
-  fileprivate mutating func members(of job: JobRecord) {
+  mutating func members(of job: JobRecord) {
     self["id"] = job.id
     if !job.room.isNotifications {
       self["room"] = job.room.rawValue

@@ -35,13 +35,16 @@ public struct PeopleReader {
   /// The restrictions of all users who have one. Called at the start.
   public func access() throws -> [UserID: UserAccess] {
     let rows = try db.all("SELECT user, is_suspended, until, reason, not_before FROM access") { row in
-      let suspension = UserAccess.Suspension(until: row.time("until"), reason: row["reason"])
-      return (
-        UserID(unchecked: row["user"]),
-        UserAccess(suspension: row["is_suspended"] ? suspension : nil, notBefore: row.time("not_before"))
-      )
+      (UserID(unchecked: row["user"]), UserAccess(row))
     }
     return Dictionary(uniqueKeysWithValues: rows)
+  }
+
+  /// The restrictions of one user.
+  public func access(of user: UserID) throws -> UserAccess {
+    try db.first(
+      "SELECT is_suspended, until, reason, not_before FROM access WHERE user = ?", [user.rawValue], UserAccess.init(_:))
+      ?? UserAccess()
   }
 
   /// The number of users who are stored as online.
@@ -70,5 +73,13 @@ public struct PeopleReader {
         user: UserID(unchecked: $0["name"]), device: DeviceID(unchecked: $0["device"]),
         grants: try $0.bytesIfAny("grants"))
     }
+  }
+}
+
+extension UserAccess {
+  /// - Parameter row: A row of `access`.
+  fileprivate init(_ row: Row) {
+    let suspension = Suspension(until: row.time("until"), reason: row["reason"])
+    self.init(suspension: row["is_suspended"] ? suspension : nil, notBefore: row.time("not_before"))
   }
 }

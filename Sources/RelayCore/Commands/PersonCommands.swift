@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands of backends about the sessions and the devices of a user.
+
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// The page of a list that a request reads.
+private struct ListPage {
+  let limit: Int
+
+  static let maxEntries = 100
+
+  init(_ fields: Fields) throws(RequestError) {
+    limit = Int(try fields.integer("limit", 1...Int64(Self.maxEntries)) ?? Int64(Self.maxEntries))
+  }
+}
+
+/// Lists the open sessions of a user, in the order of their ids.
+struct ListSessions: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/users/{user}/sessions", by: .backend, query: ["after": .text, "limit": .number])
+
+  private let user: UserID
+  private let page: ListPage
+  /// The last session of the page before. Is 0 for the first page.
+  private let after: UInt64
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    page = try ListPage(request.fields)
+    guard let text = try request.fields.string("after", maxLength: 32) else {
+      after = 0
+      return
+    }
+    guard let id = UInt64(text, radix: 36) else { throw request.fields.wrong("after", "is not a session") }
+    after = id
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let sessions = relay.hub.user(user).map(relay.hub.sessions(of:)) ?? []
+    let later = sessions.filter { $0.rawValue > after }.sorted { $0.rawValue < $1.rawValue }
+    let shown = later.prefix(page.limit).compactMap(relay.hub.record(of:))
+    let hasMore = later.count > page.limit
+    return Reply {
+      $0.array("sessions") { list in
+        for session in shown { list.object { $0.members(of: session) } }
+      }
+      $0.bool("more", hasMore)
+    }
+  }
+}
+
+/// Lists the devices of a user, in the order of their ids.
+struct ListDevices: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/users/{user}/devices", by: .backend, query: ["after": .text, "limit": .number])
+
+  private let user: UserID
+  private let page: ListPage
+  /// The last device of the page before.
+  private let after: DeviceID?
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    page = try ListPage(request.fields)
+    after = try request.fields.name("after")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    // One device more than the page shows whether there are more.
+    let found = try await relay.store.read { [user, after, limit = page.limit] in
+      try $0.people.devices(of: user, after: after, limit: limit + 1)
+    }
+    let (apps, limit) = (relay.settings.apps, page.limit)
+    return Reply {
+      $0.array("devices") { list in
+        for found in found.prefix(limit) {
+          list.object {
+            Replies.device(found.device, apps.warnings(about: found.device))(&$0)
+            $0.integer("registered", found.registered.rawValue)
+            $0.integer("reportKeys", found.reportKeys)
+          }
+        }
+      }
+      $0.bool("more", found.count > limit)
+    }
+  }
+}
+
+extension JSONWriter.Object {
+  fileprivate mutating func members(of session: SessionRecord) {
+    self["session"] = String(session.session.rawValue, radix: 36)
+    self["device"] = session.device?.rawValue
+    integer("since", session.since.rawValue)
+    self["activity"] = session.activity.rawValue
+    integer("expires", session.expires?.rawValue)
+    integer("rooms", session.rooms)
+  }
+}

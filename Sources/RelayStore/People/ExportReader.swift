@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+/// A position in the export of a person: the next entry of a section, by the keys of its table.
+public struct ExportPosition: Equatable, Sendable {
+  /// The sections in their order. The value is the letter in the text of a position.
+  public enum Section: String, CaseIterable, Sendable {
+    case person = "p"
+    case memberships = "m"
+    case bans = "b"
+    case messages = "s"
+    case responses = "r"
+    case pushes = "j"
+  }
+
+  public var section: Section
+  /// The entries of the section up to these keys are exported. The second one is 0 in tables with one key.
+  public var first: Int64
+  public var second: Int64
+
+  public static let start = ExportPosition(section: .person, first: 0, second: 0)
+
+  public init(section: Section, first: Int64 = 0, second: Int64 = 0) {
+    self.section = section
+    self.first = first
+    self.second = second
+  }
+
+  public var text: String { "\(section.rawValue).\(first).\(second)" }
+
+  /// Parses ``text``. Returns `nil` for any other text.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, let section = Section(rawValue: parts[0]), let first = Int64(parts[1]),
+      let second = Int64(parts[2]), first >= 0, second >= 0
+    else { return nil }
+    self.init(section: section, first: first, second: second)
+  }
+
+  /// The begin of the section after this one. Is `nil` after the last one.
+  var next: ExportPosition? {
+    let all = Section.allCases
+    return all.firstIndex(of: section).flatMap { $0 + 1 < all.count ? ExportPosition(section: all[$0 + 1]) : nil }
+  }
+}
+
+/// An entry of an export.
+public enum ExportEntry: Sendable {
+  case person(ExportedPerson)
+  case membership(ExportedMembership)
+  case ban(RoomID, until: Timestamp?)
+  case message(RoomID, StoredMessage, push: PushRequest)
+  case response(StoredResponse, time: Timestamp)
+  case push(JobRecord)
+}
+
+/// A person with the facts that belong to no room.
+public struct ExportedPerson: Sendable {
+  public var profile: User
+  public var record: UserRecord
+  public var access: UserAccess
+  /// The claim `rooms` of the newest token, as it was stored.
+  public var grants: [UInt8]?
+  public var devices: [RegisteredDevice]
+}
+
+public struct ExportedMembership: Sendable {
+  public var room: RoomID
+  /// Is `nil` for a room without a record.
+  public var kind: String?
+  public var title: String?
+  public var role: RoomRole
+  public var joined: Timestamp
+  public var read: Int64
+  public var received: Int64
+}
+
+/// Bounds of one page of an export.
+public struct ExportBounds: Sendable {
+  public var entries: Int
+  /// The maximum size of the bodies of the page's messages, in bytes. The last message may exceed it.
+  public var bytes = 1 << 20
+  /// The maximum number of rows of all users that one page looks at.
+  public var rows = 50_000
+
+  public init(entries: Int) { self.entries = entries }
+}
+
+/// Reads everything that the store has about a person, in pages.
+///
+/// No table but `members` and `jobs` has an index on the user, because each message would pay for it. So a page looks
+/// at a bounded number of rows of all users, and may be empty although others follow.
+public struct ExportReader {
+  let db: Database
+
+  /// The next page.
+  /// - Returns: The position of the page that follows. Is `nil` after the last one.
+  public func page(
+    of user: UserID, from position: ExportPosition, within bounds: ExportBounds
+  ) throws -> (entries: [ExportEntry], next: ExportPosition?) {
+    guard let row = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue]) else {
+      // A user without a row may have restrictions.
+      let access = try PeopleReader(db: db).access(of: user)
+      guard position == .start, !access.isEmpty else { return ([], nil) }
+      let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
+      return ([.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: []))], nil)
+    }
+    var page = Page(position: position, bounds: bounds)
+    try read(user, row["id"], &page)
+    return (page.entries, page.next)
+  }
+
+  /// A page in progress.
+  private struct Page {
+    var position: ExportPosition
+    let bounds: ExportBounds
+    var entries: [ExportEntry] = []
+    var next: ExportPosition?
+    private var bytes = 0
+    /// The number of rows that the page may still look at.
+    private(set) var rows: Int
+
+    init(position: ExportPosition, bounds: ExportBounds) {
+      self.position = position
+      self.bounds = bounds
+      rows = bounds.rows
+    }
+
+    /// The number of entries that fit.
+    var left: Int { bytes < bounds.bytes ? max(0, bounds.entries - entries.count) : 0 }
+    var isFull: Bool { left == 0 || rows <= 0 }
+
+    mutating func add(_ entry: ExportEntry, bytes: Int = 0) {
+      entries.append(entry)
+      self.bytes += bytes
+    }
+
+    mutating func look(at rows: Int) { self.rows -= rows }
+  }
+
+  private func read(_ user: UserID, _ id: Int64, _ page: inout Page) throws {
+    while true {
+      let isComplete =
+        switch page.position.section {
+        case .person: try readPerson(user, id, &page)
+        case .memberships: try readMemberships(id, &page)
+        case .bans: try readBans(id, &page)
+        case .messages: try readMessages(id, &page)
+        case .responses: try readResponses(id, &page)
+        case .pushes: try readPushes(id, &page)
+        }
+      guard isComplete else { return page.next = page.position }
+      guard let next = page.position.next else { return }
+      page.position = next
+      if page.isFull { return page.next = next }
+    }
+  }
+
+  private func readPerson(_ user: UserID, _ id: Int64, _ page: inout Page) throws -> Bool {
+    let people = PeopleReader(db: db)
+    guard let record = try people.user(user) else { return true }
+    let profile = try db.first(
+      "SELECT display_name, avatar, handle, handle_type, avatar_sha256, grants FROM users WHERE id = ?", [id]
+    ) { row in
+      (
+        User(
+          id: user, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
+          handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]), try row.bytesIfAny("grants")
+      )
+    }
+    guard let (profile, grants) = profile else { return true }
+    page.add(
+      .person(
+        ExportedPerson(
+          profile: profile, record: record, access: try people.access(of: user), grants: grants,
+          devices: try people.devices(of: user, after: nil, limit: .max))))
+    return true
+  }
+
+  private func readMemberships(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let limit = page.left
+    let found = try db.all(
+      """
+      SELECT members.room AS id, rooms.name, kind, title, role, joined, read, received
+      FROM members INDEXED BY members_user JOIN rooms ON rooms.id = members.room
+      LEFT JOIN details ON details.room = members.room
+      WHERE members.user = ? AND members.room > ? ORDER BY members.room LIMIT ?
+      """,
+      [id, page.position.first, limit]
+    ) { row in
+      (
+        id: row["id"] as Int64,
+        membership: ExportedMembership(
+          room: RoomID(unchecked: row["name"]), kind: row["kind"], title: row["title"],
+          role: RoomRole(rawValue: row["role"]) ?? .member, joined: row.timestamp("joined"), read: row["read"],
+          received: row["received"])
+      )
+    }
+    for (room, membership) in found {
+      page.position.first = room
+      if !membership.room.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.membership(membership)) }
+    }
+    return found.count < limit
+  }
+
+  private func readBans(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let keys = try keys("bans", "room", "user", "user = \(id)", &page)
+    for (room, _) in keys.found {
+      let row = try db.first(
+        "SELECT rooms.name, until FROM bans JOIN rooms ON rooms.id = bans.room WHERE room = ? AND user = ?", [room, id])
+      guard let row else { continue }
+      let name = RoomID(unchecked: row["name"])
+      if !name.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.ban(name, until: row.time("until"))) }
+    }
+    return keys.isComplete
+  }
+
+  private func readMessages(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let before = page.position
+    let keys = try keys("messages", "room", "seq", "sender = \(id)", &page)
+    for (index, (room, seq)) in keys.found.enumerated() {
+      guard page.left > 0 else {
+        // The page is full of bytes. The next one begins after its last message.
+        let last = index > 0 ? keys.found[index - 1] : (before.first, before.second)
+        (page.position.first, page.position.second) = last
+        return false
+      }
+      guard let row = try db.first("SELECT name FROM rooms WHERE id = ?", [room]) else { continue }
+      let name = RoomID(unchecked: row["name"])
+      guard !name.rawValue.hasPrefix(Schema.deletedPrefix), let message = try MessageReader(db: db).message(name, seq)
+      else { continue }
+      let push = try db.first(
+        "SELECT \(PushRequest.columns) FROM messages WHERE room = ? AND seq = ?", [room, seq], PushRequest.init(_:))
+      page.add(.message(name, message, push: push ?? PushRequest()), bytes: message.body.count)
+    }
+    return keys.isComplete
+  }
+
+  private func readResponses(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let keys = try keys("responses", "id", "0", "user = \(id)", &page)
+    for (response, _) in keys.found {
+      let found = try db.first(
+        """
+        SELECT responses.id, notification, rooms.name AS room, responses.seq, users.name AS user, sender.name AS sender,
+          action, text, posted, time
+        FROM responses JOIN rooms ON rooms.id = responses.room AND NOT (\(Schema.isDeleted("rooms.name")))
+        JOIN users ON users.id = responses.user JOIN users AS sender ON sender.id = responses.sender
+        WHERE responses.id = ?
+        """,
+        [response]
+      ) { row in
+        ExportEntry.response(
+          StoredResponse(
+            id: row["id"], notification: row["notification"],
+            message: MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]),
+            user: UserID(unchecked: row["user"]), sender: UserID(unchecked: row["sender"]),
+            action: ActionID(unchecked: row["action"]), text: row["text"], posted: row["posted"]),
+          time: row.timestamp("time"))
+      }
+      if let found { page.add(found) }
+    }
+    return keys.isComplete
+  }
+
+  private func readPushes(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let limit = page.left
+    let found = try db.all(
+      """
+      SELECT number, id FROM jobs INDEXED BY jobs_user WHERE kind = 'push' AND user = ? AND number > ?
+      ORDER BY number LIMIT ?
+      """,
+      [id, page.position.first, limit]
+    ) { (number: $0["number"] as Int64, id: $0["id"] as String) }
+    for (number, job) in found {
+      page.position.first = number
+      if let record = try QueueReader(db: db).job(job) { page.add(.push(record)) }
+    }
+    return found.count < limit
+  }
+
+  /// The keys of the next rows of a table that fulfil a condition. Moves the position behind the rows that the page has
+  /// looked at.
+  /// - Parameters:
+  ///   - first: The first column of the primary key.
+  ///   - second: The second one, or `0`.
+  private func keys(
+    _ table: String, _ first: String, _ second: String, _ condition: String, _ page: inout Page
+  ) throws -> (found: [(Int64, Int64)], isComplete: Bool) {
+    let slice = try TableSlice(
+      db, table, first, second, after: (page.position.first, page.position.second), rows: max(1, page.rows),
+      limit: page.left, where: condition)
+    page.look(at: slice.looked)
+    (page.position.first, page.position.second) = slice.last
+    return (slice.found, slice.isComplete)
+  }
+}
+
+/// A bounded number of rows of a table in the order of its primary key, of which a condition selects some.
+struct TableSlice {
+  /// The keys of the selected rows.
+  private(set) var found: [(Int64, Int64)] = []
+  /// The key of the last row of the slice.
+  private(set) var last: (Int64, Int64)
+  /// The number of rows of the slice.
+  private(set) var looked = 0
+  /// True if no row follows.
+  private(set) var isComplete = true
+
+  /// - Parameters:
+  ///   - first: The first column of the primary key.
+  ///   - second: The second one, or `0`.
+  ///   - rows: The maximum number of rows of the slice.
+  ///   - limit: The maximum number of selected rows.
+  ///   - condition: A condition on the columns of a row.
+  init(
+    _ db: Database, _ table: String, _ first: String, _ second: String, after key: (Int64, Int64), rows: Int,
+    limit: Int, where condition: String
+  ) throws {
+    last = key
+    let columns = second == "0" ? first : "\(first), \(second)"
+    let isLater = second == "0" ? "\(first) > ?1 AND ?2 = 0" : "(\(first), \(second)) > (?1, ?2)"
+    let cursor = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT \(first), \(second), \(condition) FROM \(table) WHERE \(isLater) ORDER BY \(columns) LIMIT ?3
+          """), arguments: [key.0, key.1, rows + 1])
+    while let row = try cursor.next() {
+      guard looked < rows, found.count < limit else {
+        isComplete = false
+        return
+      }
+      looked += 1
+      last = (row[0], row[1])
+      if row[2] as Int64 != 0 { found.append(last) }
+    }
+  }
+}
