@@ -704,6 +704,38 @@ class Operations(ABC):
         )
         return result
 
+    def set_status(
+        self,
+        user: str,
+        *,
+        text: str | None | Omitted = OMITTED,
+        emoji: str | None | Omitted = OMITTED,
+        until: int | None | Omitted = OMITTED,
+    ) -> types.SetStatusResult:
+        """Set the status that presence shows.
+
+        Replaces the whole status. Without `text` and `emoji` the user has no status any more. An empty text
+        counts as absent. Users who may see whether the user is online get a `presence` event, also at
+        `until`.
+
+        Args:
+            user: A user's name, or `me`.
+            until: The time at which the relay ends the status. A time in the past is an error.
+
+        Returns:
+            The status from now on.
+        """
+        result: types.SetStatusResult = self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/status",
+                body={
+                    "text": text, "emoji": emoji, "until": until,
+                },
+            )
+        )
+        return result
+
     def set_profile(
         self,
         user: str,
@@ -742,6 +774,41 @@ class Operations(ABC):
                     "name": name, "avatar": avatar, "avatarSHA256": avatar_sha256, "handle": handle,
                     "handleType": handle_type,
                 },
+            )
+        )
+        return result
+
+    def erase_user(
+        self,
+        user: str,
+        *,
+        messages: Literal["delete", "anonymize"],
+    ) -> types.Erasure:
+        """Erase a user.
+
+        Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
+        name belongs to nobody: a request with it creates a new user. In the background the relay then erases,
+        in slices that continue after a restart: the profile, the restrictions, devices, report keys, Focus,
+        filters, preferences, blocks in both directions, memberships, bans, direct rooms, responses, pushes
+        and idempotency keys. `GET /v1/erasures/{id}` shows the end.
+
+        Restrictions end, too, because they contain the name. A backend that must keep the person out issues
+        no more tokens, and sets the restrictions again after the erasure. Texts of other users that contain
+        the name stay.
+
+        Args:
+            user: A user's name, or `me`.
+            messages: `delete`: the messages of the user lose their contents, as if the sender had deleted
+                them. `anonymize`: they stay, and their sender is a pseudonym.
+
+        Returns:
+            The erasure has begun.
+        """
+        result: types.Erasure = self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}",
+                query={"messages": messages},
             )
         )
         return result
@@ -854,6 +921,113 @@ class Operations(ABC):
                 f"/v1/users/{segment(user)}/blocks/{segment(other)}",
             )
         )
+
+    def export_user(
+        self,
+        user: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """Export everything about a user.
+
+        A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `response` or `push`. The last
+        line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`: `end`}. A
+        page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer lines, or
+        none, although others follow.
+
+        The export has no push tokens and no keys, because others could use them. It has the state at the time
+        of each page.
+
+        Args:
+            user: A user's name, or `me`.
+            cursor: The cursor of the page before. Without it the export begins.
+            limit: The maximum number of entries of the page. The first page has all entries that belong to no
+                room, even if they are more.
+        """
+        self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/export",
+                query={"cursor": cursor, "limit": limit},
+            )
+        )
+
+    def get_erasure(
+        self,
+        id: str,
+    ) -> types.Erasure:
+        """Read the state of an erasure.
+
+        The relay keeps a finished erasure for 30 days. It contains nothing about the user.
+
+        Returns:
+            The state.
+        """
+        result: types.Erasure = self._send(
+            Request(
+                "GET",
+                f"/v1/erasures/{segment(id)}",
+            )
+        )
+        return result
+
+    def list_sessions(
+        self,
+        user: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListSessionsResult:
+        """List the open sessions of a user.
+
+        The relay keeps no addresses of clients.
+
+        Args:
+            user: A user's name, or `me`.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions, in the order of their ids.
+        """
+        result: types.ListSessionsResult = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/sessions",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def list_devices(
+        self,
+        user: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListDevicesResult:
+        """List the devices of a user.
+
+        The reply contains no push tokens, because anybody with the token could push to the device.
+
+        Args:
+            user: A user's name, or `me`.
+            after: The last device of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the devices, in the order of their ids.
+        """
+        result: types.ListDevicesResult = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/devices",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
 
     def get_device(
         self,
@@ -2316,6 +2490,38 @@ class AsyncOperations(ABC):
         )
         return result
 
+    async def set_status(
+        self,
+        user: str,
+        *,
+        text: str | None | Omitted = OMITTED,
+        emoji: str | None | Omitted = OMITTED,
+        until: int | None | Omitted = OMITTED,
+    ) -> types.SetStatusResult:
+        """Set the status that presence shows.
+
+        Replaces the whole status. Without `text` and `emoji` the user has no status any more. An empty text
+        counts as absent. Users who may see whether the user is online get a `presence` event, also at
+        `until`.
+
+        Args:
+            user: A user's name, or `me`.
+            until: The time at which the relay ends the status. A time in the past is an error.
+
+        Returns:
+            The status from now on.
+        """
+        result: types.SetStatusResult = await self._send(
+            Request(
+                "PUT",
+                f"/v1/users/{segment(user)}/status",
+                body={
+                    "text": text, "emoji": emoji, "until": until,
+                },
+            )
+        )
+        return result
+
     async def set_profile(
         self,
         user: str,
@@ -2354,6 +2560,41 @@ class AsyncOperations(ABC):
                     "name": name, "avatar": avatar, "avatarSHA256": avatar_sha256, "handle": handle,
                     "handleType": handle_type,
                 },
+            )
+        )
+        return result
+
+    async def erase_user(
+        self,
+        user: str,
+        *,
+        messages: Literal["delete", "anonymize"],
+    ) -> types.Erasure:
+        """Erase a user.
+
+        Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
+        name belongs to nobody: a request with it creates a new user. In the background the relay then erases,
+        in slices that continue after a restart: the profile, the restrictions, devices, report keys, Focus,
+        filters, preferences, blocks in both directions, memberships, bans, direct rooms, responses, pushes
+        and idempotency keys. `GET /v1/erasures/{id}` shows the end.
+
+        Restrictions end, too, because they contain the name. A backend that must keep the person out issues
+        no more tokens, and sets the restrictions again after the erasure. Texts of other users that contain
+        the name stay.
+
+        Args:
+            user: A user's name, or `me`.
+            messages: `delete`: the messages of the user lose their contents, as if the sender had deleted
+                them. `anonymize`: they stay, and their sender is a pseudonym.
+
+        Returns:
+            The erasure has begun.
+        """
+        result: types.Erasure = await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}",
+                query={"messages": messages},
             )
         )
         return result
@@ -2466,6 +2707,113 @@ class AsyncOperations(ABC):
                 f"/v1/users/{segment(user)}/blocks/{segment(other)}",
             )
         )
+
+    async def export_user(
+        self,
+        user: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """Export everything about a user.
+
+        A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `response` or `push`. The last
+        line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`: `end`}. A
+        page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer lines, or
+        none, although others follow.
+
+        The export has no push tokens and no keys, because others could use them. It has the state at the time
+        of each page.
+
+        Args:
+            user: A user's name, or `me`.
+            cursor: The cursor of the page before. Without it the export begins.
+            limit: The maximum number of entries of the page. The first page has all entries that belong to no
+                room, even if they are more.
+        """
+        await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/export",
+                query={"cursor": cursor, "limit": limit},
+            )
+        )
+
+    async def get_erasure(
+        self,
+        id: str,
+    ) -> types.Erasure:
+        """Read the state of an erasure.
+
+        The relay keeps a finished erasure for 30 days. It contains nothing about the user.
+
+        Returns:
+            The state.
+        """
+        result: types.Erasure = await self._send(
+            Request(
+                "GET",
+                f"/v1/erasures/{segment(id)}",
+            )
+        )
+        return result
+
+    async def list_sessions(
+        self,
+        user: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListSessionsResult:
+        """List the open sessions of a user.
+
+        The relay keeps no addresses of clients.
+
+        Args:
+            user: A user's name, or `me`.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions, in the order of their ids.
+        """
+        result: types.ListSessionsResult = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/sessions",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def list_devices(
+        self,
+        user: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListDevicesResult:
+        """List the devices of a user.
+
+        The reply contains no push tokens, because anybody with the token could push to the device.
+
+        Args:
+            user: A user's name, or `me`.
+            after: The last device of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the devices, in the order of their ids.
+        """
+        result: types.ListDevicesResult = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/devices",
+                query={"after": after, "limit": limit},
+            )
+        )
+        return result
 
     async def get_device(
         self,

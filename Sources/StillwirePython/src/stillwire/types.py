@@ -291,6 +291,18 @@ class Presence(TypedDict):
     """The time since when notifications are silenced. Absent if they are not."""
     lastSeen: NotRequired[int]
     """The time of the user's last request or session, in whole seconds."""
+    status: NotRequired[Status]
+    """Absent if the user has none, or does not show the reader whether they are online."""
+
+
+@final
+class Status(TypedDict):
+    """The status of a user, with `text` or `emoji`."""
+
+    text: NotRequired[str]
+    emoji: NotRequired[str]
+    until: NotRequired[int]
+    """The time at which the relay ends the status."""
 
 
 @final
@@ -387,6 +399,11 @@ class RoomWish(TypedDict):
 
 
 @final
+class SetStatusResult(TypedDict):
+    status: Status | None
+
+
+@final
 class Profile(TypedDict):
     user: str
     name: NotRequired[str]
@@ -394,6 +411,23 @@ class Profile(TypedDict):
     avatarSHA256: NotRequired[str]
     handle: NotRequired[str]
     handleType: NotRequired[str]
+
+
+@final
+class Erasure(TypedDict):
+    erasure: str
+    """The id of the erasure."""
+    state: Literal["running", "done"]
+    messages: Literal["delete", "anonymize"]
+    started: int
+    finished: NotRequired[int]
+    """Absent while the erasure is in progress."""
+    leftRooms: int
+    """The number of ended memberships."""
+    changedMessages: int
+    """The number of messages that were deleted, or that lost the name of the user."""
+    sessions: NotRequired[int]
+    """The number of closed sessions. Only the reply of `DELETE` has it."""
 
 
 @final
@@ -467,6 +501,36 @@ class Blocked(TypedDict):
 
 
 @final
+class ListSessionsResult(TypedDict):
+    sessions: list[Session]
+    more: bool
+    """True if a later page has more."""
+
+
+@final
+class Session(TypedDict):
+    session: str
+    """The id, as in `welcome`."""
+    device: NotRequired[str]
+    since: int
+    """The time of the `hello`, in whole seconds."""
+    activity: Activity
+    expires: NotRequired[int]
+    """The time at which the relay closes the session unless it gets a newer token: `tokens.grace` after the end
+    of its token.
+    """
+    rooms: int
+    """The number of rooms that it has joined."""
+
+
+@final
+class ListDevicesResult(TypedDict):
+    devices: list[Device]
+    more: bool
+    """True if a later page has more."""
+
+
+@final
 class Device(TypedDict):
     device: str
     app: NotRequired[str]
@@ -479,6 +543,10 @@ class Device(TypedDict):
     """The permissions that the owner of the device gives the app. Absent if the device was forgotten."""
     locale: NotRequired[str]
     timeZone: NotRequired[str]
+    registered: NotRequired[int]
+    """The time of the newest registration. Only the list of devices has it."""
+    reportKeys: NotRequired[int]
+    """The number of valid report keys. Only the list of devices has it."""
     warnings: NotRequired[list[DeviceWarning]]
     """Fields that the relay has stored but does not use. Absent if there are none."""
     reportKey: NotRequired[str]
