@@ -53,6 +53,10 @@ extension Relay {
     if let refusal = restrictions.refusal(of: identity, on: self) {
       throw Refusal(error: refusal.requestError, close: refusal.close)
     }
+    guard erasures.admits(profile.id) else {
+      let error = RequestError(.unavailable, "the user is being erased", retryAfter: .seconds(1))
+      throw Refusal(error: error, close: .serverError)
+    }
     do {
       try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
     } catch .tooMany {

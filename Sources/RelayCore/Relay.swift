@@ -34,6 +34,7 @@ package actor Relay {
   package let inbox = Inbox()
   package let calls = Calls()
   package let presenceStreams = PresenceStreams()
+  package let erasures = Erasures()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -92,6 +93,7 @@ package actor Relay {
     deliveries.holds.end(on: self)
     // An earlier run may have deleted rooms and then stopped.
     rooms.sweep(on: self)
+    erasures.resume(on: self)
     // A join of a room that is not loaded yet loads the room at once.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
@@ -195,6 +197,8 @@ package actor Relay {
         http.streamClosed(exchange)
       case .presence(let user, let entry): presenceStreams.changed(user, entry, on: self)
       case .userSeen(let user, let lastSeen, let activity):
+        // Otherwise the end of the last session would store an erased user again.
+        if erasures.hasErased(user) { continue }
         late.savePresence(of: user, lastSeen: lastSeen, activity: activity, on: self)
       case .userGone(let user): people.forget(user)
       case .userDue(let user): people.userDue(user, on: self)

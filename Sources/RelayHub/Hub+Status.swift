@@ -14,6 +14,11 @@ extension Hub {
   }
 }
 
+extension Hub {
+  /// Forgets when a user without a session was last seen, and ends the grace, so that the user is offline at once.
+  public func forgetSeen(_ user: UserHandle) { _ = relay_user_forget_seen(hub, user.rawValue) }
+}
+
 extension UserStatus {
   /// The status as a JSON object.
   public var json: [UInt8] {

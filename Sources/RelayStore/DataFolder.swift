@@ -49,6 +49,8 @@ struct DataFolder {
     // Moves the log into the database every 16 MiB instead of 4. The newest page of a busy room is then written once
     // for many messages, and the writer waits for the disk less often.
     try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+    // Overwrites deleted contents, so that nothing of an erased user stays in the file.
+    try db.execute(sql: "PRAGMA secure_delete = ON")
     // An empty transaction finds a file that cannot be written now, and not at the first message.
     try db.inTransaction(.immediate) { .commit }
   }

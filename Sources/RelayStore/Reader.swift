@@ -12,6 +12,7 @@ public struct Reader {
   public var messages: MessageReader { MessageReader(db: db) }
   public var people: PeopleReader { PeopleReader(db: db) }
   public var queue: QueueReader { QueueReader(db: db) }
+  public var erasures: ErasureReader { ErasureReader(db: db) }
   public var export: ExportReader { ExportReader(db: db) }
   public var responses: ResponseReader { ResponseReader(db: db) }
   public var calls: CallReader { CallReader(db: db) }

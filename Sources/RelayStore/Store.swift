@@ -219,6 +219,26 @@ public final class Store: Sendable {
     return (record, found.loss)
   }
 
+  /// Rewrites the database, and empties its write-ahead log, so that the files have no deleted contents. Other writes
+  /// wait meanwhile, for a time that increases with the size of the database.
+  ///
+  /// SQLite overwrites what it deletes (`secure_delete`), but not the copies that remain when rows move to other pages.
+  /// With a journal, only the log is emptied: `VACUUM` is not a change of rows.
+  public nonisolated(nonsending) func removeDeletedContents() async throws(StoreError) {
+    let rewrites = position == nil
+    let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+      threads.write(pool) { db in
+        continuation.resume(
+          returning: Result {
+            if rewrites { try db.execute(sql: "VACUUM") }
+            _ = try db.checkpoint(.truncate)
+          }.mapError(StoreError.init(_:)))
+      } next: {
+      }
+    }
+    try result.get()
+  }
+
   /// Checks that the database's files are in place. If they were removed or replaced, ``statistics`` show that the
   /// store is not available. Any thread.
   public func checkFiles() { writer.checkFiles() }

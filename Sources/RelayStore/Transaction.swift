@@ -20,6 +20,7 @@ public struct Transaction {
   public var rooms: RoomWriter { RoomWriter(transaction: self) }
   public var messages: MessageWriter { MessageWriter(transaction: self) }
   public var people: PeopleWriter { PeopleWriter(transaction: self) }
+  public var erasures: ErasureWriter { ErasureWriter(transaction: self) }
   public var devices: DeviceWriter { DeviceWriter(transaction: self) }
   public var queue: PushQueue { PushQueue(transaction: self) }
   public var updates: UpdateQueue { UpdateQueue(transaction: self) }

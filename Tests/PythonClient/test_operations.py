@@ -53,6 +53,9 @@ class Scenario:
         assert self.call("getAccess", "eve") == restricted
         exported = self.call("exportUser", "eve", limit=10).splitlines()
         assert len(exported) == 2 and exported[-1] == '{"type":"end"}'
+        begun = self.call("eraseUser", "eve", "delete")
+        assert (begun["state"], begun["sessions"]) == ("running", 0)
+        eventually(lambda: self.call("getErasure", begun["erasure"])["state"] == "done")
         # A relay without a cluster.
         for operation in ("getCluster", "stepDown", "publishSnapshot"):
             if hasattr(Stillwire, generate.snake(operation)):

@@ -313,6 +313,15 @@ bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profi
   return true;
 }
 
+bool relay_user_forget_seen(relay_hub_t *hub, relay_id_t id) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  user->last_seen = 0;
+  user->grace_until = 0;
+  relay__user_changed(hub, user, 0);
+  return true;
+}
+
 bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status, relay_id_t cause) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;

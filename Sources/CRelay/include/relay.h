@@ -316,6 +316,8 @@ void relay_hub_await_returns(relay_hub_t *hub, int64_t duration);
 bool relay_user_await(relay_hub_t *hub, relay_id_t user, relay_activity_t activity);
 /* True if the user has a session, is in a grace, or is awaited. */
 bool relay_user_is_online(const relay_hub_t *hub, relay_id_t user);
+/* Forgets when a user without a session was last seen, and ends the grace: the user is offline at once. */
+bool relay_user_forget_seen(relay_hub_t *hub, relay_id_t user);
 /* Sets the profile and announces it. `cause`, here and below, is the session that caused the change (0:
  * none). It gets no presence event. */
 bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t profile, relay_id_t cause);

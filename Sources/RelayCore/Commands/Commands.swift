@@ -27,7 +27,7 @@ package enum Commands {
     ListPushes.self, GetPush.self,
     RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self,
     // People, for backends
-    ListSessions.self, ListDevices.self, ExportUser.self,
+    ListSessions.self, ListDevices.self, ExportUser.self, EraseUser.self, GetErasure.self,
   ]
 
   /// The commands by the type of their frame.

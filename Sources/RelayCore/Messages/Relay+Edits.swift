@@ -82,7 +82,7 @@ extension Relay {
     return edited.isChanged ? edited.change : nil
   }
 
-  private func show(
+  func show(
     _ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, _ edited: Edited
   ) {
     // Phones that show the message need an update.

@@ -17,6 +17,9 @@ package final class Restrictions {
 
   package func access(of user: UserID) -> UserAccess { users[user] ?? UserAccess() }
 
+  /// Forgets the restrictions of a user who was erased.
+  func forget(_ user: UserID) { users[user] = nil }
+
   /// Returns a refusal if a user is suspended, or if the user's token is revoked.
   package func refusal(of identity: Identity, on relay: isolated Relay) -> AccessRefusal? {
     // Open mode has no tokens.

@@ -190,6 +190,10 @@ package final class Rooms {
     deletions[room] = count == 1 ? nil : count - 1
   }
 
+  /// Records that the store has ended memberships of rooms that may not be in memory. A read of such a room that began
+  /// before is outdated.
+  func noteRemovals() { deleted += 1 }
+
   /// The epoch of a room that a join may have to store again. A room that is being deleted gets a new one.
   func epochToStore(_ room: RoomID, on relay: isolated Relay) -> String {
     guard deletions[room] == nil, let handle = relay.hub.room(room) else { return Self.newEpoch() }

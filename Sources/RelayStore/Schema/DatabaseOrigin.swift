@@ -60,7 +60,7 @@ enum DatabaseOrigin {
         && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
       let lacksPosition =
         try tables.contains("installation") && !db.columns(in: "installation").contains { $0.name == "position" }
-      let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: ["details", "activity"])
+      let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: ["details", "activity", "erasures"])
       return hasNumbers || lacksPosition || lacksRecords ? .earlierBuild : .own
     }
     guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }

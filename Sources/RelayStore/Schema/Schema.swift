@@ -16,7 +16,7 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0.1.0") { db in
       try db.execute(sql: "PRAGMA application_id = \(DatabaseOrigin.applicationID)")
-      for statements in [installation, people, rooms, messages, queue, changes, responses, inbox, calls] {
+      for statements in [installation, people, rooms, messages, queue, changes, responses, inbox, calls, erasures] {
         try db.execute(sql: statements)
       }
     }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands of backends that erase a person. `Erasures` performs the work.
+
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Begins to erase a user.
+struct EraseUser: Command {
+  package static let declaration = Declaration(
+    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text])
+
+  private let user: UserID
+  private let messages: MessageErasure
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    messages = try request.fields.required("messages", request.fields.choice("messages"))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let (erasure, closed) = try await relay.erasures.begin(of: user, messages, on: relay)
+    return Reply(status: 202) {
+      Replies.erasure(erasure)(&$0)
+      $0.integer("sessions", closed)
+    }
+  }
+}
+
+/// Reads the state of an erasure.
+struct GetErasure: Command {
+  package static let declaration = Declaration("GET", "/v1/erasures/{id}", by: .backend, errors: [.notFound])
+
+  private let id: String
+
+  init(_ request: Request) throws(RequestError) {
+    id = try request.fields.required("id", request.fields.string("id", maxLength: 64))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    guard let erasure = try await relay.store.read({ [id] in try $0.erasures.erasure(id) }) else {
+      throw RequestError(.notFound, "there is no such erasure, or it is no longer kept", at: "/path/id")
+    }
+    return Reply(Replies.erasure(erasure))
+  }
+}
+
+extension Replies {
+  fileprivate static func erasure(_ erasure: ErasureRecord) -> Reply.Members {
+    {
+      $0["erasure"] = erasure.id
+      $0["state"] = erasure.finished == nil ? "running" : "done"
+      $0["messages"] = erasure.messages.rawValue
+      $0.integer("started", erasure.started.rawValue)
+      $0.integer("finished", erasure.finished?.rawValue)
+      $0.integer("leftRooms", erasure.rooms)
+      $0.integer("changedMessages", erasure.changed)
+    }
+  }
+}

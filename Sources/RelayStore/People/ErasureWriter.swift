@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Erases users in slices.
+///
+/// The begin of an erasure gives the user's row a pseudonym. From then on, no request finds the row by the name, and a
+/// request with the name creates a new user. So nothing is added to the old row while the slices delete what refers to
+/// it. Messages refer to the row, and thereby have the pseudonym at once.
+///
+/// After the last slice, ``Store/removeDeletedContents()`` rewrites the file.
+public struct ErasureWriter: TransactionPart {
+  let transaction: Transaction
+
+  /// The time for which finished erasures are kept.
+  public static let lifetime = Duration.seconds(30 * 86_400)
+  /// The maximum number of rows of all users that one slice looks at.
+  static let maxLooked = 1_000
+  /// The maximum number of rows of the user that one slice deletes or changes. Most of them change further rows.
+  static let maxChanged = 20
+
+  /// Begins an erasure. Deletes the profile, the restrictions, the devices and their reports, and the preferences and
+  /// blocks of the user.
+  /// - Parameters:
+  ///   - id: A new id of the erasure.
+  ///   - pseudonym: A name that no user has.
+  public func begin(
+    _ id: String, of user: UserID, as pseudonym: UserID, _ messages: MessageErasure
+  ) throws -> ErasureRecord {
+    try db.run(
+      "DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE finished <= ? LIMIT ?)",
+      [(now - Self.lifetime).rawValue, Self.maxChanged])
+    let row = try needRow(of: user)
+    for device in try db.all("SELECT device FROM devices WHERE user = ?", [row], { $0["device"] as String }) {
+      try transaction.devices.remove(device, ofRow: row)
+    }
+    for table in ["focus", "filters", "blocks"] { try db.run("DELETE FROM \(table) WHERE user = ?", [row]) }
+    try db.run("DELETE FROM access WHERE user = ?", [user.rawValue])
+    try db.run(
+      """
+      UPDATE users SET name = ?, display_name = NULL, avatar = NULL, avatar_sha256 = NULL, handle = NULL,
+        handle_type = NULL, last_seen = NULL, activity = NULL, changed = NULL, preferences = NULL, grants = NULL,
+        status = NULL
+      WHERE id = ?
+      """,
+      [pseudonym.rawValue, row])
+    cache[user] = nil
+    try deleteNotifications(of: user)
+    try db.run(
+      "INSERT INTO erasures (id, user, name, pseudonym, messages, step, started) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [
+        id, row, user.rawValue, pseudonym.rawValue, messages.rawValue, ErasureStep.memberships.rawValue, now.rawValue,
+      ])
+    return ErasureRecord(id: id, messages: messages, rooms: 0, changed: 0, started: now)
+  }
+
+  /// Deletes the room of the user's notifications. ``RoomWriter/sweepDeleted(max:)`` deletes its rows.
+  private func deleteNotifications(of user: UserID) throws {
+    let room = RoomID.notifications(of: user)
+    guard let known = try transaction.row(of: room) else { return }
+    try db.run(
+      "UPDATE rooms SET name = '\(Schema.deletedPrefix)' || id, seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id]
+    )
+    cache[room] = nil
+  }
+
+  /// Performs the next slice of an erasure.
+  public func perform(_ id: String) throws -> ErasedSlice {
+    let found = try db.first(
+      """
+      SELECT user, name, pseudonym, messages, step, first, second FROM erasures WHERE id = ? AND finished IS NULL
+      """,
+      [id]
+    ) { row in
+      Work(
+        id: id, user: row["user"], name: (row["name"] as String?).map(UserID.init(unchecked:)),
+        messages: try row.choice("messages"), step: try row.choice("step"), position: (row["first"], row["second"]),
+        slice: ErasedSlice(pseudonym: UserID(unchecked: row["pseudonym"])))
+    }
+    guard var work = found else { return ErasedSlice(pseudonym: UserID(unchecked: ""), isLast: true) }
+    work.slice.name = work.name
+    guard work.step != .log, let name = work.name else {
+      work.slice.isLast = true
+      return work.slice
+    }
+    let isDone = try perform(&work, name)
+    if isDone { (work.step, work.position) = (work.step.next, (0, 0)) }
+    if work.step == .log { work.slice.isLast = true }
+    try db.run(
+      """
+      UPDATE erasures SET step = ?, first = ?, second = ?, left_rooms = left_rooms + ?,
+        changed_messages = changed_messages + ?, name = CASE WHEN ? THEN NULL ELSE name END
+      WHERE id = ?
+      """,
+      [
+        work.step.rawValue, work.position.0, work.position.1, work.slice.left.count, work.changed,
+        work.slice.isLast, id,
+      ])
+    return work.slice
+  }
+
+  /// Records the end of an erasure, when the log of the database has nothing of the user any more.
+  public func finish(_ id: String) throws {
+    try db.run("UPDATE erasures SET finished = ? WHERE id = ? AND finished IS NULL", [now.rawValue, id])
+  }
+
+  /// A slice in progress.
+  private struct Work {
+    let id: String
+    let user: Int64
+    let name: UserID?
+    let messages: MessageErasure
+    var step: ErasureStep
+    var position: (Int64, Int64)
+    var slice: ErasedSlice
+    /// The number of changed messages.
+    var changed = 0
+  }
+
+  /// - Returns: True if the step is done.
+  private func perform(_ work: inout Work, _ name: UserID) throws -> Bool {
+    switch work.step {
+    case .memberships: try endMemberships(&work)
+    case .rooms: try clearRooms(&work)
+    case .blocks: try endBlocks(&work, of: name)
+    case .messages: try clearMessages(&work, of: name)
+    case .responses:
+      try sweep("responses", "id", "0", "user = \(work.user) OR sender = \(work.user)", &work) { id, _ in
+        try db.run("DELETE FROM responses WHERE id = ?", [id])
+      }
+    case .silenced: try clearSilenced(&work)
+    case .jobs: try clearJobs(&work, of: name)
+    case .creations: try clearCreations(work.user)
+    case .deletedRooms: try !transaction.rooms.sweepDeleted()
+    case .log: true
+    }
+  }
+
+  /// Calls `body` for the selected rows of the next slice of a table.
+  /// - Returns: True if no row follows.
+  private func sweep(
+    _ table: String, _ first: String, _ second: String, _ condition: String, _ work: inout Work,
+    _ body: (Int64, Int64) throws -> Void
+  ) throws -> Bool {
+    let slice = try TableSlice(
+      db, table, first, second, after: work.position, rows: Self.maxLooked, limit: Self.maxChanged, where: condition)
+    for (first, second) in slice.found { try body(first, second) }
+    work.position = slice.last
+    return slice.isComplete
+  }
+
+  // MARK: Rooms
+
+  private func endMemberships(_ work: inout Work) throws -> Bool {
+    let found = try db.all(
+      """
+      SELECT rooms.id, rooms.name FROM members INDEXED BY members_user JOIN rooms ON rooms.id = members.room
+      WHERE members.user = ? LIMIT ?
+      """,
+      [work.user, Self.maxChanged]
+    ) { (id: $0["id"] as Int64, room: RoomID(unchecked: $0["name"])) }
+    for (id, room) in found {
+      guard !room.rawValue.hasPrefix(Schema.deletedPrefix) else {
+        try db.run("DELETE FROM members WHERE room = ? AND user = ?", [id, work.user])
+        continue
+      }
+      let left = try transaction.rooms.end(work.slice.pseudonym, room)
+      work.slice.left.append(ErasedSlice.Left(room: room, successor: left.successor))
+    }
+    return found.count < Self.maxChanged
+  }
+
+  private func clearRooms(_ work: inout Work) throws -> Bool {
+    let user = work.user
+    let slice = try TableSlice(
+      db, "rooms", "id", "0", after: work.position, rows: Self.maxLooked, limit: Self.maxLooked, where: "1")
+    for (room, _) in slice.found {
+      try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
+      try db.run("DELETE FROM keys WHERE room = ? AND user = ?", [room, user])
+      try db.run("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, user])
+    }
+    work.position = slice.last
+    return slice.isComplete
+  }
+
+  // MARK: Other users
+
+  private func endBlocks(_ work: inout Work, of name: UserID) throws -> Bool {
+    let slice = try TableSlice(
+      db, "users", "id", "0", after: work.position, rows: Self.maxLooked, limit: Self.maxLooked, where: "1")
+    for (user, _) in slice.found {
+      try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [user, name.rawValue])
+      guard db.changesCount == 1 else { continue }
+      guard let row = try db.first("SELECT name FROM users WHERE id = ?", [user]) else { continue }
+      work.slice.unblocked.append(UserID(unchecked: row["name"]))
+    }
+    work.position = slice.last
+    return slice.isComplete
+  }
+
+  // MARK: Messages
+
+  private func clearMessages(_ work: inout Work, of name: UserID) throws -> Bool {
+    // Names need no escape in SQL and in JSON.
+    let isMentioned = "(mentions IS NOT NULL AND instr(mentions, '\"\(name)\"'))"
+    let slice = try TableSlice(
+      db, "messages", "room", "seq", after: work.position, rows: Self.maxLooked, limit: Self.maxChanged,
+      where: "sender = \(work.user) OR \(isMentioned)")
+    for (room, seq) in slice.found {
+      let row = try db.first(
+        """
+        SELECT rooms.name, sender, is_deleted FROM messages JOIN rooms ON rooms.id = messages.room
+        WHERE messages.room = ? AND messages.seq = ?
+        """,
+        [room, seq]
+      ) { (room: RoomID(unchecked: $0["name"]), sender: $0["sender"] as Int64, isDeleted: $0["is_deleted"] as Bool) }
+      // The sweep of deleted rooms deletes these messages.
+      guard let row, !row.room.rawValue.hasPrefix(Schema.deletedPrefix) else { continue }
+      let isOwn = row.sender == work.user
+      if isOwn, work.messages == .delete {
+        guard !row.isDeleted, let edited = try transaction.messages.delete(row.room, seq) else { continue }
+        work.slice.deleted.append(ErasedSlice.Deleted(room: row.room, seq: seq, edited: edited))
+      } else {
+        try replaceName(name, by: work.slice.pseudonym, room, seq, isOwn: isOwn)
+        work.slice.anonymized.insert(row.room)
+      }
+      work.changed += 1
+    }
+    work.position = slice.last
+    return slice.isComplete
+  }
+
+  /// Replaces a name in the mentions of a message. Deletes the texts of the push that a message of the user requests.
+  private func replaceName(
+    _ name: UserID, by pseudonym: UserID, _ room: Int64, _ seq: Int64, isOwn: Bool
+  ) throws {
+    try db.run(
+      "UPDATE messages SET mentions = replace(mentions, ?, ?) WHERE room = ? AND seq = ? AND mentions IS NOT NULL",
+      ["\"\(name)\"", "\"\(pseudonym)\"", room, seq])
+    guard isOwn else { return }
+    // A message that asks for no push stays so.
+    try db.run(
+      "UPDATE messages SET push = NULL WHERE room = ? AND seq = ? AND push <> CAST('false' AS BLOB)", [room, seq])
+  }
+
+  private func clearSilenced(_ work: inout Work) throws -> Bool {
+    let isOwn = "(user = \(work.user) OR sender = \(work.user))"
+    func clear(_ room: Int64, _ seq: Int64) throws {
+      try db.run("DELETE FROM silenced WHERE room = ? AND seq = ? AND \(isOwn)", [room, seq])
+    }
+    let isComplete = try sweep("silenced", "room", "seq", isOwn, &work, clear)
+    // The rows of the last message may continue in the next slice, which begins behind this message.
+    try clear(work.position.0, work.position.1)
+    return isComplete
+  }
+
+  // MARK: Pushes
+
+  private func clearJobs(_ work: inout Work, of name: UserID) throws -> Bool {
+    let (user, quoted, pseudonym) = (work.user, "\"\(name)\"", "\"\(work.slice.pseudonym)\"")
+    let isNamed = ["explanation", "digest"].map { "instr(coalesce(\($0), ''), '\(quoted)')" }.joined(separator: " OR ")
+    return try sweep("jobs", "number", "0", "user = \(user) OR \(isNamed)", &work) { number, _ in
+      guard try db.has("SELECT 1 FROM jobs WHERE number = ? AND user = ?", [number, user]) else {
+        return try db.run(
+          """
+          UPDATE jobs SET explanation = replace(explanation, ?1, ?2), digest = replace(digest, ?1, ?2) WHERE number = ?3
+          """,
+          [quoted, pseudonym, number])
+      }
+      try transaction.queue.abandonJobs("number = ?", [number], note: "the user was erased")
+      try db.run("DELETE FROM jobs WHERE number = ?", [number])
+    }
+  }
+
+  private func clearCreations(_ user: Int64) throws -> Bool {
+    try db.run(
+      "DELETE FROM creations WHERE user = ?1 AND key IN (SELECT key FROM creations WHERE user = ?1 LIMIT ?2)",
+      [user, Self.maxLooked])
+    return db.changesCount < Self.maxLooked
+  }
+}

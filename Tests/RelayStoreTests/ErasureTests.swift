@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+private let pseudonym = UserID(unchecked: "erased-1")
+private let carol = User(id: UserID(unchecked: "carol"))
+private let tea = RoomID(unchecked: "tea")
+
+/// The erasure of users in slices.
+@Suite struct ErasureTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  /// Performs all slices, and returns them.
+  private func erase(_ messages: MessageErasure) async throws -> [ErasedSlice] {
+    _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, messages) }
+    var slices: [ErasedSlice] = []
+    while slices.last?.isLast != true {
+      slices.append(try await test.write { try $0.erasures.perform("e") })
+      try #require(slices.count < 1_000)
+    }
+    return slices
+  }
+
+  private func count(_ sql: String) async throws -> Int {
+    try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM \(sql)") ?? -1 }
+  }
+
+  /// Alice sends 50 messages in `room`, and Bob one that mentions Alice.
+  private func send() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for number in 0..<50 { _ = try transaction.messages.append(draft("text \(number)")) }
+      var mention = draft("of Bob", from: bob)
+      mention.mentions = [alice.id, UserID(unchecked: "alice2")]
+      _ = try transaction.messages.append(mention)
+    }
+  }
+
+  @Test func `deleted messages lose their contents in slices, and others only the name`() async throws {
+    try await send()
+    let slices = try await erase(.delete)
+    let deleted = slices.flatMap(\.deleted)
+    #expect(deleted.map(\.seq) == Array(1...50) && Set(deleted.map(\.edited.change)).count == 50)
+    #expect(slices.allSatisfy { $0.deleted.count <= ErasureWriter.maxChanged })
+    #expect(slices.count { !$0.deleted.isEmpty } >= 3)
+    #expect(slices.flatMap(\.anonymized) == [room])
+    #expect(try await count("messages WHERE NOT is_deleted") == 1)
+    let kept = try await test.read { try $0.messages.message(room, 51) }
+    #expect(kept?.from == bob.id && kept?.mentions == [pseudonym, UserID(unchecked: "alice2")])
+    let record = try await test.read { try $0.erasures.erasure("e") }
+    #expect(record?.changed == 51 && record?.rooms == 1 && record?.finished == nil)
+  }
+
+  @Test func `anonymous messages keep their bodies`() async throws {
+    try await send()
+    let slices = try await erase(.anonymize)
+    #expect(slices.flatMap(\.deleted).isEmpty)
+    let first = try await test.read { try $0.messages.message(room, 1) }
+    #expect(first?.from == pseudonym && first?.body == Array(#""text 0""#.utf8))
+    #expect(try await count("users WHERE name = 'alice' OR display_name = 'Alice'") == 0)
+  }
+
+  @Test func `a new user with the name keeps what it has`() async throws {
+    try await send()
+    _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, .delete) }
+    try await test.write { transaction in
+      _ = try transaction.rooms.join(alice, room: tea, epoch: "t", now: TestStore.time)
+      try transaction.people.save(UserStatus(text: "new"), of: alice.id)
+    }
+    while try await !test.write({ try $0.erasures.perform("e").isLast }) {}
+    #expect(try await test.read { try $0.people.user(alice.id)?.status?.text } == "new")
+    #expect(try await test.read { try $0.rooms.isMember(alice.id, of: tea) })
+    #expect(try await !test.read { try $0.rooms.isMember(alice.id, of: room) })
+  }
+
+  @Test func `a group gets another owner`() async throws {
+    let made = RoomDraft(room: tea, epoch: "e", details: RoomDetails(join: .invited), creator: alice, members: [bob.id])
+    try await test.write { _ = try $0.rooms.make(made) }
+    let left = try await erase(.delete).flatMap(\.left)
+    #expect(left == [ErasedSlice.Left(room: tea, successor: bob.id)])
+    let members = try await test.read { try $0.rooms.snapshot(tea)?.members }
+    #expect(members?.map(\.user.id) == [bob.id] && members?.first?.role == .owner)
+  }
+
+  @Test func `blocks end in both directions`() async throws {
+    try await test.write { transaction in
+      try transaction.people.block(bob.id, by: alice.id)
+      try transaction.people.block(alice.id, by: bob.id)
+      try transaction.people.block(carol.id, by: bob.id)
+    }
+    #expect(try await erase(.delete).flatMap(\.unblocked) == [bob.id])
+    #expect(try await test.read { try $0.people.user(bob.id)?.blocks } == [carol.id])
+    #expect(try await count("blocks") == 1)
+  }
+
+  @Test func `the profile, the devices and the restrictions end with the begin`() async throws {
+    try await test.write { transaction in
+      _ = try transaction.needRow(of: alice)
+      let phone = Device(id: DeviceID(unchecked: "phone"), platform: .simulator, token: "secret")
+      try transaction.devices.register(phone, of: alice.id, now: TestStore.time)
+      try transaction.devices.addReportKey(hash: [1, 2], for: phone.id, of: alice.id)
+      try transaction.people.save(UserAccess(notBefore: .at(1)), of: alice.id)
+      try transaction.people.savePresence(of: alice.id, lastSeen: .at(1), activity: .active)
+      _ = try transaction.erasures.begin("e", of: alice.id, as: pseudonym, .delete)
+    }
+    for table in ["devices", "report_keys", "access"] { #expect(try await count(table) == 0, "\(table)") }
+    let rest = try await test.read { try $0.people.user(pseudonym) }
+    #expect(rest == UserRecord(user: User(id: pseudonym), lastSeen: nil, focus: [], devices: []))
+    #expect(try await test.read { try $0.erasures.next() } == "e")
+  }
+
+  @Test func `a finished erasure has no name, and is deleted after its lifetime`() async throws {
+    _ = try await erase(.anonymize)
+    #expect(try await count("erasures WHERE name IS NULL") == 1)
+    try await test.store.removeDeletedContents()
+    try await test.write { try $0.erasures.finish("e") }
+    let record = try await test.read { try $0.erasures.erasure("e") }
+    #expect(record?.finished == TestStore.time)
+    #expect(try await test.read { try $0.erasures.next() } == nil)
+    #expect(try await test.write { try $0.erasures.perform("e").isLast })
+    let old = (TestStore.time - ErasureWriter.lifetime).rawValue
+    try await test.write { transaction in
+      try transaction.db.execute(sql: "UPDATE erasures SET finished = \(old)")
+      _ = try transaction.erasures.begin("f", of: bob.id, as: UserID(unchecked: "erased-2"), .delete)
+    }
+    #expect(try await test.read { try $0.erasures.erasure("e") } == nil)
+  }
+
+  @Test func `the files have no deleted contents`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      // More than a page, so that pages are freed and cells move.
+      for number in 0..<200 {
+        let text = "secret-text \(String(repeating: "x", count: number * 40))"
+        _ = try transaction.messages.append(draft(text))
+        _ = try transaction.messages.append(draft("text \(number)", from: bob))
+      }
+    }
+    _ = try await erase(.delete)
+    try await test.store.removeDeletedContents()
+    for file in ["stillwire.db", "stillwire.db-wal"] {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: test.folder + "/" + file))
+      #expect(bytes.range(of: Data("secret-text".utf8)) == nil, "\(file)")
+      #expect(bytes.range(of: Data("Alice".utf8)) == nil, "\(file)")
+    }
+  }
+}
+
+/// The pages of an export.
+@Suite struct ExportTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  @Test(arguments: ["p.0.0", "s.3.17", "j.9223372036854775807.0"])
+  func `a position has a text`(_ text: String) { #expect(ExportPosition(text)?.text == text) }
+
+  @Test(arguments: ["", "p", "p.0", "x.0.0", "p.-1.0", "p.0.0.0", "p.a.0", "p..0", "s.9223372036854775808.0"])
+  func `other texts are no positions`(_ text: String) { #expect(ExportPosition(text) == nil) }
+
+  private func kinds(_ bounds: ExportBounds) async throws -> (kinds: [String], pages: Int) {
+    var (kinds, pages, position) = ([String](), 0, ExportPosition.start as ExportPosition?)
+    while let from = position {
+      let page = try await test.read { try $0.export.page(of: alice.id, from: from, within: bounds) }
+      kinds += page.entries.map {
+        switch $0 {
+        case .person: "person"
+        case .membership(let membership): "member \(membership.room)"
+        case .ban(let room, _): "ban \(room)"
+        case .message(let room, let message, _): "message \(room) \(message.seq)"
+        case .response: "response"
+        case .push: "push"
+        }
+      }
+      position = page.next
+      pages += 1
+      try #require(pages < 1_000)
+    }
+    return (kinds, pages)
+  }
+
+  @Test func `all bounds give the same entries in other pages`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.rooms.join(alice, room: tea, epoch: "t", now: TestStore.time)
+      for number in 0..<5 {
+        _ = try transaction.messages.append(draft("text \(number)"))
+        _ = try transaction.messages.append(draft("text \(number)", from: bob))
+      }
+    }
+    let (all, pages) = try await kinds(ExportBounds(entries: 100))
+    #expect(
+      pages == 1 && all == ["person", "member room", "member tea"] + [1, 3, 5, 7, 9].map { "message room \($0)" })
+    for change in [
+      { $0.entries = 1 }, { $0.entries = 2 }, { $0.bytes = 1 }, { $0.rows = 1 }, { $0.rows = 3 },
+    ] as [(inout ExportBounds) -> Void] {
+      var bounds = ExportBounds(entries: 100)
+      change(&bounds)
+      let (same, pages) = try await kinds(bounds)
+      #expect(same == all && pages > 1)
+    }
+  }
+
+  @Test func `an unknown user has no entries`() async throws {
+    let found = try await kinds(ExportBounds(entries: 1))
+    #expect(found.kinds.isEmpty && found.pages == 1)
+  }
+}
