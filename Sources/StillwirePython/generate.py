@@ -211,7 +211,8 @@ class Operation:
         self._statuses = [status for status, answer in details["responses"].items() if self._json(answer) is not None]
         answers = [answer for status, answer in details["responses"].items() if status in self._statuses]
         result = f"{capital(self.id)}Result"
-        self._is_text = "text/plain" in details["responses"].get("200", {}).get("content", {})
+        contents = details["responses"].get("200", {}).get("content", {})
+        self._is_text = not {"text/plain", "application/jsonl"}.isdisjoint(contents)
         self._result = "str" if self._is_text else "None"
         if answers:
             self._result = types.qualified(self._json(answers[0]) or {}, result)

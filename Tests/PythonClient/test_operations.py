@@ -52,8 +52,8 @@ class Scenario:
         assert self.call("setAccess", "eve", suspended=True, reason="spam") == {**restricted, "sessions": 0}
         assert self.call("getAccess", "eve") == restricted
         exported = self.call("exportUser", "eve", limit=10).splitlines()
-        assert len(exported) == 2 and exported[-1] == '{"type":"end"}'
-        begun = self.call("eraseUser", "eve", "delete")
+        assert len(exported) == 4 and exported[-1] == '{"type":"end"}'
+        begun = self.call("eraseUser", "eve", messages="delete")
         assert (begun["state"], begun["sessions"]) == ("running", 0)
         eventually(lambda: self.call("getErasure", begun["erasure"])["state"] == "done")
         # A relay without a cluster.

@@ -928,7 +928,7 @@ class Operations(ABC):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-    ) -> None:
+    ) -> str:
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
@@ -946,13 +946,15 @@ class Operations(ABC):
             limit: The maximum number of entries of the page. The first page has all entries that belong to no
                 room, even if they are more.
         """
-        self._send(
+        result: str = self._send(
             Request(
                 "GET",
                 f"/v1/users/{segment(user)}/export",
                 query={"cursor": cursor, "limit": limit},
+                is_text=True,
             )
         )
+        return result
 
     def get_erasure(
         self,
@@ -2714,7 +2716,7 @@ class AsyncOperations(ABC):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-    ) -> None:
+    ) -> str:
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
@@ -2732,13 +2734,15 @@ class AsyncOperations(ABC):
             limit: The maximum number of entries of the page. The first page has all entries that belong to no
                 room, even if they are more.
         """
-        await self._send(
+        result: str = await self._send(
             Request(
                 "GET",
                 f"/v1/users/{segment(user)}/export",
                 query={"cursor": cursor, "limit": limit},
+                is_text=True,
             )
         )
+        return result
 
     async def get_erasure(
         self,
