@@ -65,6 +65,31 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await count("users WHERE name = 'alice' OR display_name = 'Alice'") == 0)
   }
 
+  @Test func `reactions and the devices of calls end`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for number in 0..<30 {
+        let seq = try transaction.messages.append(draft("text \(number)", from: bob)).seq
+        _ = try transaction.messages.react(room, seq, "+1", by: alice.id)
+        _ = try transaction.messages.react(room, seq, "+1", by: bob.id)
+      }
+      try transaction.db.execute(
+        sql: """
+          INSERT INTO calls (room, seq, caller, media, began, ring_until, state)
+            SELECT messages.room, messages.seq, sender, 'audio', 0, 0, 'ended' FROM messages;
+          INSERT INTO call_parties (room, seq, user, state, device)
+            SELECT calls.room, seq, users.id, 'answered', 'alices-phone' FROM calls, users WHERE users.name = 'alice';
+          """)
+    }
+    let slices = try await erase(.anonymize)
+    #expect(slices.flatMap(\.anonymized).contains(room))
+    #expect(try await count("reactions") == 30)
+    #expect(try await count("annotations WHERE instr(value, 'alice')") == 0)
+    #expect(try await count("annotations WHERE instr(value, '\"bob\"')") == 30)
+    #expect(try await count("call_parties") == 30)
+    #expect(try await count("call_parties WHERE device IS NOT NULL") == 0)
+  }
+
   @Test func `a new user with the name keeps what it has`() async throws {
     try await send()
     _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, .delete) }
@@ -172,6 +197,8 @@ private let tea = RoomID(unchecked: "tea")
         case .membership(let membership): "member \(membership.room)"
         case .ban(let room, _): "ban \(room)"
         case .message(let room, let message, _): "message \(room) \(message.seq)"
+        case .reactions(let message, let keys): "reactions \(message.seq) \(keys.joined())"
+        case .call(let call): "call \(call.message.seq) \(call.own ?? "")"
         case .response: "response"
         case .push: "push"
         }
@@ -191,10 +218,22 @@ private let tea = RoomID(unchecked: "tea")
         _ = try transaction.messages.append(draft("text \(number)"))
         _ = try transaction.messages.append(draft("text \(number)", from: bob))
       }
+      for (seq, key) in [(2, "b"), (2, "a"), (4, "a")] as [(Int64, String)] {
+        _ = try transaction.messages.react(room, seq, key, by: alice.id)
+        _ = try transaction.messages.react(room, seq, key, by: bob.id)
+      }
+      try transaction.db.execute(
+        sql: """
+          INSERT INTO calls (room, seq, caller, media, began, ring_until, state)
+            SELECT messages.room, messages.seq, sender, 'audio', 0, 0, 'ended' FROM messages WHERE seq < 4;
+          INSERT INTO call_parties (room, seq, user, state)
+            SELECT calls.room, seq, users.id, 'declined' FROM calls, users WHERE users.name = 'alice' AND seq = 2;
+          """)
     }
     let (all, pages) = try await kinds(ExportBounds(entries: 100))
-    #expect(
-      pages == 1 && all == ["person", "member room", "member tea"] + [1, 3, 5, 7, 9].map { "message room \($0)" })
+    let messages = [1, 3, 5, 7, 9].map { "message room \($0)" }
+    let others = ["reactions 2 ba", "reactions 4 a", "call 1 ", "call 2 declined", "call 3 "]
+    #expect(pages == 1 && all == ["person", "member room", "member tea"] + messages + others)
     for change in [
       { $0.entries = 1 }, { $0.entries = 2 }, { $0.bytes = 1 }, { $0.rows = 1 }, { $0.rows = 3 },
     ] as [(inout ExportBounds) -> Void] {

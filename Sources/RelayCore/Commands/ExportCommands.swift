@@ -85,6 +85,12 @@ private struct ExportLines {
         $0.integer("until", until?.rawValue)
       }
     case .message(let room, let message, let push): add(message, in: room, push)
+    case .reactions(let message, let keys):
+      line("reactions") {
+        message.write(to: &$0)
+        $0.array("keys") { list in keys.forEach { list.string($0) } }
+      }
+    case .call(let call): add(call)
     case .response(let response, let time): add(response, at: time)
     case .push(let job):
       line("push") {
@@ -183,6 +189,19 @@ private struct ExportLines {
       Replies.address(message.mentions, message.replyTo)(&$0)
       $0.raw("body", message.body)
       if push != PushRequest() { $0.raw("push", push.storedRest) }
+    }
+  }
+
+  private mutating func add(_ call: ExportedCall) {
+    line("call") {
+      call.message.write(to: &$0)
+      $0["from"] = call.caller.rawValue
+      $0["media"] = call.media
+      $0["state"] = call.state
+      $0.integer("time", call.began.rawValue)
+      $0.integer("ended", call.ended?.rawValue)
+      $0["own"] = call.own
+      $0["device"] = call.device
     }
   }
 

@@ -10,6 +10,9 @@ enum ErasureStep: String, CaseIterable {
   case blocks
   /// Messages that the user has sent, and messages that mention the user.
   case messages
+  case reactions
+  /// The devices that took part in calls.
+  case calls
   case responses, silenced, jobs, creations
   /// The rows of deleted rooms: they contain the user's notifications.
   case deletedRooms = "deleted_rooms"

@@ -124,6 +124,8 @@ public struct ErasureWriter: TransactionPart {
     case .rooms: try clearRooms(&work)
     case .blocks: try endBlocks(&work, of: name)
     case .messages: try clearMessages(&work, of: name)
+    case .reactions: try clearReactions(&work)
+    case .calls: try clearCalls(&work)
     case .responses:
       try sweep("responses", "id", "0", "user = \(work.user) OR sender = \(work.user)", &work) { id, _ in
         try db.run("DELETE FROM responses WHERE id = ?", [id])
@@ -241,6 +243,35 @@ public struct ErasureWriter: TransactionPart {
     // A message that asks for no push stays so.
     try db.run(
       "UPDATE messages SET push = NULL WHERE room = ? AND seq = ? AND push <> CAST('false' AS BLOB)", [room, seq])
+  }
+
+  /// Removes the reactions of the user. The annotations of the messages also have the name.
+  private func clearReactions(_ work: inout Work) throws -> Bool {
+    let found = try db.all(
+      """
+      SELECT rooms.name, room, seq, key FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
+      WHERE user = ? LIMIT ?
+      """,
+      [work.user, Self.maxChanged]
+    ) {
+      (room: RoomID(unchecked: $0["name"]), id: $0["room"] as Int64, seq: $0["seq"] as Int64, key: $0["key"] as String)
+    }
+    for (room, id, seq, key) in found {
+      if try transaction.messages.unreact(room, seq, key, by: work.slice.pseudonym) != nil {
+        work.slice.anonymized.insert(room)
+      }
+      // If the message is no longer in the history, only the row is left.
+      try db.run(
+        "DELETE FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [id, seq, key, work.user])
+    }
+    return found.count < Self.maxChanged
+  }
+
+  private func clearCalls(_ work: inout Work) throws -> Bool {
+    let user = work.user
+    return try sweep("call_parties", "room", "seq", "user = \(user) AND device IS NOT NULL", &work) { room, seq in
+      try db.run("UPDATE call_parties SET device = NULL WHERE room = ? AND seq = ? AND user = ?", [room, seq, user])
+    }
   }
 
   private func clearSilenced(_ work: inout Work) throws -> Bool {

@@ -11,6 +11,8 @@ public struct ExportPosition: Equatable, Sendable {
     case memberships = "m"
     case bans = "b"
     case messages = "s"
+    case reactions = "a"
+    case calls = "c"
     case responses = "r"
     case pushes = "j"
   }
@@ -52,6 +54,9 @@ public enum ExportEntry: Sendable {
   case membership(ExportedMembership)
   case ban(RoomID, until: Timestamp?)
   case message(RoomID, StoredMessage, push: PushRequest)
+  /// The reactions of the person to one message.
+  case reactions(MessageReference, keys: [String])
+  case call(ExportedCall)
   case response(StoredResponse, time: Timestamp)
   case push(JobRecord)
 }
@@ -75,6 +80,19 @@ public struct ExportedMembership: Sendable {
   public var joined: Timestamp
   public var read: Int64
   public var received: Int64
+}
+
+/// A call that the person has begun, answered or declined.
+public struct ExportedCall: Sendable {
+  public var message: MessageReference
+  public var caller: UserID
+  public var media: String
+  public var state: String
+  public var began: Timestamp
+  public var ended: Timestamp?
+  /// The part of the person. Both are `nil` if the person only rang.
+  public var own: String?
+  public var device: String?
 }
 
 /// Bounds of one page of an export.
@@ -148,6 +166,8 @@ public struct ExportReader {
         case .memberships: try readMemberships(id, &page)
         case .bans: try readBans(id, &page)
         case .messages: try readMessages(id, &page)
+        case .reactions: try readReactions(id, &page)
+        case .calls: try readCalls(id, &page)
         case .responses: try readResponses(id, &page)
         case .pushes: try readPushes(id, &page)
         }
@@ -234,6 +254,50 @@ public struct ExportReader {
       let push = try db.first(
         "SELECT \(PushRequest.columns) FROM messages WHERE room = ? AND seq = ?", [room, seq], PushRequest.init(_:))
       page.add(.message(name, message, push: push ?? PushRequest()), bytes: message.body.count)
+    }
+    return keys.isComplete
+  }
+
+  private func readReactions(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let limit = page.left
+    let found = try db.all(
+      """
+      SELECT DISTINCT rooms.name, room, seq FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
+      WHERE user = ?1 AND (room, seq) > (?2, ?3) ORDER BY room, seq LIMIT ?4
+      """,
+      [id, page.position.first, page.position.second, limit]
+    ) { (room: RoomID(unchecked: $0["name"]), id: $0["room"] as Int64, seq: $0["seq"] as Int64) }
+    for (room, row, seq) in found {
+      (page.position.first, page.position.second) = (row, seq)
+      guard !room.rawValue.hasPrefix(Schema.deletedPrefix) else { continue }
+      let keys = try db.all(
+        "SELECT key FROM reactions WHERE room = ? AND seq = ? AND user = ? ORDER BY change", [row, seq, id]
+      ) { $0["key"] as String }
+      page.add(.reactions(MessageReference(room: room, seq: seq), keys: keys))
+    }
+    return found.count < limit
+  }
+
+  private func readCalls(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let party = "SELECT 1 FROM call_parties AS p WHERE p.room = calls.room AND p.seq = calls.seq AND p.user = \(id)"
+    let keys = try keys("calls", "room", "seq", "(caller = \(id) OR EXISTS (\(party)))", &page)
+    for (room, seq) in keys.found {
+      let found = try db.first(
+        """
+        SELECT rooms.name AS room, users.name AS caller, media, calls.state, began, ended, p.state AS own, p.device
+        FROM calls JOIN rooms ON rooms.id = calls.room AND NOT (\(Schema.isDeleted("rooms.name")))
+        JOIN users ON users.id = caller
+        LEFT JOIN call_parties AS p ON p.room = calls.room AND p.seq = calls.seq AND p.user = ?3
+        WHERE calls.room = ?1 AND calls.seq = ?2
+        """,
+        [room, seq, id]
+      ) { row in
+        ExportedCall(
+          message: MessageReference(room: RoomID(unchecked: row["room"]), seq: seq),
+          caller: UserID(unchecked: row["caller"]), media: row["media"], state: row["state"],
+          began: row.timestamp("began"), ended: row.time("ended"), own: row["own"], device: row["device"])
+      }
+      if let found { page.add(.call(found)) }
     }
     return keys.isComplete
   }

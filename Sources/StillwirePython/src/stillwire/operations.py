@@ -365,6 +365,210 @@ class Operations(ABC):
         )
         return result
 
+    def list_calls(
+        self,
+        room: str,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.CallPage:
+        """List the calls of a room.
+
+        The calls of a room, newest first. They are kept for 28 days after the call.
+
+        Args:
+            before: Only calls before this seq.
+            limit: Maximum number of calls.
+
+        Returns:
+            A page of calls.
+        """
+        result: types.CallPage = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/calls",
+                query={"before": before, "limit": limit},
+            )
+        )
+        return result
+
+    def ring(
+        self,
+        room: str,
+        *,
+        media: types.CallMedia | None | Omitted = OMITTED,
+        body: Any | Omitted = OMITTED,
+        push: types.PushRequest | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Rung:
+        """Ring for all members of a room.
+
+        Begins a call: a message whose push has the kind `call`. It needs the right `urgent`. All sessions of
+        all members get the event `call`, and the phones of the members ring. A room has at most one ringing
+        call. If another member's call rings in the room, the request answers that call. If a call of the same
+        user rings, the reply has that call. Both have `duplicate`. A room of more than 256 members:
+        `too_large`. A room without another member: `conflict`. A room that stores nothing: `unsupported`.
+
+        Args:
+            media: The default is `audio`. With `video`, the payload has the custom key `video`: True.
+            body: The body of the call's message. Any JSON. The default is an object with the member `call`:
+                the medium.
+            push: The options of the push. Its kind is always `call`. `expires` is the time of the ringing: 1
+                to 600 s, the default is 45.
+            key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
+                twice. At most 128 bytes. The default is a new key, so that the client can retry.
+            mentions: The mentioned users. The relay pushes the message to members who have selected only
+                mentions of the room.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            report: True: the sender gets `delivery` events with the result for each recipient, for the newest
+                256 such messages of the room, while the room is in memory.
+            from_: The caller, for API keys, like `from` of a message.
+            device: The device of the caller, if the request answers another call.
+
+        Returns:
+            201: The call rings.
+            200: A call rings in the room already, or the key was used before.
+        """
+        result: types.Rung = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls",
+                body={
+                    "media": media, "body": body, "push": push, "key": new_key(key), "mentions": mentions,
+                    "replyTo": reply_to, "report": report, "from": from_, "device": device,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    def get_call(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Call:
+        """Read a call.
+
+        The state of a call with the users who have answered or declined. It is kept for 28 days after the
+        call.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}",
+            )
+        )
+        return result
+
+    def answer_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Answer a call.
+
+        The ringing ends on all other devices of the user: their sessions get the event `call`, and the relay
+        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`.
+        In a group other members may still answer.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/answer",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
+    def decline_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Decline a call.
+
+        The ringing ends on all devices of the user. The call is `declined` when all members have declined. A
+        repeated request has no effect.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/decline",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
+    def hang_up_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Leave a call, or cancel the own call.
+
+        Before an answer, the caller cancels the call, and phones show a missed call. A member who has not
+        answered declines. An answered call ends when fewer than two users are left in it. A repeated request
+        has no effect.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/hangup",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
     def list_members(
         self,
         room: str,
@@ -932,10 +1136,10 @@ class Operations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `response` or `push`. The last
-        line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`: `end`}. A
-        page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer lines, or
-        none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `call`, `response`
+        or `push`. The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is
+        {`type`: `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have
+        fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page.
@@ -2153,6 +2357,210 @@ class AsyncOperations(ABC):
         )
         return result
 
+    async def list_calls(
+        self,
+        room: str,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.CallPage:
+        """List the calls of a room.
+
+        The calls of a room, newest first. They are kept for 28 days after the call.
+
+        Args:
+            before: Only calls before this seq.
+            limit: Maximum number of calls.
+
+        Returns:
+            A page of calls.
+        """
+        result: types.CallPage = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/calls",
+                query={"before": before, "limit": limit},
+            )
+        )
+        return result
+
+    async def ring(
+        self,
+        room: str,
+        *,
+        media: types.CallMedia | None | Omitted = OMITTED,
+        body: Any | Omitted = OMITTED,
+        push: types.PushRequest | None | Omitted = OMITTED,
+        key: str | None | Omitted = OMITTED,
+        mentions: list[str] | None | Omitted = OMITTED,
+        reply_to: int | None | Omitted = OMITTED,
+        report: bool | None | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Rung:
+        """Ring for all members of a room.
+
+        Begins a call: a message whose push has the kind `call`. It needs the right `urgent`. All sessions of
+        all members get the event `call`, and the phones of the members ring. A room has at most one ringing
+        call. If another member's call rings in the room, the request answers that call. If a call of the same
+        user rings, the reply has that call. Both have `duplicate`. A room of more than 256 members:
+        `too_large`. A room without another member: `conflict`. A room that stores nothing: `unsupported`.
+
+        Args:
+            media: The default is `audio`. With `video`, the payload has the custom key `video`: True.
+            body: The body of the call's message. Any JSON. The default is an object with the member `call`:
+                the medium.
+            push: The options of the push. Its kind is always `call`. `expires` is the time of the ringing: 1
+                to 600 s, the default is 45.
+            key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
+                twice. At most 128 bytes. The default is a new key, so that the client can retry.
+            mentions: The mentioned users. The relay pushes the message to members who have selected only
+                mentions of the room.
+            reply_to: The number of the message that this message answers, at most the room's newest.
+            report: True: the sender gets `delivery` events with the result for each recipient, for the newest
+                256 such messages of the room, while the room is in memory.
+            from_: The caller, for API keys, like `from` of a message.
+            device: The device of the caller, if the request answers another call.
+
+        Returns:
+            201: The call rings.
+            200: A call rings in the room already, or the key was used before.
+        """
+        result: types.Rung = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls",
+                body={
+                    "media": media, "body": body, "push": push, "key": new_key(key), "mentions": mentions,
+                    "replyTo": reply_to, "report": report, "from": from_, "device": device,
+                },
+                is_repeatable=True,
+            )
+        )
+        return result
+
+    async def get_call(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Call:
+        """Read a call.
+
+        The state of a call with the users who have answered or declined. It is kept for 28 days after the
+        call.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}",
+            )
+        )
+        return result
+
+    async def answer_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Answer a call.
+
+        The ringing ends on all other devices of the user: their sessions get the event `call`, and the relay
+        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`.
+        In a group other members may still answer.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/answer",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
+    async def decline_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Decline a call.
+
+        The ringing ends on all devices of the user. The call is `declined` when all members have declined. A
+        repeated request has no effect.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/decline",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
+    async def hang_up_call(
+        self,
+        room: str,
+        seq: int,
+        *,
+        user: str | None | Omitted = OMITTED,
+        device: str | None | Omitted = OMITTED,
+    ) -> types.Call:
+        """Leave a call, or cancel the own call.
+
+        Before an answer, the caller cancels the call, and phones show a missed call. A member who has not
+        answered declines. An answered call ends when fewer than two users are left in it. A repeated request
+        has no effect.
+
+        Args:
+            seq: The number of the message in its room.
+            user: The user, for API keys.
+            device: The device that rings. Its push is not replaced.
+
+        Returns:
+            The call.
+        """
+        result: types.Call = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/calls/{segment(seq)}/hangup",
+                body={
+                    "user": user, "device": device,
+                },
+            )
+        )
+        return result
+
     async def list_members(
         self,
         room: str,
@@ -2720,10 +3128,10 @@ class AsyncOperations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `response` or `push`. The last
-        line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`: `end`}. A
-        page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer lines, or
-        none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `call`, `response`
+        or `push`. The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is
+        {`type`: `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have
+        fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page.

@@ -12,6 +12,13 @@ RoomKind: TypeAlias = Literal["group", "direct"]
 RoomJoin: TypeAlias = Literal["open", "invited"]
 """`open`: users join by their rights. `invited`: only a moderator or a backend adds users."""
 
+CallMedia: TypeAlias = Literal["audio", "video"]
+
+CallState: TypeAlias = Literal["ringing", "answered", "declined", "missed", "cancelled", "ended"]
+"""`declined`: all members have declined. `missed`: nobody answered in time. `cancelled`: the caller hung up
+before anybody answered. `ended`: the call was answered and is over.
+"""
+
 RoomRole: TypeAlias = Literal["member", "moderator", "owner"]
 
 Activity: TypeAlias = Literal["active", "idle", "background"]
@@ -262,6 +269,70 @@ class Reacted(TypedDict):
 @final
 class Notified(TypedDict):
     push: int
+
+
+@final
+class CallPage(TypedDict):
+    room: str
+    calls: list[Call]
+    more: bool
+
+
+_CallFrom = TypedDict("_CallFrom", {"from": str})
+
+
+@final
+class Call(_CallFrom):
+    room: str
+    seq: int
+    """Identifies the call in its room: the seq of its message."""
+    media: CallMedia
+    state: CallState
+    time: int
+    ringUntil: int
+    """The end of the ringing."""
+    ended: NotRequired[int]
+    """The time at which the call was over. Absent before."""
+    users: list[CallUser]
+    """The users who have answered or declined, and those who have hung up."""
+
+
+@final
+class CallUser(TypedDict):
+    user: str
+    state: Literal["answered", "declined", "left"]
+    device: NotRequired[str]
+    """The device of this action. Absent if the session has none."""
+
+
+_RungFrom = TypedDict("_RungFrom", {"from": str})
+
+
+@final
+class Rung(_RungFrom):
+    room: str
+    seq: int
+    """Identifies the call in its room: the seq of its message."""
+    media: CallMedia
+    state: CallState
+    time: int
+    ringUntil: int
+    """The end of the ringing."""
+    ended: NotRequired[int]
+    """The time at which the call was over. Absent before."""
+    users: list[RungUser]
+    """The users who have answered or declined, and those who have hung up."""
+    duplicate: NotRequired[Literal[True]]
+    """The request began no new call."""
+    delivery: NotRequired[Delivery]
+
+
+@final
+class RungUser(TypedDict):
+    user: str
+    state: Literal["answered", "declined", "left"]
+    device: NotRequired[str]
+    """The device of this action. Absent if the session has none."""
 
 
 @final
