@@ -325,8 +325,7 @@ bool relay_user_forget_seen(relay_hub_t *hub, relay_id_t id) {
 bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status, relay_id_t cause) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;
-  if (user->status_size == status.count &&
-      (!status.count || !memcmp(user->status, status.at, status.count)))
+  if (user->status_size == status.count && (!status.count || !memcmp(user->status, status.at, status.count)))
     return true;
   free(user->status);
   user->status = status.count ? relay__copy_string(status.at, status.count) : NULL;

@@ -272,8 +272,9 @@ relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t session);
 /* Returns the device of an open session; NULL: `hello` had none. */
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
 typedef struct relay_session_facts {
-  const char *device;     /* NULL: `hello` had none; valid until the session ends */
-  int64_t since, expires; /* in whole seconds: when `hello` was accepted, and when the session is closed (0: never) */
+  const char *device; /* NULL: `hello` had none; valid until the session ends */
+  int64_t since,
+      expires; /* in whole seconds: when `hello` was accepted, and when the session is closed (0: never) */
   relay_activity_t activity;
   uint32_t rooms; /* the rooms that it has joined */
 } relay_session_facts_t;
