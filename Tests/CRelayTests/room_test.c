@@ -334,12 +334,12 @@ static void list_subscribed(relay_hub_t *hub, void *unused) {
   EXPECT(users[0] == relay_user_named(hub, "ann"));
   EXPECT_INTEGER(relay_room_inbox(hub, 0, users, 2), 0);
   EXPECT(!relay_user_set_has_inbox(hub, 0, true));
-  relay_id_t members[2] = {0, 0};
-  EXPECT_INTEGER(relay_room_members(hub, room, members, 1), 2);
-  EXPECT(members[0] != 0 && members[1] == 0);
-  EXPECT_INTEGER(relay_room_members(hub, room, members, 2), 2);
-  EXPECT(members[0] == bob || members[1] == bob);
-  EXPECT_INTEGER(relay_room_members(hub, 0, members, 2), 0);
+  relay_id_t members[3] = {0, 0, 0};
+  EXPECT_INTEGER(relay_room_members(hub, room, members, 2), 3);
+  EXPECT(members[1] != 0 && members[2] == 0);
+  EXPECT_INTEGER(relay_room_members(hub, room, members, 3), 3);
+  EXPECT(members[0] == bob || members[1] == bob || members[2] == bob);
+  EXPECT_INTEGER(relay_room_members(hub, 0, members, 3), 0);
 }
 
 TEST(subscribed_members,

@@ -249,7 +249,8 @@ public struct ErasureWriter: TransactionPart {
   private func clearReactions(_ work: inout Work) throws -> Bool {
     let found = try db.all(
       """
-      SELECT rooms.name, room, seq, key FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
+      SELECT rooms.name, room, reactions.seq, key
+      FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
       WHERE user = ? LIMIT ?
       """,
       [work.user, Self.maxChanged]

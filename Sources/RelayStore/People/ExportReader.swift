@@ -262,8 +262,9 @@ public struct ExportReader {
     let limit = page.left
     let found = try db.all(
       """
-      SELECT DISTINCT rooms.name, room, seq FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
-      WHERE user = ?1 AND (room, seq) > (?2, ?3) ORDER BY room, seq LIMIT ?4
+      SELECT DISTINCT rooms.name, room, reactions.seq
+      FROM reactions INDEXED BY reactions_user JOIN rooms ON rooms.id = room
+      WHERE user = ?1 AND (room, reactions.seq) > (?2, ?3) ORDER BY room, reactions.seq LIMIT ?4
       """,
       [id, page.position.first, page.position.second, limit]
     ) { (room: RoomID(unchecked: $0["name"]), id: $0["room"] as Int64, seq: $0["seq"] as Int64) }
