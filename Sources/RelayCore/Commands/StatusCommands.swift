@@ -20,12 +20,12 @@ struct SetStatus: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     user = try request.user
-    // A misspelled field over HTTP would end the status. The relay ignores unknown fields of frames.
-    if request.caller.session == nil { try request.fields.checkNames(among: ["text", "emoji", "until"]) }
     status = try UserStatus(request.fields)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
+    // A misspelled field over HTTP would end the status. The relay ignores unknown fields of frames.
+    if request.caller.session == nil { try request.fields.checkNames(among: ["text", "emoji", "until"]) }
     if let status, !status.isOn(at: relay.hub.now) { throw request.fields.wrong("until", "is in the past") }
     return try await relay.people.withUser(user, on: relay) { handle in
       let shown = try await relay.people.change(status: status, of: handle, cause: request.caller.session, on: relay)
