@@ -62,9 +62,15 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Runs a program to its end.
+  /// Runs a program to its end, on a thread of its own. The few threads for tasks stay free for other tests.
   /// - Returns: True if it returned 0, and all that it has printed.
-  public static func run(_ arguments: [String]) throws -> (hasSucceeded: Bool, output: String) {
+  public static func run(_ arguments: [String]) async throws -> (hasSucceeded: Bool, output: String) {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try runBlocking(arguments) }) }
+    }
+  }
+
+  private static func runBlocking(_ arguments: [String]) throws -> (hasSucceeded: Bool, output: String) {
     let pipe = Pipe()
     let process = try ChildProcess(arguments, output: pipe.fileHandleForWriting)
     try pipe.fileHandleForWriting.close()

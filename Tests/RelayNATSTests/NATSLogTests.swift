@@ -251,12 +251,12 @@ import Testing
     #expect(events.withLock { $0 } == [.connected(server: server.address)])
   }
 
-  @Test func `TLS requires the authority that signed the server's certificate`() throws {
+  @Test func `TLS requires the authority that signed the server's certificate`() async throws {
     let folder = NSTemporaryDirectory() + "/nats-tls-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let (certificate, key) = (folder + "/certificate.pem", folder + "/key.pem")
-    let made = try ChildProcess.run([
+    let made = try await ChildProcess.run([
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
       "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
     ])

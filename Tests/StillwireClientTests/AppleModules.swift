@@ -52,14 +52,14 @@
 
     /// Compiles the stand-ins.
     /// - Parameter deployment: The minimum version of the code. Is that of the package if it is `nil`.
-    init(_ system: AppleSystem, deployment: Double? = nil) throws {
+    init(_ system: AppleSystem, deployment: Double? = nil) async throws {
       self.system = system
       self.deployment = deployment ?? system.minVersion
       folder = FileManager.default.temporaryDirectory.appending(path: "apple-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for name in Self.names {
         let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
-        try compile(["\(name).swift": source], as: name, mode: 6)
+        try await compile(["\(name).swift": source], as: name, mode: 6)
       }
     }
 
@@ -163,10 +163,10 @@
     }
 
     /// Compiles the stand-ins that only the clients need.
-    func compileStandInsOfClients(_ arguments: [String]) throws {
+    func compileStandInsOfClients(_ arguments: [String]) async throws {
       for name in Self.namesOfClients {
         let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
-        try compile(["\(name).swift": source], as: name, mode: 6, arguments)
+        try await compile(["\(name).swift": source], as: name, mode: 6, arguments)
       }
     }
 
@@ -175,18 +175,18 @@
     /// - Parameters:
     ///   - mode: The language mode, 5 or 6.
     ///   - arguments: Further arguments of the compiler.
-    func compile(_ sources: [String: String], as module: String, mode: Int, _ arguments: [String] = []) throws {
+    func compile(_ sources: [String: String], as module: String, mode: Int, _ arguments: [String] = []) async throws {
       let conditions = sources.values.flatMap { $0.matches(of: /#available\(([^)]*)\)/).map(\.1) }
       let versions = conditions.compactMap { version(in: $0) }.filter { $0 > deployment }
       // The module that later modules import is that of the minimum version.
       for version in Set(versions).sorted(by: >) + [deployment] {
-        try compile(sources, as: module, mode: mode, for: version, arguments)
+        try await compile(sources, as: module, mode: mode, for: version, arguments)
       }
     }
 
     private func compile(
       _ sources: [String: String], as module: String, mode: Int, for version: Double, _ arguments: [String]
-    ) throws {
+    ) async throws {
       let place = folder.appending(path: "\(module)-sources-\(mode)")
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
       var files: [String] = []
@@ -203,12 +203,12 @@
         "-package-name", Self.root.lastPathComponent.lowercased(), "-I", folder.path, "-I",
         Self.root.appending(path: ".build/debug/Modules").path,
       ]
-      try run(all + arguments + files.sorted())
+      try await run(all + arguments + files.sorted())
     }
 
     /// Runs a program. Throws ``Failure``.
-    private func run(_ arguments: [String]) throws {
-      let (hasSucceeded, output) = try ChildProcess.run(arguments)
+    private func run(_ arguments: [String]) async throws {
+      let (hasSucceeded, output) = try await ChildProcess.run(arguments)
       guard hasSucceeded else { throw Failure(description: output) }
     }
 

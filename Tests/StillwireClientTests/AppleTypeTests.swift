@@ -10,14 +10,14 @@
     }
 
     @Test(arguments: AppleSystem.allCases)
-    func `the libraries have the types of Apple's frameworks, without data races`(_ system: AppleSystem) throws {
+    func `the libraries have the types of Apple's frameworks, without data races`(_ system: AppleSystem) async throws {
       let (apple, ui) = try (AppleModules.sources(), AppleModules.sources(in: "Sources/StillwireUI"))
       #expect(apple.count > 10 && ui.count > 10)
-      let modules = try AppleModules(system)
+      let modules = try await AppleModules(system)
       defer { modules.remove() }
       for mode in [5, 6] {
-        try modules.compile(apple, as: "StillwireApple", mode: mode, Self.features)
-        try modules.compile(ui, as: "StillwireUI", mode: mode, Self.features + moduleMaps)
+        try await modules.compile(apple, as: "StillwireApple", mode: mode, Self.features)
+        try await modules.compile(ui, as: "StillwireUI", mode: mode, Self.features + moduleMaps)
       }
     }
 
@@ -25,18 +25,19 @@
     private static let folderOfClient = "Sources/StillwireClient"
 
     @Test(arguments: AppleSystem.allCases)
-    func `the client and the library for extensions have the types of Apple's frameworks`(_ system: AppleSystem) throws
+    func `the client and the library for extensions have the types of Apple's frameworks`(_ system: AppleSystem)
+      async throws
     {
       let library = try AppleModules.sources(below: Self.folderOfExtension)
       let client = try AppleModules.sources(below: Self.folderOfClient)
-      let modules = try AppleModules(system)
+      let modules = try await AppleModules(system)
       defer { modules.remove() }
       let arguments = try Self.features + moduleMaps
-      try modules.compileStandInsOfClients(arguments)
+      try await modules.compileStandInsOfClients(arguments)
       // These sources have no conditions for single systems.
       for mode in system == .iOS ? [5, 6] : [6] {
-        try modules.compile(library, as: "StillwireExtension", mode: mode, arguments)
-        try modules.compile(client, as: "StillwireClient", mode: mode, arguments)
+        try await modules.compile(library, as: "StillwireExtension", mode: mode, arguments)
+        try await modules.compile(client, as: "StillwireClient", mode: mode, arguments)
       }
     }
 
@@ -60,18 +61,19 @@
       ),
     ]
 
-    @Test(arguments: mistakesOfClients.indices) func `the check finds a mistake in a client`(_ index: Int) throws {
+    @Test(arguments: mistakesOfClients.indices) func `the check finds a mistake in a client`(_ index: Int) async throws
+    {
       let (folder, file, original, mistake, message) = Self.mistakesOfClients[index]
       var sources = try AppleModules.sources(below: folder)
       let changed = try #require(sources[file]).replacing(original, with: mistake)
       #expect(changed != sources[file])
       sources[file] = changed
-      let modules = try AppleModules(.iOS)
+      let modules = try await AppleModules(.iOS)
       defer { modules.remove() }
       let arguments = try Self.features + moduleMaps
-      try modules.compileStandInsOfClients(arguments)
-      let failure = #expect(throws: AppleModules.Failure.self) {
-        try modules.compile(
+      try await modules.compileStandInsOfClients(arguments)
+      let failure = await #expect(throws: AppleModules.Failure.self) {
+        try await modules.compile(
           sources, as: folder.replacing("Sources/", with: ""), mode: 6, arguments)
       }
       #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
@@ -94,16 +96,16 @@
     }
 
     /// The modules of an app for iOS 17: the stand-ins and the libraries.
-    private func modulesOfApp() throws -> AppleModules {
-      let modules = try AppleModules(.iOS, deployment: 17)
-      try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
+    private func modulesOfApp() async throws -> AppleModules {
+      let modules = try await AppleModules(.iOS, deployment: 17)
+      try await modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
       let ui = try AppleModules.sources(in: "Sources/StillwireUI")
-      try modules.compile(ui, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
+      try await modules.compile(ui, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
       return modules
     }
 
-    @Test func `each target of the sample app compiles`() throws {
-      let modules = try modulesOfApp()
+    @Test func `each target of the sample app compiles`() async throws {
+      let modules = try await modulesOfApp()
       defer { modules.remove() }
       let targets = try SampleApp.targets()
       #expect(targets.map(\.name) == ["Chat", "Service", "Focus", "Filter"])
@@ -112,7 +114,7 @@
         for folder in folders {
           sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
         }
-        for mode in [5, 6] { try modules.compile(sources, as: name, mode: mode, moduleMaps) }
+        for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
       }
     }
 
@@ -132,7 +134,7 @@
       ("Service", ["Chat", "NotificationService"]), ("Focus", ["Chat", "IntentHandler"]),
     ]
 
-    @Test func `the tutorial's code compiles, and each of its files is used`() throws {
+    @Test func `the tutorial's code compiles, and each of its files is used`() async throws {
       let place = "Sources/StillwireClient/StillwireClient.docc"
       let files = try AppleModules.sources(in: "\(place)/Resources")
       let text = try String(
@@ -140,12 +142,12 @@
       )
       #expect(Set(text.matches(of: /file: "([\w-]+\.swift)"/).map { String($0.1) }) == Set(files.keys))
       #expect(Set(Self.sections.flatMap(\.files)) == Set(files.keys.map { String($0.dropFirst(9).dropLast(6)) }))
-      let modules = try modulesOfApp()
+      let modules = try await modulesOfApp()
       defer { modules.remove() }
       for (name, names) in Self.sections {
         var sources = ["Linux.swift": SampleApp.linux]
         for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"] }
-        for mode in [5, 6] { try modules.compile(sources, as: name, mode: mode, moduleMaps) }
+        for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
       }
     }
 
@@ -157,10 +159,10 @@
       #expect(code.count > 100 && code.count <= 150, "\(code.count) lines")
     }
 
-    @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) throws {
-      let modules = try modulesOfApp()
+    @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) async throws {
+      let modules = try await modulesOfApp()
       defer { modules.remove() }
-      try modules.compile(["Samples.swift": samplesOfArticles], as: "Samples", mode: mode, moduleMaps)
+      try await modules.compile(["Samples.swift": samplesOfArticles], as: "Samples", mode: mode, moduleMaps)
     }
 
     /// Mistakes in the sources, the systems for which the compiler must reject them, and a part of its message.
@@ -200,17 +202,17 @@
       ("NotificationService.swift", "INImage(imageData: picture)", with: "INImage(data: picture)", .iOS, "imageData"),
     ]
 
-    @Test(arguments: mistakes.indices) func `the check finds a mistake`(_ index: Int) throws {
+    @Test(arguments: mistakes.indices) func `the check finds a mistake`(_ index: Int) async throws {
       let (file, original, mistake, system, message) = Self.mistakes[index]
       var sources = try AppleModules.sources()
       let source = try #require(sources[file])
       let changed = source.replacing(original, with: mistake)
       #expect(changed != source)
       sources[file] = changed
-      let modules = try AppleModules(system)
+      let modules = try await AppleModules(system)
       defer { modules.remove() }
-      let failure = #expect(throws: AppleModules.Failure.self) {
-        try modules.compile(sources, as: "StillwireApple", mode: 6, Self.features)
+      let failure = await #expect(throws: AppleModules.Failure.self) {
+        try await modules.compile(sources, as: "StillwireApple", mode: 6, Self.features)
       }
       #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
     }
@@ -225,17 +227,17 @@
       ("PresenceDot.swift", "systemName: look.symbol", with: "systemName: look", "cannot convert value"),
     ]
 
-    @Test(arguments: mistakesOfViews.indices) func `the check finds a mistake in a view`(_ index: Int) throws {
+    @Test(arguments: mistakesOfViews.indices) func `the check finds a mistake in a view`(_ index: Int) async throws {
       let (file, original, mistake, message) = Self.mistakesOfViews[index]
       var sources = try AppleModules.sources(in: "Sources/StillwireUI")
       let changed = try #require(sources[file]).replacing(original, with: mistake)
       #expect(changed != sources[file])
       sources[file] = changed
-      let modules = try AppleModules(.iOS)
+      let modules = try await AppleModules(.iOS)
       defer { modules.remove() }
-      try modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
-      let failure = #expect(throws: AppleModules.Failure.self) {
-        try modules.compile(sources, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
+      try await modules.compile(AppleModules.sources(), as: "StillwireApple", mode: 6, Self.features)
+      let failure = await #expect(throws: AppleModules.Failure.self) {
+        try await modules.compile(sources, as: "StillwireUI", mode: 6, Self.features + moduleMaps)
       }
       #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "")")
     }
@@ -256,8 +258,8 @@
       ("if #available(iOS 17, *), true { use17() }", "only as the whole condition of `if`"),
     ]
 
-    @Test func `the check compiles both branches of a condition, each for its systems`() throws {
-      let modules = try AppleModules(.iOS)
+    @Test func `the check compiles both branches of a condition, each for its systems`() async throws {
+      let modules = try await AppleModules(.iOS)
       defer { modules.remove() }
       for (code, message) in Self.conditions {
         let source = """
@@ -267,7 +269,7 @@
           func value() -> Int { if #available(iOS 17, *) { return 1 } else { return 2 } }
           """
         do {
-          try modules.compile(["Sample.swift": source], as: "Sample", mode: 6)
+          try await modules.compile(["Sample.swift": source], as: "Sample", mode: 6)
           #expect(message == nil, "\(code)")
         } catch let failure as AppleModules.Failure {
           #expect(message.map { failure.description.contains($0) } == true, "\(code): \(failure)")
