@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import re
+import urllib.parse
 
 import pytest
 from openapi_spec_validator import validate
@@ -193,7 +194,7 @@ def path_of(template, item, **known):
     """Returns the path. Parameters that are not in `known` have the values of the examples."""
     parameters = [documents.resolve(OPENAPI, parameter) for parameter in item.get("parameters", [])]
     values = {parameter["name"]: parameter["example"] for parameter in parameters} | known
-    return re.sub(r"{(\w+)}", lambda name: values[name[1]], template)
+    return re.sub(r"{(\w+)}", lambda name: urllib.parse.quote(values[name[1]]), template)
 
 
 def query_of(operation):

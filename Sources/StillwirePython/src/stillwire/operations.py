@@ -273,7 +273,7 @@ class Operations(ABC):
         seq: int,
         key: str,
         *,
-        from_: str | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
     ) -> types.Reacted:
         """React to a message.
 
@@ -2265,7 +2265,7 @@ class AsyncOperations(ABC):
         seq: int,
         key: str,
         *,
-        from_: str | Omitted = OMITTED,
+        from_: str | None | Omitted = OMITTED,
     ) -> types.Reacted:
         """React to a message.
 
