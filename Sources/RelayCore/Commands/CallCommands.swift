@@ -86,48 +86,24 @@ struct Ring: Command {
 }
 
 /// Answers a call. Its ringing ends on the other devices of the user.
-struct AnswerCall: Command {
-  package static let declaration = Declaration(
-    frame: "answer", "POST", "/v1/rooms/{room}/calls/{seq}/answer", room: .member([]), body: .optional,
-    errors: [.conflict, .notFound])
-
-  private let change: CallRequest
-
-  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
-
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { try await change.perform(.answer, $0, on: relay) }
-  }
+struct AnswerCall: CallAction {
+  package static let declaration = Declaration.callAction("answer")
+  static let action = Call.Action.answer
+  let change: CallRequest
 }
 
 /// Declines a call. Its ringing ends on all devices of the user.
-struct DeclineCall: Command {
-  package static let declaration = Declaration(
-    frame: "decline", "POST", "/v1/rooms/{room}/calls/{seq}/decline", room: .member([]), body: .optional,
-    errors: [.conflict, .notFound])
-
-  private let change: CallRequest
-
-  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
-
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { try await change.perform(.decline, $0, on: relay) }
-  }
+struct DeclineCall: CallAction {
+  package static let declaration = Declaration.callAction("decline")
+  static let action = Call.Action.decline
+  let change: CallRequest
 }
 
 /// Leaves a call, or cancels the own call before anybody answers.
-struct HangUpCall: Command {
-  package static let declaration = Declaration(
-    frame: "hangup", "POST", "/v1/rooms/{room}/calls/{seq}/hangup", room: .member([]), body: .optional,
-    errors: [.conflict, .notFound])
-
-  private let change: CallRequest
-
-  init(_ request: Request) throws(RequestError) { change = try CallRequest(request) }
-
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { try await change.perform(.hangUp, $0, on: relay) }
-  }
+struct HangUpCall: CallAction {
+  package static let declaration = Declaration.callAction("hangup")
+  static let action = Call.Action.hangUp
+  let change: CallRequest
 }
 
 /// Reads a call.
@@ -186,12 +162,35 @@ struct ListCalls: Command {
   }
 }
 
+/// A command that changes a call for a member of its room.
+protocol CallAction: Command {
+  static var action: Call.Action { get }
+  var change: CallRequest { get }
+  init(change: CallRequest)
+}
+
+extension CallAction {
+  package init(_ request: Request) throws(RequestError) { self.init(change: try CallRequest(request)) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { try await change.perform(Self.action, $0, on: relay) }
+  }
+}
+
+extension Declaration {
+  fileprivate static func callAction(_ name: String) -> Declaration {
+    Declaration(
+      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", room: .member([]), body: .optional,
+      errors: [.conflict, .notFound])
+  }
+}
+
 /// A request to change a call.
-private struct CallRequest: Sendable {
+struct CallRequest: Sendable {
   let request: Request
-  let message: MessageReference
-  let user: UserID
-  let device: DeviceID?
+  private let message: MessageReference
+  private let user: UserID
+  private let device: DeviceID?
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
