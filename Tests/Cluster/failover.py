@@ -41,6 +41,10 @@ def options() -> argparse.Namespace:
     parser.add_argument("--push-rate", type=float, default=10, metavar="N", help="pushes in a second (default: 10)")
     parser.add_argument("--servers", type=int, default=3, choices=(0, 1, 3), help="NATS servers (default: 3)")
     parser.add_argument("--nodes", type=int, default=3, choices=(1, 2, 3), help="relays (default: 3)")
+    parser.add_argument(
+        "--goal", type=float, nargs=2, default=None, metavar=("MEDIAN", "WORST"),
+        help="fail if nodes need more seconds from a fault to the first acknowledgement",
+    )
     parser.add_argument("--rest", type=float, default=1.5, metavar="SECONDS", help="most time between two faults")
     parser.add_argument("--seed", type=int, default=None, help="the seed of all choices (default: a new one)")
     parser.add_argument("--binary", metavar="PATH", help="the relay (default: STILLWIRE_BINARY, or the newest build)")
@@ -106,6 +110,8 @@ def main() -> int:
         folder = top / name
         shutil.rmtree(folder, ignore_errors=True)
         report = run(name, count, arguments, folder, seed)
+        if arguments.goal:
+            report.check_times(*arguments.goal)
         reports.append(report)
         rate = report.messages / report.seconds if report.seconds else 0
         print(f"{report}\n{report.seconds:.0f} s, {rate:.0f} messages/s\n", flush=True)

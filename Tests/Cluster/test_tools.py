@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.experiment import Experiment, table
+from harness.experiment import Experiment, Outcome, Report, table
 from harness.load import Plan
 from harness.nats_client import NATSClient
 from harness.node import Node
@@ -26,6 +26,17 @@ def test_a_single_relay_keeps_its_promises_over_a_kill(tmp_path: Path):
         assert report.is_good, str(report)
         assert report.messages > 0 and report.repeats > 0 and report.pushes > 0
         assert "| leader-kill | 1 |" in table([report])
+
+
+@pytest.mark.parametrize(
+    "times, is_good",
+    [([("leader-kill", 1.0), ("leader-kill", 2.0)], True), ([("leader-kill", 1.6)], False),
+     ([("leader-kill", 1.0), ("leader-kill", 1.0), ("leader-kill", 2.1)], False), ([("nats-all-kill", 9.0)], True)],
+)
+def test_a_slow_recovery_is_a_failure(times: list[tuple[str, float]], is_good: bool):
+    report = Report("mixture", outcomes=[Outcome(fault, recovery, recovery) for fault, recovery in times])
+    report.check_times(1.5, 2)
+    assert report.is_good == is_good
 
 
 @pytest.fixture

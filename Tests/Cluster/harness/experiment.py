@@ -75,6 +75,13 @@ class Report:
             and not self.differences
         )
 
+    def check_times(self, most_median: float, most: float) -> None:
+        """Makes a failure of recoveries that took longer. A fault of NATS servers has no bound."""
+        times = [outcome.recovery for outcome in self.outcomes if not outcome.fault.startswith("nats-")]
+        if times and (median(times) > most_median or max(times) > most):
+            slow = f"first acknowledgement: median {median(times):.2f} s, worst {max(times):.2f} s"
+            self.failure = self.failure or slow
+
     def __str__(self) -> str:
         parts = [f"{self.name}: {len(self.outcomes)} faults, {self.messages} messages, {self.pushes} pushes"]
         parts += [f"messages: {self.findings}", f"pushes: {self.push_findings}"]
