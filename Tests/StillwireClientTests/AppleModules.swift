@@ -49,18 +49,44 @@
     /// The minimum version of the code.
     private let deployment: Double
     private let folder: URL
+    /// The folders of compiled modules that the code imports.
+    private var imported: [URL] = []
 
-    /// Compiles the stand-ins.
     /// - Parameter deployment: The minimum version of the code. Is that of the package if it is `nil`.
     init(_ system: AppleSystem, deployment: Double? = nil) async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "apple-\(UUID().uuidString)")
+      try self.init(system, deployment ?? system.minVersion, in: folder)
+      imported.append(try await Self.compiled.standIns(for: system, self.deployment))
+    }
+
+    private init(_ system: AppleSystem, _ deployment: Double, in folder: URL) throws {
       self.system = system
-      self.deployment = deployment ?? system.minVersion
-      folder = FileManager.default.temporaryDirectory.appending(path: "apple-\(UUID().uuidString)")
+      self.deployment = deployment
+      self.folder = folder
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      for name in Self.names {
-        let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
-        try await compile(["\(name).swift": source], as: name, mode: 6)
+    }
+
+    /// The compiled stand-ins. Tests share them, because their compilation takes longer than that of most samples.
+    private actor Compiled {
+      private var folders: [String: URL] = [:]
+
+      /// The suite is serialized, so that no two tests compile the same ones.
+      func standIns(for system: AppleSystem, _ deployment: Double) async throws -> URL {
+        let key = "\(system)-\(deployment)"
+        if let folder = folders[key] { return folder }
+        let folder = AppleModules.root.appending(path: ".build/stand-ins/\(key)")
+        try? FileManager.default.removeItem(at: folder)
+        let modules = try AppleModules(system, deployment, in: folder)
+        for name in AppleModules.names { try await modules.compileStandIn(name) }
+        folders[key] = folder
+        return folder
       }
+    }
+    private static let compiled = Compiled()
+
+    private func compileStandIn(_ name: String, _ arguments: [String] = []) async throws {
+      let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
+      try await compile(["\(name).swift": source], as: name, mode: 6, arguments)
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
@@ -164,10 +190,7 @@
 
     /// Compiles the stand-ins that only the clients need.
     func compileStandInsOfClients(_ arguments: [String]) async throws {
-      for name in Self.namesOfClients {
-        let source = try String(contentsOf: Self.standIn(name), encoding: .utf8)
-        try await compile(["\(name).swift": source], as: name, mode: 6, arguments)
-      }
+      for name in Self.namesOfClients { try await compileStandIn(name, arguments) }
     }
 
     /// Compiles a module through SIL, for the minimum version and for each version that a condition has. Later modules
@@ -178,8 +201,9 @@
     func compile(_ sources: [String: String], as module: String, mode: Int, _ arguments: [String] = []) async throws {
       let conditions = sources.values.flatMap { $0.matches(of: /#available\(([^)]*)\)/).map(\.1) }
       let versions = conditions.compactMap { version(in: $0) }.filter { $0 > deployment }
-      // The module that later modules import is that of the minimum version.
-      for version in Set(versions).sorted(by: >) + [deployment] {
+      // The module that later modules import is that of the minimum version. In mode 5, newer branches have no check of
+      // their own: mode 6 rejects more.
+      for version in (mode == 6 ? Set(versions).sorted(by: >) : []) + [deployment] {
         try await compile(sources, as: module, mode: mode, for: version, arguments)
       }
     }
@@ -200,10 +224,10 @@
         place.appending(path: "\(module).sil").path, "-emit-module", "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path, "-module-name", module, "-D", "SYSTEM_\(system.rawValue)",
         // The name with which SwiftPM compiled the modules of the build.
-        "-package-name", Self.root.lastPathComponent.lowercased(), "-I", folder.path, "-I",
-        Self.root.appending(path: ".build/debug/Modules").path,
+        "-package-name", Self.root.lastPathComponent.lowercased(),
       ]
-      try await run(all + arguments + files.sorted())
+      let places = imported + [folder, Self.root.appending(path: ".build/debug/Modules")]
+      try await run(all + places.flatMap { ["-I", $0.path] } + arguments + files.sorted())
     }
 
     /// Runs a program. Throws ``Failure``.
