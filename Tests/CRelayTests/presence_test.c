@@ -373,6 +373,36 @@ TEST(followed_load,
   host_end(host);
 }
 
+/* Loads a user with a status, as from the store. */
+static void load_status(relay_hub_t *hub, void *id) {
+  static const char status[] = "{\"text\":\"lunch\"}";
+  const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  relay_user_retain(hub, user);
+  relay_user_set_status(hub, user, (relay_bytes_t){(const uint8_t *)status, sizeof status - 1}, 0);
+  relay_user_set_alarm(hub, user, NOON + 1000);
+  relay_user_settle(hub, user);
+  relay_user_release(hub, user);
+  *(relay_id_t *)id = user;
+}
+
+static void end_status(relay_hub_t *hub, void *id) {
+  relay_user_set_status(hub, *(relay_id_t *)id, (relay_bytes_t){0}, 0);
+}
+
+TEST(followed_status, "presence: a status that ends by time stays in memory until then") {
+  host_t *host = start(GRACE);
+  host_do(host, follow, NULL);
+  relay_id_t user;
+  host_do(host, load_status, &user);
+  host_pass(host, 1000);
+  EXPECT(host_noted(host, "alarm ann"));
+  host_do(host, end_status, &user);
+  host_pass(host, COALESCE);
+  EXPECT(host_noted(host, "presence ann {\"user\":\"ann\",\"online\":false,\"isFocused\":null}"));
+  EXPECT_INTEGER((int)host_counts(host).users, 0);
+  host_end(host);
+}
+
 TEST(joining, "presence: a connected user who joins is online in the first event that names them") {
   host_t *host = start(GRACE);
   peer_t *watcher = watch(host);

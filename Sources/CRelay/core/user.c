@@ -238,8 +238,8 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   if (user->sessions.count || user->members.count || user->watchers.count || user->grace_until ||
       user->is_pending || user->holds)
     return;
-  if (hub->follows_presence && user->focus >= 0)
-    return; /* the Focus ends by time, see RELAY_EVENT_USER_DUE */
+  if (hub->follows_presence && (user->focus >= 0 || user->status))
+    return; /* the Focus or the status may end by time, see RELAY_EVENT_USER_DUE */
   /* If the user were freed earlier and returned, the buckets would be full. */
   int64_t until = relay__user_rates_full_at(user);
   if (user->is_settled && hub->returns.until > until) until = hub->returns.until; /* see returns.c */

@@ -349,7 +349,7 @@ bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name,
 /* Takes the state of a user as announced, without an announcement: it was loaded, and did not change. */
 void relay_user_settle(relay_hub_t *hub, relay_id_t user);
 /* Queues RELAY_EVENT_PRESENCE for each change of any user from now on, at most every 250 ms for each user.
- * Meanwhile users with a known Focus stay in memory, so that the end of the Focus is a change. */
+ * Meanwhile users with a known Focus or a status stay in memory, so that their end is a change. */
 void relay_hub_follow_presence(relay_hub_t *hub, bool is_on);
 /* Frees the users that nothing needs any more, after relay_hub_follow_presence() was switched off. Looks at
  * `count` users, and begins at `from`. Returns the next `from`; 0: all users were looked at. */
