@@ -23,6 +23,9 @@ package final class Calls {
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
+  /// The number of pins of each room in which a call rings.
+  var pins: [RoomID: Int] { ringing.mapValues { _ in 1 } }
+
   /// Loads the calls that an earlier run has left ringing.
   func load(on relay: isolated Relay) async throws {
     for call in try await relay.store.read({ try $0.calls.allRinging() }) { keep(call, on: relay) }

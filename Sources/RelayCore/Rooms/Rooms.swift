@@ -29,7 +29,10 @@ package final class Rooms {
   private var liveKeys = LiveKeys()
 
   /// True if a request needs a room, or a room is being loaded.
-  var isBusy: Bool { !pins.isEmpty || !loads.isEmpty }
+  /// - Parameter kept: The number of pins for another reason, such as a call that rings.
+  func isBusy(besides kept: [RoomID: Int]) -> Bool {
+    !loads.isEmpty || pins.contains { room, count in count > kept[room, default: 0] }
+  }
 
   // MARK: Pins
 
