@@ -48,9 +48,17 @@ package final class LateWriter {
     if case .success = result, let user = write.inboxUser.flatMap(relay.hub.user) {
       relay.inbox.listChanged(of: user, on: relay)
     }
-    guard writes.end(write, number) else { return }
+    if writes.end(write, number) { unpin(write, on: relay) }
+  }
+
+  private func unpin(_ write: LateWrite, on relay: isolated Relay) {
     if let room = write.room { relay.rooms.unpin(room, on: relay) }
     if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
+  }
+
+  /// Drops the values about a user that are not stored yet. The store has begun to erase the user.
+  func forget(_ user: UserID, on relay: isolated Relay) {
+    for write in writes.remove(about: user) { unpin(write, on: relay) }
   }
 
   private func retry(after pause: Duration, on relay: isolated Relay) {
@@ -114,6 +122,14 @@ package enum LateWrite: Hashable {
     }
   }
 
+  /// The user whose row has the value. Is `nil` for values of rooms.
+  fileprivate var subject: UserID? {
+    switch self {
+    case .marks(_, let user), .presence(let user), .profile(let user), .withdrawn(let user), .grants(let user): user
+    case .cursor: nil
+    }
+  }
+
   /// The user whose list of rooms shows the value.
   var inboxUser: UserID? {
     switch self {
@@ -160,6 +176,13 @@ package struct LateWrites {
   package mutating func fail(_ write: LateWrite, _ number: Int) {
     guard entries[write]?.number == number else { return }
     entries[write]?.hasFailed = true
+  }
+
+  /// Forgets all values about a user, and returns their kinds.
+  mutating func remove(about user: UserID) -> [LateWrite] {
+    let found = entries.keys.filter { $0.subject == user }
+    for write in found { entries[write] = nil }
+    return found
   }
 
   /// Returns the values to retry.

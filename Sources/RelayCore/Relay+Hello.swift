@@ -53,8 +53,9 @@ extension Relay {
     if let refusal = restrictions.refusal(of: identity, on: self) {
       throw Refusal(error: refusal.requestError, close: refusal.close)
     }
-    guard erasures.admits(profile.id) else {
-      let error = RequestError(.unavailable, "the user is being erased", retryAfter: .seconds(1))
+    do {
+      try erasures.admit(profile.id)
+    } catch {
       throw Refusal(error: error, close: .serverError)
     }
     do {

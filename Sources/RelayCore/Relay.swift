@@ -82,6 +82,7 @@ package actor Relay {
     try await restrictions.load(on: self)
     try await people.awaitReturns(on: self)
     try await calls.load(on: self)
+    try await erasures.load(on: self)
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.

@@ -219,20 +219,45 @@ public final class Store: Sendable {
     return (record, found.loss)
   }
 
-  /// Rewrites the database, and empties its write-ahead log, so that the files have no deleted contents. Other writes
-  /// wait meanwhile, for a time that increases with the size of the database.
+  /// Rewrites the database, so that its file has no deleted contents. ``emptyLog()`` must follow. Other writes wait
+  /// meanwhile, for a time that increases with the size of the database.
   ///
   /// SQLite overwrites what it deletes (`secure_delete`), but not the copies that remain when rows move to other pages.
-  /// With a journal, only the log is emptied: `VACUUM` is not a change of rows.
-  public nonisolated(nonsending) func removeDeletedContents() async throws(StoreError) {
-    let rewrites = position == nil
+  /// With a journal this does nothing: `VACUUM` is not a change of rows.
+  ///
+  /// Throws ``StoreError/unavailable(reason:)`` if the disk lacks the space for two copies of the database, and then
+  /// writes nothing: the copies are in the temporary folder and in the write-ahead log.
+  public nonisolated(nonsending) func rewrite() async throws(StoreError) {
+    guard position == nil else { return }
+    let folder = (pool.path as NSString).deletingLastPathComponent
+    try await exclusively { db in
+      let size = try Int64.fetchOne(db, sql: "PRAGMA page_count")! * Int64.fetchOne(db, sql: "PRAGMA page_size")!
+      let free = try FileManager.default.attributesOfFileSystem(forPath: folder)[.systemFreeSize] as? NSNumber
+      guard free.map({ $0.int64Value >= 2 * size }) ?? true else {
+        throw StoreError.unavailable(reason: "the rewrite of the database needs \(2 * size) free bytes on the disk")
+      }
+      try db.execute(sql: "VACUUM")
+    }
+  }
+
+  /// Moves the write-ahead log into the database, and empties it. Throws ``StoreError/unavailable(reason:)`` while
+  /// a reader, such as a backup, uses the log.
+  public nonisolated(nonsending) func emptyLog() async throws(StoreError) {
+    try await exclusively { db in
+      // Other writes wait meanwhile, so this does not wait for readers.
+      try db.execute(sql: "PRAGMA busy_timeout = 50")
+      defer { try? db.execute(sql: "PRAGMA busy_timeout = \(Int(1_000 * Self.busyTimeout))") }
+      _ = try db.checkpoint(.truncate)
+    }
+  }
+
+  /// Runs work on the writer's thread, outside of a transaction.
+  private nonisolated(nonsending) func exclusively(
+    _ work: @escaping @Sendable (Database) throws -> Void
+  ) async throws(StoreError) {
     let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
       threads.write(pool) { db in
-        continuation.resume(
-          returning: Result {
-            if rewrites { try db.execute(sql: "VACUUM") }
-            _ = try db.checkpoint(.truncate)
-          }.mapError(StoreError.init(_:)))
+        continuation.resume(returning: Result { try work(db) }.mapError { $0 as? StoreError ?? StoreError($0) })
       } next: {
       }
     }
@@ -256,6 +281,9 @@ public final class Store: Sendable {
     }
   }
 
+  /// The time in seconds that SQLite waits for a lock.
+  private static let busyTimeout = 5.0
+
   /// - Parameter isReplica: True if the log of a cluster names the migrations, so that this must not run one.
   private static func open(
     _ data: DataFolder, _ synchronous: Synchronous, isReplica: Bool
@@ -263,7 +291,7 @@ public final class Store: Sendable {
     let path = data.database
     var configuration = Configuration()
     configuration.foreignKeysEnabled = true
-    configuration.busyMode = .timeout(5)
+    configuration.busyMode = .timeout(Self.busyTimeout)
     configuration.label = "stillwire.store"
     if !isReplica { data.createDatabase() }
     guard FileManager.default.fileExists(atPath: path) else {

@@ -4,6 +4,7 @@
 import pytest
 
 from api import call
+from client import Refused
 from database import rows, value
 from waiting import eventually
 
@@ -167,16 +168,67 @@ def test_an_erased_user_returns_as_a_new_one(relay, connect, names):
     session.request("preferences", onFocus="hold")
     begun = erase(relay, ann, "anonymize")
     assert session.closed() == 4506
+    finished(relay, begun)
     again = connect(ann)
     assert "name" not in again.welcome
     assert again.request("preferences")["onFocus"] == "deliver"
     assert again.request("rooms")["rooms"] == []
-    finished(relay, begun)
     again.join(room)
     assert again.send(room, {"text": "new"})["seq"] == 2
     history = again.request("history", room=room)["messages"]
     assert [message["from"] == ann for message in history] == [False, True]
     again.request("ping")
+
+
+def test_nobody_uses_the_name_until_the_rows_are_erased(relay, connect, names):
+    """The user is still a member of many rooms in memory."""
+    ann, bob, *rooms = names("ann", "bob", *[f"room{number}" for number in range(60)])
+    reader = connect(bob)
+    for room in rooms:
+        made = call(relay, "POST", "/v1/rooms", {"room": room, "owner": bob, "join": "invited", "members": [ann]})
+        assert made.status == 201, made
+        reader.join(room)
+    begun = erase(relay, ann, "delete")
+    # A backend that adds the name at once gets an answer that is true at the end.
+    added = {room: call(relay, "PUT", f"/v1/rooms/{room}/members/{ann}").status for room in rooms[::10]}
+    assert set(added.values()) <= {503, 201}
+    finished(relay, begun)
+    members = {
+        room: ann in {each["user"] for each in call(relay, "GET", f"/v1/rooms/{room}/members").json["members"]}
+        for room in rooms
+    }
+    assert members == {room: added.get(room) == 201 for room in rooms}
+    again = connect(ann)
+    with pytest.raises(Refused):
+        again.join(rooms[1])
+
+
+def test_a_repeated_erasure_is_the_same(full):
+    relay, _ = full
+    begun = erase(relay, "zoe", "delete")
+    again = call(relay, "DELETE", "/v1/users/zoe?messages=delete")
+    if state(relay, begun["erasure"])["leftRooms"] < 3:
+        assert again.json["erasure"] == begun["erasure"]
+    finished(relay, begun)
+    later = erase(relay, "zoe", "delete")
+    assert later["erasure"] != begun["erasure"]
+    finished(relay, later)
+
+
+def test_others_see_that_reactions_and_calls_end(relay, connect, names):
+    ann, bob, room = names("ann", "bob", "room")
+    session, reader = connect(ann), connect(bob)
+    reader.join(room)
+    session.join(room)
+    seq = reader.send(room, {"text": "theirs"})["seq"]
+    session.request("react", room=room, seq=seq, key="+1")
+    assert reader.expect("reactions", room=room, seq=seq)["reactions"]
+    call_seq = session.request("ring", room=room)["seq"]
+    assert reader.expect("call", room=room, seq=call_seq)["state"] == "ringing"
+    begun = erase(relay, ann, "delete")
+    assert reader.expect("reactions", room=room, seq=seq)["reactions"] == []
+    assert reader.expect("call", room=room, seq=call_seq)["state"] == "cancelled"
+    finished(relay, begun)
 
 
 def test_a_user_who_does_not_return_is_not_stored_again(start, connect):

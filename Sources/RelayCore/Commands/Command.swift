@@ -307,6 +307,8 @@ extension Relay {
       try permissions.check(command.declaration.account)
     }
     let ready = try parsed ?? command.init(request)
+    // A repeated erasure returns the one in progress.
+    if !(ready is EraseUser) { try erasures.check(request, command.declaration) }
     do {
       return try await ready.run(on: self)
     } catch let error as RequestError {

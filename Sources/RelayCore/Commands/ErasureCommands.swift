@@ -10,7 +10,7 @@ import RelayStore
 /// Begins to erase a user.
 struct EraseUser: Command {
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text])
+    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text], errors: [.conflict])
 
   private let user: UserID
   private let messages: MessageErasure
@@ -22,6 +22,10 @@ struct EraseUser: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let (erasure, closed) = try await relay.erasures.begin(of: user, messages, on: relay)
+    guard erasure.messages == messages else {
+      throw RequestError(
+        .conflict, "an erasure with messages=\(erasure.messages.rawValue) is in progress", at: "/query/messages")
+    }
     return Reply(status: 202) {
       Replies.erasure(erasure)(&$0)
       $0.integer("sessions", closed)

@@ -15,7 +15,8 @@ import RelayStore
 /// page has the position of the next one, or ends the export.
 struct ExportUser: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/export", by: .backend, query: ["cursor": .text, "limit": .number])
+    "GET", "/v1/users/{user}/export", by: .backend, query: ["cursor": .text, "limit": .number],
+    errors: [.notFound])
 
   private let user: UserID
   private let position: ExportPosition
@@ -39,24 +40,29 @@ struct ExportUser: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let (apps, now) = (relay.settings.apps, relay.hub.now)
-    return .lines(
-      try await relay.store.read { [user, position, bounds] reader in
-        let page = try reader.export.page(of: user, from: position, within: bounds)
-        var lines = ExportLines(apps: apps, now: now)
-        for entry in page.entries { lines.add(entry) }
-        lines.end(page.next)
-        return lines.bytes
-      })
+    let lines: [UInt8]? = try await relay.store.read { [user, position, bounds] reader in
+      guard let page = try reader.export.page(of: user, from: position, within: bounds) else { return nil }
+      var lines = ExportLines(user: user, apps: apps, now: now)
+      for entry in page.entries { lines.add(entry) }
+      lines.end(page.next)
+      return lines.bytes
+    }
+    guard let lines else {
+      throw RequestError(.notFound, "the user was erased after the page before", at: "/path/user")
+    }
+    return .lines(lines)
   }
 }
 
 /// The text of a page.
 private struct ExportLines {
+  let user: UserID
   let apps: Apps
   let now: Timestamp
   private(set) var bytes: [UInt8] = []
 
-  init(apps: Apps, now: Timestamp) {
+  init(user: UserID, apps: Apps, now: Timestamp) {
+    self.user = user
     self.apps = apps
     self.now = now
   }
@@ -181,8 +187,11 @@ private struct ExportLines {
   }
 
   private mutating func add(_ message: StoredMessage, in room: RoomID, _ push: PushRequest) {
+    // A message of another user is a notification that this one has received.
+    let sender = message.from == user ? nil : message.from.rawValue
     line("message") {
       MessageReference(room: room, seq: message.seq).write(to: &$0)
+      $0["from"] = sender
       $0.integer("time", message.time.rawValue)
       guard !message.isDeleted else { return $0.bool("deleted", true) }
       $0.integer("editedAt", message.edited?.rawValue)

@@ -1,44 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import RelayPush
 import RelayStore
 
 /// The erasures of users: their begin, and their slices in the background.
 ///
-/// The store performs the work, and continues it after a restart. This object ends the sessions of the user, and
-/// applies each slice to the rooms and users in memory. The state is private. The relay creates one object, and the
-/// methods run on the hub's thread.
+/// The store performs the work, and continues it after a restart. This object ends the sessions of the user, keeps the
+/// name unused until the rows are erased, and applies each slice to the rooms and users in memory. The state is
+/// private. The relay creates one object, and the methods run on the hub's thread.
 package final class Erasures {
   /// The users whose erasure the store has not begun yet, with the number of requests.
   private var beginning: [UserID: Int] = [:]
+  /// The users whose rows are not erased yet. The rooms in memory still have them as members.
+  private var open: Set<UserID> = []
   /// The erased users who are still in memory and have not returned. The store must not learn that they went offline.
-  private var erased: Set<UserID> = []
+  private var unsaved: Set<UserID> = []
   private var isRunning = false
+  /// The erasures whose rows caused an error in this run. They delay no other erasure.
+  private var failed: Set<String> = []
+  private var rewrite = Rewrite()
 
   /// True if the store must not get the presence of a user.
-  func hasErased(_ user: UserID) -> Bool { erased.contains(user) }
+  func hasErased(_ user: UserID) -> Bool { unsaved.contains(user) }
 
-  /// Called before a session of a user opens. Returns false while an erasure of the user begins. Otherwise the user is
-  /// a new one from now on.
-  func admits(_ user: UserID) -> Bool {
-    guard beginning[user] == nil else { return false }
-    erased.remove(user)
-    return true
+  /// Reads the erasures in progress, at the start.
+  func load(on relay: isolated Relay) async throws {
+    open = Set(try await relay.store.read { try $0.erasures.names() })
   }
 
+  private func isOpen(_ user: UserID) -> Bool { beginning[user] != nil || open.contains(user) }
+
+  /// Called before a session of a user opens. Throws `unavailable` while the user is being erased. Otherwise the user
+  /// is a new one from now on.
+  func admit(_ user: UserID) throws(RequestError) {
+    guard !isOpen(user) else { throw Self.inProgress }
+    unsaved.remove(user)
+  }
+
+  /// Throws `unavailable` if the caller acts for a user who is being erased, or changes something of such a user.
+  func check(_ request: Request, _ declaration: Declaration) throws(RequestError) {
+    guard !open.isEmpty || !beginning.isEmpty else { return }
+    if let user = request.caller.actsFor, isOpen(user) { throw Self.inProgress }
+    guard declaration.route?.method != "GET" else { return }
+    for case .string(let name) in request.fields.namedUsers where isOpen(UserID(unchecked: name)) {
+      throw Self.inProgress
+    }
+  }
+
+  private static let inProgress = RequestError(
+    .unavailable, "the user is being erased", retryAfter: .seconds(1))
+
   /// Closes the sessions of a user, and begins the erasure.
-  /// - Returns: The erasure, and the number of closed sessions.
+  /// - Returns: The erasure, and the number of closed sessions. It is an earlier one if that is still in progress.
   func begin(
     of user: UserID, _ messages: MessageErasure, on relay: isolated Relay
   ) async throws -> (erasure: ErasureRecord, closed: Int) {
     let id = Self.newName("erasure-")
     let pseudonym = UserID(unchecked: Self.newName("erased-"))
     // No presence of a user who has left memory follows.
-    erased = erased.filter { relay.hub.user($0) != nil }
+    unsaved = unsaved.filter { relay.hub.user($0) != nil }
     beginning[user, default: 0] += 1
-    erased.insert(user)
+    unsaved.insert(user)
     let closed = relay.hub.user(user).map { relay.hub.closeSessions(of: $0, .byOperator, Self.reason) } ?? 0
     relay.people.noteChange(of: user)
     let erasure = try await relay.commit(rows: Self.rows) {
@@ -61,9 +86,11 @@ package final class Erasures {
   private func begun(_ user: UserID, hasFailed: Bool, on relay: isolated Relay) {
     if let count = beginning[user] { beginning[user] = count == 1 ? nil : count - 1 }
     guard !hasFailed else {
-      erased.remove(user)
+      if !isOpen(user) { unsaved.remove(user) }
       return
     }
+    open.insert(user)
+    relay.late.forget(user, on: relay)
     relay.restrictions.forget(user)
     relay.people.noteChange(of: user)
     if let handle = relay.hub.user(user) {
@@ -79,29 +106,84 @@ package final class Erasures {
     resume(on: relay)
   }
 
+  // MARK: Work in the background
+
   /// Continues the erasures in progress, in slices. Messages are stored in between.
   func resume(on relay: isolated Relay) {
     guard !isRunning else { return }
     isRunning = true
     Task {
       defer { isRunning = false }
+      var pause = Relay.storePause
       while relay.stage != .stopping {
         do {
-          guard let id = try await relay.store.read({ try $0.erasures.next() }) else { return }
-          let slice = try await relay.commit(rows: Self.rows) {
-            try $0.erasures.perform(id)
-          } then: { relay, result in
-            if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
-          }
-          guard slice.isLast else { continue }
-          try await relay.store.removeDeletedContents()
-          try await relay.store.write { try $0.erasures.finish(id) }
+          guard try await performNext(on: relay) else { return }
+          pause = Relay.storePause
         } catch {
           _ = relay.requestError(error)  // logs the failure
-          guard case StoreError.unavailable = error else { return }
-          try? await Task.sleep(for: Relay.storePause)
+          try? await Task.sleep(for: pause)
+          pause = min(pause * 2, Self.maxPause)
         }
       }
+    }
+  }
+
+  /// The maximum time between two attempts.
+  private static let maxPause = Duration.seconds(60)
+
+  /// Erases some rows. When the rows of all erasures are erased, one rewrite of the database serves all of them.
+  /// - Returns: False if nothing is left to do.
+  private func performNext(on relay: isolated Relay) async throws -> Bool {
+    if let id = try await relay.store.read({ [failed] in try $0.erasures.next(except: failed) }) {
+      do {
+        _ = try await relay.commit(rows: Self.rows) {
+          try $0.erasures.perform(id)
+        } then: { relay, result in
+          if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
+        }
+      } catch let error where !error.isTemporary {
+        failed.insert(id)
+        throw error
+      }
+      return true
+    }
+    guard !rewrite.erasures.isEmpty else {
+      let erased = try await relay.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
+      guard !erased.isEmpty else { return false }
+      let pause = rewrite.pause
+      guard pause <= .zero else {
+        // Another erasure may begin meanwhile.
+        try await Task.sleep(for: min(pause, Relay.storePause))
+        return true
+      }
+      let start = ContinuousClock.now
+      try await relay.store.rewrite()
+      rewrite.ended(erased, since: start)
+      return true
+    }
+    try await relay.store.emptyLog()
+    let finished = rewrite.erasures
+    try await relay.store.write { try $0.erasures.finish(finished) }
+    rewrite.erasures = []
+    return true
+  }
+
+  /// The maximum number of erasures that one rewrite serves.
+  private static let maxRewritten = 1_000
+
+  /// The last rewrite of the database.
+  private struct Rewrite {
+    /// The erasures that it serves and that are not finished.
+    var erasures: [String] = []
+    private var next = ContinuousClock.now
+
+    /// The time until another rewrite may begin. Messages wait during at most a tenth of the time.
+    var pause: Duration { next - ContinuousClock.now }
+
+    mutating func ended(_ erasures: [String], since start: ContinuousClock.Instant) {
+      self.erasures = erasures
+      let now = ContinuousClock.now
+      next = now + (now - start) * 9
     }
   }
 
@@ -116,12 +198,14 @@ package final class Erasures {
       relay.people.reloadInTime(blocker, on: relay)
     }
     for deleted in slice.deleted { show(deleted, on: relay) }
+    for unreacted in slice.unreacted { show(unreacted, on: relay) }
     for room in slice.anonymized {
       guard let handle = relay.hub.room(room), let position = relay.hub.position(of: handle) else { continue }
       // The frames of the newest messages have the name. Clients that join get the messages from the store.
       relay.hub.trim(handle, before: position.seq + 1)
     }
     if !slice.deleted.isEmpty { relay.worker.wake() }
+    if slice.isLast { open.remove(name) }
   }
 
   /// Ends a membership in memory. The user has the pseudonym if the room was loaded after the begin.
@@ -142,10 +226,38 @@ package final class Erasures {
   }
 
   private func show(_ deleted: ErasedSlice.Deleted, on relay: isolated Relay) {
+    if let call = deleted.edited.call { relay.calls.changed(call, .delete, by: nil, on: nil, relay: relay) }
     guard let handle = relay.hub.room(deleted.room) else { return }
     relay.deliveries.deleted(deleted.seq, from: deleted.edited.from, in: handle, on: relay)
     let change = ChangedMessage(
       seq: deleted.seq, change: deleted.edited.change, time: relay.hub.now, body: nil)
     relay.show(change, in: deleted.room, handle, nil, deleted.edited)
   }
+
+  private func show(_ unreacted: ErasedSlice.Unreacted, on relay: isolated Relay) {
+    let (message, left) = (unreacted.message, unreacted.reactions)
+    guard let number = left.change, let handle = relay.hub.room(message.room) else { return }
+    let change = ChangedMessage(
+      seq: message.seq, change: number, time: relay.hub.now, body: nil, annotation: Annotation(.reactions, left.value))
+    relay.show(change, in: message.room, handle, nil, newest: left.newest)
+  }
+}
+
+extension Caller {
+  /// The user that the caller acts for. Is `nil` for a backend that names no user in the header.
+  fileprivate var actsFor: UserID? { if case .backend(let acting) = self { acting } else { owner } }
+}
+
+extension Fields {
+  /// The values of members that name users.
+  fileprivate var namedUsers: [JSON] {
+    let single = ["user", "from", "other"].compactMap { members[$0] }
+    guard case .array(let many)? = members["members"] else { return single }
+    return single + many
+  }
+}
+
+extension StoreError {
+  /// True if a retry of the same work may succeed.
+  fileprivate var isTemporary: Bool { if case .unavailable = self { true } else { false } }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-import RelayProtocol
+public import RelayProtocol
 
 /// Reads erasures.
 public struct ErasureReader {
@@ -20,8 +20,25 @@ public struct ErasureReader {
     }
   }
 
-  /// The oldest erasure in progress.
-  public func next() throws -> String? {
-    try db.first("SELECT id FROM erasures WHERE finished IS NULL ORDER BY started, id LIMIT 1")?["id"]
+  /// The oldest erasure that has rows to erase, and is none of these.
+  public func next(except skipped: Set<String>) throws -> String? {
+    try db.all(
+      "SELECT id FROM erasures WHERE finished IS NULL AND name IS NOT NULL ORDER BY started, id LIMIT ?",
+      [skipped.count + 1]
+    ) { $0["id"] as String }.first { !skipped.contains($0) }
+  }
+
+  /// The oldest erasures whose rows are erased. Only the remains of deleted rows may still have the names.
+  public func erased(limit: Int) throws -> [String] {
+    try db.all(
+      "SELECT id FROM erasures WHERE finished IS NULL AND name IS NULL ORDER BY started, id LIMIT ?", [limit]
+    ) { $0["id"] }
+  }
+
+  /// The users whose rows are not erased yet.
+  public func names() throws -> [UserID] {
+    try db.all("SELECT name FROM erasures WHERE finished IS NULL AND name IS NOT NULL") {
+      UserID(unchecked: $0["name"])
+    }
   }
 }

@@ -53,6 +53,12 @@ public struct ErasedSlice: Equatable, Sendable {
     public let edited: Edited
   }
 
+  /// A message that has lost a reaction.
+  public struct Unreacted: Equatable, Sendable {
+    public let message: MessageReference
+    public let reactions: Annotated
+  }
+
   /// The erased name. Is `nil` when the slice has erased nothing.
   public var name: UserID?
   public var pseudonym: UserID
@@ -60,8 +66,9 @@ public struct ErasedSlice: Equatable, Sendable {
   /// The users whose blocks named the user.
   public var unblocked: [UserID] = []
   public var deleted: [Deleted] = []
+  public var unreacted: [Unreacted] = []
   /// The rooms with messages that have lost the name.
   public var anonymized: Set<RoomID> = []
-  /// True if only the log of the database may still have something of the user.
+  /// True if no row has the name any more. The remains of deleted rows may still have it.
   public var isLast = false
 }

@@ -4,11 +4,11 @@ public import RelayProtocol
 
 /// Erases users in slices.
 ///
-/// The begin of an erasure gives the user's row a pseudonym. From then on, no request finds the row by the name, and a
-/// request with the name creates a new user. So nothing is added to the old row while the slices delete what refers to
-/// it. Messages refer to the row, and thereby have the pseudonym at once.
+/// The begin of an erasure gives the user's row a pseudonym. From then on, no request finds the row by the name, so
+/// nothing is added to the row while the slices delete what refers to it. Messages refer to the row, and thereby have
+/// the pseudonym at once. Nobody may use the name until the last slice.
 ///
-/// After the last slice, ``Store/removeDeletedContents()`` rewrites the file.
+/// After the last slice, ``Store/rewrite()`` and ``Store/emptyLog()`` remove what is left of deleted rows.
 public struct ErasureWriter: TransactionPart {
   let transaction: Transaction
 
@@ -24,12 +24,17 @@ public struct ErasureWriter: TransactionPart {
   /// - Parameters:
   ///   - id: A new id of the erasure.
   ///   - pseudonym: A name that no user has.
+  /// - Returns: The erasure. It has another id if one of the user is in progress: then nothing begins.
   public func begin(
     _ id: String, of user: UserID, as pseudonym: UserID, _ messages: MessageErasure
   ) throws -> ErasureRecord {
     try db.run(
       "DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE finished <= ? LIMIT ?)",
       [(now - Self.lifetime).rawValue, Self.maxChanged])
+    let known = "SELECT id FROM erasures WHERE finished IS NULL AND name = ?"
+    if let open: String = try db.first(known, [user.rawValue])?["id"], let record = try reader.erasures.erasure(open) {
+      return record
+    }
     let row = try needRow(of: user)
     for device in try db.all("SELECT device FROM devices WHERE user = ?", [row], { $0["device"] as String }) {
       try transaction.devices.remove(device, ofRow: row)
@@ -99,9 +104,11 @@ public struct ErasureWriter: TransactionPart {
     return work.slice
   }
 
-  /// Records the end of an erasure, when the log of the database has nothing of the user any more.
-  public func finish(_ id: String) throws {
-    try db.run("UPDATE erasures SET finished = ? WHERE id = ? AND finished IS NULL", [now.rawValue, id])
+  /// Records the end of erasures, when the files have nothing of the users any more.
+  public func finish(_ ids: [String]) throws {
+    for id in ids {
+      try db.run("UPDATE erasures SET finished = ? WHERE id = ? AND finished IS NULL", [now.rawValue, id])
+    }
   }
 
   /// A slice in progress.
@@ -258,12 +265,13 @@ public struct ErasureWriter: TransactionPart {
       (room: RoomID(unchecked: $0["name"]), id: $0["room"] as Int64, seq: $0["seq"] as Int64, key: $0["key"] as String)
     }
     for (room, id, seq, key) in found {
-      if try transaction.messages.unreact(room, seq, key, by: work.slice.pseudonym) != nil {
-        work.slice.anonymized.insert(room)
+      if let left = try transaction.messages.unreact(room, seq, key, by: work.slice.pseudonym) {
+        let message = MessageReference(room: room, seq: seq)
+        work.slice.unreacted.append(ErasedSlice.Unreacted(message: message, reactions: left))
+      } else {
+        // The message has left the history, and nobody reads its reactions any more.
+        try transaction.messages.deleteAnnotations(id, seq)
       }
-      // If the message is no longer in the history, only the row is left.
-      try db.run(
-        "DELETE FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [id, seq, key, work.user])
     }
     return found.count < Self.maxChanged
   }

@@ -114,14 +114,16 @@ public struct ExportReader {
   let db: Database
 
   /// The next page.
-  /// - Returns: The position of the page that follows. Is `nil` after the last one.
+  /// - Returns: The position of the page that follows is `nil` after the last one. The page is `nil` if the user of a
+  ///   later page does not exist any more.
   public func page(
     of user: UserID, from position: ExportPosition, within bounds: ExportBounds
-  ) throws -> (entries: [ExportEntry], next: ExportPosition?) {
+  ) throws -> (entries: [ExportEntry], next: ExportPosition?)? {
     guard let row = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue]) else {
+      guard position == .start else { return nil }
       // A user without a row may have restrictions.
       let access = try PeopleReader(db: db).access(of: user)
-      guard position == .start, !access.isEmpty else { return ([], nil) }
+      guard !access.isEmpty else { return ([], nil) }
       let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
       return ([.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: []))], nil)
     }
@@ -165,7 +167,7 @@ public struct ExportReader {
         case .person: try readPerson(user, id, &page)
         case .memberships: try readMemberships(id, &page)
         case .bans: try readBans(id, &page)
-        case .messages: try readMessages(id, &page)
+        case .messages: try readMessages(user, id, &page)
         case .reactions: try readReactions(id, &page)
         case .calls: try readCalls(id, &page)
         case .responses: try readResponses(id, &page)
@@ -237,9 +239,11 @@ public struct ExportReader {
     return keys.isComplete
   }
 
-  private func readMessages(_ id: Int64, _ page: inout Page) throws -> Bool {
+  private func readMessages(_ user: UserID, _ id: Int64, _ page: inout Page) throws -> Bool {
     let before = page.position
-    let keys = try keys("messages", "room", "seq", "sender = \(id)", &page)
+    let notifications: Int64? = try db.first(
+      "SELECT id FROM rooms WHERE name = ?", [RoomID.notifications(of: user).rawValue])?["id"]
+    let keys = try keys("messages", "room", "seq", "(sender = \(id) OR room = \(notifications ?? 0))", &page)
     for (index, (room, seq)) in keys.found.enumerated() {
       guard page.left > 0 else {
         // The page is full of bytes. The next one begins after its last message.
@@ -359,46 +363,5 @@ public struct ExportReader {
     page.look(at: slice.looked)
     (page.position.first, page.position.second) = slice.last
     return (slice.found, slice.isComplete)
-  }
-}
-
-/// A bounded number of rows of a table in the order of its primary key, of which a condition selects some.
-struct TableSlice {
-  /// The keys of the selected rows.
-  private(set) var found: [(Int64, Int64)] = []
-  /// The key of the last row of the slice.
-  private(set) var last: (Int64, Int64)
-  /// The number of rows of the slice.
-  private(set) var looked = 0
-  /// True if no row follows.
-  private(set) var isComplete = true
-
-  /// - Parameters:
-  ///   - first: The first column of the primary key.
-  ///   - second: The second one, or `0`.
-  ///   - rows: The maximum number of rows of the slice.
-  ///   - limit: The maximum number of selected rows.
-  ///   - condition: A condition on the columns of a row.
-  init(
-    _ db: Database, _ table: String, _ first: String, _ second: String, after key: (Int64, Int64), rows: Int,
-    limit: Int, where condition: String
-  ) throws {
-    last = key
-    let columns = second == "0" ? first : "\(first), \(second)"
-    let isLater = second == "0" ? "\(first) > ?1 AND ?2 = 0" : "(\(first), \(second)) > (?1, ?2)"
-    let cursor = try Row.fetchCursor(
-      db.cachedStatement(
-        sql: """
-          SELECT \(first), \(second), \(condition) FROM \(table) WHERE \(isLater) ORDER BY \(columns) LIMIT ?3
-          """), arguments: [key.0, key.1, rows + 1])
-    while let row = try cursor.next() {
-      guard looked < rows, found.count < limit else {
-        isComplete = false
-        return
-      }
-      looked += 1
-      last = (row[0], row[1])
-      if row[2] as Int64 != 0 { found.append(last) }
-    }
   }
 }
