@@ -2,9 +2,9 @@
 
 /// A call in a room, as a pure state machine. The seq of the message that rings identifies it in its room.
 ///
-/// A call rings for each member of its room except the caller, until the member answers or declines, or until the time
-/// of the ringing is over. The first answer makes it ``State/answered``; other members of a group may still answer. An
-/// answered call ends when fewer than two users are left in it.
+/// A call rings for each member of its room except the caller, until the member answers or declines, until the time of
+/// the ringing is over, or until the call is over. The first answer makes it ``State/answered``; it still rings for the
+/// other members of a group. An answered call ends when fewer than two users are left in it.
 public struct Call: Equatable, Sendable {
   public var message: MessageReference
   public var caller: UserID
@@ -174,6 +174,11 @@ public struct Call: Equatable, Sendable {
   }
 
   // MARK: Ends
+
+  /// True if the call rings for a member of the room.
+  public func rings(for user: UserID, at now: Timestamp) -> Bool {
+    !state.isOver && now < ringUntil && user != caller && parties[user] == nil
+  }
 
   /// Ends a call whose time is over.
   /// - Returns: False if nothing changes.

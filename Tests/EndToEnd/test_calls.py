@@ -230,6 +230,28 @@ def test_a_call_that_rings_when_the_relay_is_killed_is_still_missed(start, conne
     assert pair.state(rung)["state"] == "missed"
 
 
+def test_a_group_call_rings_for_the_others_until_it_ends(pair):
+    phone = pair.phone()
+    rung = pair.ring(pair.group)
+    eventually(lambda: alert(phone) == "Incoming call")
+    pair.other.request("answer", room=pair.group, seq=rung["seq"])
+    # A member who connects after another's answer may still answer.
+    late = pair.connect(pair.relay, pair.bob, device="watch")
+    event = late.expect("call", event="ring", room=pair.group)
+    assert (event["seq"], event["state"]) == (rung["seq"], "answered")
+    assert "ended" not in event
+    assert alert(phone) == "Incoming call"
+    # The end of the call ends the ringing at once, and not only at its end.
+    assert pair.other.request("hangup", room=pair.group, seq=rung["seq"])["state"] == "ended"
+    assert late.expect("call", event="hangup", room=pair.group)["ended"]
+    eventually(lambda: alert(phone) == "Missed call")
+    # The relay sends all calls that ring together.
+    pair.ring()
+    again = pair.connect(pair.relay, pair.bob, device="car")
+    again.expect("call", event="ring", room=pair.room)
+    assert again.received("call", room=pair.group) == []
+
+
 @pytest.mark.parametrize(
     "fields, code",
     [

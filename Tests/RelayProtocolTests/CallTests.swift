@@ -94,6 +94,19 @@ import Testing
     #expect((call.ended != nil) == call.state.isOver)
   }
 
+  @Test func `a call rings for members who have not answered, until its ringing is over`() {
+    var call = Self.call()
+    let (early, late) = (Timestamp(rawValue: 45_999), Timestamp(rawValue: 46_000))
+    #expect(call.rings(for: Self.bob, at: early))
+    #expect(!call.rings(for: Self.ann, at: early))
+    _ = perform(Step(.answer, Self.bob), &call)
+    #expect(!call.rings(for: Self.bob, at: early))
+    #expect(call.rings(for: Self.carol, at: early))
+    #expect(!call.rings(for: Self.carol, at: late))
+    _ = perform(Step(.hangUp, Self.ann), &call)
+    #expect(!call.rings(for: Self.carol, at: early))
+  }
+
   @Test func `the time ends a ringing and a long call, and nothing else`() {
     var call = Self.call()
     let early = call.expire(at: Timestamp(rawValue: 45_999))

@@ -49,6 +49,41 @@ import Testing
     return claims.compactMap { if case .change(let kind, _) = $0.content { kind } else { nil } }
   }
 
+  /// The calls that ring for a user.
+  private func ringing(for user: User) async throws -> [Int64] {
+    try await test.read { try $0.calls.ringing(for: user.id, at: .at(1_000), limit: 9) }.map(\.seq)
+  }
+
+  private func addCarol() async throws {
+    try await test.write {
+      _ = try $0.rooms.join(Self.carol, room: room, epoch: "", now: .at(0))
+      try $0.devices.register(phone("carol-phone", token: "carol"), of: Self.carol.id, now: .at(0))
+    }
+  }
+
+  private static let carol = User(id: UserID(unchecked: "carol"))
+
+  /// Begins a call of Alice in a group, which the phones of Bob and Carol show.
+  private func ringInGroup() async throws -> Call {
+    try await test.write { try $0.prepareRoom() }
+    try await addCarol()
+    let call = try await test.write { transaction in
+      var message = draft("Hello?")
+      message.push = PushRequest(#"{"kind":"call"}"#)
+      message.call = CallDraft()
+      message.jobs = [(bob, phone()), (Self.carol, phone("carol-phone", token: "carol"))].map { user, device in
+        var wanted = job(to: user, device)
+        wanted.expires = message.time + .seconds(45)
+        return wanted
+      }
+      return try transaction.messages.append(message).call
+    }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    #expect(claims.count == 2)
+    try await test.write { for claim in claims { try $0.queue.finish(claim.id, state: .sent, now: .at(0)) } }
+    return try #require(call)
+  }
+
   private func stored() async throws -> Call? { try await test.read { try $0.calls.call(room, 1) } }
 
   @Test func `a call is stored with its message, and only one call rings in a room`() async throws {
@@ -57,7 +92,9 @@ import Testing
     #expect(call.ringUntil == call.began + .seconds(45))
     #expect(try await stored() == call)
     #expect(try await test.read { try $0.calls.ringing(in: room) } == 1)
-    #expect(try await test.read { try $0.calls.ringingRooms(of: bob.id, limit: 9) } == [room])
+    #expect(try await ringing(for: bob) == [1])
+    #expect(try await ringing(for: alice) == [])
+    #expect(try await test.read { try $0.calls.ringing(for: bob.id, at: call.ringUntil, limit: 9) } == [])
     #expect(try await test.read { try $0.calls.nextDue() } == call.ringUntil)
     await #expect(throws: StoreError.ringing(call.message)) { try await append(isExclusive: true) }
     // A message that must be stored begins no second call.
@@ -101,6 +138,43 @@ import Testing
     #expect(try await updates() == [.missed])
   }
 
+  @Test func `a call rings for the other members after the first answer`() async throws {
+    let call = try await ringInGroup()
+    _ = try await perform(.answer, by: bob.id)
+    #expect(try await ringing(for: bob) == [])
+    #expect(try await ringing(for: Self.carol) == [1])
+    #expect(try await test.read { try $0.calls.allRinging(at: .at(0)) }.map(\.state) == [.answered])
+    #expect(try await test.read { try $0.calls.allRinging(at: call.ringUntil) } == [])
+    _ = try await perform(.decline, by: Self.carol.id)
+    #expect(try await ringing(for: Self.carol) == [])
+  }
+
+  @Test func `the end of an answered call ends the ringing of the other members at once`() async throws {
+    _ = try await ringInGroup()
+    _ = try await perform(.answer, by: bob.id)
+    #expect(try await updates() == [.answered])
+    #expect(try await perform(.hangUp, by: bob.id)?.call.state == .ended)
+    #expect(try await updates() == [.missed])
+    #expect(try await updates(at: .at(99_000)) == [])
+  }
+
+  @Test func `the end of a call after its ringing changes no phone`() async throws {
+    let call = try await ringInGroup()
+    _ = try await perform(.answer, by: bob.id)
+    #expect(Set(try await updates(at: call.ringUntil)) == [.answered, .missed])
+    try await test.write { transaction in
+      for row in try transaction.db.all("SELECT id FROM jobs WHERE kind <> 'push'") {
+        try transaction.updates.finish(row["id"])
+      }
+    }
+    let late = call.ringUntil
+    _ = try await test.write {
+      try $0.calls.perform(.hangUp, MessageReference(room: room, seq: 1), by: alice.id, on: nil, at: late)
+    }
+    #expect(try await stored()?.state == .ended)
+    #expect(try await updates(at: .at(99_000)) == [])
+  }
+
   @Test func `calls expire in slices, and old ones are deleted`() async throws {
     let call = try await ring()
     #expect(try await test.write { try $0.calls.expire(at: call.ringUntil - .milliseconds(1)) } == [])
@@ -108,7 +182,7 @@ import Testing
     #expect(ended.map(\.state) == [.missed])
     #expect(try await stored()?.state == .missed)
     #expect(try await test.read { try $0.calls.nextDue() } == nil)
-    #expect(try await test.read { try $0.calls.allRinging() } == [])
+    #expect(try await test.read { try $0.calls.allRinging(at: .at(0)) } == [])
     #expect(try await test.write { try $0.calls.purge() } == false)
     #expect(try await stored() != nil)
     let old = -1 - Int64(Call.retention / .milliseconds(1))

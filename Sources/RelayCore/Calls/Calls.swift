@@ -11,8 +11,11 @@ import RelayStore
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Calls {
-  /// The calls that ring. Their rooms are pinned.
-  private var ringing: [RoomID: Call] = [:]
+  /// The calls that ring for a member: see ``Call/rings(for:at:)``. Their rooms are pinned until the first answer. A
+  /// call that was answered may stay after the end of its ringing, until ``removeSilent(on:)`` finds it.
+  private var ringing: [MessageReference: Call] = [:]
+  /// The number of calls with which ``removeSilent(on:)`` runs again.
+  private var maxKept = Calls.minKept
   /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
   package private(set) var alarm: Timestamp?
   private var isEnding = false
@@ -20,6 +23,8 @@ package final class Calls {
 
   /// The maximum number of calls that ring at a session when it connects.
   private static let maxRinging = 32
+  /// The number of calls that may stay after the end of their ringing.
+  private static let minKept = 64
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
@@ -28,7 +33,8 @@ package final class Calls {
 
   /// Loads the calls that an earlier run has left ringing.
   func load(on relay: isolated Relay) async throws {
-    for call in try await relay.store.read({ try $0.calls.allRinging() }) { keep(call, on: relay) }
+    let now = relay.hub.now
+    for call in try await relay.store.read({ try $0.calls.allRinging(at: now) }) { keep(call, on: relay) }
     alarm = try await relay.store.read { try $0.calls.nextDue() }
     relay.deliveries.armAlarm(on: relay)
   }
@@ -109,20 +115,30 @@ package final class Calls {
   func changed(
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
   ) {
-    let room = call.message.room
-    if ringing[room]?.message == call.message {
-      if call.state == .ringing { ringing[room] = call } else { forget(room, on: relay) }
-    }
+    keep(call, on: relay)
     expectEnd(of: call, on: relay)
     announce(call, cause, by: user, on: device, relay: relay)
   }
 
+  /// Keeps a call while it rings for a member.
   private func keep(_ call: Call, on relay: isolated Relay) {
-    if ringing.updateValue(call, forKey: call.message.room) == nil { relay.rooms.pin(call.message.room) }
+    guard !call.state.isOver, relay.hub.now < call.ringUntil else { return forget(call.message, on: relay) }
+    let wasPinned = ringing.updateValue(call, forKey: call.message)?.state == .ringing
+    let isPinned = call.state == .ringing
+    if isPinned, !wasPinned { relay.rooms.pin(call.message.room) }
+    if wasPinned, !isPinned { relay.rooms.unpin(call.message.room, on: relay) }
+    if ringing.count >= maxKept { removeSilent(on: relay) }
   }
 
-  private func forget(_ room: RoomID, on relay: isolated Relay) {
-    if ringing.removeValue(forKey: room) != nil { relay.rooms.unpin(room, on: relay) }
+  private func forget(_ message: MessageReference, on relay: isolated Relay) {
+    if ringing.removeValue(forKey: message)?.state == .ringing { relay.rooms.unpin(message.room, on: relay) }
+  }
+
+  /// Removes the calls whose ringing is over.
+  private func removeSilent(on relay: isolated Relay) {
+    let now = relay.hub.now
+    for (message, call) in ringing where call.ringUntil <= now { forget(message, on: relay) }
+    maxKept = max(Self.minKept, 2 * ringing.count)
   }
 
   // MARK: Time
@@ -140,9 +156,9 @@ package final class Calls {
 
   /// Shifts the ends of open calls when the wall clock is set, so that they keep their length.
   func clockWasSet(by step: Duration, on relay: isolated Relay) {
-    for (room, call) in ringing {
-      ringing[room]?.ringUntil = call.ringUntil + step
-      ringing[room]?.due = call.due.map { $0 + step }
+    for (message, call) in ringing {
+      ringing[message]?.ringUntil = call.ringUntil + step
+      ringing[message]?.due = call.due.map { $0 + step }
     }
     alarm = alarm.map { $0 + step }
     relay.store.submit {
@@ -181,9 +197,7 @@ package final class Calls {
           }
           count = ended.count
         } while count == CallWriter.maxSlice
-        // The room of such a call was deleted.
-        let now = relay.hub.now
-        for (room, call) in ringing where call.ringUntil <= now { forget(room, on: relay) }
+        removeSilent(on: relay)
         let next = try await relay.store.read { try $0.calls.nextDue() }
         if let next, next < alarm ?? .init(rawValue: .max) { alarm = max(next, relay.hub.now + .milliseconds(10)) }
       } catch {
@@ -201,10 +215,11 @@ package final class Calls {
     guard !ringing.isEmpty, let name = relay.hub.name(of: user) else { return }
     Task {
       do {
-        let rooms = try await relay.store.read { try $0.calls.ringingRooms(of: name, limit: Self.maxRinging) }
-        for room in rooms {
+        let now = relay.hub.now
+        let rings = try await relay.store.read { try $0.calls.ringing(for: name, at: now, limit: Self.maxRinging) }
+        for message in rings {
           // A call that has ended during the read rings no more.
-          guard let call = ringing[room], call.caller != name, call.parties[name] == nil else { continue }
+          guard let call = ringing[message], call.rings(for: name, at: relay.hub.now) else { continue }
           let text = Replies.call(call, .ring, by: call.caller, on: nil)
           let muted = Replies.call(call, .ring, by: call.caller, on: nil, isMuted: true)
           send(call, text, muted, to: [session], of: user, on: relay)

@@ -34,25 +34,33 @@ public struct CallReader {
     return (calls, rows.count > limit)
   }
 
-  /// The calls that ring, in all rooms.
-  public func allRinging() throws -> [Call] {
-    try db.all("\(Self.calls) WHERE calls.state = 'ringing' AND NOT (\(Schema.isDeleted("rooms.name")))").map {
-      try withParties(Call($0), room: $0["room_id"])
-    }
-  }
-
-  /// The rooms of a user in which a call rings.
-  public func ringingRooms(of user: UserID, limit: Int) throws -> [RoomID] {
+  /// The calls that ring for a member, in all rooms.
+  public func allRinging(at now: Timestamp) throws -> [Call] {
     try db.all(
       """
-      SELECT rooms.name FROM users
-      CROSS JOIN calls INDEXED BY calls_ringing ON calls.state = 'ringing'
-      CROSS JOIN members ON members.room = calls.room AND members.user = users.id AND NOT members.is_withdrawn
-      CROSS JOIN rooms ON rooms.id = calls.room
-      WHERE users.name = ? LIMIT ?
+      \(Self.calls)
+      WHERE calls.due IS NOT NULL AND calls.ring_until > ? AND NOT (\(Schema.isDeleted("rooms.name")))
       """,
-      [user.rawValue, limit]
-    ) { RoomID(unchecked: $0["name"]) }
+      [now.rawValue]
+    ).map { try withParties(Call($0), room: $0["room_id"]) }
+  }
+
+  /// The calls that ring for a user: see ``Call/rings(for:at:)``. The calls that ring longest are first.
+  public func ringing(for user: UserID, at now: Timestamp, limit: Int) throws -> [MessageReference] {
+    try db.all(
+      """
+      SELECT rooms.name, calls.seq FROM users
+      CROSS JOIN members INDEXED BY members_user ON members.user = users.id AND NOT members.is_withdrawn
+      CROSS JOIN calls INDEXED BY calls_open
+        ON calls.room = members.room AND calls.due IS NOT NULL AND calls.ring_until > ?2 AND calls.caller <> users.id
+      CROSS JOIN rooms ON rooms.id = calls.room AND NOT (\(Schema.isDeleted("rooms.name")))
+      WHERE users.name = ?1 AND NOT EXISTS (
+        SELECT 1 FROM call_parties
+        WHERE call_parties.room = calls.room AND call_parties.seq = calls.seq AND call_parties.user = users.id)
+      ORDER BY calls.ring_until DESC, calls.room, calls.seq LIMIT ?3
+      """,
+      [user.rawValue, now.rawValue, limit]
+    ) { MessageReference(room: RoomID(unchecked: $0["name"]), seq: $0["seq"]) }
   }
 
   /// The time at which the next call is due. Is `nil` when no call is open.

@@ -60,7 +60,7 @@ public struct CallWriter: TransactionPart {
     return call
   }
 
-  /// Performs a request of a member. Ends the ringing on the user's other phones.
+  /// Performs a request of a member. Ends the ringing on the user's other phones, and on all phones if the call is over.
   /// - Returns: The result. Is `nil` when there is no such call. Throws ``StoreError/call(_:)``.
   public func perform(
     _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, at now: Timestamp
@@ -80,14 +80,7 @@ public struct CallWriter: TransactionPart {
       throw StoreError.call(refusal)
     }
     guard isChanged else { return CallChange(call: call, isChanged: false) }
-    try save(call, known.id)
-    if let party = call.parties[user], party != before.parties[user] {
-      try db.run(
-        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device) VALUES (?, ?, ?, ?, ?)",
-        [known.id, message.seq, id, party.state.rawValue, party.device?.rawValue])
-      try endRinging(known.id, message.seq, of: id, party)
-    }
-    if call.state == .cancelled { try cancelRinging(known.id, message.seq) }
+    try save(call, known.id, after: before, by: user, id, at: now)
     return CallChange(call: call, isChanged: true)
   }
 
@@ -106,6 +99,21 @@ public struct CallWriter: TransactionPart {
       [room, user, call.message.seq])
   }
 
+  /// Saves a change that a user has caused, and ends the ringing on phones.
+  private func save(
+    _ call: Call, _ room: Int64, after before: Call, by user: UserID, _ id: Int64, at now: Timestamp
+  ) throws {
+    try save(call, room)
+    if let party = call.parties[user], party != before.parties[user] {
+      try db.run(
+        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device) VALUES (?, ?, ?, ?, ?)",
+        [room, call.message.seq, id, party.state.rawValue, party.device?.rawValue])
+      try endRinging(room, call.message.seq, of: id, party)
+    }
+    // After the ringing, all phones show its end already.
+    if call.state.isOver, now < call.ringUntil { try endAllRinging(room, call.message.seq) }
+  }
+
   private func save(_ call: Call, _ room: Int64) throws {
     try db.run(
       "UPDATE calls SET state = ?, due = ?, ended = ? WHERE room = ? AND seq = ?",
@@ -122,8 +130,9 @@ public struct CallWriter: TransactionPart {
       room, seq, party.state == .answered ? .answered : .declined, of: user, except: party.device)
   }
 
-  /// Cancels all pushes of a call that were not sent yet, and changes the alerts that phones show to missed calls.
-  private func cancelRinging(_ room: Int64, _ seq: Int64) throws {
+  /// Cancels all pushes of a call that were not sent yet, and changes the alerts that phones show to missed calls,
+  /// except on the phones of users who have answered or declined.
+  private func endAllRinging(_ room: Int64, _ seq: Int64) throws {
     try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "cancelled")
     try transaction.updates.store(room, seq, .missed)
   }

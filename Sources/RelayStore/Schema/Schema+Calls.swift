@@ -20,6 +20,7 @@ extension Schema {
     ) STRICT, WITHOUT ROWID;
     -- A room has at most one ringing call.
     CREATE UNIQUE INDEX calls_ringing ON calls (room) WHERE state = 'ringing';
+    CREATE INDEX calls_open ON calls (room, ring_until) WHERE due IS NOT NULL;
     CREATE INDEX calls_due ON calls (due) WHERE due IS NOT NULL;
     CREATE INDEX calls_ended ON calls (ended) WHERE ended IS NOT NULL;
 
