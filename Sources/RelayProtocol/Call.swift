@@ -175,10 +175,27 @@ public struct Call: Equatable, Sendable {
 
   // MARK: Ends
 
+  /// Ends the part of a user in the call, because the membership has ended or the user is suspended. The user hangs up,
+  /// or declines a call that rings.
+  /// - Parameter hasOthers: As for ``perform(_:by:on:hasOthers:at:)``.
+  /// - Returns: False if nothing changes.
+  public mutating func exclude(_ user: UserID, hasOthers: Bool, at now: Timestamp) -> Bool {
+    guard user == caller || parties[user]?.state == .answered || rings(for: user, at: now) else { return false }
+    do throws(Refusal) {
+      return try hangUp(by: user, on: nil, hasOthers: hasOthers, at: now)
+    } catch {
+      // A call that is over does not change.
+      return false
+    }
+  }
+
   /// True if the call rings for a member of the room.
   public func rings(for user: UserID, at now: Timestamp) -> Bool {
     !state.isOver && now < ringUntil && user != caller && parties[user] == nil
   }
+
+  /// The cause of a change that ``exclude(_:hasOthers:at:)`` has made for a user.
+  public func causeOfExclusion(of user: UserID) -> Cause { parties[user]?.state == .declined ? .decline : .hangUp }
 
   /// Ends a call whose time is over.
   /// - Returns: False if nothing changes.

@@ -252,6 +252,44 @@ def test_a_group_call_rings_for_the_others_until_it_ends(pair):
     assert again.received("call", room=pair.group) == []
 
 
+def test_a_caller_who_leaves_the_room_cancels_the_call(pair):
+    rung = pair.ring(pair.group)
+    pair.caller.request("leave", room=pair.group)
+    for session in (pair.caller, pair.other, *pair.devices.values()):
+        event = session.expect("call", event="hangup", room=pair.group)
+        assert (event["seq"], event["state"], event["user"]) == (rung["seq"], "cancelled", pair.ann)
+    assert pair.ring(pair.group, pair.other)["seq"] > rung["seq"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"ban": True}], ids=["removed", "banned"])
+def test_a_member_who_is_removed_leaves_the_call(pair, fields):
+    rung = pair.ring(pair.group)
+    phone = pair.devices["phone"]
+    phone.request("answer", room=pair.group, seq=rung["seq"])
+    pair.caller.request("remove", room=pair.group, user=pair.bob, **fields)
+    event = phone.expect("call", event="hangup", room=pair.group)
+    assert (event["user"], event["state"]) == (pair.bob, "ended")
+    assert pair.caller.expect("call", event="hangup")["seq"] == rung["seq"]
+    # The call has not rung in vain for a member who did nothing.
+    again = pair.ring(pair.group)
+    pair.caller.request("remove", room=pair.group, user=pair.carol)
+    event = pair.caller.expect("call", event="decline", seq=again["seq"])
+    assert (event["user"], event["state"]) == (pair.carol, "declined")
+
+
+def test_a_suspended_user_leaves_all_calls(pair):
+    rung = pair.ring()
+    group = pair.ring(pair.group)
+    pair.devices["phone"].request("answer", room=pair.group, seq=group["seq"])
+    assert call(pair.relay, "PUT", f"/v1/users/{pair.ann}/access", {"suspended": True}).status == 200
+    for session in pair.devices.values():
+        states = {room: session.expect("call", event="hangup", room=room)["state"] for room in (pair.room, pair.group)}
+        assert states == {pair.room: "cancelled", pair.group: "ended"}
+    assert pair.caller.closed() == 4507
+    reply = pair.devices["phone"].refusal("answer", room=pair.room, seq=rung["seq"])
+    assert reply["message"] == "the call is over: cancelled"
+
+
 @pytest.mark.parametrize(
     "fields, code",
     [

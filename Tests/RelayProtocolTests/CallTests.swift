@@ -94,6 +94,43 @@ import Testing
     #expect((call.ended != nil) == call.state.isOver)
   }
 
+  /// The end of a membership, after the steps before it.
+  static let exclusions: [([Step], UserID, hasOthers: Bool, Call.State?, Call.Party.State?)] = [
+    // The caller: nobody else could cancel the call.
+    ([], ann, true, .cancelled, .left),
+    ([Step(.answer, bob)], ann, true, .ended, .left),
+    ([Step(.answer, bob), Step(.answer, carol)], ann, true, .answered, .left),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, ann)], ann, true, nil, .left),
+    // A user in the call.
+    ([Step(.answer, bob)], bob, true, .ended, .left),
+    ([Step(.answer, bob), Step(.answer, carol)], bob, true, .answered, .left),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, bob)], bob, true, nil, .left),
+    // The call rings for the member.
+    ([], bob, true, .ringing, .declined),
+    ([], bob, false, .declined, .declined),
+    ([Step(.answer, carol)], bob, false, .answered, .declined),
+    // A member who has declined, and calls that are over.
+    ([Step(.decline, bob, hasOthers: true)], bob, false, nil, .declined),
+    ([Step(.decline, bob)], bob, false, nil, .declined),
+    ([Step(.hangUp, ann)], bob, false, nil, nil),
+    ([Step(.hangUp, ann)], ann, false, nil, .left),
+  ]
+
+  @Test(arguments: exclusions) func `the end of a membership takes the user out of the call`(
+    steps: [Step], user: UserID, hasOthers: Bool, state: Call.State?, party: Call.Party.State?
+  ) {
+    var call = Self.call()
+    for step in steps { _ = perform(step, &call) }
+    let before = call
+    let isChanged = call.exclude(user, hasOthers: hasOthers, at: Timestamp(rawValue: 3_000))
+    #expect(isChanged == (state != nil))
+    #expect(call.state == state ?? before.state)
+    #expect(call.parties[user]?.state == party)
+    #expect((call.ended != nil) == call.state.isOver)
+    if state == nil { #expect(call == before) }
+    if isChanged { #expect(call.causeOfExclusion(of: user) == (party == .declined ? .decline : .hangUp)) }
+  }
+
   @Test func `a call rings for members who have not answered, until its ringing is over`() {
     var call = Self.call()
     let (early, late) = (Timestamp(rawValue: 45_999), Timestamp(rawValue: 46_000))
@@ -103,6 +140,9 @@ import Testing
     #expect(!call.rings(for: Self.bob, at: early))
     #expect(call.rings(for: Self.carol, at: early))
     #expect(!call.rings(for: Self.carol, at: late))
+    // A member who leaves the room after the ringing has nothing to decline.
+    let isChanged = call.exclude(Self.carol, hasOthers: false, at: late)
+    #expect(!isChanged)
     _ = perform(Step(.hangUp, Self.ann), &call)
     #expect(!call.rings(for: Self.carol, at: early))
   }

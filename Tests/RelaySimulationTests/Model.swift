@@ -199,7 +199,12 @@ struct Model {
 
   mutating func leave(_ membership: Membership) {
     members[membership] = nil
-    clear { $0.place.room == membership.room && $0.target.user == membership.user }
+    let pushOptions = pushOptions
+    // The user leaves the calls of the room, which may end them.
+    clear {
+      $0.place.room == membership.room
+        && ($0.target.user == membership.user || pushOptions[$0.place]?.isCall == true)
+    }
   }
 
   mutating func register(_ target: Target, _ registration: Registration) {

@@ -175,6 +175,60 @@ import Testing
     #expect(try await updates(at: .at(99_000)) == [])
   }
 
+  @Test func `a caller who leaves the room cancels the call`() async throws {
+    _ = try await ring()
+    let left = try await test.write { try $0.rooms.end(alice.id, room) }
+    #expect(left.calls.map(\.state) == [.cancelled])
+    #expect(try await stored() == left.calls.first)
+    #expect(try await updates() == [.missed])
+    #expect(try await test.read { try $0.calls.nextDue() } == nil)
+  }
+
+  @Test func `a member who is removed or banned leaves the call`() async throws {
+    _ = try await ringInGroup()
+    _ = try await perform(.answer, by: bob.id)
+    let declined = try await test.write { try $0.rooms.remove(Self.carol.id, from: room, by: .backend) }
+    #expect(declined.calls.map { $0.causeOfExclusion(of: Self.carol.id) } == [.decline])
+    #expect(declined.calls.map(\.state) == [.answered])
+    let ended = try await test.write { try $0.rooms.remove(bob.id, from: room, by: .backend, ban: RoomBan()) }
+    #expect(ended.calls.map { $0.causeOfExclusion(of: bob.id) } == [.hangUp])
+    #expect(try await stored()?.state == .ended)
+    // A user in no call changes none.
+    let alone = try await test.write { try $0.rooms.end(alice.id, room) }
+    #expect(alone.wasMember && alone.calls == [])
+  }
+
+  @Test func `the last member for whom a call rings declines it with the membership`() async throws {
+    _ = try await ringInGroup()
+    _ = try await perform(.decline, by: bob.id)
+    #expect(try await test.write { try $0.rooms.end(Self.carol.id, room) }.calls.map(\.state) == [.declined])
+  }
+
+  @Test func `a user who is not a member any more changes no call`() async throws {
+    _ = try await ringInGroup()
+    try await test.write { _ = try $0.rooms.end(bob.id, room) }
+    await #expect(throws: StoreError.notMember) { try await perform(.answer, by: bob.id) }
+  }
+
+  @Test func `a suspended user leaves the calls of all rooms, at most a limited number`() async throws {
+    let count = CallWriter.maxExclusions + 1
+    try await test.write { transaction in
+      for number in 0..<count {
+        let room = RoomID(unchecked: "room-\(number)")
+        try transaction.prepareRoom(room)
+        var message = draft("Hello?", in: room)
+        message.push = PushRequest(#"{"kind":"call"}"#)
+        message.call = CallDraft()
+        _ = try transaction.messages.append(message)
+      }
+    }
+    #expect(try await test.write { try $0.calls.exclude(Self.carol.id) } == [])
+    let ended = try await test.write { try $0.calls.exclude(alice.id) }
+    #expect(ended.map(\.state) == Array(repeating: .cancelled, count: CallWriter.maxExclusions))
+    #expect(try await test.write { try $0.calls.exclude(alice.id) }.count == 1)
+    #expect(try await test.write { try $0.calls.exclude(alice.id) } == [])
+  }
+
   @Test func `calls expire in slices, and old ones are deleted`() async throws {
     let call = try await ring()
     #expect(try await test.write { try $0.calls.expire(at: call.ringUntil - .milliseconds(1)) } == [])

@@ -120,6 +120,15 @@ package final class Calls {
     announce(call, cause, by: user, on: device, relay: relay)
   }
 
+  /// The store has taken a user out of calls, because the user has left their room or is suspended. Call this while the
+  /// hub still has the membership, so that the user's sessions get the events.
+  func excluded(_ user: UserID, from calls: [Call], on relay: isolated Relay) {
+    guard !calls.isEmpty else { return }
+    // Phones that ring need an update.
+    relay.worker.wake()
+    for call in calls { changed(call, call.causeOfExclusion(of: user), by: user, on: nil, relay: relay) }
+  }
+
   /// Keeps a call while it rings for a member.
   private func keep(_ call: Call, on relay: isolated Relay) {
     guard !call.state.isOver, relay.hub.now < call.ringUntil else { return forget(call.message, on: relay) }

@@ -33,18 +33,24 @@ package final class Restrictions {
     return .suspended(suspension)
   }
 
-  /// Stores the restrictions of a user, and applies them to the user's sessions and pushes. Two changes of one user
-  /// apply in the order in which they are stored.
+  /// Stores the restrictions of a user, and applies them to the user's sessions, pushes and calls. Two changes of one
+  /// user apply in the order in which they are stored.
   /// - Returns: The number of closed sessions.
   func set(_ access: UserAccess, of user: UserID, on relay: isolated Relay) async throws -> Int {
+    let isSuspended = access.suspension?.isOn(at: relay.hub.now) == true
     let result = await withCheckedContinuation { continuation in
       relay.store.submit({
         try $0.people.save(access, of: user)
         // If the relay stops before it has applied them, the next start decides the user's pushes again.
         if try $0.reader.people.user(user) != nil { try $0.people.noteChange(of: user) }
+        return try isSuspended ? $0.calls.exclude(user) : []
       }) { [relay] result in
         relay.assumeIsolated { relay in
-          continuation.resume(returning: result.map { relay.restrictions.apply(access, to: user, on: relay) })
+          continuation.resume(
+            returning: result.map { calls in
+              relay.calls.excluded(user, from: calls, on: relay)
+              return relay.restrictions.apply(access, to: user, on: relay)
+            })
         }
       }
     }

@@ -143,6 +143,8 @@ extension Rooms {
           continuation.resume(
             with: result.map { left in
               relay.people.noteChange(of: name)
+              // The user is still a member in the hub, and gets the events.
+              relay.calls.excluded(name, from: left.calls, on: relay)
               relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
               if let owner = left.successor.flatMap(relay.hub.user) {
                 relay.hub.setRole(.owner, of: owner, in: handle, by: nil)

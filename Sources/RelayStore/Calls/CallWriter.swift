@@ -33,6 +33,8 @@ public struct CallWriter: TransactionPart {
 
   /// The maximum number of calls that one transaction ends or deletes.
   public static let maxSlice = 64
+  /// The maximum number of calls that a user leaves in one transaction. Other calls end when their time is over.
+  public static let maxExclusions = 16
 
   /// Throws ``StoreError/ringing(_:)`` if the draft begins a call only while no other one rings, and one does.
   func check(_ draft: MessageDraft) throws {
@@ -61,7 +63,8 @@ public struct CallWriter: TransactionPart {
   }
 
   /// Performs a request of a member. Ends the ringing on the user's other phones, and on all phones if the call is over.
-  /// - Returns: The result. Is `nil` when there is no such call. Throws ``StoreError/call(_:)``.
+  /// - Returns: The result. Is `nil` when there is no such call. Throws ``StoreError/call(_:)`` and
+  ///   ``StoreError/notMember``.
   public func perform(
     _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, at now: Timestamp
   ) throws -> CallChange? {
@@ -69,6 +72,10 @@ public struct CallWriter: TransactionPart {
       return nil
     }
     let id = try needRow(of: user)
+    // The user may have left the room since the request began.
+    guard try db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [known.id, id]) else {
+      throw StoreError.notMember
+    }
     // A call that is due and not ended yet is over.
     _ = call.expire(at: now)
     let before = call
@@ -82,6 +89,55 @@ public struct CallWriter: TransactionPart {
     guard isChanged else { return CallChange(call: call, isChanged: false) }
     try save(call, known.id, after: before, by: user, id, at: now)
     return CallChange(call: call, isChanged: true)
+  }
+
+  /// Takes a suspended user out of the open calls of all rooms, at most ``maxExclusions``.
+  /// - Returns: The calls that have changed.
+  public func exclude(_ user: UserID) throws -> [Call] {
+    guard let id = try row(of: user) else { return [] }
+    return try exclude(
+      user, id,
+      """
+      SELECT rooms.id, rooms.name, calls.seq FROM members INDEXED BY members_user
+      CROSS JOIN calls INDEXED BY calls_open ON calls.room = members.room
+      JOIN rooms ON rooms.id = calls.room AND NOT (\(Schema.isDeleted("rooms.name"))) WHERE members.user = ?1
+      """)
+  }
+
+  /// Takes a user who is no member any more out of the open calls of a room, at most ``maxExclusions``.
+  /// - Returns: The calls that have changed.
+  func exclude(_ user: UserID, _ id: Int64, from room: Int64) throws -> [Call] {
+    try exclude(
+      user, id,
+      """
+      SELECT rooms.id, rooms.name, calls.seq FROM calls INDEXED BY calls_open
+      JOIN rooms ON rooms.id = calls.room WHERE calls.room = ?4
+      """, [room])
+  }
+
+  /// - Parameter candidates: The beginning of a query of calls, with its parameters.
+  private func exclude(
+    _ user: UserID, _ id: Int64, _ candidates: String, _ parameters: StatementArguments = []
+  ) throws -> [Call] {
+    // The calls that `Call.exclude` may change.
+    let party = "SELECT 1 FROM call_parties AS p WHERE p.room = calls.room AND p.seq = calls.seq AND p.user = ?1"
+    let open = try db.all(
+      """
+      \(candidates) AND calls.due IS NOT NULL AND (calls.caller = ?1 OR EXISTS (\(party) AND p.state = 'answered')
+          OR calls.ring_until > ?2 AND NOT EXISTS (\(party)))
+      ORDER BY calls.ring_until DESC, calls.room, calls.seq LIMIT ?3
+      """,
+      [id, now.rawValue, Self.maxExclusions] + parameters)
+    return try open.compactMap { row in
+      let room: Int64 = row["id"]
+      guard var call = try reader.calls.call(RoomID(unchecked: row["name"]), row["seq"]) else { return nil }
+      // The alarm ends a call that is due.
+      guard call.due.map({ now < $0 }) == true else { return nil }
+      let before = call
+      guard call.exclude(user, hasOthers: try hasOthers(room, call, except: id), at: now) else { return nil }
+      try save(call, room, after: before, by: user, id, at: now)
+      return call
+    }
   }
 
   /// True if a member, neither the caller nor this user, has not declined.

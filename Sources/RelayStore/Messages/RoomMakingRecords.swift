@@ -51,6 +51,8 @@ public struct LeftRoom: Equatable, Sendable {
   public var wasMember: Bool
   /// The user who became the owner, because the last one has left.
   public var successor: UserID?
+  /// The calls that the user has left or declined, because of the end of the membership.
+  public var calls: [Call] = []
 }
 
 /// A room that does not exist yet.

@@ -79,8 +79,8 @@ public struct RoomWriter: TransactionPart {
   @discardableResult
   public func leave(_ user: UserID, room: RoomID) throws -> Bool { try end(user, room).wasMember }
 
-  /// Ends the membership as ``leave(_:room:)``. If the last owner leaves, the member with the longest membership becomes
-  /// the owner.
+  /// Ends the membership as ``leave(_:room:)``, and takes the user out of the calls of the room. If the last owner
+  /// leaves, the member with the longest membership becomes the owner.
   public func end(_ user: UserID, _ room: RoomID) throws -> LeftRoom {
     guard let known = try row(of: room), let id = try row(of: user) else { return LeftRoom(wasMember: false) }
     try db.run("DELETE FROM members WHERE room = ? AND user = ?", [known.id, id])
@@ -92,8 +92,9 @@ public struct RoomWriter: TransactionPart {
       cache[room] = left
     }
     try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    let calls = try transaction.calls.exclude(user, id, from: known.id)
     guard try !forgetIfUnused(room) else { return LeftRoom(wasMember: true) }
-    return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id))
+    return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id), calls: calls)
   }
 
   /// Deletes the room if it has no members and never had a message. After the first message the room stays, because
