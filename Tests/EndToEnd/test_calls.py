@@ -252,6 +252,22 @@ def test_a_group_call_rings_for_the_others_until_it_ends(pair):
     assert again.received("call", room=pair.group) == []
 
 
+def test_the_deletion_of_a_room_ends_its_call(pair):
+    pair.ring(pair.group)
+    phone = pair.devices["phone"]
+    phone.expect("call", event="ring", room=pair.group)
+    assert call(pair.relay, "DELETE", f"/v1/rooms/{pair.group}").status in (200, 204)
+    phone.expect("room", event="deleted", room=pair.group)
+    # A session that connects gets no call of the deleted room, and a new room of this name has its own calls.
+    pair.caller.request("create", room=pair.group, members=[pair.bob])
+    pair.ring()
+    late = pair.connect(pair.relay, pair.bob, device="watch")
+    late.expect("call", event="ring", room=pair.room)
+    assert late.received("call", room=pair.group) == []
+    rung = pair.ring(pair.group)
+    assert late.expect("call", event="ring", room=pair.group)["seq"] == rung["seq"]
+
+
 def test_a_caller_who_leaves_the_room_cancels_the_call(pair):
     rung = pair.ring(pair.group)
     pair.caller.request("leave", room=pair.group)

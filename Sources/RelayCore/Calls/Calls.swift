@@ -129,6 +129,11 @@ package final class Calls {
     for call in calls { changed(call, call.causeOfExclusion(of: user), by: user, on: nil, relay: relay) }
   }
 
+  /// The store has deleted a room. The event of the room ends its calls for the members.
+  func roomDeleted(_ room: RoomID, on relay: isolated Relay) {
+    for message in ringing.keys where message.room == room { forget(message, on: relay) }
+  }
+
   /// Keeps a call while it rings for a member.
   private func keep(_ call: Call, on relay: isolated Relay) {
     guard !call.state.isOver, relay.hub.now < call.ringUntil else { return forget(call.message, on: relay) }

@@ -184,6 +184,7 @@ extension Rooms {
       }
       let watches = relay.people.watches(among: members, of: access.handle, on: relay)
       relay.hub.delete(access.handle)
+      relay.calls.roomDeleted(access.room, on: relay)
       relay.people.evaluate(watches, on: relay)
       relay.rooms.sweep(on: relay)
     }
