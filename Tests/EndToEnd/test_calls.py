@@ -306,6 +306,19 @@ def test_a_suspended_user_leaves_all_calls(pair):
     assert reply["message"] == "the call is over: cancelled"
 
 
+@pytest.mark.parametrize("is_caller", [False, True], ids=["the callee blocks", "the caller blocks"])
+def test_a_ring_answers_no_call_of_a_blocked_user(pair, is_caller):
+    phone = pair.devices["phone"]
+    if is_caller:
+        pair.caller.request("block", users=[pair.bob])
+    else:
+        phone.request("block", users=[pair.ann])
+    rung = pair.ring()
+    refused = phone.refusal("ring", room=pair.room)
+    assert (refused["code"], "rings in the room already" in refused["message"]) == ("conflict", True)
+    assert pair.state(rung)["state"] == "ringing"
+
+
 @pytest.mark.parametrize(
     "fields, code",
     [

@@ -229,6 +229,19 @@ import Testing
     #expect(try await test.write { try $0.calls.exclude(alice.id) } == [])
   }
 
+  @Test(arguments: [(alice, bob), (bob, alice)])
+  func `a block between two users is found in both directions`(user: User, other: User) async throws {
+    try await test.write { try $0.prepareRoom() }
+    #expect(try await test.read { try $0.people.hasBlock(between: alice.id, bob.id) } == false)
+    try await test.write {
+      try $0.people.block(Self.carol.id, by: user.id)
+      try $0.people.block(user.id, by: Self.carol.id)
+    }
+    #expect(try await test.read { try $0.people.hasBlock(between: alice.id, bob.id) } == false)
+    try await test.write { _ = try $0.people.block(other.id, by: user.id) }
+    #expect(try await test.read { try $0.people.hasBlock(between: alice.id, bob.id) })
+  }
+
   @Test func `calls expire in slices, and old ones are deleted`() async throws {
     let call = try await ring()
     #expect(try await test.write { try $0.calls.expire(at: call.ringUntil - .milliseconds(1)) } == [])

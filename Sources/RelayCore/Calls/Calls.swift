@@ -49,7 +49,8 @@ package final class Calls {
   }
 
   /// Sends a message that begins a call. If another user's call rings in the room, answers that call instead. So when
-  /// two users ring at the same time, the first stored call wins, and both are in it.
+  /// two users ring at the same time, the first stored call wins, and both are in it. Throws
+  /// ``StoreError/ringing(_:)`` if one of the two users has blocked the other.
   func ring(
     _ draft: MessageDraft, in access: RoomAccess, on device: DeviceID?, relay: isolated Relay
   ) async throws -> Rung {
@@ -63,6 +64,10 @@ package final class Calls {
       } catch StoreError.ringing(let message) {
         let known = try await call(message, on: relay)
         if known.caller == draft.from.id, known.state == .ringing { return Rung(call: known, sent: nil) }
+        let (caller, user) = (known.caller, draft.from.id)
+        if try await relay.store.read({ try $0.people.hasBlock(between: caller, user) }) {
+          throw StoreError.ringing(message)
+        }
         do {
           let call = try await perform(.answer, message, by: draft.from.id, on: device, relay: relay)
           return Rung(call: call, sent: nil)

@@ -47,6 +47,17 @@ public struct PeopleReader {
       ?? UserAccess()
   }
 
+  /// True if one of two users has blocked the other.
+  public func hasBlock(between user: UserID, _ other: UserID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM users JOIN blocks ON blocks.user = users.id
+        AND blocks.other = CASE users.name WHEN ?1 THEN ?2 ELSE ?1 END
+      WHERE users.name IN (?1, ?2)
+      """,
+      [user.rawValue, other.rawValue])
+  }
+
   /// The number of users who are stored as online.
   public func onlineCount() throws -> Int {
     try db.first("SELECT count(*) FROM users INDEXED BY users_online WHERE activity IS NOT NULL")?[0] ?? 0
