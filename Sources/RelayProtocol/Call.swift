@@ -126,7 +126,8 @@ public struct Call: Equatable, Sendable {
     guard user != caller else { throw .ownCall }
     guard !state.isOver else { throw .over(state) }
     if let party = parties[user], party.state == .answered {
-      guard let device, device == party.device else { throw .answeredOn(party.device) }
+      // Sessions without a device count as one device, so that a client can repeat a request after a lost reply.
+      guard device == party.device else { throw .answeredOn(party.device) }
       return false
     }
     if state == .ringing {

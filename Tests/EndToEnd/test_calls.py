@@ -319,6 +319,18 @@ def test_a_ring_answers_no_call_of_a_blocked_user(pair, is_caller):
     assert pair.state(rung)["state"] == "ringing"
 
 
+def test_sessions_without_a_device_repeat_an_answer(pair):
+    rung = pair.ring()
+    web = pair.connect(pair.relay, pair.bob)
+    assert web.request("answer", room=pair.room, seq=rung["seq"])["state"] == "answered"
+    # The reply was lost with the connection.
+    web.drop()
+    web = pair.connect(pair.relay, pair.bob)
+    assert web.request("answer", room=pair.room, seq=rung["seq"])["state"] == "answered"
+    assert pair.devices["phone"].refusal("answer", room=pair.room, seq=rung["seq"])["code"] == "conflict"
+    assert len(pair.caller.received("call", event="answer")) == 1
+
+
 @pytest.mark.parametrize(
     "fields, code",
     [

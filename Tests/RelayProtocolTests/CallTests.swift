@@ -51,8 +51,10 @@ import Testing
     ([Step(.decline, ann)], .refused(.ownCall)),
     ([Step(.answer, bob, on: phone), Step(.answer, bob, on: tablet)], .refused(.answeredOn(phone))),
     ([Step(.answer, bob, on: phone), Step(.answer, bob, on: phone)], .unchanged(.answered)),
-    // Two sessions without a device may be different devices.
-    ([Step(.answer, bob), Step(.answer, bob)], .refused(.answeredOn(nil))),
+    // Sessions without a device count as one device.
+    ([Step(.answer, bob), Step(.answer, bob)], .unchanged(.answered)),
+    ([Step(.answer, bob), Step(.answer, bob, on: phone)], .refused(.answeredOn(nil))),
+    ([Step(.answer, bob, on: phone), Step(.answer, bob)], .refused(.answeredOn(phone))),
     ([Step(.answer, bob, on: phone), Step(.decline, bob, on: tablet)], .refused(.answeredOn(phone))),
     // A group rings until all have answered or declined.
     ([Step(.answer, bob, hasOthers: true), Step(.answer, carol)], .state(.answered)),

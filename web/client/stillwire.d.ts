@@ -358,7 +358,10 @@ export class Stillwire {
     room: string,
     options?: { media?: 'audio' | 'video'; body?: unknown; push?: Fields; key?: string }
   ): Promise<RingReply>
-  /** Answers a call. The ringing ends on all other devices of the user. Fails with `conflict` on a second device. */
+  /**
+   * Answers a call. The ringing ends on all other devices of the user. Fails with `conflict` on a second device.
+   * Sessions without a `device` count as one device.
+   */
   answer(call: CallName): Promise<CallReply>
   /** Declines a call on all devices of the user. */
   decline(call: CallName): Promise<CallReply>
