@@ -52,6 +52,10 @@ extension RequestError {
           .conflict, "you have answered the call on \(device.map { "the device \($0)" } ?? "another session")",
           at: "/seq")
       case .over(let state): RequestError(.conflict, "the call is over: \(state.rawValue)", at: "/seq")
+      case .tooManyAnswers:
+        RequestError(.conflict, "you have answered the call \(Call.maxAnswers) times, which is the maximum", at: "/seq")
+      case .full:
+        RequestError(.tooLarge, "the call has \(Call.maxMembers) users, which is the maximum", at: "/seq")
       }
   }
 

@@ -46,6 +46,8 @@ public struct Call: Equatable, Sendable {
     public var state: State
     /// The device that has answered or declined. Is `nil` for a session without a device, and for a backend.
     public var device: DeviceID?
+    /// The number of times that the user has answered. Clients do not get it.
+    package var answers = 0
 
     public enum State: String, Sendable, CaseIterable {
       case answered, declined
@@ -56,6 +58,11 @@ public struct Call: Equatable, Sendable {
     public init(_ state: State, on device: DeviceID? = nil) {
       self.state = state
       self.device = device
+    }
+
+    package init(_ state: State, on device: DeviceID?, answers: Int) {
+      self.init(state, on: device)
+      self.answers = answers
     }
   }
 
@@ -82,10 +89,16 @@ public struct Call: Equatable, Sendable {
     /// The user has answered on this device, or on an unknown one.
     case answeredOn(DeviceID?)
     case over(State)
+    /// The user has answered, and left, ``maxAnswers`` times.
+    case tooManyAnswers
+    /// The call has ``maxMembers`` users: the caller, and those who have answered or declined.
+    case full
   }
 
-  /// The maximum number of members of a room in which calls ring.
+  /// The maximum number of members of a room in which calls ring, and of users of a call, with the caller.
   public static let maxMembers = 256
+  /// The number of times that a user may answer a call. A user who has left may come back.
+  public static let maxAnswers = 16
   /// The time of the ringing that a caller may request.
   public static let ringing: ClosedRange<Double> = 1...600
   /// The time after which an answered call ends by itself.
@@ -125,16 +138,18 @@ public struct Call: Equatable, Sendable {
   private mutating func answer(by user: UserID, on device: DeviceID?, at now: Timestamp) throws(Refusal) -> Bool {
     guard user != caller else { throw .ownCall }
     guard !state.isOver else { throw .over(state) }
+    let answers = parties[user]?.answers ?? 0
     if let party = parties[user], party.state == .answered {
       // Sessions without a device count as one device, so that a client can repeat a request after a lost reply.
       guard device == party.device else { throw .answeredOn(party.device) }
       return false
     }
+    guard answers < Self.maxAnswers else { throw .tooManyAnswers }
+    try set(Party(.answered, on: device, answers: answers + 1), of: user)
     if state == .ringing {
       state = .answered
       due = now + Self.maxDuration
     }
-    parties[user] = Party(.answered, on: device)
     return true
   }
 
@@ -148,7 +163,7 @@ public struct Call: Equatable, Sendable {
     case .left, nil: break
     }
     guard !state.isOver else { throw .over(state) }
-    parties[user] = Party(.declined, on: device)
+    try set(Party(.declined, on: device, answers: parties[user]?.answers ?? 0), of: user)
     if state == .ringing, !hasOthers { end(as: .declined, at: now) }
     return true
   }
@@ -160,13 +175,19 @@ public struct Call: Equatable, Sendable {
     guard user == caller || parties[user]?.state == .answered else {
       return try decline(by: user, on: device, hasOthers: hasOthers, at: now)
     }
-    parties[user] = Party(.left, on: parties[user]?.device ?? device)
+    // The caller has no party before. No limit keeps a user in a call.
+    parties[user] = Party(.left, on: parties[user]?.device ?? device, answers: parties[user]?.answers ?? 0)
     if state == .ringing {
       end(as: .cancelled, at: now)
     } else if talking < 2 {
       end(as: .ended, at: now)
     }
     return true
+  }
+
+  private mutating func set(_ party: Party, of user: UserID) throws(Refusal) {
+    guard parties[user] != nil || parties.keys.count(where: { $0 != caller }) < Self.maxMembers - 1 else { throw .full }
+    parties[user] = party
   }
 
   /// The number of users in the call.
@@ -185,7 +206,7 @@ public struct Call: Equatable, Sendable {
     do throws(Refusal) {
       return try hangUp(by: user, on: nil, hasOthers: hasOthers, at: now)
     } catch {
-      // A call that is over does not change.
+      // A call with so many users has been answered or is declined by others.
       return false
     }
   }

@@ -331,6 +331,65 @@ def test_sessions_without_a_device_repeat_an_answer(pair):
     assert len(pair.caller.received("call", event="answer")) == 1
 
 
+def test_a_user_cannot_answer_and_hang_up_for_ever(pair):
+    rung = pair.ring(pair.group)
+    pair.other.request("answer", room=pair.group, seq=rung["seq"])
+    phone, name = pair.devices["phone"], {"room": pair.group, "seq": rung["seq"]}
+    for _ in range(16):
+        phone.request("answer", **name)
+        phone.request("hangup", **name)
+    refused = phone.refusal("answer", **name)
+    assert (refused["code"], "16 times" in refused["message"]) == ("conflict", True)
+
+
+def test_changes_of_a_call_count_as_sends(start, connect, names):
+    relay = start("--limits-send-rate", 0.001, "--limits-send-burst", 3)
+    pair = Pair(relay, connect, names)
+    rung = pair.ring(pair.group)
+    name = {"room": pair.group, "seq": rung["seq"]}
+    phone = pair.devices["phone"]
+    for action in ("decline", "answer", "hangup"):
+        phone.request(action, **name)
+    for action in ("decline", "answer", "hangup"):
+        refused = phone.refusal(action, **name)
+        assert refused["code"] == "rate_limited" and refused["retryAfter"] > 0
+    # The room has four times the burst: twelve requests with the ring. The call is over, so the others change nothing.
+    last = connect(relay, pair.carol, device="carol-tablet")
+    for session, count in ((pair.devices["tablet"], 3), (pair.other, 3), (last, 2)):
+        for _ in range(count):
+            assert session.request("hangup", **name)["state"] == "ended"
+    refused = last.refusal("hangup", **name)
+    assert (refused["code"], refused["message"]) == ("rate_limited", "too many messages to the room")
+
+
+@pytest.mark.parametrize("members", [256, 257])
+def test_a_call_in_a_room_at_the_limit_of_members(pair, members):
+    for number in range(members - 3):
+        path = f"/v1/rooms/{pair.group}/members/{pair.group}-{number}"
+        assert call(pair.relay, "PUT", path).status in (200, 201, 204)
+    if members > 256:
+        refused = pair.caller.refusal("ring", room=pair.group)
+        assert (refused["code"], "256 members" in refused["message"]) == ("too_large", True)
+        return
+    rung = pair.ring(pair.group)
+    phone = pair.devices["phone"]
+    phone.expect("call", event="ring", room=pair.group)
+    pair.other.request("decline", room=pair.group, seq=rung["seq"])
+    phone.expect("call", event="decline", room=pair.group)
+    # The room grows. Only the caller and the users who have answered or declined get further events.
+    assert call(pair.relay, "PUT", f"/v1/rooms/{pair.group}/members/{pair.group}-one-more").status in (200, 201, 204)
+    pair.devices["tablet"].request("answer", room=pair.group, seq=rung["seq"])
+    for session in (pair.caller, pair.other, phone):
+        assert session.expect("call", event="answer")["user"] == pair.bob
+    number = f"{pair.group}-1"
+    silent = pair.connect(pair.relay, number)
+    silent.expect("call", event="ring", room=pair.group)
+    assert pair.other.request("answer", room=pair.group, seq=rung["seq"])["state"] == "answered"
+    pair.caller.expect("call", event="answer", user=pair.carol)
+    silent.request("ping")
+    assert silent.received("call", event="answer") == []
+
+
 @pytest.mark.parametrize(
     "fields, code",
     [

@@ -149,6 +149,43 @@ import Testing
     #expect(!call.rings(for: Self.carol, at: early))
   }
 
+  @Test func `a user may answer a call again a limited number of times`() {
+    var call = Self.call()
+    _ = perform(Step(.answer, Self.carol), &call)
+    for number in 1...Call.maxAnswers {
+      let again = perform(Step(.answer, Self.bob), &call)
+      #expect(again == .state(.answered), "answer \(number)")
+      // A declined call and a left one count alike.
+      let left = perform(Step(.hangUp, Self.bob), &call)
+      #expect(left == .state(.answered))
+      if number.isMultiple(of: 2) { _ = perform(Step(.decline, Self.bob), &call) }
+    }
+    let more = perform(Step(.answer, Self.bob), &call)
+    #expect(more == .refused(.tooManyAnswers))
+    #expect(call.parties[Self.bob]?.answers == Call.maxAnswers)
+  }
+
+  @Test func `a call has a limited number of users`() {
+    var call = Self.call()
+    for number in 1..<Call.maxMembers - 1 {
+      _ = perform(Step(.decline, UserID(unchecked: "user-\(number)"), hasOthers: true), &call)
+    }
+    let last = perform(Step(.answer, Self.bob), &call)
+    #expect(last == .state(.answered))
+    for action in [Call.Action.answer, .decline, .hangUp] {
+      let more = perform(Step(action, Self.carol, hasOthers: true), &call)
+      #expect(more == .refused(.full))
+    }
+    let isChanged = call.exclude(Self.carol, hasOthers: true, at: Timestamp(rawValue: 3_000))
+    #expect(!isChanged)
+    // A user who has declined may still answer, and the caller may hang up.
+    let known = perform(Step(.answer, UserID(unchecked: "user-1")), &call)
+    #expect(known == .state(.answered))
+    let hungUp = perform(Step(.hangUp, Self.ann), &call)
+    #expect(hungUp == .state(.answered))
+    #expect(call.parties.count == Call.maxMembers)
+  }
+
   @Test func `the time ends a ringing and a long call, and nothing else`() {
     var call = Self.call()
     let early = call.expire(at: Timestamp(rawValue: 45_999))

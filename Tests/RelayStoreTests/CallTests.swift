@@ -107,7 +107,7 @@ import Testing
     let change = try #require(try await perform(.answer, by: bob.id, on: "laptop"))
     #expect(change.isChanged)
     #expect(try await stored() == change.call)
-    #expect(change.call.parties == [bob.id: Call.Party(.answered, on: DeviceID(unchecked: "laptop"))])
+    #expect(change.call.parties == [bob.id: Call.Party(.answered, on: DeviceID(unchecked: "laptop"), answers: 1)])
     #expect(try await test.write { try $0.queue.claim(limit: 9, now: .at(1_000), leaseUntil: .at(60_000)) }.isEmpty)
     #expect(try await perform(.answer, by: bob.id, on: "laptop")?.isChanged == false)
     await #expect(throws: StoreError.call(.answeredOn(DeviceID(unchecked: "laptop")))) {
@@ -240,6 +240,16 @@ import Testing
     #expect(try await test.read { try $0.people.hasBlock(between: alice.id, bob.id) } == false)
     try await test.write { _ = try $0.people.block(other.id, by: user.id) }
     #expect(try await test.read { try $0.people.hasBlock(between: alice.id, bob.id) })
+  }
+
+  @Test func `the number of answers is stored`() async throws {
+    _ = try await ringInGroup()
+    _ = try await perform(.answer, by: Self.carol.id)
+    for _ in 1...Call.maxAnswers {
+      #expect(try await perform(.answer, by: bob.id)?.isChanged == true)
+      _ = try await perform(.hangUp, by: bob.id)
+    }
+    await #expect(throws: StoreError.call(.tooManyAnswers)) { try await perform(.answer, by: bob.id) }
   }
 
   @Test func `calls expire in slices, and old ones are deleted`() async throws {

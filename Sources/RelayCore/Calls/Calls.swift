@@ -249,7 +249,7 @@ package final class Calls {
     }
   }
 
-  /// Sends an event to all sessions of all members. Loads the room if it is not in memory.
+  /// Sends an event to all sessions of the members. Loads the room if it is not in memory.
   private func announce(
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
   ) {
@@ -270,8 +270,17 @@ package final class Calls {
   }
 
   private func send(_ call: Call, _ text: [UInt8], _ muted: [UInt8], in room: RoomHandle, on relay: isolated Relay) {
-    for user in relay.hub.members(of: room) {
+    for user in audience(of: call, in: room, on: relay) {
       send(call, text, muted, to: relay.hub.sessions(of: user), of: user, on: relay)
+    }
+  }
+
+  /// The users whose sessions get the events of a call: all members. If the room has grown too large since the `ring`,
+  /// the caller and the users who have answered or declined.
+  private func audience(of call: Call, in room: RoomHandle, on relay: isolated Relay) -> [UserHandle] {
+    guard relay.hub.memberCount(of: room) > Call.maxMembers else { return relay.hub.members(of: room) }
+    return Set(call.parties.keys).union([call.caller]).sorted().compactMap(relay.hub.user).filter {
+      relay.hub.isMember($0, of: room)
     }
   }
 

@@ -180,8 +180,8 @@ extension CallAction {
 extension Declaration {
   fileprivate static func callAction(_ name: String) -> Declaration {
     Declaration(
-      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", room: .member([]), body: .optional,
-      errors: [.conflict, .notFound])
+      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", room: .member([]), rate: .send,
+      body: .optional, errors: [.conflict, .notFound, .tooLarge])
   }
 }
 
@@ -203,6 +203,10 @@ struct CallRequest: Sendable {
     guard let handle = relay.hub.user(user), relay.hub.isMember(handle, of: access.handle) else {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
+    }
+    // The event reaches as many sessions as a message.
+    if let user = try request.caller.viewer(relay.hub) {
+      try relay.spend(sendTo: access.handle, by: user, pushes: false)
     }
     return Reply(Replies.call(try await relay.calls.perform(action, message, by: user, on: device, relay: relay)))
   }

@@ -78,14 +78,14 @@ public struct CallReader {
     var call = call
     let parties = try db.all(
       """
-      SELECT users.name, call_parties.state, call_parties.device FROM call_parties
+      SELECT users.name, call_parties.state, call_parties.device, call_parties.answers FROM call_parties
       JOIN users ON users.id = call_parties.user WHERE call_parties.room = ? AND call_parties.seq = ?
       """,
       [room, call.message.seq])
     for row in parties {
       let device: String? = row["device"]
       call.parties[UserID(unchecked: row["name"])] = Call.Party(
-        try row.choice("state"), on: device.map(DeviceID.init(unchecked:)))
+        try row.choice("state"), on: device.map(DeviceID.init(unchecked:)), answers: row["answers"])
     }
     return call
   }

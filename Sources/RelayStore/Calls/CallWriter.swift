@@ -162,8 +162,8 @@ public struct CallWriter: TransactionPart {
     try save(call, room)
     if let party = call.parties[user], party != before.parties[user] {
       try db.run(
-        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device) VALUES (?, ?, ?, ?, ?)",
-        [room, call.message.seq, id, party.state.rawValue, party.device?.rawValue])
+        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device, answers) VALUES (?, ?, ?, ?, ?, ?)",
+        [room, call.message.seq, id, party.state.rawValue, party.device?.rawValue, party.answers])
       try endRinging(room, call.message.seq, of: id, party)
     }
     // After the ringing, all phones show its end already.

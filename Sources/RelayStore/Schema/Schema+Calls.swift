@@ -31,6 +31,8 @@ extension Schema {
       user INTEGER NOT NULL REFERENCES users,
       state TEXT NOT NULL,
       device TEXT,
+      -- The number of times that the user has answered.
+      answers INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (room, seq, user)
     ) STRICT, WITHOUT ROWID;
     """

@@ -410,9 +410,10 @@ class Operations(ABC):
 
         Begins a call: a message whose push has the kind `call`. It needs the right `urgent`. All sessions of
         all members get the event `call`, and the phones of the members ring. A room has at most one ringing
-        call. If another member's call rings in the room, the request answers that call. If a call of the same
-        user rings, the reply has that call. Both have `duplicate`. A room of more than 256 members:
-        `too_large`. A room without another member: `conflict`. A room that stores nothing: `unsupported`.
+        call. If another member's call rings in the room, the request answers that call; if one of the two has
+        blocked the other: `conflict`. If a call of the same user rings, the reply has that call. Both have
+        `duplicate`. A room of more than 256 members: `too_large`. A room without another member: `conflict`.
+        A room that stores nothing: `unsupported`.
 
         Args:
             media: The default is `audio`. With `video`, the payload has the custom key `video`: True.
@@ -482,8 +483,10 @@ class Operations(ABC):
         """Answer a call.
 
         The ringing ends on all other devices of the user: their sessions get the event `call`, and the relay
-        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`.
-        In a group other members may still answer.
+        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`. A
+        repeated request has no effect. All sessions without a device count as one device. In a group other
+        members may still answer, and the call still rings for them. A user who has left may answer again, up
+        to 16 answers for each call: else `conflict`. A call has at most 256 users: else `too_large`.
 
         Args:
             seq: The number of the message in its room.
@@ -2402,9 +2405,10 @@ class AsyncOperations(ABC):
 
         Begins a call: a message whose push has the kind `call`. It needs the right `urgent`. All sessions of
         all members get the event `call`, and the phones of the members ring. A room has at most one ringing
-        call. If another member's call rings in the room, the request answers that call. If a call of the same
-        user rings, the reply has that call. Both have `duplicate`. A room of more than 256 members:
-        `too_large`. A room without another member: `conflict`. A room that stores nothing: `unsupported`.
+        call. If another member's call rings in the room, the request answers that call; if one of the two has
+        blocked the other: `conflict`. If a call of the same user rings, the reply has that call. Both have
+        `duplicate`. A room of more than 256 members: `too_large`. A room without another member: `conflict`.
+        A room that stores nothing: `unsupported`.
 
         Args:
             media: The default is `audio`. With `video`, the payload has the custom key `video`: True.
@@ -2474,8 +2478,10 @@ class AsyncOperations(ABC):
         """Answer a call.
 
         The ringing ends on all other devices of the user: their sessions get the event `call`, and the relay
-        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`.
-        In a group other members may still answer.
+        cancels or replaces the push on their phones. A user who answers on a second device gets `conflict`. A
+        repeated request has no effect. All sessions without a device count as one device. In a group other
+        members may still answer, and the call still rings for them. A user who has left may answer again, up
+        to 16 answers for each call: else `conflict`. A call has at most 256 users: else `too_large`.
 
         Args:
             seq: The number of the message in its room.
