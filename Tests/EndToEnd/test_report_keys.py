@@ -22,6 +22,9 @@ PERMITTED = {
     ("put", "/v1/users/{user}/filter"),
     ("post", "/v1/notifications/{id}/responses"),
     ("post", "/v1/notifications/{id}/received"),
+    ("post", "/v1/rooms/{room}/calls/{seq}/answer"),
+    ("post", "/v1/rooms/{room}/calls/{seq}/decline"),
+    ("post", "/v1/rooms/{room}/calls/{seq}/hangup"),
 }
 
 
@@ -327,3 +330,50 @@ def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect
     connect(relay, token=token(bob)).request("device", device="other", token=None)
     assert posted().status == 201
     writer.expect("message", **{"from": bob}, body={"text": "Yes"})
+
+
+# Calls
+
+
+@pytest.fixture
+def ringing(relay, register, connect, names, secret):
+    """A call of Alice that rings for Bob. Returns the keys of Bob's devices, the path of the call, and both names."""
+    alice, bob = names("alice", "bob")
+    keys = {device: register(bob, device) for device in ("phone", "tablet")}
+    rooms = [{"match": "*", "can": ["join", "create", "send", "push", "urgent", "history", "presence"]}]
+    caller = connect(relay, token=tokens.token(secret.read_text(), tokens.claims(alice, rooms=rooms)))
+    room = caller.request("direct", user=bob)["room"]
+    rung = caller.request("ring", room=room)
+    return keys, f"/v1/rooms/{room}/calls/{rung['seq']}", caller, bob
+
+
+def test_a_phone_answers_and_ends_a_call_with_its_key(relay, ringing):
+    keys, path, caller, bob = ringing
+    answer = call(relay, "POST", f"{path}/answer", {}, token=keys["phone"])
+    assert (answer.status, answer.json["state"]) == (200, "answered")
+    assert answer.json["users"] == [{"user": bob, "state": "answered", "device": "phone"}]
+    caller.expect("call", event="answer", user=bob, device="phone")
+    # The key answers as its own device alone, and the call is taken for the other one.
+    other = call(relay, "POST", f"{path}/answer", {"device": "phone"}, token=keys["tablet"])
+    assert (other.status, other.problem["code"], other.problem["at"]) == (403, "forbidden", "/device")
+    late = call(relay, "POST", f"{path}/answer", {}, token=keys["tablet"])
+    assert (late.status, late.problem["code"]) == (409, "conflict")
+    ended = call(relay, "POST", f"{path}/hangup", {"device": "phone"}, token=keys["phone"])
+    assert (ended.status, ended.json["state"]) == (200, "ended")
+
+
+def test_a_phone_declines_a_call_with_its_key(relay, ringing):
+    keys, path, caller, bob = ringing
+    answer = call(relay, "POST", f"{path}/decline", {}, token=keys["tablet"])
+    assert (answer.status, answer.json["state"]) == (200, "declined")
+    caller.expect("call", event="decline", user=bob, device="tablet")
+
+
+def test_a_key_changes_no_call_of_others(relay, ringing, register, names):
+    _, path, _, bob = ringing
+    (carol,) = names("carol")
+    key = register(carol)
+    answer = call(relay, "POST", f"{path}/answer", {}, token=key)
+    assert (answer.status, answer.problem["code"]) == (403, "not_joined")
+    answer = call(relay, "POST", f"{path}/answer", {"user": bob}, token=key)
+    assert (answer.status, answer.problem["at"]) == (403, "/user")

@@ -172,6 +172,19 @@ import Testing
     }
   }
 
+  @Test func `a report key changes calls only as its own device`() async throws {
+    try await TestRelay.run { test async throws in
+      let phone = try #require(DeviceID(rawValue: "phone"))
+      let reporter = Caller.reporter(ReportKeyOwner(user: UserID(unchecked: "ann"), device: phone, grants: nil))
+      let call: [String: JSON] = ["room": .string("tea"), "seq": .number("1"), "device": .string("tablet")]
+      for command: any Command.Type in [AnswerCall.self, DeclineCall.self, HangUpCall.self] {
+        #expect(command.declaration.callers == .reporters, "\(command)")
+        let error = await refusal { _ = try await test.perform(command, by: reporter, call) }
+        #expect(error?.at == "/device", "\(command)")
+      }
+    }
+  }
+
   @Test func `a token without the right to the account cannot change it`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test, account: [])

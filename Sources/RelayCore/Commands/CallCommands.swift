@@ -99,7 +99,7 @@ struct DeclineCall: CallAction {
   let change: CallRequest
 }
 
-/// Leaves a call, or cancels the own call before anybody answers.
+/// Leaves a call, or cancels the user's own call before anybody answers.
 struct HangUpCall: CallAction {
   package static let declaration = Declaration.callAction("hangup")
   static let action = Call.Action.hangUp
@@ -180,7 +180,7 @@ extension CallAction {
 extension Declaration {
   fileprivate static func callAction(_ name: String) -> Declaration {
     Declaration(
-      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", room: .member([]), rate: .send,
+      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", by: .reporters, room: .member([]), rate: .send,
       body: .optional, errors: [.conflict, .notFound, .tooLarge])
   }
 }
@@ -213,9 +213,13 @@ struct CallRequest: Sendable {
 }
 
 extension Request {
-  /// The device of the caller: that of the session, or the member `device`.
+  /// The device of the caller: that of the session or of the report key, or the member `device`.
   fileprivate var callDevice: DeviceID? {
-    get throws(RequestError) { caller.session == nil ? try fields.name("device") : caller.device }
+    get throws(RequestError) {
+      guard caller.session == nil, let named = try fields.name("device", DeviceID.self) else { return caller.device }
+      try caller.check(named)
+      return named
+    }
   }
 }
 

@@ -327,7 +327,9 @@ extension Declaration.Callers {
     case (.user, .backend), (.session, .backend): throw RequestError(.forbidden, "this needs an API key")
     case (.reporter, .users), (.reporter, .backend):
       throw RequestError(
-        .forbidden, "a report key permits Focus reports, filter reports, responses and receipts of its device alone")
+        .forbidden,
+        "a report key permits Focus reports, filter reports, responses, receipts and answers to calls of its device"
+      )
     }
   }
 }

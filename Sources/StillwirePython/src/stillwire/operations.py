@@ -491,7 +491,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
@@ -523,7 +524,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
@@ -556,7 +558,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
@@ -2486,7 +2489,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
@@ -2518,7 +2522,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
@@ -2551,7 +2556,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced.
+            device: The device that rings. Its push is not replaced. With a report key it is the device of the
+                key.
 
         Returns:
             The call.
