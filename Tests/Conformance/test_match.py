@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the patterns of the scripts. A case that cannot fail proves nothing."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +70,16 @@ def test_a_pattern_replaces_and_inserts_values() -> None:
 def test_an_unknown_operator_is_an_error() -> None:
     with pytest.raises(AssertionError, match="no such pattern"):
         match({"$like": 1}, 1, {})
+
+
+def test_the_guide_lists_every_script_and_every_output() -> None:
+    folder = Path(__file__).parent
+    guide = (folder / "README.md").read_text()
+    scripts = {file.stem for file in (folder / "scripts").glob("*.json")}
+    listed = re.search(r"scripts in this order: (.*?)\.\n", guide, re.DOTALL)
+    assert listed and sorted(re.findall(r"`(\w+)`", listed[1])) == sorted(scripts)
+    rows = re.findall(r"^\| (`.*?) \|", guide.split("| output (`app`) |")[1].split("## A script")[0], re.MULTILINE)
+    described = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    texts = [file.read_text() for file in [folder / "parts.json", *(folder / "scripts").glob("*.json")]]
+    used = {name for text in texts for name in re.findall(r'"app": "(\w+)"', text)}
+    assert used and used <= described, used - described
