@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The observable model of a room. It performs the decisions of `Timeline` and `NotifyAnywayOffer` with a client.
 public import Observation
+import RelayJSON
 public import StillwireClient
 
 #if canImport(UserNotifications) && !os(tvOS)
@@ -71,6 +72,40 @@ public import StillwireClient
       let sent = try await self.room.send(text: text)
       self.offer = NotifyAnywayOffer(sent)
     }
+  }
+
+  /// Replaces a message of this user by `{"text": …}`, and shows it. Returns false if it fails: ``error`` has the
+  /// cause.
+  @discardableResult
+  public func edit(_ seq: Int64, text: String) async -> Bool {
+    let body: JSON = ["text": .string(text)]
+    return await attempt {
+      try await self.room.edit(seq, body: body)
+      // The relay sends no event to the session that has changed the message.
+      self.timeline.edit(seq, body: body)
+    }
+  }
+
+  /// Deletes a message, and shows it as deleted. Returns false if it fails: ``error`` has the cause.
+  @discardableResult
+  public func delete(_ seq: Int64) async -> Bool {
+    await attempt {
+      try await self.room.delete(seq)
+      self.timeline.delete(seq)
+    }
+  }
+
+  /// Adds a reaction of this user, and shows it. Returns false if it fails: ``error`` has the cause.
+  /// - Parameter key: An emoji, or another text of at most 64 bytes.
+  @discardableResult
+  public func react(_ seq: Int64, key: String) async -> Bool {
+    await attempt { self.timeline.setReactions(of: seq, to: try await self.room.react(seq, key: key)) }
+  }
+
+  /// Removes a reaction of this user. Returns false if it fails: ``error`` has the cause.
+  @discardableResult
+  public func unreact(_ seq: Int64, key: String) async -> Bool {
+    await attempt { self.timeline.setReactions(of: seq, to: try await self.room.unreact(seq, key: key)) }
   }
 
   /// Notifies the silenced members of ``offer``.

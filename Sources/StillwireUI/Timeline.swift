@@ -39,17 +39,34 @@ public struct Timeline: Equatable, Sendable {
 
   /// Changes a message that was edited or deleted, or whose reactions have changed. Ignores all other frames.
   public mutating func apply(_ frame: Frame) {
-    guard let seq = frame.seq, let index = messages.firstIndex(where: { $0.seq == seq }) else { return }
+    guard let seq = frame.seq else { return }
     switch frame.type {
-    case "edited": messages[index].body = frame["body"] ?? .null
-    case "deleted":
-      messages[index].body = .null
-      messages[index].from = nil
-      messages[index].reactions = []
-      messages[index].isDeleted = true
-    case "reactions": messages[index].reactions = Reaction.list(frame["reactions"])
+    case "edited": edit(seq, body: frame["body"] ?? .null)
+    case "deleted": delete(seq)
+    case "reactions": setReactions(of: seq, to: Reaction.list(frame["reactions"]))
     default: break
     }
+  }
+
+  /// Replaces the body of a message, if it is in the timeline.
+  mutating func edit(_ seq: Int64, body: JSON) { change(seq) { $0.body = body } }
+
+  /// Removes the contents of a message, if it is in the timeline.
+  mutating func delete(_ seq: Int64) {
+    change(seq) {
+      $0.body = .null
+      $0.from = nil
+      $0.reactions = []
+      $0.isDeleted = true
+    }
+  }
+
+  /// Replaces the reactions to a message, if it is in the timeline.
+  mutating func setReactions(of seq: Int64, to reactions: [Reaction]) { change(seq) { $0.reactions = reactions } }
+
+  private mutating func change(_ seq: Int64, _ change: (inout Message) -> Void) {
+    guard let index = messages.firstIndex(where: { $0.seq == seq }) else { return }
+    change(&messages[index])
   }
 
   private mutating func insert(_ message: Message) {

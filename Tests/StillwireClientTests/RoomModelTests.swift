@@ -39,6 +39,11 @@ import Testing
     try await eventually { model.timeline.messages[0].reactions == reactions }
     #expect(try await bob.room("tea").unreact(1, key: "👍") == [])
     try await eventually { model.timeline.messages[0].reactions == [] }
+    // The relay sends this user no events about the user's own changes.
+    #expect(await model.react(1, key: "🍵"))
+    #expect(model.timeline.messages[0].reactions == [Reaction(key: "🍵", count: 1, users: ["ann"])])
+    #expect(await model.unreact(1, key: "🍵"))
+    #expect(model.timeline.messages[0].reactions == [])
 
     try await bob.report(FocusReport(device: "phone", isFocused: true, source: .manual))
     try await eventually { model.silenced?.names == ["bob"] }
@@ -47,6 +52,12 @@ import Testing
     #expect(offer.users == ["bob"] && offer.seq == 3 && offer.isOpen)
     await model.notifyAnyway()
     #expect(model.offer?.step == .notified(1))
+    #expect(await model.edit(3, text: "bye"))
+    #expect(model.timeline.messages[2].text == "bye")
+    #expect(await !model.edit(99, text: "?"))
+    #expect(model.error?.code == .refused(.notFound))
+    #expect(await model.delete(3))
+    #expect(model.timeline.messages[2].isDeleted && model.error == nil)
     await model.markRead()
     running.cancel()
     await running.value

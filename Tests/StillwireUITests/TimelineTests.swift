@@ -78,4 +78,20 @@ import Testing
     #expect(timeline.messages.map(\.isDeleted) == [false, true, false])
     #expect(timeline.messages.map(\.from) == ["ann", nil, "ann"])
   }
+
+  @Test func `the user's own changes are shown, and changes of unknown messages are ignored`() {
+    var timeline = timeline([1, 2])
+    timeline.edit(1, body: "coffee")
+    let reactions = [Reaction(key: "👍", count: 1, users: ["ann"])]
+    timeline.setReactions(of: 1, to: reactions)
+    #expect(timeline.messages[0].text == "coffee" && timeline.messages[0].reactions == reactions)
+    timeline.delete(1)
+    #expect(timeline.messages[0].isDeleted && timeline.messages[0].from == nil)
+    #expect(timeline.messages[0].reactions == [] && timeline.messages[0].body == .null)
+    let before = timeline
+    timeline.edit(3, body: "?")
+    timeline.delete(3)
+    timeline.setReactions(of: 3, to: reactions)
+    #expect(timeline == before)
+  }
 }
