@@ -52,7 +52,7 @@
   }
 
   extension INCallCapability {
-    fileprivate init(_ media: CallMedia) {
+    fileprivate init(_ media: Call.Media) {
       switch media {
       case .audio: self = .audioCall
       case .video: self = .videoCall

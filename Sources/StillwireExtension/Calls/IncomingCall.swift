@@ -4,9 +4,6 @@ public import Foundation
 public import RelayJSON
 public import RelayProtocol
 
-/// The media of a call.
-public enum CallMedia: String, Sendable { case audio, video }
-
 /// An incoming call, as an app reports it to CallKit.
 public struct IncomingCall: Equatable, Sendable {
   /// The id of the push, which also identifies the call for CallKit.
@@ -17,7 +14,7 @@ public struct IncomingCall: Equatable, Sendable {
   /// The end of the ringing.
   public var ringUntil: Timestamp
   /// The media that the sender's `data` state.
-  public var media: CallMedia { payload.media }
+  public var media: Call.Media { payload.media }
   /// True if ``media`` is video.
   public var hasVideo: Bool { media == .video }
   /// The members of `data`: `communication`, `message`, and the sender's own.

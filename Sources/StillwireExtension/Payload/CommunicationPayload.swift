@@ -13,7 +13,7 @@ public struct CommunicationPayload: Equatable, Sendable {
 
   public var kind: Kind
   /// The media of a call. It is video if the sender's `data` has the member `video` with the value true.
-  public var media: CallMedia
+  public var media: Call.Media
   public var sender: PayloadPerson
   public var conversation: PayloadConversation
   public var mentionsMe: Bool
@@ -34,7 +34,7 @@ public struct CommunicationPayload: Equatable, Sendable {
   public init(
     kind: Kind = .message, sender: PayloadPerson, conversation: PayloadConversation, mentionsMe: Bool = false,
     repliesToMe: Bool = false, isNotifyAnyway: Bool = false, notification: String? = nil, receipt: String? = nil,
-    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: CallMedia = .audio
+    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: Call.Media = .audio
   ) {
     self.media = media
     self.kind = kind

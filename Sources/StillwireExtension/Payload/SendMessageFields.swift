@@ -24,7 +24,7 @@ public struct SendMessageFields: Equatable, Sendable {
 public struct StartCallFields: Equatable, Sendable {
   /// Contains only the caller.
   public var contacts: [IntentPerson]
-  public var media = CallMedia.audio
+  public var media = Call.Media.audio
 }
 
 /// The values of the intent for a payload.
