@@ -35,7 +35,7 @@
       var members: [String: Any] = [:]
       for key in keys { members[key] = userInfo[key] }
       guard JSONSerialization.isValidJSONObject(members) else { return nil }
-      return try? JSONSerialization.data(withJSONObject: members)
+      return try? JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes)
     }
   }
 #endif

@@ -10,7 +10,9 @@
     /// Reads the call of a VoIP push. Returns `nil` if the push is not a call of the relay.
     public init?(_ payload: PKPushPayload) {
       guard JSONSerialization.isValidJSONObject(payload.dictionaryPayload),
-        let text = try? JSONSerialization.data(withJSONObject: payload.dictionaryPayload)
+        // An escaped slash would make a payload at the maximum size too long.
+        let text = try? JSONSerialization.data(
+          withJSONObject: payload.dictionaryPayload, options: .withoutEscapingSlashes)
       else { return nil }
       self.init(reading: text)
     }
