@@ -10,7 +10,7 @@ public import StillwireExtension
 public final class Stillwire: Sendable {
   package let engine: Engine
   private let listeners: Listeners
-  private let run = Locked<AsyncStream<Never>.Continuation?>(nil)
+  private let runs = Locked(Runs())
 
   /// Makes a client. It connects when ``run()`` is called.
   public convenience init(_ configuration: Configuration) {
@@ -62,27 +62,28 @@ public final class Stillwire: Sendable {
   ///
   /// If the relay refuses the client (``ConnectionState/refused(_:)``), the method continues, and waits for
   /// ``connect()``.
+  ///
+  /// A client runs once at a time. A second call waits until the earlier run has ended, and then connects.
   public func run() async {
-    let (ended, end) = AsyncStream.makeStream(of: Never.self)
-    run.withLock {
-      precondition($0 == nil, "a client runs once at a time")
-      $0 = end
-    }
-    await engine.take { $0.connectRequested() }
-    for await _ in ended {}
-    await engine.shutDown()
-    run.withLock { $0 = nil }
+    let (turns, turn) = AsyncStream.makeStream(of: Void.self)
+    let number = runs.withLock { $0.begin(turn) }
+    for await _ in turns { await engine.take { $0.connectRequested() } }
+    if runs.current.first == number { await engine.shutDown() }
+    runs.withLock { $0.end(number) }
   }
 
   /// Connects immediately, if the client waits to reconnect or was refused. Call it when the network is available
   /// again, or when the person has corrected the cause of a refusal.
   public func connect() async {
-    guard run.withLock({ $0 != nil }) else { return }
+    guard runs.current.first != nil else { return }
     await engine.take { $0.connectRequested() }
   }
 
-  /// Ends ``run()``. Requests without a reply fail with `closed`.
-  public func close() { run.withLock { $0?.finish() } }
+  /// Ends ``run()``, also the calls that wait. Requests without a reply fail with `closed`.
+  public func close() { runs.withLock { $0.finish() } }
+
+  /// The number of calls of ``run()`` that run or wait.
+  var waitingRuns: Int { runs.current.count }
 
   /// The current state of the connection.
   public var state: ConnectionState { listeners.connection }
