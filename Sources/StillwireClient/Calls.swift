@@ -97,7 +97,7 @@ extension Room {
   @discardableResult
   public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": number(seq)]) }
 
-  /// Leaves a call of the room, or cancels the own call before anybody answers.
+  /// Leaves a call of the room, or cancels the user's own call before anybody answers.
   @discardableResult
   public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": number(seq)]) }
 
@@ -117,7 +117,7 @@ extension Room {
 
   private func perform(_ type: String, _ fields: [String: JSON]) async throws -> CallRecord {
     guard let call = CallRecord(try await reply(to: type, fields)) else {
-      throw StillwireError(.malformed, "the reply to \(type) is no call")
+      throw StillwireError(.malformed, "the reply to \(type) is not a call")
     }
     return call
   }

@@ -15,8 +15,10 @@ public enum Event: Equatable, Sendable {
   /// The members of a room or their visible presence have changed.
   case peopleChanged(RoomID, People)
   /// A frame of type `edited`, `deleted`, `signal`, `receipt`, `delivery`, `member`, `counts`, `room`, `presence`,
-  /// `inbox`, `call` or `response`, or an `error` without a request. ``RoomEntry`` parses an `inbox` frame with `event` `changed`.
-  /// With `event` `reset`, the app lists its rooms again. ``CallEvent`` parses a `call` frame.
+  /// `inbox`, `call` or `response`, or an `error` without a request.
+  ///
+  /// ``RoomEntry`` parses an `inbox` frame with `event` `changed`. With `event` `reset`, the app lists its rooms again.
+  /// `CallEvent` parses a `call` frame.
   case frame(Frame)
   /// Events were lost here, because the reader was slower than the limit of its sequence allows.
   case missed

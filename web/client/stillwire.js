@@ -189,7 +189,7 @@ export class Stillwire extends EventTarget {
     return this.request('decline', { room, seq })
   }
 
-  /** Leaves a call, or cancels the own call before anybody answers. */
+  /** Leaves a call, or cancels the user's own call before anybody answers. */
   hangUp({ room, seq }) {
     return this.request('hangup', { room, seq })
   }
