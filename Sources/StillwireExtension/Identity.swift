@@ -7,7 +7,8 @@ public enum Identity: Equatable, Sendable {
   /// A JWT. The client requests one from the app at each attempt to connect, and never logs it.
   case token(String)
   /// The `reportKey` of this device's registration, for ``FocusReporter`` and ``RelayAPI/respond(to:with:text:key:)``
-  /// in an extension. It does not expire. The relay refuses it for a session and for other requests.
+  /// in an extension, and to answer calls. It does not expire. The relay refuses it for a session and for other
+  /// requests.
   case reportKey(String)
   /// Open mode, for development: the relay trusts this user name.
   case open(UserID, name: String? = nil, avatar: String? = nil)

@@ -94,7 +94,40 @@ public struct RelayAPI: Sendable {
     try await received(notification)
   }
 
-  /// Registers this device for pushes, with the user's token. Returns the new report key, for the app's extensions.
+  /// Answers a call. The ringing ends on all other devices of the user, and the relay accepts the same answer again.
+  /// Throws `conflict` if the user has answered on another device, or if the call is over.
+  ///
+  /// The device's report key permits this request, so that a phone can answer after its token has expired.
+  /// - Parameters:
+  ///   - call: The message of the call.
+  ///   - device: The device that answers. A report key needs none: it belongs to a device.
+  @discardableResult
+  public func answer(_ call: MessageReference, on device: DeviceID? = nil) async throws -> CallRecord {
+    try await perform("answer", call, device)
+  }
+
+  /// Declines a call on all devices of the user. The parameters and errors are those of ``answer(_:on:)``.
+  @discardableResult
+  public func decline(_ call: MessageReference, on device: DeviceID? = nil) async throws -> CallRecord {
+    try await perform("decline", call, device)
+  }
+
+  /// Leaves a call, or cancels the user's own call before anybody answers. The parameters are those of
+  /// ``answer(_:on:)``.
+  @discardableResult
+  public func hangUp(_ call: MessageReference, on device: DeviceID? = nil) async throws -> CallRecord {
+    try await perform("hangup", call, device)
+  }
+
+  private func perform(_ action: String, _ call: MessageReference, _ device: DeviceID?) async throws -> CallRecord {
+    let path = "/v1/rooms/\(Self.segment(call.room.rawValue))/calls/\(call.seq)/\(action)"
+    let reply = try await send("POST", path, JSONWriter.object { $0["device"] = device?.rawValue })
+    guard let record = CallRecord(reply) else { throw StillwireError(.malformed, "the answer is not a call") }
+    return record
+  }
+
+  /// Registers this device for pushes, with the user's token. Returns the new report key, for the app's
+  /// extensions, and the relay's warnings.
   ///
   /// The token needs the right to register devices: the claim `account` with `devices`, or no claim `account` and some
   /// right in `rooms`. Otherwise the relay answers `forbidden`.
@@ -131,7 +164,7 @@ public struct RelayAPI: Sendable {
   }
 
   @discardableResult
-  func send(_ method: String, _ path: String, _ body: [UInt8]) async throws -> JSON {
+  func send(_ method: String, _ path: String, _ body: [UInt8]?) async throws -> JSON {
     try await answer(method, path, body).json()
   }
 
@@ -145,6 +178,13 @@ public struct RelayAPI: Sendable {
       if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
       return request
     }
+  }
+
+  private static func path(of device: DeviceID) -> String { "/v1/users/me/devices/\(segment(device.rawValue))" }
+
+  /// A name in a path. A path may not contain "|", which names may have.
+  private static func segment(_ name: String) -> String {
+    name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
   }
 
   private func path(_ before: String, _ name: String, _ after: String) throws -> String {
