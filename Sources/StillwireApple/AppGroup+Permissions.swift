@@ -24,8 +24,13 @@
       let isAllowed = try await center.requestAuthorization(options: options)
       await register()
       guard isAllowed else { return false }
-      // The system asks for the Focus status only after it may show notifications. The app works without the report.
-      _ = try? await focusReporter.requestAuthorization()
+      // The system asks for the Focus status only after it may show notifications. The app works without the report. At
+      // the first launch the device has no report key yet: the registration may follow this answer.
+      let reporter = FocusReporter(relay, device: device, numberFile: numberFile) { [keychain] in
+        if let key = try? keychain.identity() { return key }
+        return try await identity()
+      }
+      _ = try? await reporter.requestAuthorization()
       try await center.declareCategories(of: RelayAPI(relay, as: identity))
       return true
     }

@@ -5,6 +5,7 @@
   import Security
   public import StillwireExtension
   import UserNotifications
+  import os
 
   /// An App Group: the device, the files, the report key and the reporters that an app shares with its extensions.
   ///
@@ -64,7 +65,10 @@
     public var api: RelayAPI { RelayAPI(relay) { [keychain] in try keychain.identity() } }
 
     /// Registers the device for pushes if the registration is due, and saves the report key. Call it with each token
-    /// that iOS gives to the app delegate.
+    /// that iOS gives to the app delegate. Calls at the same time register one after the other.
+    ///
+    /// Logs the relay's warnings with the subsystem of the app and the category `stillwire`, for example that the relay
+    /// ignores the token for calls.
     ///
     /// Throws ``StillwireExtension/StillwireError`` or ``ReportKeychain/Failure``.
     /// - Parameters:
@@ -78,23 +82,44 @@
       _ token: Data, voipToken: Data? = nil, criteria: String? = nil,
       as identity: @escaping @Sendable () async throws -> Identity
     ) async throws -> Bool {
-      let permissions = NotificationPermissions(await UNUserNotificationCenter.current().notificationSettings())
-      let registration = PushRegistration(
-        device: device, app: app, token: token, voipToken: voipToken, criteria: criteria, permissions: permissions)
-      let last = settings?.data(forKey: "stillwire.registration")
-        .flatMap { try? JSONDecoder().decode(PushRegistration.Record.self, from: $0) }
-      guard registration.isDue(after: last, hasReportKey: (try? keychain.load()) != nil, now: Date()) else {
-        return false
+      try await Self.registrations.perform {
+        let permissions = NotificationPermissions(await UNUserNotificationCenter.current().notificationSettings())
+        let registration = PushRegistration(
+          device: device, app: app, token: token, voipToken: voipToken, criteria: criteria, permissions: permissions)
+        let last = settings?.data(forKey: Self.record)
+          .flatMap { try? JSONDecoder().decode(PushRegistration.Record.self, from: $0) }
+        guard registration.isDue(after: last, hasReportKey: (try? keychain.load()) != nil, now: Date()) else {
+          return false
+        }
+        let registered = try await RelayAPI(relay, as: identity).register(registration)
+        for warning in registered.warnings {
+          Logger(subsystem: app, category: "stillwire").warning("\(warning.description, privacy: .public)")
+        }
+        try keychain.save(registered.reportKey)
+        settings?.set(try JSONEncoder().encode(registration.record(at: Date())), forKey: Self.record)
+        return true
       }
-      try keychain.save(try await RelayAPI(relay, as: identity).register(registration))
-      settings?.set(try JSONEncoder().encode(registration.record(at: Date())), forKey: "stillwire.registration")
-      return true
     }
 
-    /// Removes the report key, for a sign-out. The registration of the next user is then due.
-    public func signOut() throws { try keychain.remove() }
+    /// Signs the user out on this device: the relay forgets the device and its report keys. Then removes the report key
+    /// and all delivered notifications. The registration of the next user is due.
+    ///
+    /// Throws ``StillwireExtension/StillwireError`` or ``ReportKeychain/Failure``. After an error of the relay nothing
+    /// has changed, and the device still receives the user's pushes: repeat it.
+    /// - Parameter identity: Returns the token of the user who signs out.
+    public func signOut(as identity: @escaping @Sendable () async throws -> Identity) async throws {
+      try await Self.registrations.perform {
+        try await RelayAPI(relay, as: identity).forget(device)
+        settings?.removeObject(forKey: Self.record)
+        try keychain.remove()
+        UNUserNotificationCenter.current().removeAllDeliveredNotifications()
+      }
+    }
 
-    private var numberFile: URL { folder.appendingPathComponent("stillwire-reports") }
+    private static let registrations = SerialTasks()
+    private static let record = "stillwire.registration"
+
+    var numberFile: URL { folder.appendingPathComponent("stillwire-reports") }
     private var settings: UserDefaults? { UserDefaults(suiteName: identifier) }
   }
 #endif

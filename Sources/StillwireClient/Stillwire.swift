@@ -113,14 +113,10 @@ public final class Stillwire: Sendable {
     FocusOutcome(try await engine.reply { $0.focusReported(focus, $1) })
   }
 
-  /// Registers this device for pushes, and returns its new report key, for the app's extensions. Fails with `closed` if
-  /// there is no connection. Without one, use ``RelayAPI/register(_:)``.
-  public func register(_ registration: PushRegistration) async throws -> String {
-    let reply = try await request("device", registration.fields)
-    guard let key = reply["reportKey"]?.text else {
-      throw StillwireError(.malformed, "the reply has no report key")
-    }
-    return key
+  /// Registers this device for pushes. Returns its new report key, for the app's extensions, and the relay's warnings.
+  /// Fails with `closed` if there is no connection. Without one, use ``RelayAPI/register(_:)``.
+  public func register(_ registration: PushRegistration) async throws -> DeviceRegistration {
+    try DeviceRegistration(try await request("device", registration.fields))
   }
 
   /// Reports the action that the person chose in a notification. Without a socket, use

@@ -38,7 +38,8 @@
     private static let standIns = root.appending(path: "Tests/StillwireClientTests/StandIns")
     /// The modules, each after the modules that it imports.
     static let names = [
-      "UserNotifications", "Intents", "AppIntents", "CallKit", "PushKit", "Security", "UIKit", "SwiftUI",
+      "os", "UserNotifications", "Intents", "AppIntents", "AVFAudio", "CallKit", "PushKit", "Security", "UIKit",
+      "SwiftUI",
     ]
     /// The modules that only StillwireExtension and StillwireClient import. They need the modules of the build.
     static let namesOfClients = ["CoreGraphics", "ImageIO", "Network", "NIOTransportServices"]

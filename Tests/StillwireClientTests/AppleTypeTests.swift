@@ -115,6 +115,28 @@
           sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
         }
         for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
+        try await modules.compile(sources, as: name, mode: 6, moduleMaps + Self.mainActor)
+      }
+    }
+
+    /// The setting of new projects in Xcode 26.
+    private static let mainActor = ["-default-isolation", "MainActor"]
+
+    @Test func `the check finds an extension on the main actor`() async throws {
+      let modules = try await modulesOfApp()
+      defer { modules.remove() }
+      var sources = ["Linux.swift": SampleApp.linux]
+      for folder in ["Service", "Focus", "Shared"] {
+        sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
+      }
+      for name in ["NotificationService", "IntentHandler"] {
+        var changed = sources
+        changed["\(name).swift"] = sources["\(name).swift"]?.replacing("nonisolated final class", with: "final class")
+        #expect(changed != sources)
+        let failure = await #expect(throws: AppleModules.Failure.self) {
+          try await modules.compile(changed, as: "Extension", mode: 6, moduleMaps + Self.mainActor)
+        }
+        #expect(failure?.description.contains("main actor-isolated") == true, "\(failure?.description ?? "")")
       }
     }
 
@@ -148,6 +170,7 @@
         var sources = ["Linux.swift": SampleApp.linux]
         for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"] }
         for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
+        try await modules.compile(sources, as: name, mode: 6, moduleMaps + Self.mainActor)
       }
     }
 
@@ -315,7 +338,7 @@
     /// for the files of the sample app and the manifest of a package.
     private static let articles = [
       "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 7, "GroupedNotifications": 2,
-      "NotificationActions": 2, "SettingUpAnApp": 11, "SharingFocus": 5,
+      "NotificationActions": 2, "SettingUpAnApp": 12, "SharingFocus": 4,
     ]
 
     @Test func `the check compiles the samples of each article`() throws {
@@ -344,8 +367,8 @@
         let filters = try samples(of: "FocusFilters")
         let focus = try samples(of: "SharingFocus")
         let start = try samples(of: "GettingStarted")
-        let setup = try samples(of: "SettingUpAnApp").suffix(2)
-        try #require(actions.count == 2 && communication.count == 3 && filters.count == 2 && focus.count == 5)
+        let setup = try samples(of: "SettingUpAnApp").suffix(3)
+        try #require(actions.count == 2 && communication.count == 3 && filters.count == 2 && focus.count == 4)
         try #require(start.count == 7 && grouped.count == 2)
         return """
           import AppIntents
@@ -364,8 +387,11 @@
           }
           struct Session {
             func token(refreshed: Bool = false) async throws -> String { "" }
+            @Sendable static func identity() async throws -> Identity { .open("ann") }
           }
           let session = Session()
+          let chat = AppGroup(
+            "group.org.example.chat", app: "org.example.chat", relay: [RelayAddress("https://relay.example.org")!])
           func declareCategories(defaults: UserDefaults) async throws {
           \(actions[0])}
           final class Delegate: NSObject, UNUserNotificationCenterDelegate, Sendable {
@@ -421,15 +447,15 @@
           final class Presenter: NSObject, UNUserNotificationCenterDelegate, Sendable {
           \(start[6])}
           \(setup.joined(separator: "\n"))
-          \(focus[0..<3].joined(separator: "\n"))
+          \(focus[0..<2].joined(separator: "\n"))
           func sendScore(to tea: Room) async throws {
           \(grouped[0])}
           func removeRead(_ newest: MessageReference) async {
           \(grouped[1])}
           func reportNow() async throws {
-          \(focus[3])}
+          \(focus[2])}
           func requestFocus() {
-          \(focus[4])}
+          \(focus[3])}
           """
       }
     }

@@ -127,13 +127,22 @@ import Testing
         try await bob.room("tea").join()
         let registration = PushRegistration(
           device: "phone", app: "org.example.chat", token: Data([1, 2, 255]), permissions: .init(allowsAlerts: false))
-        let key = try await bob.register(registration)
-        #expect(key.hasPrefix("swr_"))
+        let registered = try await bob.register(registration)
+        #expect(registered.reportKey.hasPrefix("swr_") && registered.warnings == [])
+        var withCalls = registration
+        withCalls.voipToken = Data([3, 4])
+        let api = RelayAPI(address, patience: patience) { .open("bob") }
+        for registered in [try await bob.register(withCalls), try await api.register(withCalls)] {
+          #expect(registered.warnings.map(\.code) == ["no_voip_entitlement"])
+        }
         var request = URLRequest(relay: address, "GET", "/v1/users/bob/devices/phone", nil)
         request.setValue("bob", forHTTPHeaderField: "X-Stillwire-User")
         let device = try await HTTPExchange.answer(to: request, patience: patience).json()
         #expect(device["app"]?.text == "org.example.chat")
         #expect(device["settings"]?["alerts"] == false)
+        // For a sign-out.
+        for _ in 0..<2 { try await api.forget("phone") }
+        #expect(try await HTTPExchange.answer(to: request, patience: patience).status == 404)
       }
     }
   }

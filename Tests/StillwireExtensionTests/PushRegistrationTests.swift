@@ -63,7 +63,8 @@ import Testing
   }
 
   @Test func `the request has the user's token, and its reply has the report key`() async throws {
-    let body = #"{"device":"a|b","reportKey":"swr_new"}"#
+    let warnings = #"[{"code":"no_voip_entitlement","message":"none","at":"/voipToken"},{}]"#
+    let body = #"{"device":"a|b","reportKey":"swr_new","warnings":\#(warnings)}"#
     let server = try TestServer(
       "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n", body: Data(body.utf8))
     let api = RelayAPI(try #require(RelayAddress("http://127.0.0.1:\(server.port)")), patience: .seconds(60)) {
@@ -71,7 +72,9 @@ import Testing
     }
     var registration = registration
     registration.device = "a|b"
-    #expect(try await api.register(registration) == "swr_new")
+    let registered = try await api.register(registration)
+    #expect(registered.reportKey == "swr_new")
+    #expect(registered.warnings.map(\.description) == ["no_voip_entitlement: none"])
     let request = try #require(server.received.first)
     #expect(request.hasPrefix("PUT /v1/users/me/devices/a%7Cb HTTP/1.1\r\n"))
     #expect(request.contains("Authorization: Bearer jwt\r\n"))
@@ -87,5 +90,42 @@ import Testing
     }
     let error = await #expect(throws: StillwireError.self) { try await api.register(registration) }
     #expect(error?.code == .malformed)
+  }
+
+  @Test(arguments: [204, 404]) func `a device is forgotten once, and repeating it is no error`(_ status: Int)
+    async throws
+  {
+    let body = status == 404 ? #"{"code":"not_found"}"# : ""
+    let server = try TestServer(
+      "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n", body: Data(body.utf8))
+    let api = RelayAPI(try #require(RelayAddress("http://127.0.0.1:\(server.port)")), patience: .seconds(60)) {
+      .token("jwt")
+    }
+    try await api.forget("a|b")
+    #expect(server.received.first?.hasPrefix("DELETE /v1/users/me/devices/a%7Cb HTTP/1.1\r\n") == true)
+  }
+
+  @Test func `registrations that begin at the same time run one after the other`() async throws {
+    let tasks = SerialTasks()
+    let running = Locked(0)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          try await tasks.perform {
+            let count = running.withLock {
+              $0 += 1
+              return $0
+            }
+            #expect(count == 1)
+            for _ in 0..<5 { await Task.yield() }
+            running.withLock { $0 -= 1 }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    // A failure does not prevent later work.
+    await #expect(throws: StillwireError.self) { try await tasks.perform { throw StillwireError.closed } }
+    #expect(try await tasks.perform { 7 } == 7)
   }
 }

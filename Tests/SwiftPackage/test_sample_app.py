@@ -91,7 +91,7 @@ def test_an_extension_has_its_point_and_its_class(name: str) -> None:
         assert target(name)["type"] == "app-extension"
         module, _, principal = attributes["NSExtensionPrincipalClass"].partition(".")
         assert module == "$(PRODUCT_MODULE_NAME)"
-        assert re.search(rf"^final class {principal}: ", source(name), re.MULTILINE)
+        assert re.search(rf"^nonisolated final class {principal}: ", source(name), re.MULTILINE)
 
 
 def test_the_entitlements_are_those_of_the_article() -> None:

@@ -131,16 +131,20 @@ public struct RelayAPI: Sendable {
   ///
   /// The token needs the right to register devices: the claim `account` with `devices`, or no claim `account` and some
   /// right in `rooms`. Otherwise the relay answers `forbidden`.
-  public func register(_ registration: PushRegistration) async throws -> String {
-    // A path may not contain "|", which device names may have.
-    let name = registration.device.rawValue
-    let device = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
+  public func register(_ registration: PushRegistration) async throws -> DeviceRegistration {
     let reply = try await send(
-      "PUT", "/v1/users/me/devices/\(device)", JSONWriter.object { $0.members(registration.fields) })
-    guard let key = reply["reportKey"]?.text else {
-      throw StillwireError(.malformed, "the answer has no report key")
+      "PUT", Self.path(of: registration.device), JSONWriter.object { $0.members(registration.fields) })
+    return try DeviceRegistration(reply)
+  }
+
+  /// Forgets this device, with the user's token. The relay sends it no more pushes, and revokes its report keys. The
+  /// method also succeeds if the relay does not know the device.
+  public func forget(_ device: DeviceID) async throws {
+    do {
+      try await send("DELETE", Self.path(of: device), nil)
+    } catch let error as StillwireError where error.code == .refused(.notFound) {
+      // A former request has forgotten it.
     }
-    return key
   }
 
   /// Requests the category registry. Returns `nil` if it still has this tag.

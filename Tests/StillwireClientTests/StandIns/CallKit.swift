@@ -2,6 +2,7 @@
 // Declares the parts of Apple's CallKit that StillwireApple uses, as in its Swift interface. It checks types, and never
 // runs. Above each declaration is the page of Apple's documentation that it comes from. The attributes state the systems
 // of that page.
+public import AVFAudio
 public import Dispatch
 public import Foundation
 
@@ -15,6 +16,8 @@ open class CXHandle: NSObject {
     case phoneNumber, emailAddress
   }
   public init(type: HandleType, value: String) { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxhandle/value
+  open var value: String { fatalError() }
 }
 
 // https://developer.apple.com/documentation/callkit/cxcallupdate
@@ -72,6 +75,17 @@ open class CXCallAction: CXAction {
   open var callUUID: UUID { fatalError() }
 }
 
+// https://developer.apple.com/documentation/callkit/cxstartcallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXStartCallAction: CXCallAction {
+  // https://developer.apple.com/documentation/callkit/cxstartcallaction/handle
+  open var handle: CXHandle { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxstartcallaction/isvideo
+  open var isVideo: Bool { fatalError() }
+}
+
 // https://developer.apple.com/documentation/callkit/cxanswercallaction
 @available(iOS 10, visionOS 1, watchOS 9, *)
 @available(macOS, unavailable)
@@ -91,8 +105,13 @@ open class CXEndCallAction: CXCallAction {}
 public protocol CXProviderDelegate: NSObjectProtocol {
   // https://developer.apple.com/documentation/callkit/cxproviderdelegate/providerdidreset(_:)
   func providerDidReset(_ provider: CXProvider)
+  func provider(_ provider: CXProvider, perform action: CXStartCallAction)
   func provider(_ provider: CXProvider, perform action: CXAnswerCallAction)
   func provider(_ provider: CXProvider, perform action: CXEndCallAction)
+  // https://developer.apple.com/documentation/callkit/cxproviderdelegate/provider(_:didactivate:)
+  func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession)
+  // https://developer.apple.com/documentation/callkit/cxproviderdelegate/provider(_:diddeactivate:)
+  func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession)
 }
 
 // https://developer.apple.com/documentation/callkit/cxproviderdelegate
@@ -101,8 +120,11 @@ public protocol CXProviderDelegate: NSObjectProtocol {
 @available(tvOS, unavailable)
 extension CXProviderDelegate {
   // These methods are optional in Objective-C.
+  public func provider(_ provider: CXProvider, perform action: CXStartCallAction) { fatalError() }
   public func provider(_ provider: CXProvider, perform action: CXAnswerCallAction) { fatalError() }
   public func provider(_ provider: CXProvider, perform action: CXEndCallAction) { fatalError() }
+  public func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession) { fatalError() }
+  public func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession) { fatalError() }
 }
 
 // https://developer.apple.com/documentation/callkit/cxprovider
@@ -114,6 +136,8 @@ open class CXProvider: NSObject {
   public init(configuration: CXProviderConfiguration) { fatalError() }
   // https://developer.apple.com/documentation/callkit/cxprovider/setdelegate(_:queue:)
   open func setDelegate(_ delegate: (any CXProviderDelegate)?, queue: DispatchQueue?) { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxprovider/invalidate()
+  open func invalidate() { fatalError() }
   open func reportNewIncomingCall(
     with UUID: UUID, update: CXCallUpdate, completion: @escaping @Sendable ((any Error)?) -> Void
   ) { fatalError() }

@@ -50,6 +50,8 @@ open class UNUserNotificationCenter: NSObject {
   open func deliveredNotifications() async -> [UNNotification] { fatalError() }
   @available(tvOS, unavailable)
   open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) { fatalError() }
+  @available(tvOS, unavailable)
+  open func removeAllDeliveredNotifications() { fatalError() }
   @available(iOS 16, macOS 13, tvOS 16, visionOS 1, *)
   @available(watchOS, unavailable)
   open func setBadgeCount(_ newBadgeCount: Int) async throws { fatalError() }

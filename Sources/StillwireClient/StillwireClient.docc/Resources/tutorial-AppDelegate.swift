@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's registration, the categories, and the responses to notifications.
+// The device's registration, the permissions, and the responses to notifications.
 import StillwireApple
-import StillwireExtension
 import UIKit
 import UserNotifications
 
@@ -10,16 +9,13 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = self
+    // The system may launch the app in the background. The app's scene reports when the person sees it.
+    Task { await relay.report(.background) }
+    Task { await relay.run() }
     Task {
-      let center = UNUserNotificationCenter.current()
-      let isAllowed = try await center.requestAuthorization(options: [.alert, .badge, .sound])
-      // The registration says whether alerts are allowed, so it follows the answer.
-      application.registerForRemoteNotifications()
-      guard isAllowed else { return }
-      // The system asks for the Focus status only after it may show notifications.
-      _ = try? await chat.focusReporter.requestAuthorization()
-      let api = RelayAPI(chat.relay) { try await Session.identity() }
-      try await center.declareCategories(of: api)
+      await attempt("permissions") {
+        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
+      }
     }
     return true
   }
@@ -27,13 +23,21 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
   func application(
     _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data
   ) {
-    Task { try await chat.register(token, criteria: "work") { try await Session.identity() } }
+    Task {
+      await attempt("registration") {
+        try await chat.register(token, criteria: "work", as: Session.identity)
+      }
+    }
   }
 
   nonisolated func userNotificationCenter(
     _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
   ) async {
     guard let response = NotificationResponse(response) else { return }
-    try? await chat.api.respond(response)
+    await attempt("response") { try await chat.api.respond(response) }
+  }
+
+  private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {
+    do { try await work() } catch { log.error("\(name): \(String(describing: error), privacy: .public)") }
   }
 }

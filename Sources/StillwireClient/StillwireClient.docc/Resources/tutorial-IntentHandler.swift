@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports each change of the Focus.
 import StillwireApple
-import StillwireExtension
 
-final class IntentHandler: FocusStatusHandler {
+nonisolated final class IntentHandler: FocusStatusHandler {
   override func makeReporter() throws -> FocusReporter { chat.focusReporter }
 }

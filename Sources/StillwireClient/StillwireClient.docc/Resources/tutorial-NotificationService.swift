@@ -2,6 +2,6 @@
 // Shows each message and each call with its sender, so that Allowed People break through a Focus.
 import StillwireApple
 
-final class NotificationService: StillwireNotificationService {
+nonisolated final class NotificationService: StillwireNotificationService {
   override var settings: NotificationServiceSettings { NotificationServiceSettings(chat) }
 }

@@ -17,12 +17,8 @@ struct RoomScreen: View {
       }
     }
     .safeAreaInset(edge: .bottom) {
-      TextField("Message", text: $draft).onSubmit { send() }
+      TextField("Message", text: $draft).onSubmit { Task { if await model.send(draft) { draft = "" } } }
     }
     .task { await model.run() }
-  }
-
-  private func send() {
-    Task { if await model.send(draft) { draft = "" } }
   }
 }

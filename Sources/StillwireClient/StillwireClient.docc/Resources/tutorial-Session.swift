@@ -5,7 +5,7 @@ import StillwireExtension
 
 enum Session {
   static let user: UserID = "ann"
-  static func identity() async throws -> Identity {
+  @Sendable static func identity() async throws -> Identity {
     let (data, _) = try await URLSession.shared.data(from: URL(string: "https://example.org/relay-token")!)
     return .token(String(decoding: data, as: UTF8.self))
   }

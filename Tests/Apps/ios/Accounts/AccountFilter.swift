@@ -3,7 +3,6 @@
 import AppIntents
 import Foundation
 import StillwireApple
-import StillwireExtension
 
 struct Account: AppEntity {
   static let typeDisplayRepresentation: TypeDisplayRepresentation = "Account"

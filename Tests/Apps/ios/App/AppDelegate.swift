@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's registration, the permissions, calls, and the responses to notifications.
 import StillwireApple
-import StillwireExtension
 import UIKit
 import UserNotifications
 
@@ -12,13 +11,17 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = self
-    calls = CallReceiver { event in
+    calls = CallReceiver(api: chat.api) { event in
       // The registration contains the token for calls. The other events begin and end the app's own audio.
       if event == .tokenChanged { application.registerForRemoteNotifications() }
     }
+    Task { await calls?.follow(relay, user: Session.user) }
+    // A call may launch the app in the background. The app's scene reports when the person sees it.
+    Task { await relay.report(.background) }
+    Task { await relay.run() }
     Task {
-      try await chat.requestPermissions(as: { try await Session.identity() }) {
-        application.registerForRemoteNotifications()
+      await attempt("permissions") {
+        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
       }
     }
     return true
@@ -27,13 +30,21 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
   func application(
     _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data
   ) {
-    Task { try await chat.register(token, voipToken: calls?.token, criteria: "work") { try await Session.identity() } }
+    Task {
+      await attempt("registration") {
+        try await chat.register(token, voipToken: calls?.token, criteria: "work", as: Session.identity)
+      }
+    }
   }
 
   nonisolated func userNotificationCenter(
     _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
   ) async {
     guard let response = NotificationResponse(response) else { return }
-    try? await chat.api.respond(response)
+    await attempt("response") { try await chat.api.respond(response) }
+  }
+
+  private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {
+    do { try await work() } catch { log.error("\(name): \(String(describing: error), privacy: .public)") }
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The app: one client, one room, and the reports when it becomes active.
-import StillwireApple
 import StillwireUI
 import SwiftUI
+import UIKit
 
 @MainActor let relay = Stillwire(.init(chat.relay, device: chat.device) { _ in try await Session.identity() })
 
@@ -11,18 +11,16 @@ import SwiftUI
   @Environment(\.scenePhase) private var phase
 
   var body: some Scene {
-    WindowGroup {
-      RoomScreen().task { await relay.run() }
-    }
-    .onChange(of: phase) { _, phase in
-      Task { await changed(to: phase) }
-    }
+    WindowGroup { RoomScreen() }
+      .onChange(of: phase, initial: true) { _, phase in Task { await changed(to: phase) } }
   }
 
   private func changed(to phase: ScenePhase) async {
     // In the phase `inactive` the app is visible, but the person uses something else.
     await relay.report(phase == .active ? .active : phase == .inactive ? .idle : .background)
     guard phase == .active else { return }
+    // A registration is due each week, and after a change of the permissions.
+    UIApplication.shared.registerForRemoteNotifications()
     // The system may have ended an extension before its report.
     _ = try? await chat.focusReporter.reportCenter()
     _ = try? await chat.filterReporter.reportCurrent(AccountFilter.self, labels: \.labels)

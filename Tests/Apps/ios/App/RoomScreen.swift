@@ -23,7 +23,7 @@ struct RoomScreen: View {
     .safeAreaInset(edge: .bottom) {
       VStack {
         if let notice = model.silenced { SilencedBanner(notice) }
-        TextField("Message", text: $draft).onSubmit { send() }
+        TextField("Message", text: $draft).onSubmit { Task { if await model.send(draft) { draft = "" } } }
       }
     }
     .task { await model.run() }
@@ -31,9 +31,5 @@ struct RoomScreen: View {
     .onChange(of: phase == .active ? model.timeline.messages.last?.seq : nil) { _, seq in
       if seq != nil { Task { await model.markRead() } }
     }
-  }
-
-  private func send() {
-    Task { if await model.send(draft) { draft = "" } }
   }
 }

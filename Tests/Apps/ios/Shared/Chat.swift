@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of the app and its three extensions.
 import StillwireApple
-import StillwireExtension
+import os
 
-let chat = AppGroup(
+nonisolated let log = Logger(subsystem: "org.example.chat", category: "app")
+nonisolated let chat = AppGroup(
   "group.org.example.chat", app: "org.example.chat", relay: [RelayAddress("https://relay.example.org")!])
