@@ -24,7 +24,8 @@ extension MessageReference {
       low ^= UInt64(byte)
       // The factor is 2^88 + 0x13b.
       let product = low.multipliedFullWidth(by: 0x13b)
-      high = high &* 0x13b &+ product.high &+ low << 24
+      // `&*` of the compiler's module needs iOS 18.
+      high = high.multipliedReportingOverflow(by: 0x13b).partialValue &+ product.high &+ low << 24
       low = product.low
     }
     return [high, low].map { half in
