@@ -29,7 +29,9 @@ package final class Calls {
   private static let maxAttempts = 3
 
   /// The number of pins of each room in which a call rings.
-  var pins: [RoomID: Int] { ringing.mapValues { _ in 1 } }
+  var pins: [RoomID: Int] {
+    ringing.values.reduce(into: [:]) { if $1.state == .ringing { $0[$1.message.room, default: 0] += 1 } }
+  }
 
   /// Loads the calls that an earlier run has left ringing.
   func load(on relay: isolated Relay) async throws {

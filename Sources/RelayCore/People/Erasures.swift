@@ -192,7 +192,10 @@ package final class Erasures {
   private func apply(_ slice: ErasedSlice, on relay: isolated Relay) {
     guard let name = slice.name else { return }
     if !slice.left.isEmpty { relay.rooms.noteRemovals() }
-    for left in slice.left { leave(left, [name, slice.pseudonym], on: relay) }
+    for left in slice.left {
+      relay.calls.excluded(slice.pseudonym, from: left.calls, on: relay)
+      leave(left, [name, slice.pseudonym], on: relay)
+    }
     for blocker in slice.unblocked {
       if let user = relay.hub.user(blocker) { relay.hub.setBlocked(false, name, by: user) }
       relay.people.reloadInTime(blocker, on: relay)

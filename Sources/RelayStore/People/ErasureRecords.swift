@@ -45,6 +45,8 @@ public struct ErasedSlice: Equatable, Sendable {
     public let room: RoomID
     /// The new owner. Is `nil` if the room needed none.
     public let successor: UserID?
+    /// The calls that the user has left or declined.
+    public var calls: [Call] = []
   }
 
   public struct Deleted: Equatable, Sendable {

@@ -174,7 +174,7 @@ public struct ErasureWriter: TransactionPart {
         continue
       }
       let left = try transaction.rooms.end(work.slice.pseudonym, room)
-      work.slice.left.append(ErasedSlice.Left(room: room, successor: left.successor))
+      work.slice.left.append(ErasedSlice.Left(room: room, successor: left.successor, calls: left.calls))
     }
     return found.count < Self.maxChanged
   }

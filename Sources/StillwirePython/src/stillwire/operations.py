@@ -997,10 +997,14 @@ class Operations(ABC):
         """Erase a user.
 
         Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
-        name belongs to nobody: a request with it creates a new user. In the background the relay then erases,
-        in slices that continue after a restart: the profile, the restrictions, devices, report keys, Focus,
-        filters, preferences, blocks in both directions, memberships, bans, direct rooms, responses, pushes
-        and idempotency keys. `GET /v1/erasures/{id}` shows the end.
+        name belongs to nobody. In the background the relay then erases, in slices that continue after a
+        restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
+        both directions, memberships, bans, direct rooms, reactions, devices in calls, responses, pushes and
+        idempotency keys. `GET /v1/erasures/{id}` shows the end.
+
+        Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
+        Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
+        with another value of `messages`, it is a `conflict`.
 
         Restrictions end, too, because they contain the name. A backend that must keep the person out issues
         no more tokens, and sets the restrictions again after the erasure. Texts of other users that contain
@@ -1148,7 +1152,8 @@ class Operations(ABC):
         fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
-        of each page.
+        of each page. A `message` with `from` is a notification that the user has received. If the user was
+        erased after the page before, the answer is 404.
 
         Args:
             user: A user's name, or `me`.
@@ -2995,10 +3000,14 @@ class AsyncOperations(ABC):
         """Erase a user.
 
         Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
-        name belongs to nobody: a request with it creates a new user. In the background the relay then erases,
-        in slices that continue after a restart: the profile, the restrictions, devices, report keys, Focus,
-        filters, preferences, blocks in both directions, memberships, bans, direct rooms, responses, pushes
-        and idempotency keys. `GET /v1/erasures/{id}` shows the end.
+        name belongs to nobody. In the background the relay then erases, in slices that continue after a
+        restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
+        both directions, memberships, bans, direct rooms, reactions, devices in calls, responses, pushes and
+        idempotency keys. `GET /v1/erasures/{id}` shows the end.
+
+        Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
+        Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
+        with another value of `messages`, it is a `conflict`.
 
         Restrictions end, too, because they contain the name. A backend that must keep the person out issues
         no more tokens, and sets the restrictions again after the erasure. Texts of other users that contain
@@ -3146,7 +3155,8 @@ class AsyncOperations(ABC):
         fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
-        of each page.
+        of each page. A `message` with `from` is a notification that the user has received. If the user was
+        erased after the page before, the answer is 404.
 
         Args:
             user: A user's name, or `me`.
