@@ -33,6 +33,7 @@ extension RequestError {
       case .answered: RequestError(.conflict, "the message was answered in another way before")
       case .noNotification: RequestError(.notFound, "there is no such notification, or it is no longer kept")
       case .notMember: RequestError(.notJoined, "you are no longer a member of the room")
+      case .beingErased: .beingErased
       case .ringing: RequestError(.conflict, "a call rings in the room already", at: "/room")
       case .call(let refusal): RequestError(refusal)
       case .refused(let refusal): RequestError(refusal)
@@ -42,6 +43,9 @@ extension RequestError {
         RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
       }
   }
+
+  /// A request with the name of a user who is being erased.
+  static let beingErased = RequestError(.unavailable, "the user is being erased", retryAfter: .seconds(1))
 
   private init(_ refusal: Call.Refusal) {
     self =

@@ -20,6 +20,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case noNotification
   /// The user is not a member of the room any more.
   case notMember
+  /// The user is being erased, and rows may still have the name.
+  case beingErased
   /// A call rings in the room already.
   case ringing(MessageReference)
   /// The state of the call does not permit the request.
@@ -50,6 +52,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case answered
     case noNotification = "no_notification"
     case notMember = "not_member"
+    case beingErased = "being_erased"
     case ringing, call, refused
     case unavailable, ended
     case tooLarge = "too_large"
@@ -66,6 +69,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case .answered: .answered
     case .noNotification: .noNotification
     case .notMember: .notMember
+    case .beingErased: .beingErased
     case .ringing: .ringing
     case .call: .call
     case .refused: .refused
@@ -91,6 +95,7 @@ extension StoreError: CustomStringConvertible {
     case .answered: "the message was answered in another way"
     case .noNotification: "the notification does not exist, or has been deleted"
     case .notMember: "the user is not a member of the room any more"
+    case .beingErased: "the user is being erased"
     case .ringing(let message): "a call rings in the room \(message.room)"
     case .call(let refusal): "the state of the call forbids the change: \(refusal)"
     case .refused(let refusal): "the rules of the room forbid the change: \(refusal)"

@@ -60,13 +60,21 @@ public struct Transaction {
     return row[0]
   }
 
-  /// The row id of a user. Creates a row if the user has none.
+  /// The row id of a user. Creates a row if the user has none. Throws ``StoreError/beingErased`` until an erasure of the
+  /// user has ended.
   func needRow(of user: UserID) throws -> Int64 {
     if let id = try row(of: user) { return id }
+    try checkIsNotErased(user)
     try db.run("INSERT INTO users (name) VALUES (?)", [user.rawValue])
     let id = db.lastInsertedRowID
     cache[user] = WriterCache.Person(id: id, profile: User(id: user))
     return id
+  }
+
+  /// Throws ``StoreError/beingErased`` if rows may still have the name of the user, who is being erased.
+  func checkIsNotErased(_ user: UserID) throws {
+    let isOpen = try db.has("SELECT 1 FROM erasures WHERE finished IS NULL AND name = ?", [user.rawValue])
+    if isOpen { throw StoreError.beingErased }
   }
 
   /// The row id of a user whose stored name, avatar and handle equal the given ones. Is `nil` when a row must be

@@ -92,14 +92,21 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await count("call_parties WHERE device IS NOT NULL") == 0)
   }
 
-  @Test func `a new user with the name keeps what it has`() async throws {
+  @Test func `nobody has the name until no row has it, and then a new user`() async throws {
     try await send()
     _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, .delete) }
+    await #expect(throws: StoreError.beingErased) {
+      try await test.write { _ = try $0.rooms.join(alice, room: tea, epoch: "t", now: TestStore.time) }
+    }
+    await #expect(throws: StoreError.beingErased) { try await test.write { _ = try $0.messages.append(draft("new")) } }
+    await #expect(throws: StoreError.beingErased) {
+      try await test.write { try $0.people.block(alice.id, by: bob.id) }
+    }
+    while try await !test.write({ try $0.erasures.perform("e").isLast }) {}
     try await test.write { transaction in
       _ = try transaction.rooms.join(alice, room: tea, epoch: "t", now: TestStore.time)
       try transaction.people.save(UserStatus(text: "new"), of: alice.id)
     }
-    while try await !test.write({ try $0.erasures.perform("e").isLast }) {}
     #expect(try await test.read { try $0.people.user(alice.id)?.status?.text } == "new")
     #expect(try await test.read { try $0.rooms.isMember(alice.id, of: tea) })
     #expect(try await !test.read { try $0.rooms.isMember(alice.id, of: room) })

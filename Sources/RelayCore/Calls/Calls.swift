@@ -129,11 +129,12 @@ package final class Calls {
 
   /// The store has taken a user out of calls, because the user has left their room or is suspended. Call this while the
   /// hub still has the membership, so that the user's sessions get the events.
-  func excluded(_ user: UserID, from calls: [Call], on relay: isolated Relay) {
+  /// - Parameter name: The name that clients know, if the user was erased and has a pseudonym in the store.
+  func excluded(_ user: UserID, known name: UserID? = nil, from calls: [Call], on relay: isolated Relay) {
     guard !calls.isEmpty else { return }
     // Phones that ring need an update.
     relay.worker.wake()
-    for call in calls { changed(call, call.causeOfExclusion(of: user), by: user, on: nil, relay: relay) }
+    for call in calls { changed(call, call.causeOfExclusion(of: user), by: name ?? user, on: nil, relay: relay) }
   }
 
   /// The store has deleted a room. The event of the room ends its calls for the members.

@@ -19,6 +19,8 @@ package final class Erasures {
   /// The erased users who are still in memory and have not returned. The store must not learn that they went offline.
   private var unsaved: Set<UserID> = []
   private var isRunning = false
+  /// True if an erasure has begun after the loop looked for one.
+  private var hasMore = false
   /// The erasures whose rows caused an error in this run. They delay no other erasure.
   private var failed: Set<String> = []
   private var rewrite = Rewrite()
@@ -36,22 +38,19 @@ package final class Erasures {
   /// Called before a session of a user opens. Throws `unavailable` while the user is being erased. Otherwise the user
   /// is a new one from now on.
   func admit(_ user: UserID) throws(RequestError) {
-    guard !isOpen(user) else { throw Self.inProgress }
+    guard !isOpen(user) else { throw .beingErased }
     unsaved.remove(user)
   }
 
   /// Throws `unavailable` if the caller acts for a user who is being erased, or changes something of such a user.
   func check(_ request: Request, _ declaration: Declaration) throws(RequestError) {
     guard !open.isEmpty || !beginning.isEmpty else { return }
-    if let user = request.caller.actsFor, isOpen(user) { throw Self.inProgress }
+    if let user = request.caller.actsFor, isOpen(user) { throw .beingErased }
     guard declaration.route?.method != "GET" else { return }
     for case .string(let name) in request.fields.namedUsers where isOpen(UserID(unchecked: name)) {
-      throw Self.inProgress
+      throw .beingErased
     }
   }
-
-  private static let inProgress = RequestError(
-    .unavailable, "the user is being erased", retryAfter: .seconds(1))
 
   /// Closes the sessions of a user, and begins the erasure.
   /// - Returns: The erasure, and the number of closed sessions. It is an earlier one if that is still in progress.
@@ -110,26 +109,22 @@ package final class Erasures {
 
   /// Continues the erasures in progress, in slices. Messages are stored in between.
   func resume(on relay: isolated Relay) {
+    hasMore = true
     guard !isRunning else { return }
     isRunning = true
     Task {
       defer { isRunning = false }
-      var pause = Relay.storePause
       while relay.stage != .stopping {
+        hasMore = false
         do {
-          guard try await performNext(on: relay) else { return }
-          pause = Relay.storePause
+          guard try await performNext(on: relay) || hasMore else { return }
         } catch {
           _ = relay.requestError(error)  // logs the failure
-          try? await Task.sleep(for: pause)
-          pause = min(pause * 2, Self.maxPause)
+          try? await Task.sleep(for: Relay.storePause)
         }
       }
     }
   }
-
-  /// The maximum time between two attempts.
-  private static let maxPause = Duration.seconds(60)
 
   /// Erases some rows. When the rows of all erasures are erased, one rewrite of the database serves all of them.
   /// - Returns: False if nothing is left to do.
@@ -147,25 +142,34 @@ package final class Erasures {
       }
       return true
     }
-    guard !rewrite.erasures.isEmpty else {
-      let erased = try await relay.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
-      guard !erased.isEmpty else { return false }
-      let pause = rewrite.pause
-      guard pause <= .zero else {
-        // Another erasure may begin meanwhile.
-        try await Task.sleep(for: min(pause, Relay.storePause))
-        return true
-      }
+    let erased = try await relay.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
+    guard !erased.isEmpty else { return false }
+    guard rewrite.pause <= .zero else {
+      // Another erasure may begin meanwhile.
+      try await Task.sleep(for: min(rewrite.pause, Relay.storePause))
+      return true
+    }
+    do {
+      try await removeRemains(of: erased, on: relay)
+    } catch {
+      rewrite.failed()
+      throw error
+    }
+    return true
+  }
+
+  /// Rewrites the database for these erasures, empties its log, and ends the erasures. After a failure, the next call
+  /// continues.
+  private func removeRemains(of erased: [String], on relay: isolated Relay) async throws {
+    if rewrite.erasures.isEmpty {
       let start = ContinuousClock.now
       try await relay.store.rewrite()
       rewrite.ended(erased, since: start)
-      return true
     }
     try await relay.store.emptyLog()
     let finished = rewrite.erasures
     try await relay.store.write { try $0.erasures.finish(finished) }
     rewrite.erasures = []
-    return true
   }
 
   /// The maximum number of erasures that one rewrite serves.
@@ -175,15 +179,26 @@ package final class Erasures {
   private struct Rewrite {
     /// The erasures that it serves and that are not finished.
     var erasures: [String] = []
-    private var next = ContinuousClock.now
+    private var retry = ContinuousClock.now
+    /// The time at which another rewrite may begin.
+    private var rest = ContinuousClock.now
+    private var failures = 0
 
-    /// The time until another rewrite may begin. Messages wait during at most a tenth of the time.
-    var pause: Duration { next - ContinuousClock.now }
+    /// The time until the next step may begin: a rewrite, or what follows one.
+    var pause: Duration { (erasures.isEmpty ? max(retry, rest) : retry) - ContinuousClock.now }
 
+    /// Messages wait for rewrites during at most a tenth of the time.
     mutating func ended(_ erasures: [String], since start: ContinuousClock.Instant) {
       self.erasures = erasures
+      failures = 0
       let now = ContinuousClock.now
-      next = now + (now - start) * 9
+      rest = now + (now - start) * 9
+    }
+
+    /// The next attempt follows after 1 to 60 seconds.
+    mutating func failed() {
+      failures += 1
+      retry = ContinuousClock.now + .seconds(min(60, 1 << min(failures - 1, 6)))
     }
   }
 
@@ -193,7 +208,7 @@ package final class Erasures {
     guard let name = slice.name else { return }
     if !slice.left.isEmpty { relay.rooms.noteRemovals() }
     for left in slice.left {
-      relay.calls.excluded(slice.pseudonym, from: left.calls, on: relay)
+      relay.calls.excluded(slice.pseudonym, known: name, from: left.calls, on: relay)
       leave(left, [name, slice.pseudonym], on: relay)
     }
     for blocker in slice.unblocked {
@@ -254,7 +269,7 @@ extension Caller {
 extension Fields {
   /// The values of members that name users.
   fileprivate var namedUsers: [JSON] {
-    let single = ["user", "from", "other"].compactMap { members[$0] }
+    let single = ["user", "from", "other", "owner"].compactMap { members[$0] }
     guard case .array(let many)? = members["members"] else { return single }
     return single + many
   }

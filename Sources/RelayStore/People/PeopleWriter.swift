@@ -23,6 +23,7 @@ public struct PeopleWriter: TransactionPart {
   @discardableResult
   public func block(_ other: UserID, by user: UserID) throws -> Bool {
     let id = try needRow(of: user)
+    try transaction.checkIsNotErased(other)
     try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, other.rawValue])
     guard db.changesCount == 1 else { return false }
     let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0

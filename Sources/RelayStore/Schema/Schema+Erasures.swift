@@ -24,6 +24,7 @@ extension Schema {
       started INTEGER NOT NULL,
       finished INTEGER
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX erasures_named ON erasures (name) WHERE name IS NOT NULL;
     CREATE INDEX erasures_open ON erasures (started, id) WHERE finished IS NULL;
     CREATE INDEX erasures_finished ON erasures (finished) WHERE finished IS NOT NULL;
     """
