@@ -28,18 +28,18 @@ extension Room {
   /// Answers a call of the room. The ringing ends on all other devices of the user. Throws `conflict` on a second
   /// device.
   @discardableResult
-  public func answer(_ seq: Int64) async throws -> CallRecord { try await perform("answer", ["seq": number(seq)]) }
+  public func answer(_ seq: Int64) async throws -> CallRecord { try await perform("answer", ["seq": seq.json]) }
 
   /// Declines a call of the room on all devices of the user.
   @discardableResult
-  public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": number(seq)]) }
+  public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": seq.json]) }
 
   /// Leaves a call of the room, or cancels the user's own call before anybody answers.
   @discardableResult
-  public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": number(seq)]) }
+  public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": seq.json]) }
 
   /// Reads a call of the room.
-  public func call(_ seq: Int64) async throws -> CallRecord { try await perform("call", ["seq": number(seq)]) }
+  public func call(_ seq: Int64) async throws -> CallRecord { try await perform("call", ["seq": seq.json]) }
 
   /// Lists the calls of the room, newest first.
   /// - Parameters:
@@ -47,24 +47,15 @@ extension Room {
   ///   - limit: The maximum number of calls, 1 to 20.
   public func calls(before: Int64? = nil, limit: Int = 20) async throws -> CallPage {
     var fields: [String: JSON] = ["limit": .number(String(limit))]
-    fields["before"] = before.map(number)
-    let reply = try await reply(to: "calls", fields)
+    fields["before"] = before?.json
+    let reply = try await request("calls", fields)
     return CallPage(calls: reply["calls"]?.items?.compactMap(CallRecord.init) ?? [], more: reply["more"]?.flag ?? false)
   }
 
   private func perform(_ type: String, _ fields: [String: JSON]) async throws -> CallRecord {
-    guard let call = CallRecord(try await reply(to: type, fields)) else {
+    guard let call = CallRecord(try await request(type, fields)) else {
       throw StillwireError(.malformed, "the reply to \(type) is not a call")
     }
     return call
   }
-
-  private func reply(to type: String, _ fields: [String: JSON]) async throws -> JSON {
-    var fields = fields
-    fields["room"] = .string(id.rawValue)
-    let complete = fields
-    return try await engine.reply { $0.requested(type, complete, $1) }
-  }
-
-  private func number(_ seq: Int64) -> JSON { .number(String(seq)) }
 }

@@ -116,7 +116,7 @@ public struct Room: Sendable {
   }
 
   @discardableResult
-  private func request(_ type: String, _ fields: [String: JSON]) async throws -> JSON {
+  func request(_ type: String, _ fields: [String: JSON]) async throws -> JSON {
     var fields = fields
     fields["room"] = .string(id.rawValue)
     let complete = fields
@@ -125,5 +125,5 @@ public struct Room: Sendable {
 }
 
 extension Int64 {
-  fileprivate var json: JSON { .number(String(self)) }
+  var json: JSON { .number(String(self)) }
 }
