@@ -8,13 +8,7 @@ import Testing
 /// The edits and deletions that a client has missed.
 @Suite struct ChangeTests {
   let test: TestStore
-  init() async throws {
-    test = try TestStore()
-    try await test.write { transaction in
-      try transaction.prepareRoom()
-      for number in 1...5 { _ = try transaction.messages.append(draft("\(number)")) }
-    }
-  }
+  init() async throws { test = try await .withMessages(5) }
 
   private func changes(upTo seq: Int64, limit: Int = 9, maxBytes: Int = 999) async throws -> [ChangedMessage]? {
     try await test.read { try $0.messages.changes(room, upTo: seq, limit: limit, maxBytes: maxBytes) }

@@ -9,13 +9,7 @@ import Testing
 /// Reactions to messages, and their recovery.
 @Suite struct ReactionTests {
   let test: TestStore
-  init() async throws {
-    test = try TestStore()
-    try await test.write { transaction in
-      try transaction.prepareRoom()
-      for number in 1...5 { _ = try transaction.messages.append(draft("\(number)")) }
-    }
-  }
+  init() async throws { test = try await .withMessages(5) }
 
   @discardableResult
   private func react(_ seq: Int64, _ key: String = "👍", by user: UserID = alice.id) async throws -> Annotated? {

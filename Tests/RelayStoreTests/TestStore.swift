@@ -27,6 +27,16 @@ final class TestStore: Sendable {
     self.groups = groups
   }
 
+  /// A store with messages of Alice in `room`. Their texts are their seqs.
+  static func withMessages(_ count: Int) async throws -> TestStore {
+    let test = try TestStore()
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for number in 1...count { _ = try transaction.messages.append(draft("\(number)")) }
+    }
+    return test
+  }
+
   deinit {
     store.close()
     try? FileManager.default.removeItem(atPath: folder)
