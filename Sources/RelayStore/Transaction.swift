@@ -71,10 +71,9 @@ public struct Transaction {
     return id
   }
 
-  /// Throws ``StoreError/beingErased`` if rows may still have the name of the user, who is being erased.
+  /// Throws ``StoreError/beingErased`` until an erasure of the user has ended: rows may still have the name.
   func checkIsNotErased(_ user: UserID) throws {
-    let isOpen = try db.has("SELECT 1 FROM erasures WHERE finished IS NULL AND name = ?", [user.rawValue])
-    if isOpen { throw StoreError.beingErased }
+    if try reader.erasures.open(of: user) != nil { throw StoreError.beingErased }
   }
 
   /// The row id of a user whose stored name, avatar and handle equal the given ones. Is `nil` when a row must be

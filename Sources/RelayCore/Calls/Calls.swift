@@ -66,12 +66,12 @@ package final class Calls {
       } catch StoreError.ringing(let message) {
         let known = try await call(message, on: relay)
         if known.caller == draft.from.id, known.state == .ringing { return Rung(call: known, sent: nil) }
-        let (caller, user) = (known.caller, draft.from.id)
-        if try await relay.store.read({ try $0.people.hasBlock(between: caller, user) }) {
+        let user = draft.from.id
+        if try await relay.store.read({ try $0.people.hasBlock(between: known.caller, user) }) {
           throw StoreError.ringing(message)
         }
         do {
-          let call = try await perform(.answer, message, by: draft.from.id, on: device, relay: relay)
+          let call = try await perform(.answer, message, by: user, on: device, relay: relay)
           return Rung(call: call, sent: nil)
         } catch StoreError.call(.over), StoreError.call(.ownCall) {
           // The other call has ended meanwhile.
@@ -112,9 +112,7 @@ package final class Calls {
 
   /// A call is stored, and its message is published.
   func began(_ call: Call, on relay: isolated Relay) {
-    keep(call, on: relay)
-    expectEnd(of: call, on: relay)
-    announce(call, .ring, by: call.caller, on: nil, relay: relay)
+    changed(call, .ring, by: call.caller, on: nil, relay: relay)
   }
 
   /// A change of a call is stored.

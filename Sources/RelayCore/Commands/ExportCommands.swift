@@ -109,15 +109,9 @@ private struct ExportLines {
   // MARK: The person
 
   private mutating func add(_ person: ExportedPerson) {
-    let profile = person.profile
     let status = person.record.status.flatMap { $0.isOn(at: now) ? $0 : nil }
     line("profile") {
-      $0["user"] = profile.id.rawValue
-      $0["name"] = profile.name
-      $0["avatar"] = profile.avatar
-      $0["avatarSHA256"] = profile.avatarSHA256
-      $0["handle"] = profile.handle
-      $0["handleType"] = profile.handleType
+      Replies.profile(person.profile)(&$0)
       $0.raw("status", status?.json)
       $0.integer("lastSeen", person.record.lastSeen?.rawValue)
       $0.raw("rooms", person.grants)

@@ -33,13 +33,19 @@ struct SetProfile: Command {
     }
     if let missing { throw fields.wrong(missing.member, "needs \(missing.needed)") }
     if let handle = relay.hub.user(user) { relay.hub.setProfile(profile, of: handle) }
-    return Reply {
-      $0["user"] = profile.id.rawValue
-      $0["name"] = profile.name
-      $0["avatar"] = profile.avatar
-      $0["avatarSHA256"] = profile.avatarSHA256
-      $0["handle"] = profile.handle
-      $0["handleType"] = profile.handleType
+    return Reply(Replies.profile(profile))
+  }
+}
+
+extension Replies {
+  static func profile(_ user: User) -> Reply.Members {
+    {
+      $0["user"] = user.id.rawValue
+      $0["name"] = user.name
+      $0["avatar"] = user.avatar
+      $0["avatarSHA256"] = user.avatarSHA256
+      $0["handle"] = user.handle
+      $0["handleType"] = user.handleType
     }
   }
 }

@@ -19,12 +19,21 @@ extension Relay {
       try work($0, now)
     } then: { relay, annotated in
       defer { relay.rooms.unpin(room, on: relay) }
-      guard let annotated = try? annotated.get(), let number = annotated.change else { return }
-      let annotation = Annotation(kind, annotated.value)
-      let change = ChangedMessage(seq: seq, change: number, time: now, body: nil, annotation: annotation)
-      relay.show(change, in: room, handle, cause, newest: annotated.newest)
+      guard let annotated = try? annotated.get() else { return }
+      relay.show(annotated, kind, of: seq, in: room, handle, cause, at: now)
     }
     guard let annotated else { throw noMessage }
     return annotated
+  }
+
+  /// Sends the event of an annotation, unless nothing was changed.
+  func show(
+    _ annotated: Annotated, _ kind: Annotation.Kind, of seq: Int64, in room: RoomID, _ handle: RoomHandle,
+    _ cause: SessionHandle?, at time: Timestamp
+  ) {
+    guard let number = annotated.change else { return }
+    let annotation = Annotation(kind, annotated.value)
+    let change = ChangedMessage(seq: seq, change: number, time: time, body: nil, annotation: annotation)
+    show(change, in: room, handle, cause, newest: annotated.newest)
   }
 }

@@ -41,9 +41,7 @@ extension Relay {
     } then: { relay, deleted in
       defer { relay.rooms.unpin(room, on: relay) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
-      relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
-      let change = ChangedMessage(seq: seq, change: deleted.change, time: now, body: nil)
-      relay.show(change, in: room, handle, cause, deleted)
+      relay.showDeletion(of: seq, deleted, in: room, handle, cause, at: now)
       if let call = deleted.call { relay.calls.changed(call, .delete, by: sender, on: nil, relay: relay) }
     }
     return try check(deleted, isBy: sender)
@@ -82,7 +80,15 @@ extension Relay {
     return edited.isChanged ? edited.change : nil
   }
 
-  func show(
+  /// Applies the deletion of a message to the pushes of the room, and sends its event.
+  func showDeletion(
+    of seq: Int64, _ deleted: Edited, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, at time: Timestamp
+  ) {
+    deliveries.deleted(seq, from: deleted.from, in: handle, on: self)
+    show(ChangedMessage(seq: seq, change: deleted.change, time: time, body: nil), in: room, handle, cause, deleted)
+  }
+
+  private func show(
     _ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, _ edited: Edited
   ) {
     // Phones that show the message need an update.

@@ -246,18 +246,13 @@ package final class Erasures {
   private func show(_ deleted: ErasedSlice.Deleted, on relay: isolated Relay) {
     if let call = deleted.edited.call { relay.calls.changed(call, .delete, by: nil, on: nil, relay: relay) }
     guard let handle = relay.hub.room(deleted.room) else { return }
-    relay.deliveries.deleted(deleted.seq, from: deleted.edited.from, in: handle, on: relay)
-    let change = ChangedMessage(
-      seq: deleted.seq, change: deleted.edited.change, time: relay.hub.now, body: nil)
-    relay.show(change, in: deleted.room, handle, nil, deleted.edited)
+    relay.showDeletion(of: deleted.seq, deleted.edited, in: deleted.room, handle, nil, at: relay.hub.now)
   }
 
   private func show(_ unreacted: ErasedSlice.Unreacted, on relay: isolated Relay) {
-    let (message, left) = (unreacted.message, unreacted.reactions)
-    guard let number = left.change, let handle = relay.hub.room(message.room) else { return }
-    let change = ChangedMessage(
-      seq: message.seq, change: number, time: relay.hub.now, body: nil, annotation: Annotation(.reactions, left.value))
-    relay.show(change, in: message.room, handle, nil, newest: left.newest)
+    let message = unreacted.message
+    guard let handle = relay.hub.room(message.room) else { return }
+    relay.show(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, nil, at: relay.hub.now)
   }
 }
 

@@ -20,6 +20,12 @@ public struct ErasureReader {
     }
   }
 
+  /// The erasure of a user while rows may have the name.
+  func open(of user: UserID) throws -> ErasureRecord? {
+    let found = try db.first("SELECT id FROM erasures WHERE finished IS NULL AND name = ?", [user.rawValue])
+    return try found.flatMap { try erasure($0["id"]) }
+  }
+
   /// The oldest erasure that has rows to erase, and is none of these.
   public func next(except skipped: Set<String>) throws -> String? {
     try db.all(

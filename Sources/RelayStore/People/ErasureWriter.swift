@@ -31,10 +31,7 @@ public struct ErasureWriter: TransactionPart {
     try db.run(
       "DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE finished <= ? LIMIT ?)",
       [(now - Self.lifetime).rawValue, Self.maxChanged])
-    let known = "SELECT id FROM erasures WHERE finished IS NULL AND name = ?"
-    if let open: String = try db.first(known, [user.rawValue])?["id"], let record = try reader.erasures.erasure(open) {
-      return record
-    }
+    if let open = try reader.erasures.open(of: user) { return open }
     let row = try needRow(of: user)
     for device in try db.all("SELECT device FROM devices WHERE user = ?", [row], { $0["device"] as String }) {
       try transaction.devices.remove(device, ofRow: row)
