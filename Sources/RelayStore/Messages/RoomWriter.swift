@@ -6,10 +6,9 @@ public import RelayProtocol
 public struct RoomWriter: TransactionPart {
   let transaction: Transaction
 
-  /// Makes the user a member, and creates the room and the user's row if they do not exist.
+  /// Makes the user a member. Creates a new room, and a row for a new user.
   ///
-  /// A new member has read and received all messages so far. The stored name or avatar
-  /// stays if `user` has none.
+  /// A new member has read and received all messages so far. The stored name or avatar stays if `user` has none.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
