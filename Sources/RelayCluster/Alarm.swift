@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A state of the log that no node may repair by itself. The node stops, except for ``missingSnapshot(founder:)``. The
-/// text explains the next step to the operator.
+/// A state of the log that no node may repair by itself. The node stops, except for ``lostTail(_:_:)`` and
+/// ``missingSnapshot(founder:)``. The text explains the next step to the operator.
 public enum Alarm: Error, Hashable, Sendable {
   /// The log was deleted, and perhaps created again.
   case recreated(LogPosition, LogState)
-  /// The log has lost records that this node's file contains.
+  /// The log has lost records that this node's file contains. This alarm ends by itself when the log has them again,
+  /// because another NATS server leads.
   case lostTail(LogPosition, LogState)
   /// The log has lost records of this leader, and another node has written others in their place.
   case diverged(LogPosition, term: UInt64)
@@ -63,7 +64,7 @@ extension Alarm: CustomStringConvertible {
         + Self.reset
     case .lostTail(let position, let state):
       "The log ends at sequence \(state.last), but this node's file ends at \(position). The NATS servers have lost "
-        + "records. " + Self.reset
+        + "records. If all NATS servers run, and none of them leads with these records: " + Self.reset
     case .diverged(let position, let term):
       "This node led, and its file ends at \(position), but the log has a record of term \(term) there. The NATS "
         + "servers have lost records, and another node has continued. Restart this node: it keeps its file beside the "

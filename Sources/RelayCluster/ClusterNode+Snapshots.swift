@@ -65,11 +65,7 @@ extension ClusterNode {
     if case .record(let record) = first, case .term(let leader) = record.content { founder = leader }
     let alarm = Alarm.missingSnapshot(founder: founder?.name)
     onEvent(.alarm(alarm))
-    board.change { status in
-      status.role = .alarm
-      status.alarm = alarm
-      status.leader = nil
-    }
+    board.change { $0.raise(alarm) }
     return .again(after: Self.pause)
   }
 

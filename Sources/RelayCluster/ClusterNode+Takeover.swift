@@ -26,6 +26,10 @@ extension ClusterNode {
       if case .inspect = action, pause == .zero, isNew, !takeover.isPublishing { silent() }
       pending = action
       earliest = clock.now + pause
+    case .stop(.lostTail):
+      // The comparison at the next start also waits for a server that has the records.
+      restart()
+      return .again(after: .zero)
     case .stop(let alarm): return stop(alarm)
     case .lead(let position): return try lead(position, file)
     }
@@ -124,12 +128,7 @@ extension ClusterNode {
       return .again(after: Self.pause)
     }
     onEvent(.alarm(alarm))
-    board.change { status in
-      status.role = .alarm
-      status.alarm = alarm
-      status.failure = nil
-      status.leader = nil
-    }
+    board.change { $0.raise(alarm) }
     file?.close()
     file = nil
     return .ended(.alarm(alarm))

@@ -72,6 +72,8 @@ public final class ClusterNode {
   var nextClaimEvent: ContinuousClock.Instant?
   /// The next time at which this node reports that it waits for a snapshot. Is `nil` while it does not wait.
   var nextWaitEvent: ContinuousClock.Instant?
+  /// The next time at which this node reports its alarm again. Is `nil` without an alarm.
+  private var nextAlarmEvent: ContinuousClock.Instant?
 
   /// - Parameter isReluctant: True if this node led until now, and its leadership has ended.
   public init(
@@ -264,8 +266,11 @@ public final class ClusterNode {
     case .stop(let alarm): return stop(alarm)
     case .wait: return .again(after: LogCheck.pause)
     case .elect:
-      onEvent(.electsServer(step.position))
-      log.electAnotherServer()
+      electAnotherServer()
+      return .again(after: LogCheck.pause)
+    case .raise(let alarm):
+      raise(alarm)
+      electAnotherServer()
       return .again(after: LogCheck.pause)
     case .advance, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }
@@ -275,6 +280,7 @@ public final class ClusterNode {
     pending = nil
     onEvent(.follows(step.position))
     nextWaitEvent = nil
+    nextAlarmEvent = nil
     board.change { [isFounding] status in
       status.clearAlarm()
       status.end { failure in
@@ -286,6 +292,21 @@ public final class ClusterNode {
       if !isFounding { status.role = .follower }
     }
     return nil
+  }
+
+  private func electAnotherServer() {
+    guard clock.random(upTo: LogCheck.electionInterval) < LogCheck.pause else { return }
+    onEvent(.electsServer(step.position))
+    log.electAnotherServer()
+  }
+
+  /// Reports an alarm that may end by itself, at once and then once a minute.
+  func raise(_ alarm: Alarm) {
+    let now = clock.now
+    guard now >= nextAlarmEvent ?? now else { return }
+    nextAlarmEvent = now + Self.patience
+    onEvent(.alarm(alarm))
+    board.change { $0.raise(alarm) }
   }
 
   /// The file has a record that the log does not have.

@@ -55,7 +55,7 @@ public struct FollowerBatch: Hashable, Sendable {
       case .advance: position = step.position
       case .migrate(let name): next = .migrate(name, step.position)
       // `received` never returns the last three.
-      case .ignore, .wait, .elect, .diverged: break
+      case .ignore, .wait, .elect, .raise, .diverged: break
       case .doubt(let doubt): next = .doubt(doubt)
       case .loadSnapshot: next = .loadSnapshot
       case .stop(let alarm): next = .stop(alarm)

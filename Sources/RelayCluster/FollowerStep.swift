@@ -27,10 +27,12 @@ public struct FollowerStep: Sendable {
     /// confirms the file, pass its record at ``Doubt/sequence`` to ``Doubt/decide(_:)``.
     case doubt(Doubt)
     case stop(Alarm)
+    /// Report that the log lacks records of the file. Then the same as `elect`: the alarm ends if the log has them again.
+    case raise(Alarm)
     /// Call ``FollowerStep/check(_:newest:)`` again after half a second. The log lacks records of the file, perhaps
     /// only for a moment.
     case wait
-    /// Ask the servers to let another one lead the log. Then the same as `wait`.
+    /// Perhaps ask the servers to let another one lead the log. Then the same as `wait`.
     case elect
   }
 
@@ -39,6 +41,8 @@ public struct FollowerStep: Sendable {
   /// The leader of the newest term. Is `nil` until a record of kind `term` arrives.
   public private(set) var leader: Leader?
   private var logCheck = LogCheck()
+  /// The alarm that ends if the log has the record of the position again.
+  private var raised: Alarm?
   /// The migrations that this version knows.
   private let schemas: Set<String>
 
@@ -58,9 +62,18 @@ public struct FollowerStep: Sendable {
       position.generation = state.generation
     }
     switch logCheck.compare(state, with: position) {
+    case .alarm(.lostTail(let position, let state)):
+      let alarm = raised ?? .lostTail(position, state)
+      raised = alarm
+      return .raise(alarm)
     case .alarm(let alarm): return .stop(alarm)
     case .again: return logCheck.needsElection && state.generation != 0 ? .elect : .wait
     case .fits: break
+    }
+    if let raised {
+      // If another node has continued, the operator decides which records stay.
+      guard case .record(let record) = newest, record.gid == position.gid else { return .raise(raised) }
+      self.raised = nil
     }
     if case .record(let record) = newest, record.gid != position.gid {
       return .diverged(term: record.term)
@@ -80,7 +93,7 @@ public struct FollowerStep: Sendable {
       let decision = decide(record)
       switch decision {
       case .stop, .doubt: return decision
-      case .apply, .migrate, .follow, .advance, .skip, .ignore, .loadSnapshot, .diverged, .wait, .elect: break
+      case .apply, .migrate, .follow, .advance, .skip, .ignore, .loadSnapshot, .diverged, .wait, .elect, .raise: break
       }
       position.sequence = record.sequence
       position.gid = record.gid

@@ -6,7 +6,8 @@
 /// without the node's records is an alarm only if several answers in a row show it.
 ///
 /// A server of NATS 2.9.10 may also lead for good although it lacks records: it has stopped storing them after a restart,
-/// and the others elect it. The node then asks for another leader, because a server with all records may be left.
+/// and the others elect it. The nodes then ask for another leader, because a server with all records may be left. Each
+/// node asks at random times: a second request at the same moment would move the lead back.
 struct LogCheck: Sendable {
   enum Result: Hashable, Sendable {
     case fits
@@ -15,18 +16,21 @@ struct LogCheck: Sendable {
     case alarm(Alarm)
   }
 
-  /// The number of such answers after which the loss is certain: 5 s.
-  static let patience = 10
   static let pause = Duration.milliseconds(500)
-  /// The numbers of such answers after which the node asks for another server as the leader of the log.
-  private static let elections: Set<Int> = [2, 6]
+  /// The number of such answers after which the log was certainly deleted: 5 s.
+  static let deletionPatience = 10
+  /// The number of such answers after which records are probably lost: 20 s. The nodes ask for several leaders before.
+  static let lossPatience = 40
+  /// The average time between two requests of a node for another leader of the log.
+  static let electionInterval = Duration.seconds(4)
 
-  private(set) var doubts = 0
-  /// True if another server may have the records that the newest answer lacked.
-  var needsElection: Bool { Self.elections.contains(doubts) }
+  private var doubts = 0
+  /// True if another server may have the records that the newest answers lacked.
+  var needsElection: Bool { doubts > 1 }
 
   mutating func compare(_ state: LogState, with position: LogPosition) -> Result {
     let alarm: Alarm
+    var patience = Self.deletionPatience
     switch state.generation {
     case position.generation:
       if state.last >= position.sequence {
@@ -34,6 +38,7 @@ struct LogCheck: Sendable {
         return .fits
       }
       alarm = .lostTail(position, state)
+      patience = Self.lossPatience
     // The server does not know the log.
     case 0: alarm = .recreated(position, state)
     // The caller has compared the record at the position.
@@ -42,6 +47,6 @@ struct LogCheck: Sendable {
       if state.last >= position.sequence { return .alarm(alarm) }
     }
     doubts += 1
-    return doubts < Self.patience ? .again : .alarm(alarm)
+    return doubts < patience ? .again : .alarm(alarm)
   }
 }

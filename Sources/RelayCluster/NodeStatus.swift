@@ -36,6 +36,13 @@ public struct NodeStatus: Sendable {
 
   public init() {}
 
+  mutating func raise(_ alarm: Alarm) {
+    role = .alarm
+    self.alarm = alarm
+    failure = nil
+    leader = nil
+  }
+
   /// The node goes on after an alarm.
   mutating func clearAlarm() {
     if role != .leader { role = .loading }

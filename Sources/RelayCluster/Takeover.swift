@@ -48,7 +48,6 @@ public struct Takeover: Sendable {
   private let jitter: @Sendable () -> Duration
   private let gid: @Sendable () -> String
   private var phase = Phase.following
-  private var check = LogCheck()
   private var deadline: Instant
   /// The time of the leader's last sign of life.
   private var seen: Instant
@@ -115,14 +114,9 @@ public struct Takeover: Sendable {
     // A heartbeat arrived in the meantime.
     guard case .inspecting = phase else { return .wait(until: deadline) }
     guard let state else { return .inspect(after: .milliseconds(100)) }
-    if state.generation != position.generation, state.generation != 0, position.sequence > 0 {
+    guard state.generation == position.generation, state.last >= position.sequence else {
       phase = .following
       return .compare
-    }
-    switch check.compare(state, with: position) {
-    case .alarm(let alarm): return end(.stop(alarm))
-    case .again: return .inspect(after: LogCheck.pause)
-    case .fits: break
     }
     phase = .catchingUp(state.last)
     return state.last > position.sequence ? .catchUp(to: state.last) : caughtUp(position, at: now)

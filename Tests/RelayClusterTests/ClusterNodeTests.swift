@@ -493,6 +493,29 @@ import Testing
     #expect(cluster.processes.allSatisfy { $0.alarm == nil })
   }
 
+  @Test func `an alarm about lost records ends when the log has them again`() throws {
+    let cluster = try started()
+    let leader = try #require(cluster.leading)
+    leader.isPaused = true
+    // No server has the record, until one comes back.
+    cluster.log.change { log in (log.hidden, log.isHiddenEverywhere) = (1, true) }
+    let followers = cluster.processes.filter { $0 !== leader }
+    for follower in followers { follower.inbox.disconnected() }
+    #expect(
+      cluster.run(for: .seconds(60)) { followers.allSatisfy { $0.board.current.alarm?.code == "lost_tail" } })
+    #expect(followers.allSatisfy { $0.board.current.role == .alarm })
+    cluster.run(for: .seconds(150)) { false }
+    for follower in followers {
+      // One event a minute.
+      #expect((2...4).contains(follower.events.all.count { if case .alarm = $0 { true } else { false } }))
+    }
+    cluster.log.change { $0.hidden = 0 }
+    leader.isPaused = false
+    #expect(cluster.run { cluster.leading != nil && followers.allSatisfy { $0.board.current.alarm == nil } })
+    cluster.write(4, at: cluster.leading)
+    #expect(cluster.waitForRows([1, 2, 3, 4]))
+  }
+
   @Test func `an outage of the log changes no leader`() throws {
     let cluster = try started()
     let leader = try #require(cluster.leading)

@@ -95,21 +95,41 @@ import Testing
 
   @Test(
     arguments: [
-      (.of(1, 3), .lostTail(.at(4), .of(1, 3))),
-      (.of(1, 0, generation: 0), .recreated(.at(4), .of(1, 0, generation: 0))),
-    ] as [(LogState, Alarm)])
-  func `a log that lacks records for 5 s is an alarm`(_ state: LogState, _ alarm: Alarm) {
+      // The nodes ask for other leaders, but not for a server that does not know the log.
+      (.of(1, 3), [.wait] + Array(repeating: .elect, count: 38), .raise(.lostTail(.at(4), .of(1, 3)))),
+      (
+        .of(1, 0, generation: 0), Array(repeating: .wait, count: 9),
+        .stop(.recreated(.at(4), .of(1, 0, generation: 0)))
+      ),
+    ] as [(LogState, [FollowerStep.Decision], FollowerStep.Decision)])
+  func `a log that lacks records for a long time is an alarm`(
+    _ state: LogState, _ expected: [FollowerStep.Decision], _ alarm: FollowerStep.Decision
+  ) {
     var step = FollowerStep(position: .at(4))
-    // A server that does not know the log cannot lead it.
-    let asked = state.generation == 0 ? [] : [2, 6]
-    let expected = (1...9).map { asked.contains($0) ? FollowerStep.Decision.elect : .wait }
     for decision in expected { #expect(step.check(state, newest: nil) == decision) }
     var other = step
-    #expect(step.check(state, newest: nil) == .stop(alarm))
+    #expect(step.check(state, newest: nil) == alarm)
     #expect(other.check(.of(1, 4), newest: .record(.rows(4))) == .advance)
     // Only answers in a row count: the servers may restart often.
     for decision in expected { #expect(other.check(state, newest: nil) == decision) }
-    #expect(other.check(state, newest: nil) == .stop(alarm))
+    #expect(other.check(state, newest: nil) == alarm)
+  }
+
+  @Test(
+    arguments: [
+      (.of(1, 4), .record(.rows(4)), .advance),
+      (.of(5, 9), .missing, .raise(.lostTail(.at(4), .of(1, 3)))),
+      (.of(1, 2), .missing, .raise(.lostTail(.at(4), .of(1, 3)))),
+      // Another node has continued. The operator may prefer this file.
+      (.of(1, 9), .record(.rows(4, gid: "x")), .raise(.lostTail(.at(4), .of(1, 3)))),
+    ] as [(LogState, LogRead, FollowerStep.Decision)])
+  func `the alarm ends if the log has the record of the position again`(
+    _ state: LogState, _ newest: LogRead, _ decision: FollowerStep.Decision
+  ) {
+    var step = FollowerStep(position: .at(4))
+    for _ in 1...40 { _ = step.check(.of(1, 3), newest: .missing) }
+    #expect(step.check(state, newest: newest) == decision)
+    if decision == .advance { #expect(step.check(.of(1, 3), newest: .missing) == .wait) }
   }
 
   @Test(

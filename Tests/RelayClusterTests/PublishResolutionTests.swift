@@ -61,11 +61,11 @@ import Testing
       "unknown, and the log is shorter: inspect again", [unknown, .read(.missing), .state(.of(1, 3))],
       .inspect(after: .milliseconds(500))),
     Row(
-      "unknown, and the log stays shorter", [unknown, .read(.missing)] + short(10, .of(1, 3)),
+      "unknown, and the log stays shorter", [unknown, .read(.missing)] + short(40, .of(1, 3)),
       .decide(.stop(.lostTail(.at(4), .of(1, 3))))),
     Row(
       "the log was shorter for a moment: read the previous record",
-      [unknown, .read(.missing)] + short(9, .of(1, 3)) + [.state(.of(1, 4))], .read(4, after: .milliseconds(40))),
+      [unknown, .read(.missing)] + short(39, .of(1, 3)) + [.state(.of(1, 4))], .read(4, after: .milliseconds(40))),
     Row(
       "unknown, and the previous record is truncated: publish again", [unknown, .read(.missing), .state(.of(5, 4))],
       .publish(own, after: .milliseconds(40))),
@@ -104,7 +104,7 @@ import Testing
       "the log was deleted", [rejected, .read(.missing)] + short(10, .of(1, 0, generation: 0)),
       .decide(.stop(.recreated(.at(4), .of(1, 0, generation: 0))))),
     Row(
-      "the log has lost its tail", [rejected, .read(.missing)] + short(10, .of(1, 2)),
+      "the log has lost its tail", [rejected, .read(.missing)] + short(40, .of(1, 2)),
       .decide(.stop(.lostTail(.at(4), .of(1, 2))))),
     Row(
       "the log has no record now: read the previous one", [rejected, .read(.missing), .state(.of(1, 4))],

@@ -27,6 +27,8 @@ final class TestLog: ClusterLog {
     var readers = 0
     /// The number of newest records that the leading server lacks, until another one leads.
     var hidden: UInt64 = 0
+    /// True if no other server has the ``hidden`` records.
+    var isHiddenEverywhere = false
     var elections = 0
   }
 
@@ -65,7 +67,7 @@ final class TestLog: ClusterLog {
   func electAnotherServer() {
     change { log in
       log.elections += 1
-      log.hidden = 0
+      if !log.isHiddenEverywhere { log.hidden = 0 }
     }
   }
 
