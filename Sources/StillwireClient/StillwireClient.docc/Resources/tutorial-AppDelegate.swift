@@ -3,6 +3,9 @@
 import StillwireApple
 import UIKit
 import UserNotifications
+import os
+
+private let log = Logger(subsystem: "org.example.chat", category: "app")
 
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
   func application(

@@ -3,6 +3,9 @@
 import StillwireUI
 import UIKit
 import UserNotifications
+import os
+
+private let log = Logger(subsystem: "org.example.chat", category: "app")
 
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
   private var calls: CallReceiver?
