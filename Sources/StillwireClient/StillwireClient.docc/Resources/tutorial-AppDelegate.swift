@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's registration, the permissions, and the responses to notifications.
-import StillwireApple
+import StillwireUI
 import UIKit
 import UserNotifications
 import os
