@@ -23,14 +23,19 @@
       /// The person has accepted the call, and the relay has ended the ringing on the other devices. The app begins its
       /// audio or video.
       case answered(IncomingCall)
-      /// The call is over on this phone: the person or another one has ended it, another device has answered, the answer
-      /// did not reach the relay, or the system does not show it, for example in a Focus.
+      /// The call is over on this phone: the person or another one has ended it, another device has answered, nobody has
+      /// answered in time, the answer did not reach the relay, or the system does not show it, for example in a Focus.
       case ended(IncomingCall)
       /// The person begins a call from this phone, with the system or with the app's `CXCallController`. The app rings
       /// with ``StillwireClient/Room/ring(media:push:key:)``.
       case started(OutgoingCall)
       /// The person has ended a call that no push has begun. The app hangs up at the relay.
       case startedCallEnded(UUID)
+      /// The person mutes the microphone for a call, or turns it on again. The id is that of CallKit: the id of an
+      /// ``StillwireExtension/IncomingCall`` or of an ``OutgoingCall``.
+      case muted(UUID, Bool)
+      /// The person or the system puts a call on hold, or continues it. Only an app that supports this gets the event.
+      case held(UUID, Bool)
       /// The system has activated the audio session. Start the audio only now.
       case audioActivated
       /// The system has deactivated the audio session. Stop the audio.
@@ -49,25 +54,26 @@
     /// The provider, for calls that the person makes.
     public let provider: CXProvider
     private let registry: PKPushRegistry
-    private let api: RelayAPI?
     private let calls: Calls
+    private let supportsHolding: Bool
     private let handle: @MainActor @Sendable (Event) -> Void
 
     /// Registers for VoIP pushes.
     /// - Parameters:
     ///   - configuration: The ringtone, the icon, and the support for video.
-    ///   - api: Answers, declines and hangs up at the relay: ``AppGroup/api``, whose report key is valid after the token
-    ///     has expired. If it is `nil`, the app does that.
+    ///   - supportsHolding: True if the app puts a call on hold after ``Event/held(_:_:)``.
+    ///   - api: Answers, declines and hangs up at the relay, and reads whether a call still rings: ``AppGroup/api``,
+    ///     whose report key is valid after the token has expired. If it is `nil`, the app does that.
     ///   - handle: Receives the events.
     @MainActor public init(
-      _ configuration: CXProviderConfiguration = CXProviderConfiguration(), api: RelayAPI?,
-      handle: @escaping @MainActor @Sendable (Event) -> Void
+      _ configuration: CXProviderConfiguration = CXProviderConfiguration(), supportsHolding: Bool = false,
+      api: RelayAPI?, handle: @escaping @MainActor @Sendable (Event) -> Void
     ) {
       provider = CXProvider(configuration: configuration)
       // Without a queue, PushKit and CallKit call their delegates on the main queue.
       registry = PKPushRegistry(queue: nil)
-      calls = Calls(provider)
-      self.api = api
+      calls = Calls(provider, api, handle)
+      self.supportsHolding = supportsHolding
       self.handle = handle
       super.init()
       provider.setDelegate(self, queue: nil)
@@ -91,11 +97,20 @@
     ///   - event: A change of a call.
     ///   - user: The user of this app.
     @MainActor public func apply(_ event: CallEvent, user: UserID) {
-      for (call, isAccepted) in calls.all {
-        guard let end = call.end(after: event, of: user, isAccepted: isAccepted) else { continue }
-        calls.end(call, reason: CXCallEndedReason(end))
-        handle(.ended(call))
-      }
+      calls.user = user
+      for id in calls.ids { calls.apply(.changed(event, user), to: id) }
+    }
+
+    /// Reads each call of this phone, and ends the ringing or the call as for an event. Call it after each connect of
+    /// the client, because events of a call may be lost before: `follow(_:user:)` of `StillwireUI` does so.
+    /// - Parameters:
+    ///   - user: The user of this app.
+    ///   - read: Reads a call at the relay, for example with `call(_:)` of the room.
+    @MainActor public func reconcile(
+      user: UserID, _ read: @escaping @Sendable (MessageReference) async throws -> CallRecord
+    ) async {
+      calls.user = user
+      for id in calls.ids { await calls.read(id, read) }
     }
 
     // MARK: PushKit
@@ -113,26 +128,26 @@
       completion: @escaping @Sendable () -> Void
     ) {
       let call = IncomingCall(payload)
-      if let call { calls.insert(call) }
-      let ringing = provider.reportCall(of: payload) { [calls, handle] error in
+      let calls = calls
+      if let call { MainActor.assumeIsolated { calls.insert(call) } }
+      let ringing = provider.reportCall(of: payload, supportsHolding: supportsHolding) { [calls] error in
         completion()
-        guard error != nil, let call, calls.remove(call.id) != nil else { return }
-        Task { @MainActor in handle(.ended(call)) }
+        guard error != nil, let call else { return }
+        Task { @MainActor in calls.apply(.notShown, to: call.id) }
       }
       if let ringing {
         emit(.ringing(ringing))
+        MainActor.assumeIsolated { calls.watch(ringing) }
       } else if let call {
-        calls.remove(call.id)
+        MainActor.assumeIsolated { calls.remove(call.id) }
       }
     }
 
     // MARK: CallKit
 
     public func providerDidReset(_ provider: CXProvider) {
-      for (call, isAccepted) in calls.removeAll() {
-        emit(.ended(call))
-        if isAccepted { report(.hangUp, call) }
-      }
+      let calls = calls
+      MainActor.assumeIsolated { for id in calls.ids { calls.apply(.discarded, to: id) } }
     }
 
     public func provider(_ provider: CXProvider, perform action: CXStartCallAction) {
@@ -142,45 +157,34 @@
     }
 
     public func provider(_ provider: CXProvider, perform action: CXAnswerCallAction) {
-      guard let call = calls.accept(action.callUUID) else { return action.fail() }
+      let (calls, id) = (calls, action.callUUID)
+      guard MainActor.assumeIsolated({ calls.ids.contains(id) }) else { return action.fail() }
       action.fulfill()
-      guard let api, let message = call.payload.message else { return emit(.answered(call)) }
-      Task { @MainActor [calls, handle] in
-        do {
-          try await api.answer(message)
-          if calls.contains(call) {
-            handle(.answered(call))
-          } else {
-            // The person has ended the call before the reply.
-            try await api.hangUp(message)
-          }
-        } catch {
-          guard calls.contains(call) else { return }
-          let isTaken = (error as? StillwireError)?.code == .refused(.conflict)
-          calls.end(call, reason: isTaken ? .answeredElsewhere : .failed)
-          handle(.ended(call))
-        }
-      }
+      MainActor.assumeIsolated { calls.apply(.accepted, to: id) }
     }
 
     public func provider(_ provider: CXProvider, perform action: CXEndCallAction) {
-      let ended = calls.remove(action.callUUID)
+      let (calls, id) = (calls, action.callUUID)
       action.fulfill()
-      guard let (call, isAccepted) = ended else { return emit(.startedCallEnded(action.callUUID)) }
-      emit(.ended(call))
-      report(isAccepted ? .hangUp : .decline, call)
+      guard MainActor.assumeIsolated({ calls.ids.contains(id) }) else { return emit(.startedCallEnded(id)) }
+      MainActor.assumeIsolated { calls.apply(.ended, to: id) }
+    }
+
+    public func provider(_ provider: CXProvider, perform action: CXSetMutedCallAction) {
+      emit(.muted(action.callUUID, action.isMuted))
+      action.fulfill()
+    }
+
+    public func provider(_ provider: CXProvider, perform action: CXSetHeldCallAction) {
+      guard supportsHolding else { return action.fail() }
+      emit(.held(action.callUUID, action.isOnHold))
+      action.fulfill()
     }
 
     public func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession) { emit(.audioActivated) }
 
     public func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession) {
       emit(.audioDeactivated)
-    }
-
-    /// Reports the end of a call to the relay. If that fails, the ringing or the call ends by its own time.
-    private func report(_ action: Call.Action, _ call: IncomingCall) {
-      guard let api, let message = call.payload.message else { return }
-      Task { _ = try? await action == .decline ? api.decline(message) : api.hangUp(message) }
     }
 
     private func emit(_ event: Event) {
@@ -196,48 +200,106 @@
       case .declinedElsewhere: self = .declinedElsewhere
       case .unanswered: self = .unanswered
       case .remoteEnded: self = .remoteEnded
+      case .failed: self = .failed
       }
     }
   }
 
-  /// The calls that ring or were accepted, by the ids of CallKit.
-  private final class Calls: @unchecked Sendable {
-    typealias Entry = (call: IncomingCall, isAccepted: Bool)
-
-    // `lock` protects the dictionary. Only the main actor uses the provider.
+  /// The calls of the phone, by the ids of CallKit. It performs the effects of ``StillwireExtension/PhoneCall``.
+  @MainActor private final class Calls {
     private let provider: CXProvider
-    private let lock = NSLock()
-    private var calls: [UUID: Entry] = [:]
+    private let api: RelayAPI?
+    private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
+    private var calls: [UUID: PhoneCall] = [:]
+    /// The user of the app, after an event or a connect.
+    var user: UserID?
 
-    init(_ provider: CXProvider) { self.provider = provider }
-
-    var all: [Entry] { lock.withLock { Array(calls.values) } }
-
-    func insert(_ call: IncomingCall) { lock.withLock { calls[call.id] = (call, false) } }
-
-    func contains(_ call: IncomingCall) -> Bool { lock.withLock { calls[call.id] != nil } }
-
-    /// Marks a call as accepted. Returns `nil` if it does not ring.
-    func accept(_ id: UUID) -> IncomingCall? {
-      lock.withLock {
-        calls[id]?.isAccepted = true
-        return calls[id]?.call
-      }
+    init(
+      _ provider: CXProvider, _ api: RelayAPI?, _ handle: @escaping @MainActor @Sendable (CallReceiver.Event) -> Void
+    ) {
+      self.provider = provider
+      self.api = api
+      self.handle = handle
     }
 
-    @discardableResult
-    func remove(_ id: UUID) -> Entry? { lock.withLock { calls.removeValue(forKey: id) } }
+    /// The calls that ring or are in progress.
+    var ids: [UUID] { calls.filter { $0.value.isActive }.map(\.key) }
 
-    func removeAll() -> [Entry] {
-      lock.withLock {
-        defer { calls = [:] }
-        return Array(calls.values)
+    func insert(_ call: IncomingCall) { calls[call.id] = PhoneCall(call) }
+
+    func remove(_ id: UUID) { calls[id] = nil }
+
+    /// Ends the ringing in time, and reads whether the call still rings: it may have ended before its push arrived.
+    func watch(_ call: IncomingCall) {
+      guard let timeout = calls[call.id]?.timeout(at: Date()) else { return }
+      Task {
+        try await Task.sleep(for: timeout)
+        apply(.timedOut, to: call.id)
       }
+      guard let api else { return }
+      Task { await read(call.id) { try await api.call($0) } }
     }
 
-    @MainActor func end(_ call: IncomingCall, reason: CXCallEndedReason) {
-      guard remove(call.id) != nil else { return }
+    func end(_ call: IncomingCall, reason: CXCallEndedReason) {
+      guard calls.removeValue(forKey: call.id)?.isActive == true else { return }
       provider.reportCall(with: call.id, endedAt: nil, reason: reason)
+    }
+
+    func apply(_ input: PhoneCall.Input, to id: UUID) {
+      guard var call = calls[id] else { return }
+      let effects = call.apply(input)
+      calls[id] = call.phase == .over ? nil : call
+      for effect in effects { perform(effect, call.call) }
+    }
+
+    private func perform(_ effect: PhoneCall.Effect, _ call: IncomingCall) {
+      switch effect {
+      case .report(let end): provider.reportCall(with: call.id, endedAt: nil, reason: CXCallEndedReason(end))
+      case .begin: handle(.answered(call))
+      case .finish: handle(.ended(call))
+      case .send(.answer): answer(call)
+      case .send(let action): send(action, call)
+      case .read:
+        guard let api else { return apply(.unread(.unknown), to: call.id) }
+        Task { await read(call.id) { try await api.call($0) } }
+      }
+    }
+
+    func read(_ id: UUID, _ read: @Sendable (MessageReference) async throws -> CallRecord) async {
+      guard let message = calls[id]?.call.payload.message else { return }
+      do {
+        apply(.read(try await read(message), user), to: id)
+      } catch {
+        apply(.unread(PhoneCall.ReadFailure(error)), to: id)
+      }
+    }
+
+    private func answer(_ call: IncomingCall) {
+      // Without an API the app itself answers.
+      guard let api, let message = call.payload.message else { return apply(.replied(.accepted), to: call.id) }
+      Task {
+        do {
+          try await api.answer(message)
+          apply(.replied(.accepted), to: call.id)
+        } catch {
+          apply(.replied(PhoneCall.Reply(error)), to: call.id)
+        }
+      }
+    }
+
+    private func send(_ action: Call.Action, _ call: IncomingCall) {
+      guard let api, let message = call.payload.message else { return }
+      Task {
+        for delay in PhoneCall.attempts {
+          try await Task.sleep(for: delay)
+          do {
+            _ = try await action == .decline ? api.decline(message) : api.hangUp(message)
+            return
+          } catch  where PhoneCall.Reply(error) != .lost {
+            return
+          } catch {}
+        }
+      }
     }
   }
 #endif

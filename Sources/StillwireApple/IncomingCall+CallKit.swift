@@ -17,12 +17,17 @@
       self.init(reading: text)
     }
 
-    /// The values that CallKit shows.
+    /// The values that CallKit shows. The system offers no hold, no groups and no tones of the keypad: an app that has
+    /// these sets their properties.
     public var update: CXCallUpdate {
       let update = CXCallUpdate()
       update.remoteHandle = CXHandle(type: CXHandle.HandleType(caller.handleType), value: caller.handle)
       update.localizedCallerName = caller.displayName
       update.hasVideo = hasVideo
+      update.supportsHolding = false
+      update.supportsGrouping = false
+      update.supportsUngrouping = false
+      update.supportsDTMF = false
       return update
     }
   }
@@ -35,14 +40,18 @@
     /// ended immediately.
     /// - Parameters:
     ///   - now: The current time.
+    ///   - supportsHolding: True if the app puts calls on hold.
     ///   - completion: Receives the error if the system does not show the call, for example in a Focus.
     @discardableResult
     public func reportCall(
-      of payload: PKPushPayload, now: Date = Date(), completion: @escaping @Sendable ((any Error)?) -> Void
+      of payload: PKPushPayload, now: Date = Date(), supportsHolding: Bool = false,
+      completion: @escaping @Sendable ((any Error)?) -> Void
     ) -> IncomingCall? {
       switch IncomingCall.Report(IncomingCall(payload), now: now) {
       case .ring(let call):
-        reportNewIncomingCall(with: call.id, update: call.update, completion: completion)
+        let update = call.update
+        update.supportsHolding = supportsHolding
+        reportNewIncomingCall(with: call.id, update: update, completion: completion)
         return call
       case .endUnanswered(let call):
         reportNewIncomingCall(with: call.id, update: call.update, completion: completion)

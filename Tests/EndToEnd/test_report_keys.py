@@ -22,6 +22,7 @@ PERMITTED = {
     ("put", "/v1/users/{user}/filter"),
     ("post", "/v1/notifications/{id}/responses"),
     ("post", "/v1/notifications/{id}/received"),
+    ("get", "/v1/rooms/{room}/calls/{seq}"),
     ("post", "/v1/rooms/{room}/calls/{seq}/answer"),
     ("post", "/v1/rooms/{room}/calls/{seq}/decline"),
     ("post", "/v1/rooms/{room}/calls/{seq}/hangup"),
@@ -369,10 +370,24 @@ def test_a_phone_declines_a_call_with_its_key(relay, ringing):
     caller.expect("call", event="decline", user=bob, device="tablet")
 
 
-def test_a_key_changes_no_call_of_others(relay, ringing, register, names):
+def test_a_phone_reads_with_its_key_whether_a_call_still_rings(relay, ringing):
+    keys, path, caller, bob = ringing
+    seen = call(relay, "GET", path, token=keys["phone"])
+    assert (seen.status, seen.json["state"]) == (200, "ringing")
+    call(relay, "POST", f"{path}/answer", {}, token=keys["tablet"])
+    seen = call(relay, "GET", path, token=keys["phone"])
+    assert seen.json["users"] == [{"user": bob, "state": "answered", "device": "tablet"}]
+    # The key reads one call, and no list of calls.
+    listed = call(relay, "GET", path.rsplit("/", 1)[0], token=keys["phone"])
+    assert (listed.status, listed.problem["code"]) == (403, "forbidden")
+
+
+def test_a_key_reads_and_changes_no_call_of_others(relay, ringing, register, names):
     _, path, _, bob = ringing
     (carol,) = names("carol")
     key = register(carol)
+    answer = call(relay, "GET", path, token=key)
+    assert (answer.status, answer.problem["code"]) == (403, "not_joined")
     answer = call(relay, "POST", f"{path}/answer", {}, token=key)
     assert (answer.status, answer.problem["code"]) == (403, "not_joined")
     answer = call(relay, "POST", f"{path}/answer", {"user": bob}, token=key)

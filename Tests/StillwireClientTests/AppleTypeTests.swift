@@ -110,25 +110,36 @@
       let targets = try SampleApp.targets()
       #expect(targets.map(\.name) == ["Chat", "Service", "Focus", "Filter"])
       for (name, folders) in targets {
-        var sources = ["Linux.swift": SampleApp.linux]
-        for folder in folders {
-          sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
-        }
+        let sources = try SampleApp.sources(in: folders)
         for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
         try await modules.compile(sources, as: name, mode: 6, moduleMaps + Self.mainActor)
       }
     }
 
-    /// The setting of new projects in Xcode 26.
-    private static let mainActor = ["-default-isolation", "MainActor"]
+    /// The settings of new projects in Xcode 26: "Default Actor Isolation", and the upcoming feature.
+    private static let mainActor = [
+      "-default-isolation", "MainActor", "-enable-upcoming-feature", "MemberImportVisibility",
+    ]
+
+    @Test func `the check finds a missing import`() async throws {
+      let modules = try await modulesOfApp()
+      defer { modules.remove() }
+      var sources = try SampleApp.sources(in: ["App", "Accounts", "Shared"])
+      let delegate = try #require(sources["AppDelegate.swift"])
+      sources["AppDelegate.swift"] = delegate.replacing("import StillwireUI", with: "import StillwireApple")
+      #expect(sources["AppDelegate.swift"] != delegate)
+      let failure = await #expect(throws: AppleModules.Failure.self) {
+        try await modules.compile(sources, as: "Chat", mode: 6, moduleMaps + Self.mainActor)
+      }
+      #expect(
+        failure?.description.contains("missing import of defining module 'StillwireUI'") == true,
+        "\(failure?.description ?? "")")
+    }
 
     @Test func `the check finds an extension on the main actor`() async throws {
       let modules = try await modulesOfApp()
       defer { modules.remove() }
-      var sources = ["Linux.swift": SampleApp.linux]
-      for folder in ["Service", "Focus", "Shared"] {
-        sources.merge(try AppleModules.sources(in: "\(SampleApp.folder)/\(folder)")) { _, new in new }
-      }
+      let sources = try SampleApp.sources(in: ["Service", "Focus", "Shared"])
       for name in ["NotificationService", "IntentHandler"] {
         var changed = sources
         changed["\(name).swift"] = sources["\(name).swift"]?.replacing("nonisolated final class", with: "final class")
@@ -168,7 +179,7 @@
       defer { modules.remove() }
       for (name, names) in Self.sections {
         var sources = ["Linux.swift": SampleApp.linux]
-        for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"] }
+        for name in names { sources["\(name).swift"] = files["tutorial-\(name).swift"].map(SampleApp.onLinux) }
         for mode in [5, 6] { try await modules.compile(sources, as: name, mode: mode, moduleMaps) }
         try await modules.compile(sources, as: name, mode: 6, moduleMaps + Self.mainActor)
       }
@@ -200,13 +211,18 @@
       ("FocusStatusHandler.swift", " && !os(tvOS)", with: "", .tvOS, "'INShareFocusStatusIntent' is unavailable"),
       ("CallReceiver.swift", " && !os(macOS)", with: "", .macOS, "is unavailable"),
       (
-        "CallReceiver.swift", "Task { @MainActor in handle", with: "Task { @MainActor in print(self); handle", .iOS,
-        "Sendable"
+        "CallReceiver.swift", "Task { @MainActor in calls.apply", with: "Task { @MainActor in print(self); calls.apply",
+        .iOS, "Sendable"
       ),
       (
         "CallReceiver.swift", "pushCredentials: PKPushCredentials", with: "pushCredentials: Data", .iOS,
         "does not conform"
       ),
+      (
+        "CallReceiver.swift", "MainActor.assumeIsolated { calls.apply(.accepted, to: id) }",
+        with: "calls.apply(.accepted, to: id)", .iOS, "main actor-isolated"
+      ),
+      ("CallReceiver.swift", "action.isOnHold", with: "action.onHold", .iOS, "has no member 'onHold'"),
       ("IncomingCall+CallKit.swift", " && !os(macOS)", with: "", .macOS, "'CXProvider' is unavailable"),
       // The intent and the content handler are not Sendable.
       (
@@ -324,6 +340,20 @@
       /// On Linux, `URLSession` is in a module of its own.
       static let linux = "import FoundationNetworking\ntypealias URLSession = FoundationNetworking.URLSession"
 
+      /// The source of a file with the import that only Linux needs.
+      static func onLinux(_ source: String) -> String {
+        source.contains("URLSession") ? "import FoundationNetworking\n\(source)" : source
+      }
+
+      /// The sources of a target.
+      static func sources(in folders: [String]) throws -> [String: String] {
+        var sources: [String: String] = [:]
+        for place in folders {
+          sources.merge(try AppleModules.sources(in: "\(folder)/\(place)")) { _, new in new }
+        }
+        return sources.mapValues(onLinux).merging(["Linux.swift": linux]) { $1 }
+      }
+
       /// The targets with the folders of their sources, as XcodeGen reads them.
       static func targets() throws -> [(name: String, folders: [String])] {
         let file = AppleModules.root.appending(path: "\(folder)/project.yml")
@@ -338,7 +368,7 @@
     /// for the files of the sample app and the manifest of a package.
     private static let articles = [
       "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 7, "GroupedNotifications": 2,
-      "NotificationActions": 2, "SettingUpAnApp": 12, "SharingFocus": 4,
+      "NotificationActions": 2, "SettingUpAnApp": 14, "SharingFocus": 4,
     ]
 
     @Test func `the check compiles the samples of each article`() throws {
@@ -367,7 +397,7 @@
         let filters = try samples(of: "FocusFilters")
         let focus = try samples(of: "SharingFocus")
         let start = try samples(of: "GettingStarted")
-        let setup = try samples(of: "SettingUpAnApp").suffix(3)
+        let setup = try samples(of: "SettingUpAnApp").suffix(5)
         try #require(actions.count == 2 && communication.count == 3 && filters.count == 2 && focus.count == 4)
         try #require(start.count == 7 && grouped.count == 2)
         return """
@@ -380,6 +410,7 @@
           import StillwireApple
           import StillwireUI
           import SwiftUI
+          import UIKit
           import UserNotifications
           struct Keychain {
             static let shared = Keychain()

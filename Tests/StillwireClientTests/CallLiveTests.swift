@@ -76,6 +76,8 @@ import Testing
         #expect(causes.map(\.cause) == [.ring, .answer] && causes.last?.device == "phone")
         let error = await #expect(throws: StillwireError.self) { try await bob.answer(rung.message, on: "tablet") }
         #expect(error?.code == .refused(.conflict))
+        let read = try await phone.call(rung.message)
+        #expect(read.state == .answered && read.parties == ["bob": Call.Party(.answered, on: "phone")])
         #expect(try await phone.hangUp(rung.message).state == .ended)
         let second = try await ann.room("tea").ring()
         #expect(try await phone.decline(second.message).state == .declined)

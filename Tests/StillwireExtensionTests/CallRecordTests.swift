@@ -91,7 +91,7 @@ import Testing
     """
   }
 
-  @Test(arguments: ["answer", "decline", "hangup"])
+  @Test(arguments: ["answer", "decline", "hangup", "read"])
   func `a request about a call names the room, the seq and the device`(_ action: String) async throws {
     let body = Self.call("answered")
     let server = try TestServer(
@@ -104,12 +104,14 @@ import Testing
       switch action {
       case "answer": try await api.answer(message)
       case "decline": try await api.decline(message, on: "phone")
+      case "read": try await api.call(message)
       default: try await api.hangUp(message)
       }
     #expect(call.state == .answered)
     let request = try #require(server.received.first)
-    #expect(request.hasPrefix("POST /v1/rooms/a%7Cb/calls/7/\(action) HTTP/1.1\r\n"))
     #expect(request.contains("Authorization: Bearer swr_key\r\n"))
+    guard action != "read" else { return #expect(request.hasPrefix("GET /v1/rooms/a%7Cb/calls/7 HTTP/1.1\r\n")) }
+    #expect(request.hasPrefix("POST /v1/rooms/a%7Cb/calls/7/\(action) HTTP/1.1\r\n"))
     #expect(request.hasSuffix(action == "decline" ? #"{"device":"phone"}"# : "{}"))
   }
 

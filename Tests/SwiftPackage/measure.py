@@ -27,18 +27,19 @@ def main() -> None:
     folder = parser.parse_args().folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     app(folder, f'.package(name: "stillwire", path: "{CHECKOUT}", traits: [])')
-    print(swift("package", "show-dependencies", app=folder))
+    print(swift("package", "show-dependencies", app=folder), flush=True)
     # The extension first: the app then builds only what the extension lacks.
     for product in ("Service", "App"):
         before = processor()
-        swift("build", "--configuration", "release", "--product", product, app=folder)
+        # A loaded machine builds for longer than a test may take.
+        swift("build", "--configuration", "release", "--product", product, app=folder, timeout=None)
         seconds = processor() - before
         program = folder / ".build/release" / product
         stripped = folder / f"{product}-stripped"
         subprocess.run(["strip", "-o", stripped, program], check=True)
         nio = sum("NIO" in name for name in built(folder, "release"))
         sizes = f"{size(program)}, {size(stripped)} stripped"
-        print(f"{product}: {seconds:.0f} s of processor time, {sizes}, {nio} modules of NIO")
+        print(f"{product}: {seconds:.0f} s of processor time, {sizes}, {nio} modules of NIO", flush=True)
     (package,) = json.loads(output("npm", "pack", "--json", "--dry-run", CHECKOUT / "web/client", folder=folder))
     packed, unpacked = package["size"] / 1e3, package["unpackedSize"] / 1e3
     print(f"npm: {package['filename']} has {packed:.1f} kB, {unpacked:.1f} kB unpacked")

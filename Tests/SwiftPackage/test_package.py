@@ -41,10 +41,10 @@ print(RelayAddress("https://relay.example.org")!)
 """
 
 
-def output(*command: object, folder: Path) -> str:
+def output(*command: object, folder: Path, timeout: float | None = 10 * DEADLINE) -> str:
     """Runs a program in a folder, and returns its output. Fails with its messages if the program fails."""
     ended = subprocess.run(
-        [*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=10 * DEADLINE,
+        [*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=timeout,
         env={**os.environ, "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "test",
              "GIT_CONFIG_KEY_1": "user.email", "GIT_CONFIG_VALUE_1": "test@example.org"},
     )  # fmt: skip
@@ -52,10 +52,10 @@ def output(*command: object, folder: Path) -> str:
     return ended.stdout
 
 
-def swift(command: str, *arguments: str, app: Path) -> str:
+def swift(command: str, *arguments: str, app: Path, timeout: float | None = 10 * DEADLINE) -> str:
     """Runs SwiftPM, which stores its caches beside the app: the user's caches may have another repository's tags."""
     places = [f"--{name}-path={app / name}" for name in ("cache", "config", "security")]
-    return output("swift", command, *places, *arguments, folder=app)
+    return output("swift", command, *places, *arguments, folder=app, timeout=timeout)
 
 
 @pytest.fixture(scope="module")

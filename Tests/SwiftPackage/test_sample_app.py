@@ -2,12 +2,14 @@
 """The project description of the sample app: its targets have what Apple's systems and the article require."""
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from relay import CHECKOUT
+from relay import CHECKOUT, DEADLINE, binary, running
 
 APP = CHECKOUT / "Tests/Apps/ios"
 PROJECT = yaml.safe_load((APP / "project.yml").read_text())
@@ -133,3 +135,43 @@ def test_the_article_states_the_lines_of_each_target() -> None:
     total = sum(lines(file.read_text()) for folder in folders for file in (APP / folder).glob("*.swift"))
     assert f"{total} lines of code together" in ARTICLE
     assert total <= 150
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", ARTICLE, re.DOTALL)
+
+
+def test_the_commands_of_the_article_work(tmp_path: Path) -> None:
+    secret, token, check = blocks("sh")
+
+    def shell(script: str) -> str:
+        """Runs a script as the reader does, in one folder. Variables without a value are errors."""
+        script = f'stillwire() {{ "{binary()}" "$@"; }}\n{script}'
+        played = subprocess.run(["bash", "-eu", "-c", script], cwd=tmp_path, capture_output=True, text=True,
+                                timeout=DEADLINE)  # fmt: skip
+        assert played.returncode == 0, played.stdout + played.stderr
+        return played.stdout
+
+    shell(secret)
+    assert shell(token).count(".") == 2
+    options = ("--secret-file", tmp_path / "secret", "--api-keys-file", tmp_path / "api-keys")
+    with running(tmp_path, *options) as relay:
+        sent = shell(check.replace("http://relay.local:8080", relay.origin))
+    assert '"seq":1' in sent
+    # The reader's shell keeps its own variables.
+    assert not re.search(r"\b(for|read) (USER|HOME|PATH)\b", check)
+
+
+def test_the_article_and_the_project_name_a_version_of_xcodegen_with_traits() -> None:
+    # https://github.com/yonaskolb/XcodeGen/releases/tag/2.46.0
+    for text in (ARTICLE, (APP / "project.yml").read_text()):
+        assert "from 2.46.0 on" in text
+        assert "2.45" not in text
+
+
+def test_the_article_describes_a_relay_that_a_phone_reaches() -> None:
+    for word in ("--address 0.0.0.0", "--open-to-network", "stillwire token", "relay.close()"):
+        assert word in ARTICLE
+    (keys_of_plist,) = (yaml.safe_load(block) for block in blocks("yaml"))
+    assert keys_of_plist["NSAppTransportSecurity"] == {"NSAllowsLocalNetworking": True}
+    assert "NSLocalNetworkUsageDescription" in keys_of_plist

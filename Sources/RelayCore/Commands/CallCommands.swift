@@ -106,10 +106,10 @@ struct HangUpCall: CallAction {
   let change: CallRequest
 }
 
-/// Reads a call.
+/// Reads a call. A phone that the call has woken reads with its report key whether the call still rings.
 struct GetCall: Command {
   package static let declaration = Declaration(
-    frame: "call", "GET", "/v1/rooms/{room}/calls/{seq}", room: .member(.history), errors: [.notFound])
+    frame: "call", "GET", "/v1/rooms/{room}/calls/{seq}", by: .reporters, room: .member(.history), errors: [.notFound])
 
   private let request: Request
   private let message: MessageReference

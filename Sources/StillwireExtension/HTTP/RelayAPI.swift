@@ -119,9 +119,22 @@ public struct RelayAPI: Sendable {
     try await perform("hangup", call, device)
   }
 
+  /// Reads a call, with its users. The device's report key permits this request, so that a phone that the call has woken
+  /// can read whether it still rings. The user needs the right to the history of the room.
+  public func call(_ call: MessageReference) async throws -> CallRecord {
+    try Self.record(await send("GET", Self.path(of: call), nil))
+  }
+
   private func perform(_ action: String, _ call: MessageReference, _ device: DeviceID?) async throws -> CallRecord {
-    let path = "/v1/rooms/\(Self.segment(call.room.rawValue))/calls/\(call.seq)/\(action)"
-    let reply = try await send("POST", path, JSONWriter.object { $0["device"] = device?.rawValue })
+    let body = JSONWriter.object { $0["device"] = device?.rawValue }
+    return try Self.record(await send("POST", "\(Self.path(of: call))/\(action)", body))
+  }
+
+  private static func path(of call: MessageReference) -> String {
+    "/v1/rooms/\(segment(call.room.rawValue))/calls/\(call.seq)"
+  }
+
+  private static func record(_ reply: JSON) throws -> CallRecord {
     guard let record = CallRecord(reply) else { throw StillwireError(.malformed, "the answer is not a call") }
     return record
   }

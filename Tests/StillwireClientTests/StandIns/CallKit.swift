@@ -29,6 +29,14 @@ open class CXCallUpdate: NSObject {
   open var remoteHandle: CXHandle?
   open var localizedCallerName: String?
   open var hasVideo: Bool = false
+  // https://developer.apple.com/documentation/callkit/cxcallupdate/supportsholding
+  open var supportsHolding: Bool = false
+  // https://developer.apple.com/documentation/callkit/cxcallupdate/supportsgrouping
+  open var supportsGrouping: Bool = false
+  // https://developer.apple.com/documentation/callkit/cxcallupdate/supportsungrouping
+  open var supportsUngrouping: Bool = false
+  // https://developer.apple.com/documentation/callkit/cxcallupdate/supportsdtmf
+  open var supportsDTMF: Bool = false
 }
 
 // https://developer.apple.com/documentation/callkit/cxcallendedreason
@@ -71,6 +79,8 @@ open class CXAction: NSObject {
 @available(macOS, unavailable)
 @available(tvOS, unavailable)
 open class CXCallAction: CXAction {
+  // https://developer.apple.com/documentation/callkit/cxcallaction/init(call:)
+  public init(call callUUID: UUID) { fatalError() }
   // https://developer.apple.com/documentation/callkit/cxcallaction/calluuid
   open var callUUID: UUID { fatalError() }
 }
@@ -80,10 +90,12 @@ open class CXCallAction: CXAction {
 @available(macOS, unavailable)
 @available(tvOS, unavailable)
 open class CXStartCallAction: CXCallAction {
+  // https://developer.apple.com/documentation/callkit/cxstartcallaction/init(call:handle:)
+  public init(call callUUID: UUID, handle: CXHandle) { fatalError() }
   // https://developer.apple.com/documentation/callkit/cxstartcallaction/handle
   open var handle: CXHandle { fatalError() }
   // https://developer.apple.com/documentation/callkit/cxstartcallaction/isvideo
-  open var isVideo: Bool { fatalError() }
+  open var isVideo: Bool = false
 }
 
 // https://developer.apple.com/documentation/callkit/cxanswercallaction
@@ -98,6 +110,46 @@ open class CXAnswerCallAction: CXCallAction {}
 @available(tvOS, unavailable)
 open class CXEndCallAction: CXCallAction {}
 
+// https://developer.apple.com/documentation/callkit/cxsetmutedcallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXSetMutedCallAction: CXCallAction {
+  // https://developer.apple.com/documentation/callkit/cxsetmutedcallaction/ismuted
+  open var isMuted: Bool = false
+}
+
+// https://developer.apple.com/documentation/callkit/cxsetheldcallaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXSetHeldCallAction: CXCallAction {
+  // https://developer.apple.com/documentation/callkit/cxsetheldcallaction/isonhold
+  open var isOnHold: Bool = false
+}
+
+// https://developer.apple.com/documentation/callkit/cxtransaction
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXTransaction: NSObject {
+  // https://developer.apple.com/documentation/callkit/cxtransaction/init(action:)
+  public init(action: CXAction) { fatalError() }
+}
+
+// https://developer.apple.com/documentation/callkit/cxcallcontroller
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+open class CXCallController: NSObject {
+  // https://developer.apple.com/documentation/callkit/cxcallcontroller/init()
+  public override init() { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxcallcontroller/request(_:completion:)
+  open func request(_ transaction: CXTransaction, completion: @escaping @Sendable ((any Error)?) -> Void) {
+    fatalError()
+  }
+}
+
 // https://developer.apple.com/documentation/callkit/cxproviderdelegate
 @available(iOS 10, visionOS 1, watchOS 9, *)
 @available(macOS, unavailable)
@@ -108,6 +160,8 @@ public protocol CXProviderDelegate: NSObjectProtocol {
   func provider(_ provider: CXProvider, perform action: CXStartCallAction)
   func provider(_ provider: CXProvider, perform action: CXAnswerCallAction)
   func provider(_ provider: CXProvider, perform action: CXEndCallAction)
+  func provider(_ provider: CXProvider, perform action: CXSetHeldCallAction)
+  func provider(_ provider: CXProvider, perform action: CXSetMutedCallAction)
   // https://developer.apple.com/documentation/callkit/cxproviderdelegate/provider(_:didactivate:)
   func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession)
   // https://developer.apple.com/documentation/callkit/cxproviderdelegate/provider(_:diddeactivate:)
@@ -123,6 +177,8 @@ extension CXProviderDelegate {
   public func provider(_ provider: CXProvider, perform action: CXStartCallAction) { fatalError() }
   public func provider(_ provider: CXProvider, perform action: CXAnswerCallAction) { fatalError() }
   public func provider(_ provider: CXProvider, perform action: CXEndCallAction) { fatalError() }
+  public func provider(_ provider: CXProvider, perform action: CXSetHeldCallAction) { fatalError() }
+  public func provider(_ provider: CXProvider, perform action: CXSetMutedCallAction) { fatalError() }
   public func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession) { fatalError() }
   public func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession) { fatalError() }
 }
@@ -141,6 +197,10 @@ open class CXProvider: NSObject {
   open func reportNewIncomingCall(
     with UUID: UUID, update: CXCallUpdate, completion: @escaping @Sendable ((any Error)?) -> Void
   ) { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxprovider/reportoutgoingcall(with:startedconnectingat:)
+  open func reportOutgoingCall(with UUID: UUID, startedConnectingAt dateStartedConnecting: Date?) { fatalError() }
+  // https://developer.apple.com/documentation/callkit/cxprovider/reportoutgoingcall(with:connectedat:)
+  open func reportOutgoingCall(with UUID: UUID, connectedAt dateConnected: Date?) { fatalError() }
   open func reportCall(with UUID: UUID, endedAt dateEnded: Date?, reason endedReason: CXCallEndedReason) {
     fatalError()
   }

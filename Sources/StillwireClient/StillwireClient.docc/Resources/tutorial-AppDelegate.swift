@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's registration, the permissions, and the responses to notifications.
-import StillwireApple
+import StillwireUI
 import UIKit
 import UserNotifications
+import os
+
+private let log = Logger(subsystem: "org.example.chat", category: "app")
 
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
   func application(

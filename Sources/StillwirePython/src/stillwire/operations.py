@@ -456,7 +456,7 @@ class Operations(ABC):
         """Read a call.
 
         The state of a call with the users who have answered or declined. It is kept for 28 days after the
-        call.
+        call. A phone that a push has woken reads with its report key whether the call still rings.
 
         Args:
             seq: The number of the message in its room.
@@ -2459,7 +2459,7 @@ class AsyncOperations(ABC):
         """Read a call.
 
         The state of a call with the users who have answered or declined. It is kept for 28 days after the
-        call.
+        call. A phone that a push has woken reads with its report key whether the call still rings.
 
         Args:
             seq: The number of the message in its room.

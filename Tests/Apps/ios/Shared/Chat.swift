@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of the app and its three extensions.
 import StillwireApple
-import os
 
-nonisolated let log = Logger(subsystem: "org.example.chat", category: "app")
 nonisolated let chat = AppGroup(
   "group.org.example.chat", app: "org.example.chat", relay: [RelayAddress("https://relay.example.org")!])

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an incoming call on a phone, as a pure state machine. `CallReceiver` of StillwireApple performs its effects
+// with CallKit and the relay.
+public import Foundation
+public import RelayProtocol
+
+/// An incoming call on this phone, from its push to its end.
+public struct PhoneCall: Equatable, Sendable {
+  public enum Phase: Equatable, Sendable, CaseIterable {
+    case ringing
+    /// The person has accepted, and the relay has not replied to the answer.
+    case answering
+    /// The relay has refused the answer as a conflict, and the phone reads the reason.
+    case refused
+    /// The relay has accepted the answer.
+    case answered
+    /// The call is over on this phone, and the relay has not replied to the answer.
+    case leaving
+    case over
+  }
+
+  /// An event of the phone or of the relay.
+  public enum Input: Equatable, Sendable {
+    /// The person accepts the call.
+    case accepted
+    /// The person declines the call or hangs up.
+    case ended
+    /// CallKit has discarded the call.
+    case discarded
+    /// CallKit does not show the call, for example in a Focus.
+    case notShown
+    /// The time of the ringing is over.
+    case timedOut
+    /// The relay replies to the answer.
+    case replied(Reply)
+    /// The relay sends an event. The user is that of this app.
+    case changed(CallEvent, UserID)
+    /// The call was read. The user is that of this app, if the app has named one.
+    case read(CallRecord, UserID?)
+    /// The call could not be read.
+    case unread(ReadFailure)
+  }
+
+  /// The result of the answer at the relay.
+  public enum Reply: Equatable, Sendable, CaseIterable {
+    case accepted
+    /// Another device of the user has answered, or the call is over.
+    case conflict
+    /// The relay does not accept the answer, for example because the user has left the room.
+    case refused
+    /// No reply has arrived. The answer may have taken effect.
+    case lost
+
+    /// The result of a request that has thrown an error.
+    public init(_ error: any Error) {
+      guard case .refused(let code) = (error as? StillwireError)?.code else {
+        self = .lost
+        return
+      }
+      switch code {
+      case .conflict: self = .conflict
+      // The relay may have stored the answer.
+      case .unavailable, .internal: self = .lost
+      default: self = .refused
+      }
+    }
+  }
+
+  /// The reason for which a call could not be read.
+  public enum ReadFailure: Equatable, Sendable, CaseIterable {
+    /// The relay has no such call, or the user is not a member of its room any more.
+    case gone
+    /// The state of the call is unknown.
+    case unknown
+
+    /// The reason of a request that has thrown an error.
+    public init(_ error: any Error) {
+      switch (error as? StillwireError)?.code {
+      case .refused(.notFound), .refused(.notJoined): self = .gone
+      default: self = .unknown
+      }
+    }
+  }
+
+  /// The work of the phone after an input, in this order.
+  public enum Effect: Equatable, Sendable {
+    /// Report the end of the call to CallKit.
+    case report(IncomingCall.End)
+    /// Pass the call to the app: its audio or video begins.
+    case begin
+    /// Pass the end of the call to the app.
+    case finish
+    /// Send a request about the call to the relay. ``Input/replied(_:)`` follows `answer`.
+    case send(Call.Action)
+    /// Read the call. ``Input/read(_:_:)`` or ``Input/unread(_:)`` follows.
+    case read
+  }
+
+  public let call: IncomingCall
+  public private(set) var phase = Phase.ringing
+
+  /// A call that begins to ring.
+  public init(_ call: IncomingCall) { self.call = call }
+
+  /// True if the call rings or is in progress on this phone.
+  public var isActive: Bool { phase != .leaving && phase != .over }
+
+  /// The time until the end of the ringing, at most ``RelayProtocol/Call/ringing``: the clocks of the phone and of the
+  /// relay may differ.
+  public func timeout(at now: Date) -> Duration {
+    let rest = Double(call.ringUntil.rawValue) / 1_000 - now.timeIntervalSince1970
+    return .seconds(min(max(rest, 0), Call.ringing.upperBound))
+  }
+
+  /// The delays before each attempt to send `decline` or `hangup`. The relay ends the ringing by its own time if all
+  /// attempts fail.
+  public static let attempts: [Duration] = [.zero, .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)]
+
+  // MARK: Inputs
+
+  /// Applies an input, and returns the work that follows from it.
+  public mutating func apply(_ input: Input) -> [Effect] {
+    switch input {
+    case .accepted:
+      guard phase == .ringing else { return [] }
+      phase = .answering
+      return [.send(.answer)]
+    case .ended: return leave(ringing: [.finish, .send(.decline)], answered: [.finish, .send(.hangUp)])
+    case .discarded: return leave(ringing: [.finish], answered: [.finish, .send(.hangUp)])
+    case .notShown: return leave(ringing: [.finish], answered: [.finish])
+    case .timedOut: return phase == .ringing ? end(.unanswered) : []
+    case .replied(let reply): return replied(reply)
+    case .changed(let event, let user):
+      guard isActive else { return [] }
+      return call.end(after: event, of: user, isAccepted: isAccepted).map { end($0) } ?? []
+    case .read(let record, let user):
+      guard isActive else { return [] }
+      if let end = call.end(in: record, of: user, isAccepted: isAccepted) { return self.end(end) }
+      // The call continues, so that another device has it.
+      return phase == .refused ? end(.answeredElsewhere) : []
+    case .unread(let failure):
+      guard isActive else { return [] }
+      return failure == .gone ? end(.remoteEnded) : phase == .refused ? end(.failed) : []
+    }
+  }
+
+  /// True if the answer of this phone may be that of the user.
+  private var isAccepted: Bool { phase == .answering || phase == .answered }
+
+  private mutating func replied(_ reply: Reply) -> [Effect] {
+    switch (phase, reply) {
+    case (.answering, .accepted):
+      phase = .answered
+      return [.begin]
+    case (.answering, .conflict):
+      phase = .refused
+      return [.read]
+    case (.answering, .refused): return end(.failed)
+    // The caller must not wait for a phone that has no call.
+    case (.answering, .lost): return end(.failed) + [.send(.hangUp)]
+    case (.leaving, .accepted), (.leaving, .lost):
+      phase = .over
+      return [.send(.hangUp)]
+    case (.leaving, .conflict), (.leaving, .refused):
+      phase = .over
+      return []
+    case (.ringing, _), (.refused, _), (.answered, _), (.over, _): return []
+    }
+  }
+
+  /// Ends the call by a decision of the relay or of the clock.
+  private mutating func end(_ end: IncomingCall.End) -> [Effect] {
+    phase = phase == .answering && end != .failed ? .leaving : .over
+    return [.report(end), .finish]
+  }
+
+  /// Ends the call on the phone. The hang-up waits for the reply to the answer, because it would otherwise decline.
+  private mutating func leave(ringing: [Effect], answered: [Effect]) -> [Effect] {
+    switch phase {
+    case .ringing:
+      phase = .over
+      return ringing
+    case .answering:
+      phase = .leaving
+      return [.finish]
+    case .refused:
+      phase = .over
+      return [.finish]
+    case .answered:
+      phase = .over
+      return answered
+    case .leaving, .over: return []
+    }
+  }
+}
