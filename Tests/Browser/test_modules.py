@@ -53,6 +53,102 @@ class ModuleTests(BrowserTests):
             self.converse(response, response)["responses"], {"1": [{"user": "bob", "text": "accepted"}]}
         )
 
+    def rooms(self, *inputs):
+        """Returns the list of rooms after these inputs, as room, unread and title of each entry."""
+        rooms = self.run_module("page/room-list", "args[0].reduce(m.roomsAfter, m.noRooms)", inputs)
+        return [(entry["room"], entry["unread"], entry.get("title")) for entry in rooms]
+
+    def test_the_list_of_rooms_has_the_newest_activity_first(self):
+        listed = {"type": "listed", "now": 100, "rooms": [entry("a"), entry("b"), entry("c", time=50)]}
+        self.assertEqual([room for room, *_ in self.rooms(listed)], ["a", "b", "c"])
+        changed = {"type": "changed", "now": 200, "entry": entry("c", seq=2, time=150, unread=1)}
+        self.assertEqual([room for room, *_ in self.rooms(listed, changed)], ["c", "a", "b"])
+        # A new title is no activity.
+        titled = {"type": "changed", "now": 300, "entry": entry("b", title="Tea")}
+        self.assertEqual(self.rooms(listed, titled), [("a", 0, None), ("b", 0, "Tea"), ("c", 0, None)])
+        removed = {"type": "removed", "room": "a"}
+        self.assertEqual([room for room, *_ in self.rooms(listed, removed)], ["b", "c"])
+
+    def test_an_older_entry_does_not_replace_a_newer_one(self):
+        changed = {"type": "changed", "now": 1, "entry": entry("a", seq=2, time=2, unread=1)}
+        late = {"type": "listed", "now": 3, "rooms": [entry("a", seq=1, time=1)]}
+        self.assertEqual(self.rooms(changed, late), [("a", 1, None)])
+        read = {"type": "listed", "now": 3, "rooms": [entry("a", seq=2, time=2, read=2)]}
+        self.assertEqual(self.rooms(changed, read), [("a", 0, None)])
+        self.assertEqual(self.rooms(changed, late | {"isReset": True}), [("a", 0, None)])
+
+    def test_a_room_that_was_left_is_not_in_the_next_list(self):
+        first = {"type": "listed", "now": 1, "rooms": [entry("a"), entry("b")]}
+        self.assertEqual(self.rooms(first, {"type": "listed", "now": 2, "rooms": [entry("b")]}), [("b", 0, None)])
+
+    def device(self, *events, device="phone", user="bob"):
+        """Returns phase and text of a call on a device after these events."""
+        return self.run_module(
+            "page/call-state",
+            """[args[0].reduce((call, event) => m.callAfter(call, event, args[1]), m.noCall)]
+              .map((call) => [call.phase, m.callText(call, args[1], (user) => user)])[0]""",
+            events,
+            {"user": user, "device": device},
+        )
+
+    def test_each_end_of_a_call_has_its_text(self):
+        ring = about_call("ring")
+        answer = about_call("answer", user="bob", device="tablet")
+        ended = {"ended": 9}
+        for events, bob, alice in [
+            ([ring], ["ringing", "Incoming call"], ["calling", "Calling…"]),
+            ([ring, answer], ["over", "Answered elsewhere, on bob’s tablet"], ["talking", "bob answered, on the tablet"]),
+            (
+                [ring, about_call("answer", user="bob", device="phone")],
+                ["talking", "In the call"],
+                ["talking", "bob answered, on the phone"],
+            ),
+            (
+                [ring, about_call("decline", user="bob", device="tablet", state="declined", **ended)],
+                ["over", "Declined elsewhere, on bob’s tablet"],
+                ["over", "bob declined"],
+            ),
+            (
+                [ring, about_call("hangup", user="alice", device="phone", state="cancelled", **ended)],
+                ["over", "Missed call: alice hung up"],
+                ["over", "You cancelled the call"],
+            ),
+            (
+                [ring, about_call("expire", state="missed", **ended)],
+                ["over", "Missed call from alice"],
+                ["over", "Nobody answered"],
+            ),
+            # Another member of a group has answered.
+            ([ring, about_call("answer", user="carol")], ["ringing", "Incoming call"], ["talking", "carol answered"]),
+            ([ring | {"muted": True}], ["none", ""], ["none", ""]),
+            # An event of another call changes nothing.
+            ([ring, answer | {"seq": 2}], ["ringing", "Incoming call"], ["calling", "Calling…"]),
+            # A device in a call does not ring for another one.
+            ([ring, ring | {"seq": 2}, answer], ["over", "Answered elsewhere, on bob’s tablet"], None),
+        ]:
+            with self.subTest(events=events):
+                self.assertEqual(self.device(*events), bob)
+                if alice:
+                    self.assertEqual(self.device(*events, user="alice"), alice)
+
+    def test_a_call_that_is_read_has_the_state_that_its_events_would_give(self):
+        def read(state, *users, **fields):
+            named = [dict(zip(("user", "state", "device"), user)) for user in users]
+            return about_call("read", state=state, users=named) | fields
+
+        ring, ended = about_call("ring"), {"ended": 9}
+        for after, bob in [
+            (read("ringing"), ["ringing", "Incoming call"]),
+            (read("answered", ("bob", "answered", "phone")), ["talking", "In the call"]),
+            (read("answered", ("bob", "answered", "tablet")), ["over", "Answered elsewhere, on bob’s tablet"]),
+            (read("declined", ("bob", "declined", "tablet"), **ended), ["over", "Declined elsewhere, on bob’s tablet"]),
+            (read("missed", **ended), ["over", "Missed call from alice"]),
+            (read("cancelled", **ended), ["over", "Missed call: alice hung up"]),
+            (read("ended", ("bob", "left", "phone"), **ended), ["over", "Call ended"]),
+        ]:
+            with self.subTest(after=after):
+                self.assertEqual(self.device(ring, after), bob)
+
     def test_only_refusals_stop_the_reconnects(self):
         codes = [1000, 1006, 4000, 4003, 4499, 4500, 4506, 4999]
         self.assertEqual(
@@ -251,6 +347,18 @@ class ModuleTests(BrowserTests):
         self.assertEqual(
             self.run_module("client/presence", "args[0].map((e) => m.isSilenced(e))", entries), [False, False, False, True]
         )
+
+
+def entry(room, seq=0, time=None, unread=0, read=0, **fields):
+    """An entry of the relay's list of rooms."""
+    message = {"lastMessage": {"seq": seq, "time": time, "from": "a"}} if time is not None else {}
+    own = {"unread": unread, "mentions": 0, "read": read}
+    return {"room": room, "kind": "group", "members": {"count": 2}} | own | message | fields
+
+
+def about_call(event, **fields):
+    """An event about a call of Alice."""
+    return {"event": event, "room": "r", "seq": 1, "from": "alice", "state": "ringing", "ringUntil": 60_000} | fields
 
 
 def push(seq, text, level="active", anyway=False, kind="message", label=None):

@@ -363,32 +363,6 @@ class AnswerTests(PageTests):
         self.assertEqual(self.bob.texts("badge"), ["3"])
 
 
-class CallTests(PageTests):
-    def test_a_call_is_accepted(self):
-        self.send_away(self.bob, self.alice)
-        self.alice.press("send-call")
-        self.eventually("it rings", lambda: self.bob.shows("call"))
-        self.bob.press("accept-call")
-        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob accepted"])
-        self.eventually("Bob is in the app", lambda: self.bob.shows("chat") and not self.bob.shows("call"))
-
-    def test_a_call_is_declined(self):
-        self.alice.press("send-call")
-        self.eventually("it rings over the open app", lambda: self.bob.shows("call"))
-        self.bob.press("decline-call")
-        self.eventually("Alice sees the response", lambda: self.alice.texts("response") == ["Bob declined"])
-        self.eventually("the call has ended", lambda: not self.bob.shows("call"))
-
-    def test_a_focus_keeps_a_call_from_ringing(self):
-        self.bob.choose("mode-dnd")
-        self.wait_for_focus()
-        self.send_away(self.bob, self.alice)
-        self.alice.press("send-call")
-        self.wait_for_notifications(self.bob, "Calling")
-        self.assertFalse(self.bob.shows("call"), "the call rings in spite of the Focus")
-        self.assertTrue(self.bob.shows("silenced"))
-
-
 #: Records each request of the page in `sentRequests`: the path, and the headers that authenticate it.
 RECORD = """
 window.sentRequests = []

@@ -18,7 +18,7 @@ const early = []
 let toastEnd = 0
 
 function enter(user) {
-  const person = new Person({ user, room: `demo.${place}`, names })
+  const person = new Person({ user, home: `demo.${place}`, names, hasTablet: user === bob })
   const panel = document.createElement('person-panel')
   if (user === alice) part('relay').before(panel)
   else part('stage').append(panel)
@@ -27,6 +27,7 @@ function enter(user) {
   person.addEventListener('wire', ({ detail }) => wire(person.name, { ...detail, time: new Date() }))
   person.addEventListener('complaint', ({ detail }) => complain(detail))
   person.connect()
+  person.tablet?.start().catch((error) => complain(`The tablet was not registered: ${error.message}`))
   return panel
 }
 

@@ -1,37 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+import { callText } from './call-state.js'
 import { avatar, setText } from './dom.js'
 
-/** The screen of a phone while a call rings. It covers the other screens. */
-export class CallScreen {
-  #person
-  #parts
-  #id = null
-  #end = 0
+/** The controls of each phase. The first one receives the keyboard focus. */
+const controls = { calling: ['hang-up'], ringing: ['accept', 'decline'], talking: ['hang-up'], over: ['done'] }
 
-  /** Calls `open` when the person accepts the call, and `decline` when the person declines it. */
-  constructor(person, parts, open, decline) {
-    this.#person = person
+/** A call on the screen of a device. It covers the other screens. The phone and the tablet have one. */
+export class CallScreen {
+  #parts
+  #root
+  #me
+  #nameOf
+  #titleOf
+  #calls
+  #phase = 'none'
+
+  /**
+   * `device` is {`calls`, `me`} of a person or a tablet, and `parts` finds its elements. `nameOf` returns the name of a
+   * user, and `titleOf` the title of a room. Calls `act` with `accept`, `decline`, `hang-up` or `done`.
+   */
+  constructor({ calls, me }, { nameOf, titleOf }, parts, root, act) {
+    this.#calls = calls
+    this.#me = me
+    this.#nameOf = nameOf
+    this.#titleOf = titleOf
     this.#parts = parts
-    parts('accept').addEventListener('click', () => {
-      person.respond(person.phone.call, 'demo.call.accept')
-      open()
-    })
-    parts('decline').addEventListener('click', () => {
-      person.respond(person.phone.call, 'demo.call.decline')
-      decline()
-    })
+    this.#root = root
+    for (const name of ['accept', 'decline', 'hang-up', 'done']) {
+      parts(name).addEventListener('click', () => act(name))
+    }
   }
 
-  render(now) {
-    const { call } = this.#person.phone
-    this.#parts('call').inert = call === null
-    if ((call?.id ?? null) === this.#id) return
-    this.#id = call?.id ?? null
-    clearTimeout(this.#end)
-    if (!call) return
-    this.#parts('caller').replaceChildren(avatar(call.from))
-    setText(this.#parts('caller-name'), call.from)
-    setText(this.#parts('call-why'), call.why || 'Stillwire call')
-    this.#end = setTimeout(() => this.#person.stopRinging(), call.until - now)
+  render() {
+    const { call } = this.#calls
+    const { phase, from, by, room } = call
+    const shown = controls[phase] ?? []
+    // A hidden control loses the keyboard focus.
+    const hasFocus = this.#root.contains(document.activeElement)
+    for (const name of ['accept', 'decline', 'hang-up', 'done']) this.#parts(name).hidden = !shown.includes(name)
+    if (phase !== 'none') {
+      // The caller sees the room, and then the person who has answered or declined.
+      const other = from !== this.#me.user ? from : by !== this.#me.user ? by : undefined
+      const name = other ? this.#nameOf(other) : this.#titleOf(room)
+      if (this.#parts('caller-name').textContent !== name) this.#parts('caller').replaceChildren(avatar(name))
+      setText(this.#parts('caller-name'), name)
+    }
+    setText(this.#parts('call-state'), callText(call, this.#me, this.#nameOf))
+    if (phase === this.#phase) return
+    this.#phase = phase
+    this.#root.dataset.phase = phase
+    if (shown.length && hasFocus) this.#parts(shown[0]).focus({ preventScroll: true })
   }
 }

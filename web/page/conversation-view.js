@@ -4,6 +4,7 @@ import { isSilenced } from '../client/stillwire.js'
 import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'
 import { arrange, avatar, element, setText } from './dom.js'
+import { openTitle } from './inbox-view.js'
 import { presenceText } from './presence-text.js'
 
 const pause = 15 * 60_000
@@ -18,11 +19,19 @@ const fateTexts = {
   read: 'Read',
 }
 
+const callStates = {
+  ringing: 'Ringing…',
+  answered: 'Answered',
+  declined: 'Declined',
+  missed: 'Missed',
+  cancelled: 'Cancelled before an answer',
+  ended: 'Ended · answered',
+}
+
 /** The messages of the special buttons, with a text that is used if the composer is empty. */
 const specials = {
   urgent: { text: 'Can you come at once?', push: { level: 'timeSensitive', category: 'demo.message' } },
   invite: { text: 'Dinner on Friday?', push: { category: 'demo.invitation' } },
-  ring: { text: 'Calling', push: { kind: 'call', category: 'demo.call' } },
 }
 
 /** The open app: the other people, the messages, the notice about silenced people, and the composer. */
@@ -30,11 +39,15 @@ export class ConversationView {
   #person
   #parts
   #nodes = new Map()
+  #room = null
 
-  /** `parts` finds an element of this person's panel by its `data-part`. */
-  constructor(person, parts) {
+  /** `parts` finds an element of this person's panel by its `data-part`. Calls `back` to show the list of rooms. */
+  constructor(person, parts, back) {
     this.#person = person
     this.#parts = parts
+    parts('back').addEventListener('click', back)
+    parts('ring').addEventListener('click', () => person.ring())
+    this.#prepareRename()
     parts('messages').setAttribute('aria-label', `${person.name}’s conversation`)
     parts('text').setAttribute('aria-label', `Message from ${person.name}`)
     parts('send').setAttribute('aria-label', `Send as ${person.name}`)
@@ -55,15 +68,19 @@ export class ConversationView {
   }
 
   render(now) {
-    const { others, typists, quietSeq } = this.#person
+    const { others, typists, quietSeq, room } = this.#person
+    if (room === null) return
+    if (room !== this.#room) this.#begin(room)
+    this.#renderTitle()
     const names = others.map(({ user }) => this.#person.nameOf(user)).join(', ')
     const line = this.#parts('peer-presence')
     line.dataset.online = String(others.length > 0 && others.every(({ online }) => online))
     const isGroup = others.length > 1
     setText(line, isGroup ? others.map((other) => this.#brief(other)).join(' · ') : presenceText(others[0], now))
-    if (this.#parts('peer-name').textContent !== names) {
-      this.#parts('peer-name').textContent = names
-      this.#parts('peer-avatar').replaceChildren(...others.map(({ user }) => avatar(this.#person.nameOf(user))))
+    const faces = this.#parts('peer-avatar')
+    if (faces.dataset.names !== names) {
+      faces.dataset.names = names
+      faces.replaceChildren(...others.map(({ user }) => avatar(this.#person.nameOf(user))))
       this.#parts('text').placeholder = `Message ${names}`
     }
     const silenced = others.filter(isSilenced).map(({ user }) => this.#person.nameOf(user))
@@ -74,6 +91,50 @@ export class ConversationView {
     this.#parts('typing').hidden = typists.size === 0
     setText(this.#parts('typing-text'), `${[...typists].map((user) => this.#person.nameOf(user)).join(', ')} typing`)
     this.#renderMessages(isGroup)
+  }
+
+  // The new room has other messages, and the unsent text belongs to the old one.
+  #begin(room) {
+    this.#room = room
+    this.#nodes.clear()
+    this.#parts('messages').replaceChildren()
+    this.#parts('text').value = ''
+    this.#showRename(false)
+  }
+
+  #renderTitle() {
+    const { unread, roomEntry, room } = this.#person
+    const isDirect = roomEntry?.kind === 'direct'
+    setText(this.#parts('peer-name'), openTitle(room, this.#person))
+    this.#parts('rename').hidden = isDirect || !this.#parts('rename-form').hidden
+    setText(this.#parts('back-count'), unread ? String(unread) : '')
+    this.#parts('back').setAttribute('aria-label', unread ? `Rooms, ${unread} unread` : 'Rooms')
+  }
+
+  #prepareRename() {
+    const title = this.#parts('title')
+    this.#parts('rename').addEventListener('click', () => {
+      title.value = this.#person.roomEntry?.title ?? ''
+      this.#showRename(true)
+      title.focus({ preventScroll: true })
+    })
+    this.#parts('rename-form').addEventListener('submit', (event) => {
+      event.preventDefault()
+      if (title.value.trim()) this.#person.rename(title.value.trim())
+      this.#endRename()
+    })
+    title.addEventListener('keydown', ({ key }) => key === 'Escape' && this.#endRename())
+  }
+
+  #endRename() {
+    this.#showRename(false)
+    this.#parts('rename').focus({ preventScroll: true })
+  }
+
+  #showRename(isShown) {
+    this.#parts('rename-form').hidden = !isShown
+    this.#parts('rename').hidden = isShown
+    this.#parts('peer-text').hidden = isShown
   }
 
   #brief({ user, online }) {
@@ -97,7 +158,7 @@ export class ConversationView {
     const list = this.#parts('messages')
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 48
     const { conversation, user } = this.#person
-    const { messages, drafts, fates, responses } = conversation
+    const { messages, drafts, fates, responses, calls } = conversation
     const all = [...messages, ...drafts.map((draft) => ({ ...draft, from: user, isDraft: true }))]
     const newestOwn = messages.findLast(({ from }) => from === user)
     const seen = new Set()
@@ -122,6 +183,11 @@ export class ConversationView {
         const line = `${this.#person.nameOf(user)} ${text}`
         rows.push(node(`${key} ${user}`, () => element('p', { class: 'moment', 'data-testid': 'response' }, line)))
       }
+      if (calls[message.seq]) {
+        const line = node(`${key} call`, () => element('p', { class: 'moment', 'data-testid': 'call-line' }))
+        setText(line, this.#callLine(calls[message.seq]))
+        rows.push(line)
+      }
       if (message.isDraft) rows.push(node(`${key} ${message.isFailed}`, () => draftState(message)))
       // The page does not know the state of messages from before it was opened.
       if (message === newestOwn && fates[message.seq]) {
@@ -134,6 +200,11 @@ export class ConversationView {
     const isLonger = rows.length > list.children.length
     arrange(list, rows)
     if (isAtEnd || (isLonger && all.at(-1)?.from === user)) list.scrollTop = list.scrollHeight
+  }
+
+  #callLine({ state, user, device }) {
+    const by = user ? ` by ${this.#person.nameOf(user)}${device ? `, on the ${device}` : ''}` : ''
+    return state === 'answered' || state === 'ended' ? `${callStates[state]}${by}` : callStates[state]
   }
 
   #row({ seq, from, time, isDraft }, isGroup) {

@@ -7,6 +7,7 @@
  * - `read`: the seq of the newest read message
  * - `fates`: by seq, the delivery state of the person's own messages
  * - `responses`: by seq, the responses that people gave to them from their phones
+ * - `calls`: by seq, the state of each call: {`state`, `from`, `user`, `device`}, with the person who answered
  */
 export const emptyConversation = Object.freeze({
   epoch: null,
@@ -15,6 +16,7 @@ export const emptyConversation = Object.freeze({
   drafts: Object.freeze([]),
   fates: Object.freeze({}),
   responses: Object.freeze({}),
+  calls: Object.freeze({}),
 })
 
 /** The delivery states of a message, in their order. */
@@ -58,6 +60,8 @@ export function conversationAfter(conversation, input) {
       return messages
         .filter(({ seq }) => seq <= input.seq)
         .reduce((state, { seq }) => withFate(state, seq, input.kind), conversation)
+    case 'call':
+      return withCall(conversation, input.call)
     case 'response':
       return withResponse(conversation, input)
     case 'read':
@@ -71,7 +75,7 @@ export function conversationAfter(conversation, input) {
 export function bodyText(body) {
   if (typeof body === 'string') return body
   if (typeof body?.text === 'string') return body.text
-  return JSON.stringify(body)
+  return JSON.stringify(body) ?? ''
 }
 
 /** Returns the later one of two delivery states. */
@@ -83,6 +87,14 @@ function withFate(conversation, seq, fate) {
   const known = conversation.fates[seq]
   const newest = farther(known, fate)
   return newest === known ? conversation : { ...conversation, fates: { ...conversation.fates, [seq]: newest } }
+}
+
+// Events name the user who has caused the change. A reply has all users.
+function withCall(conversation, { seq, from, state, event, user, device, users }) {
+  const known = conversation.calls[seq]
+  const answer = event === 'answer' ? { user, device } : users?.find((one) => one.state === 'answered')
+  const call = { state, from, user: answer?.user ?? known?.user, device: answer?.device ?? known?.device }
+  return { ...conversation, calls: { ...conversation.calls, [seq]: call } }
 }
 
 // The relay repeats an event that it could not deliver with certainty, so a known response is ignored.

@@ -63,3 +63,8 @@ export function standing({ aps }, intent, focus) {
   }
   return { isQuiet: true, why: `Silenced by ${name}` }
 }
+
+/** Returns true if the Focus lets a call of this user ring. */
+export function letsThrough(focus, user) {
+  return !standing({ aps: { 'interruption-level': 'active' } }, { sender: { handle: user } }, focus).isQuiet
+}

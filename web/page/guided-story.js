@@ -84,6 +84,7 @@ export class GuidedStory extends HTMLElement {
     const step = steps[this.#at]
     this.#show()
     try {
+      this.#gather()
       await step.act(this.#scene)
       await this.#until(() => step.isDone(this.#scene))
       this.#point(step.at)
@@ -94,6 +95,14 @@ export class GuidedStory extends HTMLElement {
     }
     this.#isActing = false
     this.#show()
+  }
+
+  // The visitor may have opened other rooms.
+  #gather() {
+    for (const person of [this.#scene.alice, this.#scene.bob]) {
+      person.calls.dismiss()
+      person.open(person.home)
+    }
   }
 
   get #isOver() {

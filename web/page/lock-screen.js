@@ -16,7 +16,7 @@ export class LockScreen {
   #unfolded = new Set()
   #render
 
-  /** Calls `open` when the person opens the app. */
+  /** Calls `open` when the person opens the app, with the room of a selected notification. */
   constructor(person, parts, open, render) {
     this.#person = person
     this.#parts = parts
@@ -24,7 +24,7 @@ export class LockScreen {
     this.#render = render
     parts('stacks').setAttribute('aria-label', `Notifications on ${person.name}’s phone`)
     parts('come-back').append(element('span', {}, `Come back as ${person.name}`))
-    parts('come-back').addEventListener('click', open)
+    parts('come-back').addEventListener('click', () => open())
   }
 
   render(now) {
@@ -113,7 +113,7 @@ export class LockScreen {
         element('span', { class: 'visually-hidden' }, hasSound ? 'With sound' : 'Without sound')
       )
     )
-    open.addEventListener('click', this.#open)
+    open.addEventListener('click', () => this.#open(notification.message?.room))
     const actions = categories[category]?.actions ?? []
     return element(
       'div',

@@ -4,7 +4,9 @@ import { CallScreen } from './call-screen.js'
 import { clockFace } from './clock.js'
 import { ConversationView } from './conversation-view.js'
 import { arrange, element, perPicture, setText } from './dom.js'
+import { InboxView, openTitle } from './inbox-view.js'
 import { LockScreen } from './lock-screen.js'
+import { TabletView } from './tablet-view.js'
 
 const minute = 60_000
 const departures = { closed: 'Away: closed the app', killed: 'The app was killed', lost: 'No network' }
@@ -17,16 +19,23 @@ export class PersonPanel extends HTMLElement {
   #people = new Map()
   #conversation
   #lockScreen
+  #inbox
   #callScreen
+  #tablet = null
   #render = perPicture(() => this.#draw())
 
   set person(person) {
     this.#person = person
     this.append(document.getElementById('person').content.cloneNode(true))
     const part = (name) => this.part(name)
-    this.#conversation = new ConversationView(person, part)
-    this.#lockScreen = new LockScreen(person, part, () => this.#comeBack(), this.#render)
-    this.#callScreen = new CallScreen(person, part, () => this.#comeBack(), () => this.#resume())
+    this.#conversation = new ConversationView(person, part, () => this.#showRooms())
+    this.#inbox = new InboxView(person, part, () => this.#resume())
+    this.#lockScreen = new LockScreen(person, part, (room) => this.#comeBack(room), this.#render)
+    const nameOf = (user) => person.nameOf(user)
+    const titleOf = (room) => openTitle(room, person)
+    const act = (choice) => this.#actOnCall(choice)
+    this.#callScreen = new CallScreen(person, { nameOf, titleOf }, part, this.querySelector('.screen'), act)
+    if (person.tablet) this.#tablet = new TabletView(person, part, this.#render)
     this.#prepare()
     person.addEventListener('change', this.#render)
     this.#tick()
@@ -48,6 +57,7 @@ export class PersonPanel extends HTMLElement {
     const key = name.toLowerCase()
     this.dataset.testid = `person-${key}`
     this.dataset.person = key
+    this.part('call').setAttribute('aria-label', `Call on ${name}’s phone`)
     this.setAttribute('role', 'region')
     this.setAttribute('aria-label', name)
     this.part('name').textContent = name
@@ -108,14 +118,33 @@ export class PersonPanel extends HTMLElement {
     this.part('come-back').focus({ preventScroll: true })
   }
 
-  #comeBack() {
+  #comeBack(room) {
+    if (room) this.#person.open(room)
     this.#person.comeBack()
+    this.#resume()
+  }
+
+  #showRooms() {
+    this.#person.showRooms()
     this.#resume()
   }
 
   #resume() {
     this.#draw()
-    this.part(this.#person.isLocked ? 'come-back' : 'text').focus({ preventScroll: true })
+    if (!this.#person.isLocked && this.#person.room === null) this.#inbox.focus()
+    else this.part(this.#person.isLocked ? 'come-back' : 'text').focus({ preventScroll: true })
+  }
+
+  #actOnCall(choice) {
+    const { calls, isLocked } = this.#person
+    if (choice === 'done') {
+      calls.dismiss()
+      return this.#resume()
+    }
+    const { room } = calls.call
+    calls.act({ accept: 'answer', decline: 'decline', 'hang-up': 'hangup' }[choice])
+    // The person sees the app during a call.
+    if (choice === 'accept' && isLocked) this.#comeBack(room)
   }
 
   #draw() {
@@ -125,8 +154,11 @@ export class PersonPanel extends HTMLElement {
     const isAway = person.departure !== null
     this.classList.toggle('is-idle', activity === 'idle')
     this.dataset.connection = person.connection
-    this.part('chat').inert = isLocked || phone.call !== null
-    this.part('lock').inert = !isLocked || phone.call !== null
+    const isOnCall = person.calls.call.phase !== 'none'
+    this.part('chat').inert = isLocked || isOnCall || person.room === null
+    this.part('inbox').inert = isLocked || isOnCall || person.room !== null
+    this.part('lock').inert = !isLocked || isOnCall
+    this.part('call').inert = !isOnCall
     this.part('status-moon').classList.toggle('is-on', focus.mode !== 'off')
     setText(this.part('status-time'), clockFace(now))
     setText(this.part('connection'), connectionText(person))
@@ -143,15 +175,17 @@ export class PersonPanel extends HTMLElement {
     this.part('extension').checked = phone.hasExtension
     this.#drawPeople()
     this.#conversation.render(now)
+    this.#inbox.render()
     this.#lockScreen.render(now)
     this.#lockScreen.renderBanner(!isLocked && activity === 'idle')
-    this.#callScreen.render(now)
+    this.#callScreen.render()
+    this.#tablet?.render()
   }
 
   // Draws the people that the Focus can let through.
   #drawPeople() {
     const person = this.#person
-    const rows = person.others.map(({ user }) => {
+    const rows = person.people.map((user) => {
       if (!this.#people.has(user)) this.#people.set(user, this.#allowance(user))
       const label = this.#people.get(user)
       label.firstElementChild.checked = person.focus.people.includes(user)

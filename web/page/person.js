@@ -1,35 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Stillwire, isSilenced } from '../client/stillwire.js'
 import { call, segment } from './api.js'
+import { isBusy, isSameCall } from './call-state.js'
 import { responseText } from './categories.js'
-import { conversationAfter, emptyConversation } from './conversation.js'
-import { focusOff, isFocus } from './focus.js'
+import { bodyText, conversationAfter, emptyConversation } from './conversation.js'
+import { DeviceCalls } from './device-calls.js'
+import { focusOff, isFocus, letsThrough } from './focus.js'
 import { pushIDs } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
 import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { PushFeed } from './push-feed.js'
+import { noRooms, roomsAfter, unreadOutside } from './room-list.js'
+import { Tablet } from './tablet.js'
 
 const device = 'phone'
 const acknowledgementInterval = 250
 const typingInterval = 3_000
 const typingLifetime = 5_000
-const ringing = 45_000
 
 /**
- * One person of the demo: a connection, a copy of the room and a phone. It dispatches these events:
+ * One person of the demo: a connection, a list of rooms, a copy of the open room and a phone. The session joins the
+ * open room only. The person dispatches these events:
  *
  * - `change` when visible state has changed
  * - `complaint` when a request has failed, with a sentence as `detail`
- * - `sent` for each message that the relay has stored: {`seq`, `text`, `push`, `delivery`}
- * - `received` for each new message: {`seq`, `from`, `body`}
+ * - `sent` for each message that the relay has stored: {`room`, `seq`, `text`, `push`, `delivery`}
+ * - `received` for each new message: {`room`, `seq`, `from`, `body`}
  * - `push` for each push, as the gateway delivered it
- * - `fate` for the delivery of own messages: {`user`, `seq`, `state`}. `received` and `read` cover all earlier
+ * - `fate` for the delivery of own messages: {`room`, `user`, `seq`, `state`}. `received` and `read` cover all earlier
  *   messages.
  * - `wire` for each frame, call and push: {`kind`, `name`, `text`, `answers`}. `kind` is `sent`, `received`, `http` or
  *   `push`.
  */
 export class Person extends EventTarget {
-  conversation = emptyConversation
+  /** The list of rooms, newest first. See room-list.js. */
+  rooms = noRooms
   phone = emptyPhone
   focus = focusOff
   /** True if the person shares the Focus status with the app. */
@@ -42,20 +47,24 @@ export class Person extends EventTarget {
   departure = null
   /** True if the simulated gateway can deliver to this phone. */
   isReachable = true
-  /** Users who are typing now. */
-  typists = new Set()
+  /** The calls of the phone. */
+  calls
+  /** The second device, or null. */
+  tablet = null
   #relay
-  #room
+  /** The open room, or null while the list of rooms is shown: {`name`, `room`, `conversation`, …}. */
+  #chat = null
+  /** The rooms that were opened, by name. */
+  #chats = new Map()
+  #people = new Set()
   #names
+  /** The difference between the relay's clock and ours, in milliseconds. */
+  #ahead = 0
   #pushes
   #isRegistered = false
   #sending = new Set()
   #acknowledging = 0
-  #quiet = new Map()
   #typingAt = 0
-  #typing = new Map()
-  /** The message of a call that can ring while this person uses the app. */
-  #ringing = null
   #reports
   #hasKept = false
   /** Resolves when the phone has a network. */
@@ -66,20 +75,25 @@ export class Person extends EventTarget {
   #hasReportKey = () => {}
   /** Resolves when the relay has issued the first report key. */
   #registration = new Promise((resolve) => (this.#hasReportKey = resolve))
-  /** The seq of the newest message at the first join. */
-  #historySeq = null
 
-  /** `names` has the names of all people, by user. */
-  constructor({ user, room, names }) {
+  /** `names` has the names of all people, by user. `home` is the room of all people of this place. */
+  constructor({ user, home, names, hasTablet }) {
     super()
-    Object.assign(this, { user, name: names.get(user), room })
+    Object.assign(this, { user, name: names.get(user), home, me: { user, device } })
     this.#names = names
     const url = new URL('v1/connect', document.baseURI)
     url.protocol = url.protocol.replace('http', 'ws')
-    this.#relay = new Stillwire(url, { hello: { user, name: this.name, device } })
+    this.#relay = new Stillwire(url, { hello: { user, name: this.name, device, inbox: true } })
     // Several people share this page, so its visibility does not determine one person's activity.
     this.#relay.setActivity(this.activity)
-    this.#room = this.#relay.room(room, { history: 50 })
+    this.calls = new DeviceCalls(this.#relay, this.me, {
+      isLetThrough: ({ from }) => letsThrough(this.focus, from),
+      send: (request, { room, seq }) =>
+        this.#callOfExtension('POST', `v1/rooms/${segment(room)}/calls/${seq}/${request}`),
+      changed: () => this.#callChanged(),
+      complain: (detail) => this.#complain(detail),
+    })
+    if (hasTablet) this.tablet = new Tablet(this, url)
     this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
     this.#restore()
     this.#listen()
@@ -95,19 +109,48 @@ export class Person extends EventTarget {
     return this.#relay.reason
   }
 
-  /** The presence entries of the room, by user. */
-  get presence() {
-    return this.#room.presence.members ?? {}
+  /** The name of the open room. Is null while the list of rooms is shown. */
+  get room() {
+    return this.#chat?.name ?? null
   }
 
-  /** The presence entries of all other people. */
+  /** The entry of the open room in the list of rooms. Is undefined before the relay has listed the room. */
+  get roomEntry() {
+    return this.rooms.find(({ room }) => room === this.room)
+  }
+
+  get conversation() {
+    return this.#chat?.conversation ?? emptyConversation
+  }
+
+  /** Users who are typing in the open room now. */
+  get typists() {
+    return this.#chat?.typists ?? new Set()
+  }
+
+  /** The presence entries of the open room, by user. */
+  get presence() {
+    return this.#chat?.room.presence.members ?? {}
+  }
+
+  /** The presence entries of all other people in the open room. */
   get others() {
     return Object.values(this.presence).filter(({ user }) => user !== this.user)
   }
 
+  /** All other users that this person has seen in a room. */
+  get people() {
+    return [...this.#people]
+  }
+
+  /** The number of unread messages in the rooms that are not open. */
+  get unread() {
+    return unreadOutside(this.rooms, this.room)
+  }
+
   /** True if this person sees the conversation now, so that new messages are read. */
   get isLooking() {
-    return this.#room.isJoined && this.activity === 'active'
+    return this.#chat?.room.isJoined === true && this.activity === 'active'
   }
 
   get isLocked() {
@@ -118,7 +161,7 @@ export class Person extends EventTarget {
   get quietSeq() {
     const own = this.conversation.messages.findLast(({ from }) => from === this.user)
     const isQuiet = (user) => isSilenced(this.presence[user]) && !this.presence[user].online
-    return this.#quiet.get(own?.seq)?.some(isQuiet) ? own.seq : null
+    return this.#chat?.quiet.get(own?.seq)?.some(isQuiet) ? own.seq : null
   }
 
   nameOf(user) {
@@ -126,14 +169,67 @@ export class Person extends EventTarget {
   }
 
   connect() {
-    // Events report the result.
-    this.#room.join().catch(() => {})
+    if (!this.#relay.user && !this.#chat) this.open(this.home)
     this.#relay.connect()
+  }
+
+  /** Opens a room: joins it, and leaves the room that was open. */
+  open(name) {
+    if (name === this.room) return
+    this.#leaveRoom()
+    const known = this.#chats.get(name) ?? { name, conversation: emptyConversation, quiet: new Map() }
+    const chat = Object.assign(known, { typists: new Set(), typing: new Map(), historySeq: null })
+    // The join returns the newest messages again.
+    chat.conversation = { ...chat.conversation, messages: [] }
+    chat.room = this.#relay.room(name, { history: 50 })
+    this.#chats.set(name, chat)
+    this.#chat = chat
+    this.#listenTo(chat)
+    // Events report the result.
+    chat.room.join().catch(() => {})
+    this.#changed()
+  }
+
+  /** Shows the list of rooms. This person stays a member of the room, and gets events `inbox` about it. */
+  showRooms() {
+    this.#leaveRoom()
+    this.#listRooms()
+    this.#changed()
+  }
+
+  /** Opens the one room with this user. The relay creates it for the first of both. */
+  async openDirect(user) {
+    const reply = await this.#insist('The room was not opened', () => this.#relay.request('direct', { user }))
+    if (reply) this.#openNew(reply.room)
+  }
+
+  async createGroup(title) {
+    const fields = { kind: 'group', title, members: this.people, key: randomKey() }
+    const reply = await this.#insist('The group was not created', () => this.#relay.request('create', fields))
+    if (reply) this.#openNew(reply.room)
+  }
+
+  /** Changes the title of the open room. */
+  async rename(title) {
+    const { room } = this
+    const reply = await this.#insist('The title was not changed', () => this.#relay.request('update', { room, title }))
+    if (reply) this.#list({ type: 'titled', room, title: reply.title })
+  }
+
+  /** Rings for the other people of the open room. */
+  async ring() {
+    const { room } = this
+    this.calls.dismiss()
+    const push = { category: 'demo.call' }
+    const reply = await this.calls.ring(room, { body: { text: 'Call' }, push, key: randomKey() })
+    if (!reply || reply.duplicate) return
+    this.#dispatch('sent', { room, seq: reply.seq, text: 'Call', push: { kind: 'call' }, delivery: reply.delivery })
   }
 
   /** Leaves the app. Only `closed` ends the session cleanly. The relay treats the others as a lost connection. */
   leave(departure) {
     this.departure = departure
+    if (!isBusy(this.calls.call)) this.calls.dismiss()
     if (departure === 'lost') this.#network = new Promise((resolve) => (this.#networkReturned = resolve))
     if (departure === 'closed') this.#relay.close(1000, 'away')
     else this.#relay.close(3000, departure)
@@ -214,19 +310,20 @@ export class Person extends EventTarget {
    * field of the protocol's `send`.
    */
   say(text, push = { category: 'demo.message' }) {
-    const draft = { key: crypto.getRandomValues(new Uint32Array(3)).join('-'), body: { text }, push, time: Date.now() }
-    if (push.kind === 'call') draft.body.isCall = true
+    const mentions = this.people.filter((user) => text.includes(`@${this.nameOf(user)}`))
+    const draft = { key: randomKey(), body: { text }, push, time: Date.now(), ...(mentions.length && { mentions }) }
+    const chat = this.#chat
     this.#typingAt = 0
-    this.#converse({ type: 'composed', draft })
-    return this.#send(draft)
+    this.#converse({ type: 'composed', draft }, chat)
+    return this.#send(draft, chat)
   }
 
   /** Sends a refused draft again, with the same key. */
   retry(key) {
     const draft = this.conversation.drafts.find((other) => other.key === key)
     if (!draft) return
-    this.#converse({ type: 'retried', key })
-    this.#send(draft)
+    this.#converse({ type: 'retried', key }, this.#chat)
+    this.#send(draft, this.#chat)
   }
 
   /** Sends a typing signal, at a limited rate. Called at each change of the composer's text. */
@@ -234,68 +331,139 @@ export class Person extends EventTarget {
     const now = Date.now()
     if (isTyping ? now - this.#typingAt < typingInterval : this.#typingAt === 0) return
     this.#typingAt = isTyping ? now : 0
-    this.#room.signal('typing', { isTyping })
+    this.#chat.room.signal('typing', { isTyping })
   }
 
   async notifyAnyway(seq) {
-    this.#quiet.clear()
+    const { room, quiet } = this.#chat
+    quiet.clear()
     this.#changed()
-    await this.#insist('Notify Anyway failed', () => this.#room.notify(seq))
+    await this.#insist('Notify Anyway failed', () => room.notify(seq))
   }
 
   /** Reports a response to a notification, as an app in the background does: over HTTP, without a socket. */
   async respond(notification, action, text) {
     this.phone = phoneWithout(this.phone, notification)
-    if (!this.phone.call) this.stopRinging()
     this.#changed()
+    const request = { 'demo.call.accept': 'answer', 'demo.call.decline': 'decline' }[action]
+    if (request) return this.#respondToCall(notification, request)
     await this.#insist('The relay did not accept the response', () =>
       this.#callOfExtension('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
     )
-  }
-
-  /** Ends a call that has rung for its maximum time or was answered. */
-  stopRinging() {
-    if (this.phone.call) this.phone = phoneWithout(this.phone, this.phone.call)
-    this.#ringing = null
-    this.#mindPhone()
-    this.#acknowledge()
-    this.#changed()
   }
 
   /** Sets if the simulated gateway can deliver to this phone. */
   async setReachable(isReachable) {
     this.isReachable = isReachable
     const path = `v1/simulator/devices/${this.#token}`
-    await this.#insist('The gateway did not change', () => 
-      call('PUT', path, { user: this.user, body: { isReachable }, keepalive: true })
-    )
+    await this.#insist('The gateway did not change', async () => {
+      await call('PUT', path, { user: this.user, body: { isReachable }, keepalive: true })
+      await this.tablet?.setReachable(isReachable)
+    })
+  }
+
+  // A notification of a call that the Focus silenced is answered on the lock screen.
+  async #respondToCall({ message, sender }, request) {
+    this.calls.adopt({ ...message, from: sender })
+    await this.calls.act(request)
+    if (request !== 'answer') return
+    this.open(message.room)
+    this.comeBack()
   }
 
   #listen() {
-    const on = (type, act, target = this.#relay) => target.addEventListener(type, ({ detail }) => act(detail))
-    const onRoom = (type, act) => on(type, act, this.#room)
+    const on = (type, act) => this.#relay.addEventListener(type, ({ detail }) => act(detail))
     on('state', () => this.#changed())
-    on('welcome', () => this.#register())
+    on('welcome', ({ time }) => this.#welcomed(time))
     on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'received', frame.type, text, answers))
     on('error', ({ code, message }) => {
       this.#complain(code === 'handshake' ? `No connection yet: ${message}` : `The relay reports ${code}: ${message}`)
     })
-    on('response', ({ seq, user, action }) => {
+    on('response', ({ room, seq, user, action }) => {
       const text = responseText(action)
-      if (text) this.#converse({ type: 'response', seq, user, text })
+      if (text) this.#converse({ type: 'response', seq, user, text }, this.#chats.get(room))
     })
-    onRoom('joined', (reply) => this.#joined(reply))
-    onRoom('reset', () => this.#converse({ type: 'reset' }))
-    onRoom('left', ({ message }) => this.#complain(`${this.name} is not in the room: ${message}`))
-    onRoom('message', (message) => this.#hear({ type: 'message', ...message }))
-    for (const type of ['edited', 'deleted', 'delivery', 'receipt']) onRoom(type, (frame) => this.#hear(frame))
-    onRoom('presence', () => {
-      for (const { user, online } of this.others) if (!online) this.#showTyping(user, false)
+    on('inbox', ({ event, position, type, ...entry }) => {
+      if (event === 'reset') this.#listRooms(true)
+      else this.#list({ type: event, room: entry.room, entry })
+    })
+    on('room', (event) => this.#roomChanged(event))
+    on('call', (event) => this.#chronicle(event))
+  }
+
+  #listenTo(chat) {
+    const on = (type, act) => chat.room.addEventListener(type, ({ detail }) => act(detail))
+    on('joined', (reply) => this.#joined(chat, reply))
+    on('reset', () => this.#converse({ type: 'reset' }, chat))
+    on('left', ({ code, message }) => {
+      if (this.#chat === chat) this.#chat = null
+      if (code !== 'removed') this.#complain(`${this.name} is not in the room: ${message}`)
       this.#changed()
     })
-    onRoom('signal', ({ from, name, body }) => {
-      if (name === 'typing' && from !== this.user) this.#showTyping(from, body?.isTyping !== false)
+    on('message', (message) => this.#hear(chat, { type: 'message', ...message }))
+    for (const type of ['edited', 'deleted', 'delivery', 'receipt']) on(type, (frame) => this.#hear(chat, frame))
+    on('room', (event) => this.#roomChanged(event))
+    on('presence', () => {
+      for (const { user, online } of this.others) {
+        this.#people.add(user)
+        if (!online) this.#showTyping(chat, user, false)
+      }
+      this.#changed()
     })
+    on('signal', ({ from, name, body }) => {
+      if (name === 'typing' && from !== this.user) this.#showTyping(chat, from, body?.isTyping !== false)
+    })
+  }
+
+  #welcomed(time) {
+    this.#ahead = time - Date.now()
+    // After a reconnect the relay sends the missed changes as events.
+    if (this.rooms === noRooms) this.#listRooms()
+    this.#register()
+  }
+
+  async #listRooms(isReset = false) {
+    const reply = await this.#insist('The rooms were not listed', () => this.#relay.rooms())
+    if (reply) this.#list({ type: 'listed', rooms: reply.rooms, isReset: isReset || reply.reset === true })
+  }
+
+  #list(input) {
+    this.rooms = roomsAfter(this.rooms, { now: Date.now() + this.#ahead, ...input })
+    this.#changed()
+  }
+
+  #roomChanged({ event, room, title }) {
+    if (event === 'updated') this.#list({ type: 'titled', room, title })
+  }
+
+  // The list has no entry of a new room that is open, because the relay sends no event `inbox` about it.
+  #openNew(room) {
+    this.open(room)
+    this.#listRooms()
+  }
+
+  #leaveRoom() {
+    if (!this.#chat) return
+    this.#markRead(this.#chat)
+    this.#chat.room.leave({ stay: true }).catch(() => {})
+    this.#chat = null
+  }
+
+  // Adds the state of a call to the conversation.
+  #chronicle(event) {
+    const chat = this.#chats.get(event.room)
+    if (chat) this.#converse({ type: 'call', call: event }, chat)
+  }
+
+  #callChanged() {
+    const { call } = this.calls
+    const rung = this.phone.call
+    const isRinging = call.phase === 'ringing' && isSameCall(call, rung?.message)
+    if (rung && !isRinging) this.phone = phoneWithout(this.phone, rung)
+    // The lock screen shows the end of a call as a notification.
+    if (call.phase === 'over' && this.isLocked) return this.calls.dismiss()
+    this.#acknowledge()
+    this.#changed()
   }
 
   // Registers the phone at each welcome, as an app does at each launch: the relay may have forgotten the token.
@@ -315,14 +483,14 @@ export class Person extends EventTarget {
     if (known) this.heardOfPreference(known.onFocus)
   }
 
-  // While the person uses the app, the phone needs no pushes except calls.
+  // While the person uses the app, the phone needs no pushes.
   #mindPhone() {
-    const isInUse = this.departure === null && this.activity === 'active' && !this.#ringing
+    const isInUse = this.departure === null && this.activity === 'active'
     this.#pushes.follow(this.#isRegistered && !isInUse && this.departure !== 'lost')
   }
 
-  #joined(reply) {
-    this.#historySeq ??= reply.seq
+  #joined(chat, reply) {
+    chat.historySeq ??= reply.seq
     // This person has chosen a Focus in another tab. The relay does not know which one, so the phone uses Do Not
     // Disturb.
     if (!this.#hasKept && isSilenced(reply.members?.find(({ user }) => user === this.user))) {
@@ -330,46 +498,49 @@ export class Person extends EventTarget {
       this.#reports.told = { ...this.#reports.told, focus: '{"isFocused":true}' }
     }
     this.#hasKept = true
-    this.#converse({ type: 'joined', reply })
-    for (const draft of this.conversation.drafts) if (!draft.isFailed) this.#send(draft)
+    this.#converse({ type: 'joined', reply }, chat)
+    for (const draft of chat.conversation.drafts) if (!draft.isFailed) this.#send(draft, chat)
     this.#acknowledge()
+    if (!this.roomEntry) this.#listRooms()
+    this.#relay.calls(chat.name).then(
+      ({ calls }) => {
+        for (const call of calls) this.#converse({ type: 'call', call }, chat)
+      },
+      () => {}
+    )
   }
 
-  #hear(frame) {
+  #hear(chat, frame) {
     if (frame.type === 'receipt' && frame.user === this.user) {
-      if (frame.kind === 'read') this.#converse({ type: 'read', seq: frame.seq })
+      if (frame.kind === 'read') this.#converse({ type: 'read', seq: frame.seq }, chat)
       return
     }
     if (frame.type === 'delivery') this.#dispatch('fate', frame)
     if (frame.type === 'receipt') this.#dispatch('fate', { ...frame, state: frame.kind })
-    this.#converse(frame)
+    this.#converse(frame, chat)
     if (frame.type !== 'message') return
-    if (frame.seq > this.#historySeq) this.#dispatch('received', frame)
-    if (frame.from === this.user) return
-    this.#showTyping(frame.from, false)
-    const left = frame.time + ringing - Date.now()
-    if (frame.body?.isCall && left > 0) {
-      this.#ringing = frame
-      setTimeout(() => this.#ringing === frame && this.stopRinging(), left)
-      this.#mindPhone()
-    }
+    const { seq, from, time, body, deleted } = frame
+    if (!deleted) this.#list({ type: 'said', room: chat.name, seq, time, from, preview: bodyText(body) })
+    if (seq > chat.historySeq) this.#dispatch('received', frame)
+    if (from === this.user) return
+    this.#showTyping(chat, from, false)
     this.#acknowledge()
   }
 
   // Each attempt has the same key, so the relay stores one message.
-  async #send({ key, body, push }) {
+  async #send({ key, body, push, mentions }, chat) {
     if (this.#sending.has(key)) return
     this.#sending.add(key)
     try {
-      const reply = await this.#room.send(body, { key, push, report: true })
+      const reply = await chat.room.send(body, { key, push, mentions, report: true })
       // Notify Anyway is offered only for the newest message.
-      this.#quiet = new Map([[reply.seq, reply.delivery?.quiet ?? []]])
-      this.#converse({ type: 'sent', key, reply })
-      this.#dispatch('sent', { seq: reply.seq, text: body.text, push, delivery: reply.delivery })
+      chat.quiet = new Map([[reply.seq, reply.delivery?.quiet ?? []]])
+      this.#converse({ type: 'sent', key, reply }, chat)
+      this.#dispatch('sent', { room: chat.name, seq: reply.seq, text: body.text, push, delivery: reply.delivery })
     } catch (error) {
-      // The person has left the app: the draft waits for the next join.
+      // The person has left the app or the room: the draft waits for the next join.
       if (error.code === 'closed') return
-      this.#converse({ type: 'refused', key })
+      this.#converse({ type: 'refused', key }, chat)
       this.#complain(`The relay did not accept the message: ${error.message}`)
     } finally {
       this.#sending.delete(key)
@@ -380,20 +551,36 @@ export class Person extends EventTarget {
   #acknowledge() {
     this.#acknowledging ||= setTimeout(() => {
       this.#acknowledging = 0
-      // A call must stay unread, because the relay does not push a read message.
-      const isMeant = ({ from, seq }) => from !== this.user && seq !== this.#ringing?.seq
-      const seq = this.conversation.messages.findLast(isMeant)?.seq ?? 0
-      if (!this.isLooking || seq <= this.conversation.read) return
-      this.#room.read(seq)
-      this.#converse({ type: 'read', seq })
+      if (this.#chat) this.#markRead(this.#chat)
     }, acknowledgementInterval)
+  }
+
+  #markRead(chat) {
+    const { call } = this.calls
+    // A call that rings must stay unread, because the relay does not push a read message.
+    const isRinging = (seq) => call.phase === 'ringing' && isSameCall(call, { room: chat.name, seq })
+    const isMeant = ({ from, seq }) => from !== this.user && !isRinging(seq)
+    const seq = chat.conversation.messages.findLast(isMeant)?.seq ?? 0
+    if (!this.isLooking || seq <= chat.conversation.read) return
+    chat.room.read(seq)
+    this.#converse({ type: 'read', seq }, chat)
   }
 
   #ring(push, isLive) {
     const { focus } = this
-    const phone = phoneAfter(this.phone, push, { focus, readUpTo: this.#readUpTo, now: Date.now() })
+    const { message, aps } = push.payload
+    const isOfKnownCall = aps?.['interruption-level'] !== 'passive' && this.calls.knows(message)
+    const readUpTo = this.#readUpTo(this.#chats.get(message?.room))
+    const phone = isOfKnownCall ? this.phone : phoneAfter(this.phone, push, { focus, readUpTo, now: Date.now() })
     if (!isLive && phone === this.phone) return
+    const rung = this.phone.call
     this.phone = phone
+    if (phone.call && phone.call !== rung) {
+      const { message: call, sender, until } = phone.call
+      this.calls.take({ event: 'ring', ...call, from: sender, ringUntil: until })
+    } else if (rung && !phone.call && isSameCall(this.calls.call, rung.message)) {
+      this.calls.dismiss()
+    }
     this.#wire('push', 'push', JSON.stringify(push))
     this.#dispatch('push', push)
     this.#changed()
@@ -443,12 +630,13 @@ export class Person extends EventTarget {
     this.focus = kept?.focus ?? focusOff
     this.isFocusShared = kept?.isFocusShared !== false
     this.phone = { ...emptyPhone, hasSummary: kept?.hasSummary === true, hasExtension: kept?.hasExtension !== false }
-    this.#reports = new PhoneReports(device, this.room, (what, body) => this.#put(what, body), kept?.told)
+    this.#reports = new PhoneReports(device, this.home, (what, body) => this.#put(what, body), kept?.told)
   }
 
-  #converse(input) {
-    this.conversation = conversationAfter(this.conversation, input)
-    if (this.#room.isJoined) this.phone = phoneAfterReading(this.phone, this.#readUpTo)
+  #converse(input, chat) {
+    if (!chat) return
+    chat.conversation = conversationAfter(chat.conversation, input)
+    if (chat.room.isJoined) this.phone = phoneAfterReading(this.phone, this.#readUpTo(chat))
     this.#changed()
   }
 
@@ -456,16 +644,18 @@ export class Person extends EventTarget {
     return `${this.user}-phone`
   }
 
-  get #readUpTo() {
-    return { room: this.room, epoch: this.conversation.epoch, seq: this.conversation.read }
+  #readUpTo(chat) {
+    const { epoch, read } = chat?.conversation ?? emptyConversation
+    return { room: chat?.name, epoch, seq: read }
   }
 
-  #showTyping(user, isTyping) {
-    clearTimeout(this.#typing.get(user))
-    if (isTyping) this.#typing.set(user, setTimeout(() => this.#showTyping(user, false), typingLifetime))
-    if (this.typists.has(user) === isTyping) return
-    if (isTyping) this.typists.add(user)
-    else this.typists.delete(user)
+  #showTyping(chat, user, isTyping) {
+    clearTimeout(chat.typing.get(user))
+    const end = () => this.#showTyping(chat, user, false)
+    if (isTyping) chat.typing.set(user, setTimeout(end, typingLifetime))
+    if (chat.typists.has(user) === isTyping) return
+    if (isTyping) chat.typists.add(user)
+    else chat.typists.delete(user)
     this.#changed()
   }
 
@@ -500,6 +690,11 @@ export class Person extends EventTarget {
   #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
+}
+
+/** A key that makes a request idempotent. */
+function randomKey() {
+  return crypto.getRandomValues(new Uint32Array(3)).join('-')
 }
 
 /** Parses the stored settings. Returns null if they are missing or invalid. */

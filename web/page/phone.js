@@ -107,6 +107,7 @@ function shown(push, id, intent, focus) {
     ...appearance(push.payload, intent),
     time: push.time,
     message,
+    sender: intent?.sender.id,
     isDigest: digest !== undefined,
     hasSound: aps.sound !== undefined && !place.isQuiet,
     ...place,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { call, segment } from './api.js'
-import { isSettled } from './trace.js'
+import { isSettled, traceOf } from './trace.js'
 
 const interval = 700
 const slowInterval = 4_000
@@ -10,7 +10,6 @@ const slowInterval = 4_000
  * the decision. Then it polls the push queue until all jobs are finished.
  */
 export class PushWatch {
-  #room
   #notify
   #traces
   #timer = 0
@@ -18,24 +17,24 @@ export class PushWatch {
   #isAsking = false
 
   /** `traces()` returns the visible traces. `notify` is called with each input for them. */
-  constructor(room, traces, notify) {
-    this.#room = room
+  constructor(traces, notify) {
     this.#traces = traces
     this.#notify = notify
   }
 
-  async decide({ seq, from, push, user }) {
+  async decide({ room, seq, from, push, user }) {
     const { kind, level } = push ?? {}
-    const body = { room: this.#room, from, user, push: { kind, level } }
+    const body = { room, from, user, push: { kind, level } }
     const { devices } = await call('POST', 'v1/decisions', { body })
     const { decision, facts } = devices.find(({ device }) => device === 'phone') ?? devices[0]
-    this.#notify({ type: 'decided', seq, user, decision, facts })
+    const type = facts.recipient.isMember ? 'decided' : 'excluded'
+    this.#notify({ type, room, seq, user, decision, facts })
     this.look()
   }
 
-  async lint({ seq, user, payload, headers }) {
+  async lint({ room, seq, user, payload, headers }) {
     const { findings } = await call('POST', 'v1/pushes/lint', { body: { payload, headers } })
-    this.#notify({ type: 'linted', seq, user, findings })
+    this.#notify({ type: 'linted', room, seq, user, findings })
   }
 
   /** Requests the queue after a delay, and again while jobs are pending. */
@@ -71,18 +70,19 @@ export class PushWatch {
   async #askAll() {
     for (const user of new Set(this.#pending().map(({ user }) => user))) {
       const { pushes } = await call('GET', `v1/pushes?limit=30&user=${segment(user)}`)
-      for (const push of pushes.reverse()) if (push.room === this.#room) await this.#note(user, push)
+      // The view follows the phones, and not the tablet.
+      for (const push of pushes.reverse()) if (push.device !== 'tablet') await this.#note(user, push)
     }
   }
 
   async #note(user, push) {
-    const { seq } = push
-    const end = this.#traces().find((trace) => trace.seq === seq)?.ends[user]
+    const { room, seq } = push
+    const end = traceOf(this.#traces(), push)?.ends[user]
     if (!end) return
     const isNew = end.push?.id !== push.id || end.push.state !== push.state
-    if (isNew || end.push.attempts.length !== push.attempts.length) this.#notify({ type: 'pushed', seq, user, push })
+    if (isNew || end.push.attempts.length !== push.attempts.length) this.#notify({ type: 'pushed', room, seq, user, push })
     if (!isNew) return
     const { explanation } = await call('GET', `v1/pushes/${push.id}`)
-    if (explanation) this.#notify({ type: 'decided', seq, user, ...explanation })
+    if (explanation) this.#notify({ type: 'decided', room, seq, user, ...explanation })
   }
 }

@@ -4,7 +4,7 @@ import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'
 import { arrange, element, perPicture, setText } from './dom.js'
 import { PushWatch } from './push-watch.js'
-import { noTraces, tracesAfter } from './trace.js'
+import { noTraces, traceOf, tracesAfter } from './trace.js'
 
 const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
 const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
@@ -22,7 +22,7 @@ export class RelayView extends HTMLElement {
 
   /** Follows the messages that this person sends, and the pushes to their phone. */
   follow(person) {
-    this.#watch ??= new PushWatch(person.room, () => this.#traces, (input) => this.#take(input))
+    this.#watch ??= new PushWatch(() => this.#traces, (input) => this.#take(input))
     this.#people.push(person)
     person.setReachable(!this.#gateway.checked)
     person.addEventListener('sent', ({ detail }) => this.#sent({ from: person.user, ...detail }))
@@ -58,49 +58,52 @@ export class RelayView extends HTMLElement {
   }
 
   // The reply to a send contains the push options, so a message that was sent here is traced from its reply.
-  #received({ seq, from, body }) {
-    setTimeout(() => this.#sent({ seq, from, text: bodyText(body) }), patience)
+  #received({ room, seq, from, body }) {
+    setTimeout(() => this.#sent({ room, seq, from, text: bodyText(body) }), patience)
   }
 
-  #sent({ seq, from, text, push }) {
-    if (this.#traces.some((trace) => trace.seq === seq)) return
+  #sent({ room, seq, from, text, push }) {
+    if (traceOf(this.#traces, { room, seq })) return
     const to = this.#people.map(({ user }) => user).filter((user) => user !== from)
-    this.#take({ type: 'sent', seq, from, text, time: Date.now(), to })
-    for (const user of to) this.#watch.decide({ seq, from, push, user }).catch(() => {})
+    this.#take({ type: 'sent', room, seq, from, text, time: Date.now(), to })
+    for (const user of to) this.#watch.decide({ room, seq, from, push, user }).catch(() => {})
   }
 
-  #fate({ user: from }, { user, seq, state }) {
+  #fate({ user: from }, { room, user, seq, state }) {
     // A receipt covers all earlier messages, and a `delivery` one message.
     const isMeant = (trace) => trace.seq === seq || (['received', 'read'].includes(state) && trace.seq < seq)
     for (const trace of this.#traces) {
-      if (trace.from === from && isMeant(trace)) this.#take({ type: 'fate', seq: trace.seq, user, state })
+      if (trace.room !== room || trace.from !== from || !isMeant(trace)) continue
+      this.#take({ type: 'fate', room, seq: trace.seq, user, state })
     }
     this.#watch.look()
   }
 
   #delivered({ user }, { payload, headers }) {
-    const seq = payload.message?.seq
-    if (!this.#traces.some((trace) => trace.seq === seq)) return
-    this.#take({ type: 'delivered', seq, user, payload })
-    this.#watch.lint({ seq, user, payload, headers }).catch(() => {})
+    const { room, seq } = payload.message ?? {}
+    if (!traceOf(this.#traces, { room, seq })) return
+    this.#take({ type: 'delivered', room, seq, user, payload })
+    this.#watch.lint({ room, seq, user, payload, headers }).catch(() => {})
     this.#watch.look()
   }
 
   #draw() {
     const rows = this.#traces.map((trace) => this.#trace(trace))
-    for (const [seq, row] of this.#rows) if (!rows.includes(row)) this.#rows.delete(seq)
+    for (const [key, row] of this.#rows) if (!rows.includes(row)) this.#rows.delete(key)
     this.querySelector('[data-part="relay-empty"]').hidden = rows.length > 0
     arrange(this.querySelector('[data-part="traces"]'), rows)
   }
 
-  #trace({ seq, from, text, ends }) {
-    if (!this.#rows.has(seq)) {
+  #trace({ room, seq, from, text, ends }) {
+    const key = `${room}/${seq}`
+    if (!this.#rows.has(key)) {
       const sender = element('b', { 'data-person': this.#key(from) }, this.#name(from))
       const words = [element('q', { dir: 'auto' }, text), element('small', {}, `seq ${seq}`)]
       const head = element('p', { class: 'trace-head' }, sender, ...words)
-      this.#rows.set(seq, element('li', { class: 'trace', 'data-testid': 'trace', 'data-seq': seq }, head))
+      this.#rows.set(key, element('li', { class: 'trace', 'data-testid': 'trace', 'data-seq': seq }, head))
     }
-    const row = this.#rows.get(seq)
+    const row = this.#rows.get(key)
+    for (const known of row.querySelectorAll('.end')) if (!(known.dataset.user in ends)) known.remove()
     for (const [user, end] of Object.entries(ends)) {
       const known = row.querySelector(`[data-user="${CSS.escape(user)}"]`) ?? this.#end(user)
       if (!known.isConnected) row.append(known)

@@ -8,7 +8,8 @@ const maxWait = 60_000
 const final = new Set(['sent', 'cancelled', 'expired', 'dead', 'merged'])
 
 /**
- * The traces of the newest 20 messages, newest first: {`seq`, `from`, `text`, `time`, `ends`}. `ends` has the relay's
+ * The traces of the newest 20 messages, newest first: {`room`, `seq`, `from`, `text`, `time`, `ends`}. Inputs name a
+ * message by `room` and `seq`. `ends` has the relay's
  * data for each recipient, by user: {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}.
  */
 export const noTraces = Object.freeze([])
@@ -17,8 +18,10 @@ export const noTraces = Object.freeze([])
 export function tracesAfter(traces, input) {
   switch (input.type) {
     case 'sent':
-      if (traces.some(({ seq }) => seq === input.seq)) return traces
+      if (traceOf(traces, input)) return traces
       return [begun(input), ...traces].slice(0, limit)
+    case 'excluded':
+      return withoutEnd(traces, input)
     case 'decided':
       return withEnd(traces, input, (end) => withDecision(end, input.decision))
     case 'pushed':
@@ -34,22 +37,34 @@ export function tracesAfter(traces, input) {
   }
 }
 
+/** The trace of a message, which `room` and `seq` name. */
+export function traceOf(traces, { room, seq }) {
+  return traces.find((trace) => trace.room === room && trace.seq === seq)
+}
+
 /** Returns true if the delivery to one person is final. `age` is the age of the message in milliseconds. */
 export function isSettled({ push, decisions }, age) {
   if (push) return final.has(push.state)
   return age > maxWait || decisions.at(-1)?.outcome.kind === 'none'
 }
 
-function withEnd(traces, { seq, user }, change) {
+function withEnd(traces, { room, seq, user }, change) {
   return traces.map((trace) => {
-    if (trace.seq !== seq) return trace
+    if (trace.room !== room || trace.seq !== seq) return trace
     const end = trace.ends[user]
     return end ? { ...trace, ends: { ...trace.ends, [user]: change(end) } } : trace
   })
 }
 
-function begun({ seq, from, text, time, to }) {
-  return { seq, from, text, time, ends: Object.fromEntries(to.map((user) => [user, { decisions: [], states: [] }])) }
+// The user is no member of the room.
+function withoutEnd(traces, { room, seq, user }) {
+  const known = traceOf(traces, { room, seq })
+  const ends = Object.entries(known?.ends ?? {}).filter(([other]) => other !== user)
+  return traces.map((trace) => (trace === known ? { ...trace, ends: Object.fromEntries(ends) } : trace))
+}
+
+function begun({ room, seq, from, text, time, to }) {
+  return { room, seq, from, text, time, ends: Object.fromEntries(to.map((user) => [user, { decisions: [], states: [] }])) }
 }
 
 // A later decision is added if it differs from the last one.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import { CallScreen } from './call-screen.js'
+import { setText } from './dom.js'
+
+const requests = { accept: 'answer', decline: 'decline', 'hang-up': 'hangup' }
+
+/** The tablet under a phone: it shows only calls. */
+export class TabletView {
+  #tablet
+  #parts
+  #screen
+
+  constructor(person, parts, render) {
+    const { tablet, name } = person
+    const root = parts('tablet')
+    this.#tablet = tablet
+    this.#parts = (part) => root.querySelector(`[data-part="tablet-${part}"]`)
+    root.hidden = false
+    root.setAttribute('aria-label', `${name}’s tablet`)
+    setText(this.#parts('name'), `${name}’s tablet`)
+    const names = { nameOf: (user) => person.nameOf(user), titleOf: () => '' }
+    this.#screen = new CallScreen(tablet, names, this.#parts, root, (choice) => {
+      if (choice === 'done') tablet.calls.dismiss()
+      else tablet.calls.act(requests[choice])
+    })
+    tablet.addEventListener('change', render)
+  }
+
+  render() {
+    const { call } = this.#tablet.calls
+    this.#parts('idle').hidden = call.phase !== 'none'
+    setText(this.#parts('idle'), this.#tablet.isAwake ? 'Awake' : 'Asleep: the push of a call wakes it')
+    this.#parts('on-call').hidden = call.phase === 'none'
+    this.#screen.render()
+  }
+}
