@@ -2,7 +2,7 @@
 package import Logging
 import RelayDelivery
 package import RelayHub
-import RelayIdentity
+package import RelayIdentity
 import RelayJSON
 package import RelayProtocol
 package import RelayPush
@@ -35,6 +35,7 @@ package actor Relay {
   package let calls = Calls()
   package let presenceStreams = PresenceStreams()
   package let erasures = Erasures()
+  package let backends = Backends()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -134,6 +135,8 @@ package actor Relay {
     let former = self.settings
     self.settings = settings
     http.use(settings)
+    backends.use(settings.apiKeys)
+    http.endStreams(on: self) { !settings.apiKeys.keeps($0) }
     worker.use(settings.push)
     gateways.use(settings)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
@@ -317,4 +320,6 @@ package protocol HTTPHandler: AnyObject {
   /// The client has closed the stream that an answer began.
   func streamClosed(_ exchange: ExchangeHandle)
   func endStreams(on relay: isolated Relay)
+  /// Ends the streams of these API keys.
+  func endStreams(on relay: isolated Relay, where isEnded: (BackendKey) -> Bool)
 }

@@ -11,25 +11,18 @@ package import RelayStore
 extension HTTPService {
   /// Returns the caller of a request: the owner of a report key, a user, or a backend.
   ///
-  /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. In open mode, `bad_request` for
-  ///   an invalid user name.
+  /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. `rate_limited` above the rate
+  ///   of the API key. In open mode, `bad_request` for an invalid user name.
   package func caller(_ request: HTTPRequest, on relay: isolated Relay) async throws -> Caller {
-    try await credential(request, on: relay).caller
-  }
-
-  /// Returns the caller of a request, and the name of the API key if the request has one.
-  func credential(
-    _ request: HTTPRequest, on relay: isolated Relay
-  ) async throws -> (caller: Caller, key: String?) {
-    if let reporter = try await Self.reporter(request, on: relay) { return (.reporter(reporter), nil) }
+    if let reporter = try await Self.reporter(request, on: relay) { return .reporter(reporter) }
     switch relay.settings.authentication {
     case .open:
-      guard let name = request.user else { return (.backend(acting: nil), nil) }
+      guard let name = request.user else { return .backend(acting: nil) }
       guard let user = UserID(rawValue: name) else {
         throw RequestError(
           .badRequest, "X-Stillwire-User \(Fields.badName(UserID.self))", at: "/headers/x-stillwire-user")
       }
-      return (.backend(acting: user), nil)
+      return .backend(acting: user)
     case .tokens(let verifier):
       guard request.user == nil else {
         throw RequestError(.forbidden, "X-Stillwire-User is for open mode; send a token")
@@ -38,11 +31,12 @@ extension HTTPService {
         throw RequestError(.unauthorized, "a token or an API key is needed: Authorization: Bearer")
       }
       if token.hasPrefix(APIKeys.prefix) {
-        guard let name = relay.settings.apiKeys.name(of: token) else {
+        guard let key = relay.settings.apiKeys.key(token) else {
           throw RequestError(.unauthorized, "the API key is unknown")
         }
-        relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(name)"])
-        return (.backend(acting: nil), name)
+        relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(key.name)"])
+        try relay.backends.admit(key)
+        return .backend(acting: nil, key: key)
       }
       let identity: Identity
       do {
@@ -51,7 +45,7 @@ extension HTTPService {
         throw error.requestError
       }
       if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
-      return (.user(identity), nil)
+      return .user(identity)
     }
   }
 
@@ -77,8 +71,8 @@ extension HTTPService {
   /// Throws unless the caller is a backend, or `metrics.open` is set.
   func checkMayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async throws {
     guard !relay.settings.isMetricsOpen else { return }
-    guard case .backend = try await caller(request, on: relay) else {
-      throw RequestError(.forbidden, "this needs an API key")
-    }
+    let caller = try await self.caller(request, on: relay)
+    guard case .backend = caller else { throw RequestError(.forbidden, "this needs an API key") }
+    try relay.backends.check(.readMetrics, Fields([:]), by: caller)
   }
 }

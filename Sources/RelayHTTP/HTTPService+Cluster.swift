@@ -7,15 +7,15 @@ import RelayProtocol
 extension HTTPService {
   static let clusterRoutes: [Route] = [
     .resource("GET", "/v1/cluster", errors: clusterErrors) { http, relay, request, _ in
-      try await http.cluster(request, on: relay).report.response
+      try await http.cluster(request, .getCluster, on: relay).report.response
     },
     .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, relay, request, _ in
-      let cluster = try await http.cluster(request, on: relay)
+      let cluster = try await http.cluster(request, .stepDown, on: relay)
       cluster.stepDown()
       return cluster.report.response
     },
     .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, relay, request, _ in
-      let cluster = try await http.cluster(request, on: relay)
+      let cluster = try await http.cluster(request, .publishSnapshot, on: relay)
       cluster.requestSnapshot()
       return cluster.report.response
     },
@@ -26,9 +26,9 @@ extension HTTPService {
   /// Authenticates the operator. In open mode, the operator must be on this machine. Throws `not_found` at a relay
   /// without a cluster.
   private func cluster(
-    _ request: HTTPRequest, on relay: isolated Relay
+    _ request: HTTPRequest, _ operation: Operation, on relay: isolated Relay
   ) async throws -> any ClusterOperations {
-    _ = try await admit(request, .backend, on: relay)
+    _ = try await admit(request, to: operation, on: relay)
     if relay.settings.isOpen { try request.checkLocal() }
     guard let cluster else { throw RequestError(.notFound, "this relay is not part of a cluster") }
     return cluster

@@ -3,6 +3,7 @@ import HTTPTypes
 package import RelayCore
 import RelayGateways
 import RelayHub
+import RelayIdentity
 import RelayProtocol
 import RelayPush
 import RelayStore
@@ -57,6 +58,7 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
+    write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
     cluster?.report.write(to: &text)
     process.write(to: &text)
     return .metrics(text)
@@ -119,6 +121,21 @@ extension HTTPService {
       "stillwire_focus_reports_total", "Focus reports stored. applied is true for those newer than the last one.",
       .counter, by: "applied",
       [true, false].map { ("\($0)", tally.focusReports[$0] ?? 0) })
+  }
+
+  /// The configuration contains the names, so the number of series is bounded.
+  private func write(_ backends: Backends, _ names: [String], to text: inout MetricsText) {
+    guard !names.isEmpty else { return }
+    let counters = names.map { ($0, backends[$0]) }
+    text.family(
+      "stillwire_api_key_requests_total", "Requests of API keys, including refused ones, by the name of the key.",
+      .counter, by: "key", counters.map { ($0, $1.requests) })
+    text.family(
+      "stillwire_api_key_out_of_scope_total", "Requests outside of the scope of an API key, by the name of the key.",
+      .counter, by: "key", counters.map { ($0, $1.outside) })
+    text.family(
+      "stillwire_api_key_rate_limited_total", "Requests above the rate of an API key, by the name of the key.",
+      .counter, by: "key", counters.map { ($0, $1.limited) })
   }
 
   private func write(_ apple: AppleStatistics, to text: inout MetricsText) {

@@ -137,21 +137,22 @@ extension HTTPService {
   private func lockScreenEvents(
     _ request: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
   ) async throws -> HTTPResponse? {
-    let (caller, key) = try await admitted(request, .backend, on: relay)
+    let caller = try await admit(request, to: .followLockScreen, on: relay)
     let fields = Fields([:]).adding(parts.mapValues(JSON.string), at: "/path")
     let phone = try Request(fields, by: caller, relay.settings).simulatedPhone
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     try stream(
       relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
-      to: request.exchange, of: key, on: relay)
+      to: request.exchange, of: caller.key, on: relay)
     return nil
   }
 
   /// Streams the changes of the presence of all users, or of the users of the parameter `users`.
   private func presenceEvents(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse? {
-    let (_, key) = try await admitted(request, .backend, on: relay)
+    let key = try await admit(request, to: .followPresence, on: relay).key
     var filter = PresenceFilter.all
     if case .string(let users) = try request.arguments(["users": .text])["users"] { filter = try PresenceFilter(users) }
+    filter = try relay.backends.limit(filter, to: key)
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     if try beginStream(to: request.exchange, of: key, on: relay) {
       relay.presenceStreams.add(request.exchange, filter, after: request.fields[.lastEventID], on: relay)

@@ -3,7 +3,7 @@ import HTTPTypes
 import Logging
 package import RelayCore
 package import RelayHub
-import RelayIdentity
+package import RelayIdentity
 package import RelayJSON
 package import RelayProtocol
 import RelayStore
@@ -95,18 +95,21 @@ package final class HTTPService: HTTPHandler {
   package func admit(
     _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
   ) async throws -> Caller {
-    try await admitted(request, callers, on: relay).caller
+    let caller = try await self.caller(request, on: relay)
+    try count(request, for: caller, relay.hub)
+    try request.checkContentType()
+    try callers.check(caller)
+    return caller
   }
 
-  /// The same, with the name of the API key if the request has one.
-  func admitted(
-    _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
-  ) async throws -> (caller: Caller, key: String?) {
-    let credential = try await credential(request, on: relay)
-    try count(request, for: credential.caller, relay.hub)
-    try request.checkContentType()
-    try callers.check(credential.caller)
-    return credential
+  /// The same for a backend that requests an operation that is not a command. Throws `forbidden` if it is outside of
+  /// the scope of the key.
+  func admit(
+    _ request: HTTPRequest, to operation: Operation, on relay: isolated Relay
+  ) async throws -> Caller {
+    let caller = try await admit(request, .backend, on: relay)
+    try relay.backends.check(operation, Fields([:]), by: caller)
+    return caller
   }
 
   private func count(_ request: HTTPRequest, for caller: Caller, _ hub: Hub) throws(RequestError) {
@@ -165,18 +168,18 @@ package final class HTTPService: HTTPHandler {
   var hasNoStreams: Bool { streams.isEmpty && streamCounts.isEmpty }
 
   /// Begins the answer with a stream of server-sent events. The client receives every event after this call.
-  /// - Parameter key: The name of the API key, whose streams have a limit. Is `nil` in open mode.
+  /// - Parameter key: The API key, whose streams have a limit. Is `nil` in open mode.
   /// - Returns: False if the hub has rejected the stream, or the client has left.
   func beginStream(
-    to exchange: ExchangeHandle, of key: String?, on relay: isolated Relay
+    to exchange: ExchangeHandle, of key: BackendKey?, on relay: isolated Relay
   ) throws(RequestError) -> Bool {
     guard relay.stage != .stopping else {
       throw RequestError(.unavailable, "the server is shutting down", retryAfter: .seconds(1))
     }
     let max = relay.settings.streamsPerKey
-    if let key, max > 0, streamCounts[key] >= max {
+    if let key, max > 0, streamCounts[key.name] >= max {
       throw RequestError(
-        .rateLimited, "the API key \(key) has \(max) streams, the limit `connections.streamsPerKey`",
+        .rateLimited, "the API key \(key.name) has \(max) streams, the limit `connections.streamsPerKey`",
         retryAfter: .seconds(1))
     }
     relay.hub.stream(to: exchange, headers: ServerSentEvent.headers)
@@ -187,7 +190,7 @@ package final class HTTPService: HTTPHandler {
 
   /// Begins a stream of server-sent events.
   func stream(
-    _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle, of key: String?,
+    _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle, of key: BackendKey?,
     on relay: isolated Relay
   ) throws(RequestError) {
     guard try beginStream(to: exchange, of: key, on: relay) else { return }
@@ -201,6 +204,18 @@ package final class HTTPService: HTTPHandler {
   package func streamClosed(_ exchange: ExchangeHandle) {
     streams.removeValue(forKey: exchange)?.cancel()
     streamCounts.remove(exchange)
+  }
+
+  package func endStreams(on relay: isolated Relay, where isEnded: (BackendKey) -> Bool) {
+    for exchange in streamCounts.streams(where: isEnded) {
+      if let stream = streams.removeValue(forKey: exchange) {
+        stream.cancel()
+        relay.hub.finishStream(exchange)
+      }
+      relay.presenceStreams.end(exchange, on: relay)
+      // A stream that has not ended yet no longer counts.
+      streamCounts.remove(exchange)
+    }
   }
 
   package func endStreams(on relay: isolated Relay) {

@@ -50,19 +50,19 @@ package struct StandbyService: Sendable {
     case ("GET", "/live"): return .json(200) { $0["status"] = "live" }
     case ("GET", "/ready"): return ready
     case ("GET", "/metrics"):
-      if !access.isMetricsOpen, !access.isOpen { try checkKey(request) }
+      if !access.isMetricsOpen, !access.isOpen { try checkKey(request, .readMetrics) }
       var text = MetricsText()
       cluster.report.write(to: &text)
       await ProcessFacts.current().write(to: &text)
       return .metrics(text)
     case ("GET", "/v1/cluster"):
-      try checkOperator(request)
+      try checkOperator(request, .getCluster)
       return cluster.report.response
     case ("POST", "/v1/cluster/step-down"):
-      try checkOperator(request)
+      try checkOperator(request, .stepDown)
       throw RequestError(.conflict, "this node does not lead")
     case ("POST", "/v1/cluster/snapshot"):
-      try checkOperator(request)
+      try checkOperator(request, .publishSnapshot)
       let report = cluster.report
       guard [.follower, .leader].contains(report.role) else {
         throw RequestError(.conflict, "this node has no complete copy of the data: its role is \(report.role.rawValue)")
@@ -75,15 +75,16 @@ package struct StandbyService: Sendable {
     }
   }
 
-  private func checkOperator(_ request: HTTPRequest) throws(RequestError) {
-    if access.isOpen { try request.checkLocal() } else { try checkKey(request) }
+  private func checkOperator(_ request: HTTPRequest, _ operation: RelayCore.Operation) throws(RequestError) {
+    if access.isOpen { try request.checkLocal() } else { try checkKey(request, operation) }
   }
 
-  private func checkKey(_ request: HTTPRequest) throws(RequestError) {
+  private func checkKey(_ request: HTTPRequest, _ operation: RelayCore.Operation) throws(RequestError) {
     guard let token = request.authorization.flatMap(bearerToken) else {
       throw RequestError(.unauthorized, "an API key is needed: Authorization: Bearer")
     }
-    guard access.apiKeys.name(of: token) != nil else { throw RequestError(.unauthorized, "the API key is unknown") }
+    guard let key = access.apiKeys.key(token) else { throw RequestError(.unauthorized, "the API key is unknown") }
+    try key.check(operation, Fields([:]), acting: nil)
   }
 
   private var ready: HTTPResponse {

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
-import Foundation
+package import Foundation
 import RelayProtocol
 
-/// The keys of backends. A backend with a key may act for any user over HTTP.
+/// The keys of backends. A backend with a key may act over HTTP for any user, or for the users of the key's scope.
 ///
-/// The file has a line for each key: a name, and the SHA-256 hash of the key in hexadecimal digits. A key is 256 random
-/// bits, which nobody can guess, so that the hash needs no salt and no slow function.
+/// The file has a line for each key: a name, the SHA-256 hash of the key in hexadecimal digits, and optionally the name
+/// of a scope that the configuration declares. A key is 256 random bits, which nobody can guess, so that the hash needs
+/// no salt and no slow function.
 public struct APIKeys: Sendable {
-  private var keys: [(name: String, hash: Data)] = []
+  private var keys: [Line] = []
+
+  /// A line of the file.
+  private struct Line {
+    let name: String
+    let hash: Data
+    /// The name of the scope. Is `nil` for a key with all rights.
+    let scope: String?
+    let number: Int
+    /// The key with its scope, after ``limit(by:path:)``.
+    var key: BackendKey
+  }
 
   package static let prefix = "sw_"
   static let maxKeys = 1_000
@@ -29,13 +41,18 @@ public struct APIKeys: Sendable {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let parts = line.split(separator: " ")
       guard let name = parts.first, name.first != "#" else { continue }
-      guard parts.count == 2, Self.isName(name), let hash = Data(hex: parts[1]), hash.count == SHA256.byteCount else {
-        throw StartupError("line \(index + 1) of \(path) is not a name and the SHA-256 of a key")
+      guard (2...3).contains(parts.count), Self.isName(name), parts.count == 2 || Self.isName(parts[2]),
+        let hash = Data(hex: parts[1]), hash.count == SHA256.byteCount
+      else {
+        throw StartupError("line \(index + 1) of \(path) is not a name, the SHA-256 of a key, and perhaps a scope")
       }
       guard !contains(String(name)) else {
         throw StartupError("line \(index + 1) of \(path): the name \(name) is used twice")
       }
-      keys.append((String(name), hash))
+      keys.append(
+        Line(
+          name: String(name), hash: hash, scope: parts.count == 3 ? String(parts[2]) : nil, number: index + 1,
+          key: BackendKey(name: String(name), hash: hash)))
       guard keys.count <= Self.maxKeys else { throw StartupError("\(path) has more than \(Self.maxKeys) keys") }
     }
   }
@@ -44,12 +61,29 @@ public struct APIKeys: Sendable {
 
   public func contains(_ name: String) -> Bool { keys.contains { $0.name == name } }
 
-  /// Returns the name of a key, or `nil` for an unknown key. The duration does not depend on the key.
-  package func name(of key: String) -> String? {
-    let hash = SHA256.hash(data: Data(key.utf8))
-    var found: String?
-    for (name, known) in keys where hash == known { found = name }
+  /// The names of all keys, in the order of the file.
+  package var names: [String] { keys.map(\.name) }
+
+  /// Returns the key with its name and its scope, or `nil` for an unknown key. The duration does not depend on the key.
+  package func key(_ text: String) -> BackendKey? {
+    let hash = SHA256.hash(data: Data(text.utf8))
+    var found: BackendKey?
+    for line in keys where hash == line.hash { found = line.key }
     return found
+  }
+
+  /// True if the key is still in the file, with the same rights.
+  package func keeps(_ key: BackendKey) -> Bool { keys.contains { $0.key.hasSameRights(as: key) } }
+
+  /// Gives each key its scope. Throws ``StartupError`` with the number of the line if a scope is unknown.
+  mutating func limit(by scopes: KeyScopes, path: String) throws(StartupError) {
+    for index in keys.indices {
+      guard let name = keys[index].scope else { continue }
+      guard let scope = scopes[name] else {
+        throw StartupError("line \(keys[index].number) of \(path): apiKeyScopes has no scope \(name)")
+      }
+      keys[index].key.scope = scope
+    }
   }
 
   static func isName(_ name: some StringProtocol) -> Bool {
@@ -67,9 +101,14 @@ public struct APIKeys: Sendable {
 
   /// Makes a key, adds its hash to the file, and returns the key. Nothing stores the key itself. Throws
   /// ``StartupError``.
-  public static func add(_ name: String, to path: String) throws(StartupError) -> String {
-    guard isName(name) else {
-      throw StartupError("\(name) is no name: 1 to \(maxNameLength) letters, digits, and -_.")
+  /// - Parameter scope: The name of a scope in the configuration. Without a scope, the key has all rights.
+  public static func add(
+    _ name: String, scope: String? = nil, to path: String
+  ) throws(StartupError) -> String {
+    for text in [name, scope].compactMap({ $0 }) {
+      guard isName(text) else {
+        throw StartupError("\(text) is no name: 1 to \(maxNameLength) letters, digits, and -_.")
+      }
     }
     let files = FileManager.default
     let existing = files.fileExists(atPath: path) ? try APIKeys(path: path) : APIKeys()
@@ -82,7 +121,7 @@ public struct APIKeys: Sendable {
     }.joined()
     var text = files.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
     if !text.isEmpty, text.last != "\n" { text += "\n" }
-    try write(text + "\(name) \(hash)\n", to: path)
+    try write(text + "\(name) \(hash)\(scope.map { " \($0)" } ?? "")\n", to: path)
     return key
   }
 
@@ -117,6 +156,26 @@ public struct APIKeys: Sendable {
       }
     }
     guard rename(draft, path) == 0 else { throw StartupError("\(path) cannot be written") }
+  }
+}
+
+/// An API key that a request contains. It has the name of the key, and never the key itself.
+package struct BackendKey: Sendable {
+  package let name: String
+  /// The hash separates the key from a later one with the same name.
+  private let hash: Data
+  /// Is `nil` for a key with all rights.
+  package internal(set) var scope: KeyScope?
+
+  package init(name: String, hash: Data = Data(), scope: KeyScope? = nil) {
+    self.name = name
+    self.hash = hash
+    self.scope = scope
+  }
+
+  /// True for the same key with the same rights. The rate may differ.
+  package func hasSameRights(as other: BackendKey) -> Bool {
+    name == other.name && hash == other.hash && scope?.rights == other.scope?.rights
   }
 }
 

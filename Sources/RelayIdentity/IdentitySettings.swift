@@ -11,6 +11,8 @@ public struct IdentitySettings: Sendable, Equatable {
   public var keySetFile: String?
   /// The file with the keys of backends.
   public var apiKeysFile: String?
+  /// The scopes that the file of API keys names.
+  package var scopes = KeyScopes()
   public var audience: String?
   public var issuer: String?
   public var requiresExpiry = true
@@ -38,8 +40,14 @@ public struct IdentitySettings: Sendable, Equatable {
     return TokenVerifier(keys: found, file: file, policy: policy, now: now, log: log)
   }
 
+  /// Reads the keys of backends, with their scopes. Throws ``StartupError``.
   package func readAPIKeys() throws(StartupError) -> APIKeys {
-    guard let apiKeysFile else { return APIKeys() }
-    return try APIKeys(path: apiKeysFile)
+    guard let apiKeysFile else {
+      guard scopes.isEmpty else { throw StartupError("apiKeyScopes needs apiKeysFile: only API keys have scopes") }
+      return APIKeys()
+    }
+    var keys = try APIKeys(path: apiKeysFile)
+    try keys.limit(by: scopes, path: apiKeysFile)
+    return keys
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
+import RelayCore
 import RelayHub
 import RelayIdentity
 import RelayProtocol
@@ -70,7 +71,33 @@ extension SettingGroup {
         "Time for which a session stays open after its token has expired."),
       Setting(
         "apiKeysFile", .file, \.identity.apiKeysFile, "File with the keys of backends. See `stillwire api-key`."),
+      Setting(
+        "apiKeyScopes",
+        .objects(scopeMembers) { list throws(RequestError) in
+          try KeyScopes(list, operations: Operation.names, groups: Operation.groups)
+        }, \.identity.scopes,
+        "Scopes that the file of API keys names. A key without a scope has all rights and no rate limit. Needs "
+          + "`apiKeysFile`."),
     ])
+
+  private static let scopeMembers = [
+    SettingMember("scope", .text, default: "required", "Name of the scope."),
+    SettingMember(
+      "operations", .texts, default: "all",
+      "Operations that a key may request: names of `openapi.json`, such as `sendMessage`; `read` for all operations "
+        + "that change nothing; and `write` for all others."),
+    SettingMember(
+      "rooms", .texts, default: "all", "Patterns of the rooms that a request may name. `*` matches any text."),
+    SettingMember(
+      "users", .texts, default: "all",
+      "Patterns of the users that a request may name or act for. `*` matches any text."),
+    SettingMember(
+      "rate", .number(KeyRate.rates, isWhole: false, .perSecond), default: "no limit",
+      "Rate of the requests of each key with this scope. The relay answers further requests with 429."),
+    SettingMember(
+      "burst", .number(Double(KeyRate.bursts.lowerBound)...Double(KeyRate.bursts.upperBound)),
+      default: "the requests of one second", "Maximum number of requests of a key at once."),
+  ]
 
   package static let network = SettingGroup(
     "Network",

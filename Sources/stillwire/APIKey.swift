@@ -21,15 +21,22 @@ struct APIKey: ParsableCommand {
   @Option(help: "File with the names and hashes of the keys.")
   var file: String
 
+  @Option(help: "Scope of the key: a name in `apiKeyScopes` of the configuration. Without it, the key has all rights.")
+  var scope: String?
+
   @Flag(help: "Revoke the key of this name.")
   var revoke = false
+
+  func validate() throws {
+    if revoke, scope != nil { throw ValidationError("--scope belongs to a new key, and not to --revoke") }
+  }
 
   func run() throws {
     do {
       if revoke {
         try APIKeys.remove(name, from: file)
       } else {
-        print(try APIKeys.add(name, to: file))
+        print(try APIKeys.add(name, scope: scope, to: file))
       }
     } catch {
       throw ExitCode.failure(error)

@@ -71,6 +71,68 @@ struct DocumentTests {
     }
   }
 
+  @Test func `a scope names the operations of the document`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    var described: Set<String> = []
+    for route in HTTPService.routes {
+      for action in route.actions {
+        let operation = try #require(paths[route.path.description]?[action.method.lowercased()] as? [String: Any])
+        let name = try #require(operation["operationId"] as? String)
+        if case .command(let command) = action.work { #expect(command.operation == name, "\(command)") }
+        let security = (operation["security"] as? [[String: Any]])?.flatMap(\.keys)
+        if security?.contains("apiKey") ?? true { described.insert(name) }
+      }
+    }
+    #expect(RelayCore.Operation.names == described)
+    #expect(RelayCore.Operation.all.count == described.count)
+  }
+
+  /// The members of requests whose values are names of rooms or users.
+  @Test func `a scope checks every member that names a room or a user`() throws {
+    let checked = Set(NamedMembers.rooms + NamedMembers.roomObjects + NamedMembers.users)
+    var found: Set<String> = []
+    let paths = try #require(try Self.object(PackageResources.openapi_json)["paths"] as? [String: [String: Any]])
+    for (path, item) in paths {
+      found.formUnion(path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) })
+      for case let operation as [String: Any] in item.values {
+        for parameter in operation["parameters"] as? [[String: Any]] ?? [] where named(parameter["schema"]) {
+          found.insert(try #require(parameter["name"] as? String))
+        }
+        let content = (operation["requestBody"] as? [String: Any])?["content"] as? [String: [String: Any]]
+        found.formUnion(try namedMembers(of: content?["application/json"]?["schema"]))
+      }
+    }
+    // Mentions notify members of a room that the request names. These parameters name no room and no user.
+    found.subtract(["mentions", "seq", "key", "id", "device", "token"])
+    #expect(found == checked)
+  }
+
+  /// The members of a schema that name rooms or users, with those of the objects in it.
+  private func namedMembers(of value: Any?) throws -> Set<String> {
+    guard let object = value as? [String: Any] else { return [] }
+    if let reference = object["$ref"] as? String {
+      let name = try #require(reference.split(separator: "/").last.map(String.init))
+      return try namedMembers(of: schema(name, of: openAPI))
+    }
+    var found: Set<String> = []
+    for (name, member) in object["properties"] as? [String: [String: Any]] ?? [:] {
+      if named(member) || named(member["items"]) || named(member["propertyNames"]) { found.insert(name) }
+      found.formUnion(try namedMembers(of: member))
+    }
+    for case let part as [String: Any] in ["anyOf", "oneOf", "allOf"].flatMap({ object[$0] as? [Any] ?? [] }) {
+      found.formUnion(try namedMembers(of: part))
+    }
+    return found.union(try namedMembers(of: object["items"]))
+  }
+
+  /// True for the schema of a name of a room or a user, and of such a name or null.
+  private func named(_ schema: Any?) -> Bool {
+    guard let schema = schema as? [String: Any] else { return false }
+    let reference = schema["$ref"] as? String
+    if reference?.hasSuffix("/UserName") == true || reference?.hasSuffix("/RoomName") == true { return true }
+    return (schema["anyOf"] as? [Any])?.contains { named($0) } ?? false
+  }
+
   @Test func `every error of an operation has a response`() throws {
     let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
     for route in HTTPService.routes {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import HTTPTypes
 import RelayHub
 import RelayIdentity
+import RelayJSON
 import Testing
 
+@testable import RelayCore
 @testable import RelayHTTP
 
 /// The answers of a node that does not lead.
@@ -85,6 +88,40 @@ import Testing
     #expect(await answer(path, method: method, isOpen: false).status == 401)
     // In open mode nothing else identifies an operator. The metrics change nothing.
     #expect(await answer(path, method: method, isLocal: false).status == (path == "/metrics" ? 200 : 403))
+  }
+
+  @Test(arguments: [
+    ("GET", "/metrics", "readMetrics"), ("GET", "/v1/cluster", "getCluster"),
+    ("POST", "/v1/cluster/snapshot", "publishSnapshot"), ("POST", "/v1/cluster/step-down", "stepDown"),
+  ])
+  func `the scope of a key names the operations of an operator`(
+    _ method: String, _ path: String, _ operation: String
+  ) async throws {
+    let file = NSTemporaryDirectory() + "stillwire-standby-\(UInt64.random(in: 0...UInt64.max))"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let keys = try ["all", "named", "other"].map { try APIKeys.add($0, scope: $0, to: file) }
+    var settings = IdentitySettings()
+    settings.apiKeysFile = file
+    settings.scopes = try KeyScopes(
+      [
+        Fields(["scope": .string("all")]),
+        Fields(["scope": .string("named"), "operations": .array([.string(operation)])]),
+        Fields(["scope": .string("other"), "operations": .array([.string("sendMessage")])]),
+      ], operations: RelayCore.Operation.names, groups: [:])
+    let service = StandbyService(
+      Cluster(report: ClusterReport(node: .init(name: "b", url: "http://b"))),
+      .init(isOpen: false, isMetricsOpen: false, apiKeys: try settings.readAPIKeys()))
+    func status(_ key: String) async -> Int {
+      await service.response(
+        to: RelayHub.HTTPRequest(
+          exchange: ExchangeHandle(rawValue: 1), method: method, path: path,
+          fields: [.authorization: "Bearer \(key)"])
+      ).status
+    }
+    let (all, named, other) = (await status(keys[0]), await status(keys[1]), await status(keys[2]))
+    #expect(all != 401 && all != 403)
+    #expect(named == all)
+    #expect(other == 403)
   }
 
   @Test func `a standby cannot step down`() async {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
+import RelayIdentity
 import Testing
 
 @testable import RelayHTTP
@@ -10,9 +11,10 @@ import Testing
 
   @Test func `each key has its own count, and a stream ends once`() {
     var counts = StreamCounts()
-    counts.add(stream(1), of: "shop")
-    counts.add(stream(2), of: "shop")
-    counts.add(stream(3), of: "mail")
+    counts.add(stream(1), of: BackendKey(name: "shop"))
+    counts.add(stream(2), of: BackendKey(name: "shop"))
+    counts.add(stream(3), of: BackendKey(name: "mail"))
+    #expect(Set(counts.streams { $0.name == "shop" }) == [stream(1), stream(2)])
     #expect(counts["shop"] == 2)
     #expect(counts["mail"] == 1)
     #expect(counts["other"] == 0)

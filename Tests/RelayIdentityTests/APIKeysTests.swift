@@ -13,10 +13,10 @@ import Testing
     let billing = try APIKeys.add("billing", to: path)
     let search = try APIKeys.add("search", to: path)
     let keys = try APIKeys(path: path)
-    #expect(keys.name(of: billing) == "billing")
-    #expect(keys.name(of: search) == "search")
-    #expect(keys.name(of: billing + "x") == nil)
-    #expect(keys.name(of: "") == nil)
+    #expect(keys.key(billing)?.name == "billing")
+    #expect(keys.key(search)?.name == "search")
+    #expect(keys.key(billing + "x")?.name == nil)
+    #expect(keys.key("")?.name == nil)
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(!text.contains(billing) && !text.contains(billing.dropFirst(3)))
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -29,7 +29,7 @@ import Testing
     _ = try APIKeys.add("b", to: path)
     try APIKeys.remove("a", from: path)
     let keys = try APIKeys(path: path)
-    #expect(keys.name(of: first) == nil)
+    #expect(keys.key(first)?.name == nil)
     #expect(keys.contains("b") && !keys.contains("a"))
     #expect(throws: StartupError.self) { try APIKeys.remove("a", from: path) }
   }
@@ -52,7 +52,7 @@ import Testing
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
     let keys = try APIKeys(path: path)
-    #expect(keys.name(of: first) == "a" && keys.contains("b"))
+    #expect(keys.key(first)?.name == "a" && keys.contains("b"))
   }
 
   @Test func `a key beyond the maximum is rejected, and the file stays valid`() throws {
@@ -67,10 +67,12 @@ import Testing
   @Test(arguments: ["", "a b", "ü", String(repeating: "a", count: 65), "#a"])
   func `an invalid name is rejected`(name: String) {
     #expect(throws: StartupError.self) { try APIKeys.add(name, to: path) }
+    #expect(throws: StartupError.self) { try APIKeys.add("a", scope: name, to: path) }
   }
 
   @Test(arguments: [
-    ("a", "line 1"), ("# why\na 00", "line 2"), ("a \(String(repeating: "0", count: 64)) b", "line 1"),
+    ("a", "line 1"), ("# why\na 00", "line 2"), ("a \(String(repeating: "0", count: 64)) b c", "line 1"),
+    ("a \(String(repeating: "0", count: 64)) ü", "line 1"),
     ("a \(String(repeating: "x", count: 64))", "line 1"),
     ("a \(String(repeating: "0", count: 64))\na \(String(repeating: "1", count: 64))", "line 2"),
   ])

@@ -35,6 +35,8 @@ import Testing
       #"{"apps":[{"credential":{"keyfile":"a"}}]}"#,
       "/apps/0/credential/keyfile: is not known here; did you mean keyFile?"
     ),
+    (#"{"apiKeyScopes":[{"rooms":["a b"]}]}"#, "/apiKeyScopes/0/rooms/0: must be a string without spaces"),
+    (#"{"apiKeyScopes":[{"rate":"1"}]}"#, "/apiKeyScopes/0/rate: must be a number"),
   ])
   func `a file with a wrong type or an unknown key is an error with its position`(text: String, message: String) {
     let error = startupError { () throws(StartupError) in _ = try Self.file(text) }
@@ -50,6 +52,10 @@ import Testing
     ),
     (#"{"texts":[{"language":"de_AT"}]}"#, "/texts/0/language: language is not a language tag, such as pt-BR"),
     (#"{"tokens":{"keys":[{"file":"a"}]}}"#, "/tokens/keys/0/algorithm: algorithm is missing"),
+    (
+      #"{"apiKeyScopes":[{"scope":"a","operations":["sendMesage"]}]}"#,
+      "/apiKeyScopes/0/operations/0: operations/0 is not an operation; did you mean sendMessage?"
+    ),
   ])
   func `a wrong object of a list is an error with its position`(text: String, message: String) throws {
     let file = try Self.file(text)
@@ -71,6 +77,9 @@ import Testing
           "credential": {"keyFile": "a.p8", "keyID": "k", "team": "t"},
           "gateway": {"url": "https://a.example/", "secretFile": "s"}
         }],
+        "apiKeyScopes": [{
+          "scope": "a", "operations": ["read", "sendMessage"], "rooms": ["a*"], "users": ["a*"], "rate": 0.5, "burst": 2
+        }],
         "texts": [{"language": "de", "missedCall": "Verpasster Anruf", "messages": "%@ Nachrichten"}]
       }
       """)
@@ -78,6 +87,8 @@ import Testing
     #expect(configuration.identity.keys.map(\.path) == ["/etc/secret"])
     #expect(configuration.rooms.patterns.first?.policy.members == 2)
     #expect(configuration.apps["a"]?.credential?.keyFile == "/etc/a.p8")
+    #expect(configuration.identity.scopes["a"]?.rate == KeyRate(perSecond: 0.5, burst: 2))
+    #expect(configuration.identity.scopes["a"]?.rights.include(operation: "listMessages") == true)
     #expect(configuration.pushTexts != .init())
   }
 }

@@ -5,7 +5,7 @@ package import RelayCore
 import RelayDelivery
 package import RelayGateways
 package import RelayHub
-import RelayIdentity
+package import RelayIdentity
 package import RelayJSON
 import RelayProtocol
 import RelayPush
@@ -95,6 +95,7 @@ package final class NoHTTP: HTTPHandler {
   package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {}
   package func streamClosed(_ exchange: ExchangeHandle) {}
   package func endStreams(on relay: isolated Relay) {}
+  package func endStreams(on relay: isolated Relay, where isEnded: (BackendKey) -> Bool) {}
 }
 
 /// Ends the test if a command answers with an error that it does not declare. Ignores all other lines.

@@ -12,6 +12,7 @@ import RelayStore
 
 /// Reports the Focus of a device.
 struct SetFocus: Command {
+  package static let operation = "reportFocus"
   package static let declaration = Declaration(
     frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, rate: .focus, errors: [.tooLarge])
 
@@ -41,6 +42,7 @@ struct SetFocus: Command {
 
 /// Reports the Focus filter of a device.
 struct SetFilter: Command {
+  package static let operation = "reportFilter"
   package static let declaration = Declaration(
     frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, rate: .focus, errors: [.tooLarge])
 
@@ -103,6 +105,7 @@ struct SetPreferences: Command {
 
 /// Blocks users.
 package struct Block: Command {
+  package static let operation = "blockUser"
   package static let declaration = Declaration(
     frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: .ignored, errors: [.tooLarge]
   )
@@ -126,6 +129,7 @@ package struct Block: Command {
 
 /// Unblocks users.
 struct Unblock: Command {
+  package static let operation = "unblockUser"
   package static let declaration = Declaration(
     frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", account: .preferences)
 
@@ -267,6 +271,7 @@ struct ForgetDevice: Command {
 
 /// Revokes the report keys of one device.
 struct RevokeDeviceReportKeys: Command {
+  package static let operation = "revokeReportKeys"
   package static let declaration = Declaration(
     "DELETE", "/v1/users/{user}/devices/{device}/report-keys", account: .devices, errors: [.notFound])
 
@@ -289,6 +294,7 @@ struct RevokeDeviceReportKeys: Command {
 
 /// Revokes the report keys of all devices of a user.
 struct RevokeReportKeys: Command {
+  package static let operation = "revokeAllReportKeys"
   package static let declaration = Declaration("DELETE", "/v1/users/{user}/report-keys", by: .backend)
 
   private let user: UserID

@@ -7,8 +7,9 @@ package import RelayStore
 /// The sender of a request.
 package enum Caller: Sendable {
   case session(SessionCaller)
-  /// A backend, which may act for any user. `acting` is the user that the header `X-Stillwire-User` names.
-  case backend(acting: UserID?)
+  /// A backend, which may act for any user, or for the users in the scope of its key. `acting` is the user that the
+  /// header `X-Stillwire-User` names. `key` is `nil` in open mode.
+  case backend(acting: UserID?, key: BackendKey? = nil)
   /// A user who authenticates an HTTP request with a token.
   case user(Identity)
   /// An extension of an app on one device.
@@ -28,7 +29,7 @@ package enum Caller: Sendable {
   package var me: UserID {
     get throws(RequestError) {
       if let owner { return owner }
-      guard case .backend(.some(let user)) = self else {
+      guard case .backend(.some(let user), _) = self else {
         throw RequestError(.badRequest, "`me` requires the header X-Stillwire-User", at: "/path/user")
       }
       return user

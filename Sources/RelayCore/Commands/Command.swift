@@ -11,6 +11,8 @@ package import RelayProtocol
 /// command as a backend or as a user, without a transport.
 package protocol Command: Sendable {
   static var declaration: Declaration { get }
+  /// The `operationId` in `openapi.json`, which the scopes of API keys contain.
+  static var operation: String { get }
 
   /// Parses the request. Reads no state of the relay.
   init(_ request: Request) throws(RequestError)
@@ -51,6 +53,10 @@ package struct Declaration: Sendable {
   package let query: [String: Parameter]
   /// The body.
   package let body: Body
+  /// True if the command changes nothing.
+  package let isRead: Bool
+  /// The rooms and users that the command reads or changes beyond those that the request names.
+  package let reach: Operation.Reach
   /// The errors that do not follow from the other properties.
   private let ownErrors: Set<RequestError.Kind>
 
@@ -92,7 +98,7 @@ package struct Declaration: Sendable {
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
     room: Room? = nil, rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:],
-    body: Body? = nil, errors: Set<RequestError.Kind> = []
+    body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [], errors: Set<RequestError.Kind> = []
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }
@@ -102,6 +108,8 @@ package struct Declaration: Sendable {
     self.account = account
     self.query = query
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
+    self.isRead = isRead ?? (method == "GET")
+    self.reach = reach
     ownErrors = errors
   }
 
@@ -202,7 +210,7 @@ package struct Request: Sendable {
   package func actor(_ key: String) throws(RequestError) -> UserID {
     let source: String
     switch caller {
-    case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
+    case .backend(let acting, _): return try fields.required(key, fields.name(key) ?? acting)
     // A frame has no such member. The relay ignores it.
     case .session(let session): return session.name
     case .user: source = "token"
@@ -300,6 +308,9 @@ extension Relay {
 
   private func run(_ command: any Command.Type, _ request: Request) async throws -> Reply {
     try command.declaration.callers.check(request.caller)
+    if request.caller.key != nil {
+      try backends.check(Operation(command), request.fields, by: request.caller)
+    }
     // A frame is always about the session's own user. Over HTTP, the path may name another user. This error takes
     // precedence over a missing right to the account.
     let parsed = request.caller.session == nil ? try command.init(request) : nil

@@ -10,7 +10,7 @@ import RelayStore
 /// Begins to erase a user.
 struct EraseUser: Command {
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text], errors: [.conflict])
+    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text], reach: .rooms, errors: [.conflict])
 
   private let user: UserID
   private let messages: MessageErasure

@@ -12,7 +12,7 @@ import RelayStore
 struct ListRooms: Command {
   package static let declaration = Declaration(
     frame: "rooms", "GET", "/v1/users/{user}/rooms",
-    query: ["limit": .number, "after": .text, "since": .text, "preview": .text])
+    query: ["limit": .number, "after": .text, "since": .text, "preview": .text], reach: .rooms)
 
   private let caller: Caller
   private let user: UserID

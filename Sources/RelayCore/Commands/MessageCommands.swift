@@ -12,6 +12,7 @@ import RelayStore
 
 /// Reads a page of the history of a room.
 struct ReadHistory: Command {
+  package static let operation = "listMessages"
   package static let declaration = Declaration(
     frame: "history", "GET", "/v1/rooms/{room}/messages", room: .joined(.history),
     query: ["before": .number, "after": .number, "limit": .number])
@@ -34,6 +35,7 @@ struct ReadHistory: Command {
 
 /// Sends a message over HTTP. A session sends the frame `send` instead, which the hub checks.
 struct PostMessage: Command {
+  package static let operation = "sendMessage"
   package static let declaration = Declaration(
     "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send, errors: [.tooLarge, .unsupported])
 

@@ -66,6 +66,7 @@ struct Respond: Command {
     guard let found = try await relay.store.read({ try $0.responses.notification(id, of: name) }) else {
       throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: pointer)
     }
+    try relay.backends.check(found.message.room, by: request.caller, at: pointer)
     guard found.isMember else { throw notMember }
     let category = found.category.flatMap { relay.responses.categories.registry[$0] }
     let posts = try response.posts(by: category)
@@ -201,8 +202,9 @@ struct NotifyUser: Command {
 
 /// Explains the decision about a message that is not sent. Sends and stores nothing.
 struct ExplainDecision: Command {
+  package static let operation = "decide"
   package static let declaration = Declaration(
-    "POST", "/v1/decisions", by: .backend, errors: [.notFound, .unsupported])
+    "POST", "/v1/decisions", by: .backend, isRead: true, errors: [.notFound, .unsupported])
 
   private let fields: Fields
   private let room: RoomID
@@ -280,7 +282,7 @@ struct GetCategories: Command {
 /// Replaces the registry of categories.
 struct SetCategories: Command {
   package static let declaration = Declaration(
-    "PUT", "/v1/categories", by: .backend, errors: [.conflict, .preconditionFailed, .tooLarge])
+    "PUT", "/v1/categories", by: .backend, reach: .everything, errors: [.conflict, .preconditionFailed, .tooLarge])
 
   private let registry: CategoryRegistry
   private let version: Int64?

@@ -91,6 +91,7 @@ private struct ProfileChange: Sendable {
 
 /// Closes all sessions of a user.
 struct Disconnect: Command {
+  package static let operation = "disconnectUser"
   package static let declaration = Declaration("POST", "/v1/users/{user}/disconnect", by: .backend, body: .optional)
 
   private let user: UserID
@@ -116,7 +117,7 @@ struct Disconnect: Command {
 package struct ListPushes: Command {
   package static let declaration = Declaration(
     "GET", "/v1/pushes", by: .backend,
-    query: ["state": .text, "user": .text, "after": .text, "limit": .number])
+    query: ["state": .text, "user": .text, "after": .text, "limit": .number], reach: .everything)
 
   private let state: JobState?
   private let user: UserID?
@@ -158,27 +159,35 @@ package struct ListPushes: Command {
 
 /// Reads a push with the explanation of its decision.
 struct GetPush: Command {
+  package static let operation = "explainPush"
   package static let declaration = Declaration("GET", "/v1/pushes/{id}", by: .backend, errors: [.notFound])
 
   private let id: String
+  private let caller: Caller
 
   init(_ request: Request) throws(RequestError) {
     id = try request.push
+    caller = request.caller
   }
 
-  init(id: String) { self.id = id }
+  init(id: String, by caller: Caller) {
+    self.id = id
+    self.caller = caller
+  }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let body = try await relay.store.read { [id] reader in
+    let found = try await relay.store.read { [id] reader in
       try reader.queue.job(id).map { job in
-        JSONWriter.object {
+        let body = JSONWriter.object {
           $0.members(of: job)
           $0.raw("explanation", job.explanation)
         }
+        return (subject: PushTarget(job), body: body)
       }
     }
-    guard let body else { throw Self.noPush }
-    return .text(body)
+    guard let found else { throw Self.noPush }
+    try found.subject.check(caller, on: relay)
+    return .text(found.body)
   }
 
   fileprivate static var noPush: RequestError {
@@ -192,12 +201,20 @@ struct RetryPush: Command {
     "POST", "/v1/pushes/{id}/retry", by: .backend, body: .ignored, errors: [.notFound, .conflict])
 
   private let id: String
+  private let caller: Caller
 
   init(_ request: Request) throws(RequestError) {
     id = try request.push
+    caller = request.caller
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
+    if caller.key?.scope != nil {
+      guard let target = try await relay.store.read({ [id] in try $0.queue.job(id).map(PushTarget.init) }) else {
+        throw GetPush.noPush
+      }
+      try target.check(caller, on: relay)
+    }
     let revived = try await relay.store.write { [id] in try $0.queue.revive(id) }
     guard let (revival, user) = revived else { throw GetPush.noPush }
     switch revival {
@@ -208,7 +225,23 @@ struct RetryPush: Command {
       relay.deliveries.holds.expectEnd(by: relay.hub.now, on: relay)
       try await relay.deliveries.holds.decideAgain(user, on: relay)
     }
-    return try await GetPush(id: id).run(on: relay)
+    return try await GetPush(id: id, by: caller).run(on: relay)
+  }
+}
+
+/// The user and the rooms of a push, for the scope of an API key.
+private struct PushTarget: Sendable {
+  let user: UserID
+  let rooms: [RoomID]
+
+  init(_ job: JobRecord) {
+    user = job.user
+    rooms = ([job.room] + job.digest.map(\.room)).filter { !$0.isNotifications }
+  }
+
+  func check(_ caller: Caller, on relay: isolated Relay) throws(RequestError) {
+    try relay.backends.check(user, by: caller, at: "/path/id")
+    for room in rooms { try relay.backends.check(room, by: caller, at: "/path/id") }
   }
 }
 
@@ -262,7 +295,7 @@ extension JSONWriter.Object {
 /// Checks a push that another program would send.
 struct LintPush: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/pushes/lint", body: .spelled("payload"), errors: [.tooLarge])
+    "POST", "/v1/pushes/lint", body: .spelled("payload"), isRead: true, errors: [.tooLarge])
 
   private let text: [UInt8]
   private let headers: [(name: String, value: String)]
@@ -314,7 +347,8 @@ extension Fields {
 
 /// Reads the lock screen of a simulated phone.
 struct GetSimulatedPhone: Command {
-  package static let declaration = Declaration("GET", "/v1/simulator/devices/{token}", by: .backend)
+  package static let operation = "getLockScreen"
+  package static let declaration = Declaration("GET", "/v1/simulator/devices/{token}", by: .backend, reach: .everything)
 
   private let token: String
 
@@ -329,7 +363,8 @@ struct GetSimulatedPhone: Command {
 
 /// Switches the network of a simulated phone on or off.
 struct SetSimulatedPhone: Command {
-  package static let declaration = Declaration("PUT", "/v1/simulator/devices/{token}", by: .backend)
+  package static let operation = "setReachable"
+  package static let declaration = Declaration("PUT", "/v1/simulator/devices/{token}", by: .backend, reach: .everything)
 
   private let token: String
   private let isReachable: Bool

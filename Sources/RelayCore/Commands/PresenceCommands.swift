@@ -8,8 +8,9 @@ import RelayProtocol
 
 /// Reads the presence of users, or of the members of a room that the session has joined.
 struct QueryPresence: Command {
+  package static let operation = "listPresence"
   package static let declaration = Declaration(
-    frame: "presence", "POST", "/v1/presence", room: .joined(.presence), errors: [.tooLarge])
+    frame: "presence", "POST", "/v1/presence", room: .joined(.presence), isRead: true, errors: [.tooLarge])
 
   private let request: Request
   private let subject: Subject

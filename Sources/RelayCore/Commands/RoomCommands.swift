@@ -315,6 +315,7 @@ struct SetRole: Command {
 
 /// Moves a member's read mark.
 struct SetRead: Command {
+  package static let operation = "markRead"
   package static let declaration = Declaration("PUT", "/v1/rooms/{room}/read", room: .joined([]))
 
   private let request: Request

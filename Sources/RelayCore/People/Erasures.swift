@@ -258,7 +258,7 @@ package final class Erasures {
 
 extension Caller {
   /// The user that the caller acts for. Is `nil` for a backend that names no user in the header.
-  fileprivate var actsFor: UserID? { if case .backend(let acting) = self { acting } else { owner } }
+  fileprivate var actsFor: UserID? { if case .backend(let acting, _) = self { acting } else { owner } }
 }
 
 extension Fields {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import RelayIdentity
 package import RelayProtocol
 
 /// The newest state of each user whose presence has changed, in the order of the changes. Pure.
@@ -130,6 +131,8 @@ extension PresenceLog.Reset: Error {}
 package struct PresenceFilter: Equatable, Sendable {
   private var names: Set<UserID> = []
   private var patterns: [Glob] = []
+  /// The rights of the API key. The filter includes only users in its scope.
+  private var key: KeyRights?
   /// True if the filter includes all users.
   private let includesAll: Bool
 
@@ -161,7 +164,17 @@ package struct PresenceFilter: Equatable, Sendable {
     }
   }
 
+  /// The filter for the users in the scope of an API key. Throws `forbidden` if the filter names another user.
+  package func limited(to key: BackendKey?) throws(RequestError) -> PresenceFilter {
+    guard let key else { return self }
+    for name in names.sorted() { try key.check(user: name.rawValue, at: "/query/users") }
+    var filter = self
+    filter.key = key.scope?.rights
+    return filter
+  }
+
   package func includes(_ user: UserID) -> Bool {
-    includesAll || names.contains(user) || patterns.contains { $0.matches(user.rawValue) }
+    guard key?.include(user: user.rawValue) ?? true else { return false }
+    return includesAll || names.contains(user) || patterns.contains { $0.matches(user.rawValue) }
   }
 }

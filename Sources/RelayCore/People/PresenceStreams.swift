@@ -90,6 +90,14 @@ package final class PresenceStreams {
     }
   }
 
+  /// Ends a stream, because its API key was revoked or has other rights. Does nothing for another exchange.
+  package func end(_ exchange: ExchangeHandle, on relay: isolated Relay) {
+    guard let stream = streams[exchange] else { return }
+    _ = relay.hub.write(ended("key_changed", stream), to: exchange)
+    relay.hub.finishStream(exchange)
+    forget(exchange, on: relay)
+  }
+
   /// Ends all streams, because the relay stops.
   package func endAll(on relay: isolated Relay) {
     for (exchange, stream) in streams {

@@ -20,7 +20,10 @@ extension Rooms {
   /// Creates a group.
   func make(_ creation: Creation, for request: Request, on relay: isolated Relay) async throws -> MadeRoom {
     try checkRights(creation, request, on: relay)
-    return try await perform(creation, request, on: relay) { try $0.rooms.make($1) }
+    let made = try await perform(creation, request, on: relay) { try $0.rooms.make($1) }
+    // The room of an earlier request with the same idempotency key.
+    try relay.backends.check(made.state.room, by: request.caller, at: request.fields.pointer(to: "room"))
+    return made
   }
 
   /// Finds or creates a direct room. The right `create` is needed only for a new one.
@@ -33,6 +36,7 @@ extension Rooms {
     guard let (room, isComplete, details) = known else {
       return try await makeNewDirect(creation, for: request, on: relay)
     }
+    try relay.backends.check(room, by: request.caller, at: request.fields.pointer(to: "room"))
     if isComplete {
       let state = RoomState(room: room, epoch: "", seq: 0, cursor: 0)
       return MadeRoom(state: state, details: details, isNew: false, added: [])
@@ -63,6 +67,7 @@ extension Rooms {
 
   private func checkRights(_ creation: Creation, _ request: Request, on relay: isolated Relay) throws(RequestError) {
     let pointer = request.fields.pointer(to: "room")
+    try relay.backends.check(creation.room, by: request.caller, at: pointer)
     if let permissions = relay.access.permissions(of: request.caller, on: relay) {
       try relay.access.rights(permissions, in: creation.room, isMember: false, on: relay)
         .check([.join, .create], in: creation.room, at: pointer)
@@ -199,5 +204,5 @@ extension Caller {
   }
 
   /// The user whom events name as their cause. Is `nil` for a backend that acts for nobody.
-  var by: UserID? { if case .backend(let acting) = self { acting } else { owner } }
+  var by: UserID? { if case .backend(let acting, _) = self { acting } else { owner } }
 }
