@@ -35,7 +35,8 @@ struct ReadHistory: Command {
 /// Sends a message over HTTP. A session sends the frame `send` instead, which the hub checks.
 struct PostMessage: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send, errors: [.tooLarge, .unsupported])
+    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send,
+    errors: [.restricted, .tooLarge, .unsupported])
 
   private let request: Request
 
@@ -45,6 +46,7 @@ struct PostMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let fields = request.fields
       let sender = try request.actor("from")
       var draft = MessageDraft(
@@ -67,7 +69,8 @@ struct PostMessage: Command {
 /// Replaces the body of a message. Only its sender may do so.
 struct EditMessage: Command {
   package static let declaration = Declaration(
-    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send, errors: [.unsupported])
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send,
+    errors: [.restricted, .unsupported])
 
   private let request: Request
   private let seq: Int64
@@ -80,6 +83,7 @@ struct EditMessage: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkKeeps(access, request, on: relay)
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let fields = request.fields
       let body = try fields.required("body", fields.raw("body"))
       let sender = try request.actor("from")
@@ -123,7 +127,7 @@ struct DeleteMessage: Command {
       var change: Int64?
       do {
         change = try await relay.delete(
-          seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
+          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by, cause: request.caller.session)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.
       }
@@ -140,7 +144,8 @@ struct DeleteMessage: Command {
 /// Notifies recipients who were silenced when the message was sent.
 struct NotifyAnyway: Command {
   package static let declaration = Declaration(
-    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional)
+    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional,
+    errors: [.restricted])
 
   private let request: Request
   private let seq: Int64
@@ -158,6 +163,7 @@ struct NotifyAnyway: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
       return Reply { $0.integer("push", count) }
     }

@@ -33,6 +33,12 @@ public enum RoomRefusal: Equatable, Sendable {
   case needs(RoomRole)
   /// A direct room has two members without roles, and no title.
   case isDirect
+  /// The user has sent the message that the user reports.
+  case ownMessage
+  /// The room has no such report.
+  case noReport
+  /// The user has reported ``MessageReportWriter/maxOfUser`` messages within ``MessageReportWriter/window``.
+  case tooManyReports(retryAfter: Duration)
   /// The record has another version now.
   case outdated(version: Int64)
 }
