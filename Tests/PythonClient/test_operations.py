@@ -99,6 +99,7 @@ class Scenario:
         assert self.call("getRoom", made["room"])["title"] == "Good books"
         moderator = {"room": made["room"], "user": "bob", "role": "moderator"}
         assert self.call("setRole", made["room"], "bob", "moderator") == moderator
+        self.moderation(made["room"])
         assert self.call("removeMember", made["room"], "bob", ban=True) is None
         assert self.call("deleteRoom", made["room"]) is None
         with pytest.raises(NotFoundError):
@@ -107,6 +108,18 @@ class Scenario:
         assert self.call("openDirectRoom", "bob", "ann")["room"] == pair["room"]
         listed = self.call("listRooms", "bob", limit=100)["rooms"]
         assert next(entry for entry in listed if entry["room"] == pair["room"])["members"]["other"]["user"] == "ann"
+
+    def moderation(self, room: str) -> None:
+        restriction = {"room": room, "user": "bob", "until": 1893456000000}
+        assert self.call("restrictMember", room, "bob", until=restriction["until"]) == restriction
+        assert self.call("restrictMember", room, "bob") == {"room": room, "user": "bob"}
+        sent = self.call("sendMessage", room, "buy pills", from_="bob")
+        report = self.call("reportMessage", room, sent["seq"], "spam", user="ann")
+        assert (report["from"], report["user"], report["state"]) == ("bob", "ann", "open")
+        assert self.call("listReports", room, state="open")["reports"] == [report]
+        assert self.call("listAllReports", limit=1)["reports"] == [report]
+        ended = self.call("resolveReport", room, report["report"], "dismissed")
+        assert (ended["state"], ended["report"]) == ("dismissed", report["report"])
 
     def messages(self) -> None:
         for user in ("ann", "bob", "eve"):

@@ -55,7 +55,8 @@ function room(name, options) {
   return known.get(name)
 }
 
-const failed = (tag) => ({ code, retryAfter }) => tell('failed', { tag, code, retryAfter: retryAfter || undefined })
+const failed = (tag) => ({ code, retryAfter, until }) =>
+  tell('failed', { tag, code, retryAfter: retryAfter || undefined, until })
 const replied = (tag) => (reply) => tell('replied', { tag, reply })
 const iterations = new Map()
 // Waits until all promises and socket events that are due now have been processed.

@@ -57,6 +57,7 @@ extension Message {
     if isAfterGap { members["isAfterGap"] = true }
     guard !isDeleted else {
       members["deleted"] = true
+      members["by"] = moderator.map { .string($0.rawValue) }
       return members
     }
     members["from"] = from.map { .string($0.rawValue) }
@@ -94,6 +95,7 @@ extension Presence {
     members["activity"] = activity.map { .string($0.rawValue) }
     members["focusSince"] = focusSince.map { .number(String($0.rawValue)) }
     members["lastSeen"] = lastSeen.map { .number(String($0.rawValue)) }
+    members["restrictedUntil"] = restrictedUntil.map { .number(String($0.rawValue)) }
     return .object(members)
   }
 }
