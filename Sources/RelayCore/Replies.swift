@@ -20,6 +20,7 @@ enum Replies {
         $0.raw("body", changed.body)
         $0["by"] = changed.moderator?.rawValue
       case .reactions: $0.raw("reactions", changed.annotation?.value ?? emptyList)
+      case .pinned: $0.bool("pinned", changed.annotation?.value != nil)
       }
     }
   }
@@ -166,6 +167,7 @@ enum Replies {
         $0.raw("body", message.body)
         address(message.mentions, message.replyTo)(&$0)
         $0.raw("reactions", message.reactions)
+        $0.integer("pinnedAt", message.pinned?.rawValue)
       }
     }
     return MessagesText(text: writer.bytes, count: messages.count)

@@ -88,6 +88,8 @@ extension RequestError {
       case .tooManyReports(let delay):
         RequestError(
           .rateLimited, "you have reported \(MessageReportWriter.maxOfUser) messages within a day", retryAfter: delay)
+      case .tooManyPins:
+        RequestError(.tooLarge, "the room has \(Pins.maxCount) pinned messages, which is the maximum", at: "/seq")
       case .isDirect: RequestError(.unsupported, "a direct room does not support this", at: "/room", status: 422)
       case .outdated(let version): RequestError(.conflict, "the room is now at version \(version)", at: "/version")
       }

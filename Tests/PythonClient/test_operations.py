@@ -135,6 +135,9 @@ class Scenario:
         self.call("sendMessage", "tea", "oops", from_="ann")
         assert self.call("react", "tea", 1, "👍", from_="ann")["reactions"][0]["users"] == ["ann"]
         assert self.call("unreact", "tea", 1, "👍", from_="ann")["reactions"] == []
+        assert self.call("pinMessage", "tea", 1)["pinned"] is True
+        assert [pin["seq"] for pin in self.call("listPins", "tea")["pins"]] == [1]
+        assert self.call("unpinMessage", "tea", 1)["pinned"] is False
         assert self.call("deleteMessage", "tea", 2) is None
         assert [message["seq"] for message in self.call("listMessages", "tea", limit=10)["messages"]] == [1, 2]
 

@@ -179,6 +179,9 @@ extension Transaction {
     _ = try messages.react(room, 69, "x", by: alice.id)
     _ = try messages.react(room, 69, "x", by: alice.id)
     _ = try messages.unreact(room, 69, "x", by: alice.id)
+    for _ in 1...2 { _ = try messages.pin(room, 69, by: .backend) }
+    _ = try reader.messages.pins(of: room)
+    _ = try messages.unpin(room, 69, by: .backend)
     _ = try messages.delete(room, 70, moderator: bob.id)
     try db.run("INSERT INTO pending_changes (room, seq, kind, user, device) VALUES (1, 69, 'edited', 0, '')")
     try updates.storePending()

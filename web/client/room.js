@@ -20,6 +20,7 @@ const needed = {
   edited: ['seq'],
   deleted: ['seq'],
   reactions: ['seq', 'reactions'],
+  pinned: ['seq', 'pinned'],
   signal: ['from', 'name'],
   member: ['user', 'event'],
   counts: ['memberCount'],
@@ -46,8 +47,8 @@ function receiptsOf({ marks }, room) {
  * - `reset` if messages are missing before the next ones: {`reason`: `gap` or `epoch`, `epoch`, `seq`}
  * - `presence` when `presence` has changed
  * - `left` when the relay has ended the membership or refused the join: {`room`, `code`, `message`}
- * - `edited`, `deleted`, `reactions`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in the
- *   protocol
+ * - `edited`, `deleted`, `reactions`, `pinned`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in
+ *   the protocol
  */
 export class Room extends EventTarget {
   /** True if the room is joined on the current connection. */
@@ -136,6 +137,20 @@ export class Room extends EventTarget {
 
   unreact(seq, key) {
     return this.#ask('unreact', { seq, key })
+  }
+
+  /** Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages. */
+  pin(seq) {
+    return this.#ask('pin', { seq })
+  }
+
+  unpin(seq) {
+    return this.#ask('unpin', { seq })
+  }
+
+  /** Lists the pinned messages, the newest pin first: at most 50. */
+  pins() {
+    return this.#ask('pins')
   }
 
   /**
@@ -283,12 +298,13 @@ export class Room extends EventTarget {
   // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
-    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, deleted, by, isAfterGap } of shown) {
+    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, pinnedAt, deleted, by, isAfterGap } of shown) {
       const message = { room: this.name, seq, from, time, body }
       if (mentions) message.mentions = mentions
       if (replyTo !== undefined) message.replyTo = replyTo
       if (editedAt !== undefined) message.editedAt = editedAt
       if (reactions) message.reactions = reactions
+      if (pinnedAt !== undefined) message.pinnedAt = pinnedAt
       if (deleted) message.deleted = true
       if (deleted && by !== undefined) message.by = by
       if (from !== undefined && from === this.#link.user()) message.isOwn = true

@@ -99,6 +99,8 @@ export interface Message {
   readonly editedAt?: number
   /** The reactions when the client received the message. */
   readonly reactions?: readonly Reaction[]
+  /** The time of the pin, if the message was pinned when the client received it. */
+  readonly pinnedAt?: number
   /** Set if the message was deleted before the client received it. It has no `from`, `time` and `body`. */
   readonly deleted?: true
   /** The user who deleted the message of another user. */
@@ -136,6 +138,17 @@ export interface HistoryReply {
   readonly first: number
   readonly messages: readonly Omit<Message, 'room'>[]
   readonly more: boolean
+}
+
+/** A pinned message. */
+export interface Pin {
+  readonly seq: number
+  readonly from: string
+  readonly time: number
+  /** The time of the pin. */
+  readonly pinnedAt: number
+  /** The beginning of the text, at most 160 characters. */
+  readonly preview?: string
 }
 
 /** A message that a user has reported to the moderators of a room. */
@@ -306,6 +319,7 @@ export interface RoomEvents {
   edited: Frame
   deleted: Frame
   reactions: Frame & { seq: number; reactions: readonly Reaction[] }
+  pinned: Frame & { seq: number; pinned: boolean }
   signal: Frame
   member: Frame
   counts: Frame
@@ -339,6 +353,12 @@ export interface Room extends Target<RoomEvents> {
   react(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
   /** Removes a reaction of the user. Resolves with all `reactions`. */
   unreact(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
+  /** Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages. */
+  pin(seq: number): Promise<Frame & { pinned: true }>
+  /** Ends the pin of a message. */
+  unpin(seq: number): Promise<Frame & { pinned: false }>
+  /** Lists the pinned messages, the newest pin first: at most 50. */
+  pins(): Promise<{ pins: readonly Pin[] }>
   /**
    * Restricts a member until a time, or ends the restriction with null: the member reads, but sends nothing. Requires
    * the role of a moderator or an owner.

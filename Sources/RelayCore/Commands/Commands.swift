@@ -14,7 +14,7 @@ package enum Commands {
     RestrictMember.self, ReportMessage.self, ListReports.self, ListAllReports.self, EndReport.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
-    React.self, Unreact.self,
+    React.self, Unreact.self, PinMessage.self, UnpinMessage.self, ListPins.self,
     // Calls
     Ring.self, AnswerCall.self, DeclineCall.self, HangUpCall.self, GetCall.self, ListCalls.self,
     // Presence

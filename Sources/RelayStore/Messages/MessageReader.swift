@@ -225,6 +225,8 @@ extension StoredMessage {
     messages.is_deleted AS message_is_deleted, messages.changed_time AS message_changed_time,
     (SELECT value FROM annotations WHERE room = messages.room AND seq = messages.seq AND kind = 'reactions')
       AS message_reactions,
+    (SELECT changed_time FROM annotations
+      WHERE room = messages.room AND seq = messages.seq AND kind = 'pinned' AND value IS NOT NULL) AS message_pinned,
     \(MessageReader.moderator)
     """
 
@@ -235,7 +237,8 @@ extension StoredMessage {
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
       replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
       edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"),
-      reactions: try row.bytesIfAny("message_reactions"), moderator: row.moderator)
+      reactions: try row.bytesIfAny("message_reactions"), pinned: row.time("message_pinned"),
+      moderator: row.moderator)
   }
 }
 

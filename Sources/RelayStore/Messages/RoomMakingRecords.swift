@@ -27,6 +27,8 @@ public enum RoomRefusal: Equatable, Sendable {
   case tooManyReactions
   /// The message has reactions with ``Reactions/maxKeys`` other keys.
   case tooManyReactionKeys
+  /// The room has ``Pins/maxCount`` pinned messages.
+  case tooManyPins
   /// Nobody but a backend removes an owner.
   case isOwner
   /// The caller has a lower role.

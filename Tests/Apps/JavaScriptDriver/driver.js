@@ -47,7 +47,7 @@ function room(name, options) {
   if (!known.has(name)) {
     const made = relay.room(name, options)
     known.set(name, made)
-    const events = 'joined reset left message edited deleted reactions signal receipt delivery member counts room presence'
+    const events = 'joined reset left message edited deleted reactions pinned signal receipt delivery member counts room presence'
     for (const type of events.split(' ')) {
       made.addEventListener(type, ({ detail }) => tell(type, { room: name, ...detail }))
     }

@@ -67,6 +67,7 @@ extension Message {
     if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
     members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
+    members["pinnedAt"] = pinned.map { .number(String($0.rawValue)) }
     if !reactions.isEmpty { members["reactions"] = .array(reactions.map(\.json)) }
     return members
   }

@@ -47,6 +47,8 @@ export async function app(): Promise<void> {
   } catch (error) {
     if (error instanceof StillwireError && error.isTemporary) console.log(error.retryAfter, error.until)
   }
+  await tea.pin(1)
+  console.log((await tea.pins()).pins[0]?.preview, (await tea.unpin(1)).pinned)
   await tea.restrict('bob', Date.now() + 3_600_000)
   // @ts-expect-error null ends a restriction
   await tea.restrict('bob')

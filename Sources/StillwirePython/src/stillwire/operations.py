@@ -371,6 +371,73 @@ class Operations(ABC):
         )
         return result
 
+    def list_pins(
+        self,
+        room: str,
+    ) -> types.PinList:
+        """List the pinned messages of a room.
+
+        The newest pin is the first.
+
+        Returns:
+            The pinned messages.
+        """
+        result: types.PinList = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/pins",
+            )
+        )
+        return result
+
+    def pin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """Pin a message.
+
+        As `pin`: in a group the caller needs the role of a moderator or an owner, or the right `moderate`. A
+        room has at most 50 pinned messages: 413. An unknown or deleted message: 404. In a room that stores
+        nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is pinned. If the pin is new, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
+            )
+        )
+        return result
+
+    def unpin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """End the pin of a message.
+
+        As `unpin`.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is not pinned. If it was, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
+            )
+        )
+        return result
+
     def list_calls(
         self,
         room: str,
@@ -2529,6 +2596,73 @@ class AsyncOperations(ABC):
                 body={
                     "users": users, "from": from_,
                 },
+            )
+        )
+        return result
+
+    async def list_pins(
+        self,
+        room: str,
+    ) -> types.PinList:
+        """List the pinned messages of a room.
+
+        The newest pin is the first.
+
+        Returns:
+            The pinned messages.
+        """
+        result: types.PinList = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/pins",
+            )
+        )
+        return result
+
+    async def pin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """Pin a message.
+
+        As `pin`: in a group the caller needs the role of a moderator or an owner, or the right `moderate`. A
+        room has at most 50 pinned messages: 413. An unknown or deleted message: 404. In a room that stores
+        nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is pinned. If the pin is new, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
+            )
+        )
+        return result
+
+    async def unpin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """End the pin of a message.
+
+        As `unpin`.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is not pinned. If it was, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
             )
         )
         return result

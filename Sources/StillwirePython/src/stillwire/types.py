@@ -130,6 +130,7 @@ class Message(_MessageFrom):
     replyTo: NotRequired[int]
     reactions: NotRequired[list[Reaction]]
     """Absent if there are none."""
+    pinnedAt: NotRequired[int]
 
 
 @final
@@ -277,6 +278,35 @@ class Reacted(TypedDict):
 @final
 class Notified(TypedDict):
     push: int
+
+
+@final
+class PinList(TypedDict):
+    room: str
+    pins: list[Pin]
+
+
+_PinFrom = TypedDict("_PinFrom", {"from": str})
+
+
+@final
+class Pin(_PinFrom):
+    seq: int
+    time: int
+    """The time of the message."""
+    pinnedAt: int
+    """The time of the pin."""
+    preview: NotRequired[str]
+    """The beginning of the text, at most 160 characters. Absent without a text."""
+
+
+@final
+class Pinned(TypedDict):
+    room: str
+    seq: int
+    change: NotRequired[int]
+    """Absent if nothing has changed."""
+    pinned: bool
 
 
 @final
