@@ -16,8 +16,11 @@ enum Replies {
       $0.integer("change", changed.change)
       $0.integer("time", changed.time.rawValue)
       switch changed.annotation?.kind {
-      case nil: $0.raw("body", changed.body)
+      case nil:
+        $0.raw("body", changed.body)
+        $0["by"] = changed.moderator?.rawValue
       case .reactions: $0.raw("reactions", changed.annotation?.value ?? emptyList)
+      case .pinned: $0.bool("pinned", changed.annotation?.value != nil)
       }
     }
   }
@@ -46,6 +49,7 @@ enum Replies {
       $0["message"] = error.message
       $0.bool("temporary", error.code.isTemporary)
       $0.decimal("retryAfter", error.retryAfter?.seconds)
+      $0.integer("until", error.until?.rawValue)
     }
   }
 
@@ -152,13 +156,18 @@ enum Replies {
     for message in messages {
       writer.object {
         $0.integer("seq", message.seq)
-        guard !message.isDeleted else { return $0.bool("deleted", true) }
+        guard !message.isDeleted else {
+          $0.bool("deleted", true)
+          $0["by"] = message.moderator?.rawValue
+          return
+        }
         $0["from"] = message.from.rawValue
         $0.integer("time", message.time.rawValue)
         $0.integer("editedAt", message.edited?.rawValue)
         $0.raw("body", message.body)
         address(message.mentions, message.replyTo)(&$0)
         $0.raw("reactions", message.reactions)
+        $0.integer("pinnedAt", message.pinned?.rawValue)
       }
     }
     return MessagesText(text: writer.bytes, count: messages.count)

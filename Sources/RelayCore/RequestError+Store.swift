@@ -74,7 +74,8 @@ extension RequestError {
       case .noMember: RequestError(.notFound, "the user is not a member of the room", at: "/user")
       case .lastOwner:
         RequestError(.conflict, "the room needs an owner: make another member an owner first", at: "/role")
-      case .isOwner: RequestError(.forbidden, "an owner cannot be removed: take the role away first", at: "/user")
+      case .isOwner:
+        RequestError(.forbidden, "only a backend may do this with an owner: take the role away first", at: "/user")
       case .blocked(let user): RequestError(.forbidden, "\(user) does not accept you in a room")
       case .needs(let role): RequestError(.forbidden, "this needs the role \(role.name)")
       case .tooManyReactions:
@@ -82,6 +83,13 @@ extension RequestError {
       case .tooManyReactionKeys:
         RequestError(
           .tooLarge, "the message has reactions with \(Reactions.maxKeys) other keys, which is the maximum", at: "/key")
+      case .ownMessage: RequestError(.conflict, "you have sent this message yourself", at: "/seq")
+      case .noReport: RequestError(.notFound, "the room has no such report", at: "/report")
+      case .tooManyReports(let delay):
+        RequestError(
+          .rateLimited, "you have reported \(MessageReportWriter.maxOfUser) messages within a day", retryAfter: delay)
+      case .tooManyPins:
+        RequestError(.tooLarge, "the room has \(Pins.maxCount) pinned messages, which is the maximum", at: "/seq")
       case .isDirect: RequestError(.unsupported, "a direct room does not support this", at: "/room", status: 422)
       case .outdated(let version): RequestError(.conflict, "the room is now at version \(version)", at: "/version")
       }

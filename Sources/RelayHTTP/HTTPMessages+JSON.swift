@@ -143,6 +143,7 @@ extension HTTPResponse {
       $0["at"] = error.at
       $0["leader"] = leader
       $0.decimal("retryAfter", error.retryAfter?.seconds)
+      $0.integer("until", error.until?.rawValue)
     }
     var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
     if let allowed { headers[.allow] = allowed.joined(separator: ", ") }

@@ -11,6 +11,8 @@ public struct RoomRights: OptionSet, Sendable {
   public init(rawValue: UInt32) { self.rawValue = rawValue }
   public static let send = RoomRights(rawValue: UInt32(RELAY_RIGHT_SEND))
   public static let presence = RoomRights(rawValue: UInt32(RELAY_RIGHT_PRESENCE))
+  /// Send like a moderator in a room that is read-only.
+  public static let moderate = RoomRights(rawValue: UInt32(RELAY_RIGHT_MODERATE))
 }
 
 /// The settings of a room that the hub needs.
@@ -147,10 +149,12 @@ extension Hub {
 
   /// Adds a member that the store has loaded. Sends no event.
   public func restoreMember(
-    _ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64, role: RoomRole = .member
+    _ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64, role: RoomRole = .member,
+    restrictedUntil: Timestamp? = nil
   ) {
     _ = relay_room_restore_member(hub, room.rawValue, user.rawValue, read, received)
     _ = relay_room_set_role(hub, room.rawValue, user.rawValue, relay_role_t(role), false, nil)
+    _ = relay_room_restrict(hub, room.rawValue, user.rawValue, restrictedUntil?.rawValue ?? 0, false, nil)
   }
 
   /// Changes the role of a member, and sends the event `role` to the sessions in the room.
@@ -163,6 +167,25 @@ extension Hub {
   public func role(of user: UserHandle, in room: RoomHandle) -> RoomRole {
     RoomRole(rawValue: Int64(relay_room_role(hub, room.rawValue, user.rawValue).rawValue)) ?? .member
   }
+
+  /// Restricts a member until a time, or ends the restriction. Sends the event `member` to the sessions in the room.
+  /// - Parameter changer: The user who has caused it. Is `nil` for a backend.
+  public func restrict(_ user: UserHandle, in room: RoomHandle, until: Timestamp?, by changer: UserID?) {
+    _ = relay_room_restrict(hub, room.rawValue, user.rawValue, until?.rawValue ?? 0, true, changer?.rawValue)
+  }
+
+  /// The end of the restriction of a member. Is `nil` without a restriction, and after its end.
+  public func restriction(of user: UserHandle, in room: RoomHandle) -> Timestamp? {
+    let until = relay_room_restricted_until(hub, room.rawValue, user.rawValue)
+    return until == 0 ? nil : Timestamp(rawValue: until)
+  }
+
+  /// Lets only moderators and owners send to a room, or all members.
+  public func setReadOnly(_ isReadOnly: Bool, _ room: RoomHandle) {
+    relay_room_set_read_only(hub, room.rawValue, isReadOnly)
+  }
+
+  public func isReadOnly(_ room: RoomHandle) -> Bool { relay_room_is_read_only(hub, room.rawValue) }
 
   /// Adds a stored message whose pushes are not decided yet. ``resume(_:)`` starts the waits.
   public func restoreMessage(_ seq: Int64, time: Timestamp, from user: UserHandle?, in room: RoomHandle) {

@@ -8,6 +8,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case badRequest = "bad_request"
   case unauthorized
   case forbidden
+  /// A moderator has restricted the user in the room, or the room is read-only.
+  case restricted
   case notJoined = "not_joined"
   case notFound = "not_found"
   case unsupported
@@ -22,7 +24,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     switch self {
     case .badRequest: 422
     case .unauthorized: 401
-    case .forbidden, .notJoined: 403
+    case .forbidden, .restricted, .notJoined: 403
     case .notFound: 404
     case .unsupported: 405
     case .conflict: 409
@@ -51,16 +53,20 @@ public struct RequestError: Error, Equatable, Sendable {
   public var at: String?
   /// The delay after which the client may retry.
   public var retryAfter: Duration?
+  /// The end of a restriction.
+  public var until: Timestamp?
   /// The HTTP status. The default is the status of ``code``.
   public var status: Int
 
   public init(
-    _ code: ErrorCode, _ message: String, at: String? = nil, retryAfter: Duration? = nil, status: Int? = nil
+    _ code: ErrorCode, _ message: String, at: String? = nil, retryAfter: Duration? = nil, until: Timestamp? = nil,
+    status: Int? = nil
   ) {
     self.code = code
     self.message = message
     self.at = at
     self.retryAfter = retryAfter
+    self.until = until
     self.status = status ?? code.status
   }
 }

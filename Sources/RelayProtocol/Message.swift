@@ -30,10 +30,15 @@ public struct StoredMessage: Equatable, Sendable {
   public var edited: Timestamp?
   /// The reactions: a JSON array with the count and the first users of each key. Is `nil` without reactions.
   public var reactions: [UInt8]?
+  /// The time at which the message was pinned. Is `nil` if it is not pinned.
+  public var pinned: Timestamp?
+  /// The user who deleted the message of another user. Is `nil` for other deletions.
+  public var moderator: UserID?
 
   public init(
     seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    isDeleted: Bool = false, edited: Timestamp? = nil, reactions: [UInt8]? = nil
+    isDeleted: Bool = false, edited: Timestamp? = nil, reactions: [UInt8]? = nil,
+    pinned: Timestamp? = nil, moderator: UserID? = nil
   ) {
     self.seq = seq
     self.from = from
@@ -44,5 +49,7 @@ public struct StoredMessage: Equatable, Sendable {
     self.isDeleted = isDeleted
     self.edited = edited
     self.reactions = reactions
+    self.pinned = pinned
+    self.moderator = moderator
   }
 }

@@ -16,7 +16,7 @@ public struct Rights: OptionSet, Hashable, Sendable {
   public static let presence = Rights(rawValue: 32)
   /// Make a room that keeps messages, by the first join.
   public static let create = Rights(rawValue: 64)
-  /// Delete messages of other users.
+  /// Delete messages of other users, and moderate their senders.
   public static let moderate = Rights(rawValue: 128)
 
   /// The rights that apply unless others are configured: all but ``moderate``.

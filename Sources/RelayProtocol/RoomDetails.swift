@@ -59,6 +59,8 @@ public struct RoomDetails: Equatable, Sendable {
   public var avatar: String?
   /// A JSON object of at most ``maxMetadataLength`` bytes.
   public var metadata: [UInt8]?
+  /// True if only moderators and owners send.
+  public var isReadOnly: Bool
   /// The number of changes. 0 if the room has no stored record, because its first join created it.
   public var version: Int64
   /// The time of the creation. Is `nil` if the room has no stored record.
@@ -66,13 +68,14 @@ public struct RoomDetails: Equatable, Sendable {
 
   public init(
     kind: RoomKind = .group, join: RoomJoin = .open, title: String? = nil, avatar: String? = nil,
-    metadata: [UInt8]? = nil, version: Int64 = 0, created: Timestamp? = nil
+    metadata: [UInt8]? = nil, isReadOnly: Bool = false, version: Int64 = 0, created: Timestamp? = nil
   ) {
     self.kind = kind
     self.join = join
     self.title = title
     self.avatar = avatar
     self.metadata = metadata
+    self.isReadOnly = isReadOnly
     self.version = version
     self.created = created
   }
@@ -89,21 +92,26 @@ public struct RoomChange: Equatable, Sendable {
   public var title: String??
   public var avatar: String??
   public var metadata: [UInt8]??
+  public var isReadOnly: Bool?
 
-  public init(title: String?? = nil, avatar: String?? = nil, metadata: [UInt8]?? = nil) {
+  public init(
+    title: String?? = nil, avatar: String?? = nil, metadata: [UInt8]?? = nil, isReadOnly: Bool? = nil
+  ) {
     self.title = title
     self.avatar = avatar
     self.metadata = metadata
+    self.isReadOnly = isReadOnly
   }
 
   /// True if the change concerns more than the metadata.
-  public var isVisible: Bool { title != nil || avatar != nil }
+  public var isVisible: Bool { title != nil || avatar != nil || isReadOnly == true }
 
   public func applied(to details: RoomDetails) -> RoomDetails {
     var details = details
     if let title { details.title = title }
     if let avatar { details.avatar = avatar }
     if let metadata { details.metadata = metadata }
+    if let isReadOnly { details.isReadOnly = isReadOnly }
     return details
   }
 }

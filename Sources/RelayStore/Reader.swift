@@ -16,4 +16,5 @@ public struct Reader {
   public var export: ExportReader { ExportReader(db: db) }
   public var responses: ResponseReader { ResponseReader(db: db) }
   public var calls: CallReader { CallReader(db: db) }
+  public var reports: MessageReportReader { MessageReportReader(db: db) }
 }

@@ -27,6 +27,7 @@ public struct Transaction {
   public var silenced: SilencedWriter { SilencedWriter(transaction: self) }
   public var responses: ResponseWriter { ResponseWriter(transaction: self) }
   public var calls: CallWriter { CallWriter(transaction: self) }
+  public var reports: MessageReportWriter { MessageReportWriter(transaction: self) }
   var inbox: InboxWriter { InboxWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 

@@ -14,8 +14,8 @@ public enum Event: Equatable, Sendable {
   case message(Message)
   /// The members of a room or their visible presence have changed.
   case peopleChanged(RoomID, People)
-  /// A frame of type `edited`, `deleted`, `signal`, `receipt`, `delivery`, `member`, `counts`, `room`, `presence`,
-  /// `inbox`, `call` or `response`, or an `error` without a request.
+  /// A frame of type `edited`, `deleted`, `reactions`, `pinned`, `signal`, `receipt`, `delivery`, `member`, `counts`,
+  /// `room`, `presence`, `inbox`, `call` or `response`, or an `error` without a request.
   ///
   /// ``RoomEntry`` parses an `inbox` frame with `event` `changed`. With `event` `reset`, the app lists its rooms again.
   /// `CallEvent` parses a `call` frame.

@@ -18,8 +18,12 @@ public struct Message: Equatable, Sendable {
   public var edited: Timestamp?
   /// The reactions when this client received the message, the oldest key first.
   public var reactions: [Reaction] = []
+  /// The time at which the message was pinned. Is `nil` if it was not pinned when this client received it.
+  public var pinned: Timestamp?
   /// True if the message was deleted. A deleted message keeps its seq and loses its body.
   public var isDeleted: Bool
+  /// The user who deleted the message of another user. Is `nil` for other deletions.
+  public var moderator: UserID?
   /// True if this user sent the message, from this session or another.
   public var isOwn = false
   /// True if messages before this one are missing: after a reset of the room, or because the reader was too slow.
@@ -54,5 +58,7 @@ public struct Message: Equatable, Sendable {
       mentions: json["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
       replyTo: json["replyTo"]?.integer, edited: json.time("editedAt"), isDeleted: isDeleted)
     reactions = Reaction.list(json["reactions"])
+    pinned = json.time("pinnedAt")
+    moderator = isDeleted ? json.name("by") : nil
   }
 }

@@ -88,6 +88,15 @@ public struct Room: Sendable {
     Reaction.list(try await request("unreact", ["seq": seq.json, "key": .string(key)])["reactions"])
   }
 
+  /// Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages.
+  public func pin(_ seq: Int64) async throws { try await request("pin", ["seq": seq.json]) }
+
+  /// Ends the pin of a message. The rights are those of ``pin(_:)``.
+  public func unpin(_ seq: Int64) async throws { try await request("unpin", ["seq": seq.json]) }
+
+  /// The pinned messages, the newest pin first: at most 50.
+  public func pins() async throws -> [Pin] { try await request("pins", [:])["pins"]?.items?.compactMap(Pin.init) ?? [] }
+
   /// Sends a signal, such as a typing indicator, to the sessions in the room. The relay does not store it.
   public func signal(_ name: String, body: JSON? = nil) async throws {
     var fields: [String: JSON] = ["name": .string(name)]

@@ -44,12 +44,17 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
   public var isTemporary: Bool
   /// The delay after which to retry.
   public var retryAfter: Duration?
+  /// The end of a restriction, of an error with the code `restricted`. Is `nil` for a room that is read-only.
+  public var until: Timestamp?
 
-  public init(_ code: Code, _ message: String, isTemporary: Bool = false, retryAfter: Duration? = nil) {
+  public init(
+    _ code: Code, _ message: String, isTemporary: Bool = false, retryAfter: Duration? = nil, until: Timestamp? = nil
+  ) {
     self.code = code
     self.message = message
     self.isTemporary = isTemporary
     self.retryAfter = retryAfter
+    self.until = until
   }
 
   /// An error that the client finds before it sends the request.
@@ -63,7 +68,8 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
     let code = error["code"]?.text.flatMap(ErrorCode.init(rawValue:)) ?? .internal
     self.init(
       .refused(code), error["message"]?.text ?? error["detail"]?.text ?? code.rawValue,
-      isTemporary: error["temporary"]?.flag ?? code.isTemporary, retryAfter: error.duration("retryAfter"))
+      isTemporary: error["temporary"]?.flag ?? code.isTemporary, retryAfter: error.duration("retryAfter"),
+      until: error.time("until"))
   }
 
   public var description: String { "\(code.name): \(message)" }

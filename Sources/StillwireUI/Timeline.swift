@@ -37,13 +37,16 @@ public struct Timeline: Equatable, Sendable {
     trimOldest()
   }
 
-  /// Changes a message that was edited or deleted, or whose reactions have changed. Ignores all other frames.
+  /// Changes a message that was edited, deleted, pinned or unpinned, or whose reactions have changed. Ignores all other frames.
   public mutating func apply(_ frame: Frame) {
     guard let seq = frame.seq else { return }
     switch frame.type {
     case "edited": edit(seq, body: frame["body"] ?? .null)
     case "deleted": delete(seq)
     case "reactions": setReactions(of: seq, to: Reaction.list(frame["reactions"]))
+    case "pinned":
+      let time = frame["pinned"]?.flag == true ? frame["time"]?.integer : nil
+      change(seq) { $0.pinned = time.map(Timestamp.init(rawValue:)) }
     default: break
     }
   }
@@ -57,6 +60,7 @@ public struct Timeline: Equatable, Sendable {
       $0.body = .null
       $0.from = nil
       $0.reactions = []
+      $0.pinned = nil
       $0.isDeleted = true
     }
   }

@@ -137,7 +137,7 @@ def test_a_disagreement_is_found():
 
 
 @pytest.fixture
-def room(connect):
+def room(relay, connect):
     """The room of the examples, with their messages and members."""
     ann = connect("ann", name="Ann")
     ann.join("tea")
@@ -146,7 +146,10 @@ def room(connect):
     ann.send("tea", {"text": "The kettle is off"})
     for own in ("books", "kitchen"):
         with contextlib.suppress(Refused):
-            ann.request("create", room=own)
+            ann.request("create", room=own, members=["bob"])
+    # The examples of reports are about a message of Bob.
+    message = {"from": "bob", "body": {"text": "Buy pills"}, "key": "report"}
+    call(relay, "POST", "/v1/rooms/books/messages", message)
     return ann
 
 
@@ -169,6 +172,8 @@ def test_every_example_of_a_request_is_answered_as_described(relay, connect, roo
             payload["seq"] = ring(room)
             if type != "call":
                 session = connect("bob")
+        if type == "resolve":
+            payload["report"] = room.request("report", room="books", seq=1, reason="spam")["report"]
         if type == "respond":
             payload["notification"] = notification
             session = connect("carol")
@@ -250,7 +255,12 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
             hang_up(room)
         if "/calls/{seq}" in template:
             known["seq"] = str(ring(room))
-        if "/reactions/" in template:
+        if "{report}" in template:
+            message = {"from": "ann", "body": {"text": "Buy pills"}}
+            seq = call(relay, "POST", "/v1/rooms/tea/messages", message).json["seq"]
+            reported = call(relay, "POST", f"/v1/rooms/tea/messages/{seq}/reports", {"user": "bob", "reason": "spam"})
+            known["report"] = str(reported.json["report"])
+        if "/reactions/" in template or "/pins/" in template or template.endswith("/{seq}/reports"):
             # Another example deletes message 1.
             message = {"from": "ann", "body": {"text": "Tea?"}}
             known["seq"] = str(call(relay, "POST", "/v1/rooms/tea/messages", message).json["seq"])

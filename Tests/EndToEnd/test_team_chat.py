@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from api import call
+from people import HOUR, now
 from relay import running
 from waiting import eventually
 
@@ -67,6 +68,40 @@ def test_a_kicked_member_stays_out_until_somebody_invites_them(connect, names, t
     # An owner who adds the user ends the ban.
     owner.request("add", room=room, user=member.user)
     assert again.join(room)["memberCount"] == 4
+
+
+def test_a_moderator_calms_the_room(connect, team):
+    owner, moderator, member, room = team
+    insult = member.send(room, {"text": "You fools"})["seq"]
+    reported = owner.request("report", room=room, seq=insult, reason="an insult")["report"]
+
+    # The moderator works through the list: deletes the message, and restricts its sender for an hour.
+    (report,) = moderator.request("reports", room=room, state="open")["reports"]
+    assert (report["report"], report["from"], report["user"]) == (reported, member.user, owner.user)
+    moderator.request("delete", room=room, seq=report["seq"])
+    assert member.expect("deleted", seq=insult)["by"] == moderator.user
+    until = now() + HOUR
+    moderator.request("restrict", room=room, user=member.user, until=until)
+    assert member.expect("member", user=member.user, event="restricted")["restrictedUntil"] == until
+    refused = member.refusal("send", room=room, body={"text": "What?"})
+    assert (refused["code"], refused["until"]) == ("restricted", until)
+    moderator.request("resolve", room=room, report=reported, state="resolved")
+    assert moderator.request("reports", room=room, state="open")["reports"] == []
+
+    # The member reads on, and sees the end of the restriction after a reload.
+    owner.send(room, {"text": "Back to work"})
+    assert member.expect("message")["body"] == {"text": "Back to work"}
+    again = connect(member.user)
+    assert again.join(room)["restrictedUntil"] == until
+    moderator.request("restrict", room=room, user=member.user)
+    again.send(room, {"text": "Sorry"})
+
+    # The owner closes the discussion.
+    owner.request("update", room=room, readOnly=True)
+    assert again.expect("room", event="updated")["readOnly"] is True
+    assert again.refusal("send", room=room, body={"text": "But"})["code"] == "restricted"
+    moderator.send(room, {"text": "Closed"})
+    assert again.expect("message", body={"text": "Closed"})
 
 
 def test_both_people_open_their_direct_room_at_once(connect, names):

@@ -86,6 +86,50 @@ test('the typed calls of reactions', async () => {
   }
 })
 
+test('the typed calls of moderation', async () => {
+  const { socket, room } = await joined()
+  const calls = [
+    ['pin', () => room.pin(3), { seq: 3 }],
+    ['unpin', () => room.unpin(3), { seq: 3 }],
+    ['pins', () => room.pins(), {}],
+    ['restrict', () => room.restrict('bob', 9), { user: 'bob', until: 9 }],
+    ['restrict', () => room.restrict('bob', null), { user: 'bob', until: null }],
+    ['update', () => room.setReadOnly(true), { readOnly: true }],
+    ['report', () => room.report(3, 'spam'), { seq: 3, reason: 'spam' }],
+    ['reports', () => room.reports({ state: 'open', limit: 2 }), { state: 'open', limit: 2 }],
+    ['resolve', () => room.resolve(7), { report: 7, state: 'resolved' }],
+    ['resolve', () => room.resolve(7, 'dismissed'), { report: 7, state: 'dismissed' }],
+  ]
+  for (const [type, call, fields] of calls) {
+    const asking = call()
+    const { type: _, id, ...sent } = socket.last(type)
+    assert.deepEqual(sent, { room: 'tea', ...fields })
+    socket.answer(type, { done: true })
+    assert.equal((await asking).done, true)
+  }
+})
+
+test('a restricted member stays in the room, and the error of a send has the end', async () => {
+  const { socket, room } = await joined()
+  const member = { type: 'member', room: 'tea', memberCount: 2 }
+  socket.say({ ...member, user: 'ann', event: 'joined', presence: { user: 'ann', online: true, isFocused: null } })
+  socket.say({ ...member, user: 'ann', event: 'restricted', restrictedUntil: 9 })
+  assert.equal(room.isJoined, true)
+  assert.equal(room.presence.members.ann.restrictedUntil, 9)
+  socket.say({ type: 'presence', user: 'ann', online: false, isFocused: null })
+  assert.deepEqual({ ...room.presence.members.ann }, { user: 'ann', online: false, isFocused: null, restrictedUntil: 9 })
+  const sending = room.send('hi')
+  const refusal = { code: 'restricted', message: 'no', temporary: false, until: 9 }
+  socket.say({ type: 'error', id: socket.last('send').id, ...refusal })
+  await assert.rejects(sending, { code: 'restricted', until: 9, isTemporary: false })
+  socket.say({ ...member, user: 'ann', event: 'unrestricted' })
+  assert.deepEqual({ ...room.presence.members.ann }, { user: 'ann', online: false, isFocused: null })
+  socket.say({ ...member, user: 'cem', event: 'restricted', restrictedUntil: 9 })
+  assert.equal(room.presence.members.cem, undefined)
+  socket.say({ ...member, user: 'ann', event: 'removed' })
+  assert.equal(room.isJoined, false)
+})
+
 test('the client sends the activity of the page, until the app sets another', async () => {
   const subject = page()
   const { relay, socket, pass } = await open({ page: subject })

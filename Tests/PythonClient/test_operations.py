@@ -99,6 +99,7 @@ class Scenario:
         assert self.call("getRoom", made["room"])["title"] == "Good books"
         moderator = {"room": made["room"], "user": "bob", "role": "moderator"}
         assert self.call("setRole", made["room"], "bob", "moderator") == moderator
+        self.moderation(made["room"])
         assert self.call("removeMember", made["room"], "bob", ban=True) is None
         assert self.call("deleteRoom", made["room"]) is None
         with pytest.raises(NotFoundError):
@@ -107,6 +108,18 @@ class Scenario:
         assert self.call("openDirectRoom", "bob", "ann")["room"] == pair["room"]
         listed = self.call("listRooms", "bob", limit=100)["rooms"]
         assert next(entry for entry in listed if entry["room"] == pair["room"])["members"]["other"]["user"] == "ann"
+
+    def moderation(self, room: str) -> None:
+        restriction = {"room": room, "user": "bob", "until": 1893456000000}
+        assert self.call("restrictMember", room, "bob", until=restriction["until"]) == restriction
+        assert self.call("restrictMember", room, "bob") == {"room": room, "user": "bob"}
+        sent = self.call("sendMessage", room, "buy pills", from_="bob")
+        report = self.call("reportMessage", room, sent["seq"], "spam", user="ann")
+        assert (report["from"], report["user"], report["state"]) == ("bob", "ann", "open")
+        assert self.call("listReports", room, state="open")["reports"] == [report]
+        assert self.call("listAllReports", limit=1)["reports"] == [report]
+        ended = self.call("resolveReport", room, report["report"], "dismissed")
+        assert (ended["state"], ended["report"]) == ("dismissed", report["report"])
 
     def messages(self) -> None:
         for user in ("ann", "bob", "eve"):
@@ -122,6 +135,9 @@ class Scenario:
         self.call("sendMessage", "tea", "oops", from_="ann")
         assert self.call("react", "tea", 1, "👍", from_="ann")["reactions"][0]["users"] == ["ann"]
         assert self.call("unreact", "tea", 1, "👍", from_="ann")["reactions"] == []
+        assert self.call("pinMessage", "tea", 1)["pinned"] is True
+        assert [pin["seq"] for pin in self.call("listPins", "tea")["pins"]] == [1]
+        assert self.call("unpinMessage", "tea", 1)["pinned"] is False
         assert self.call("deleteMessage", "tea", 2) is None
         assert [message["seq"] for message in self.call("listMessages", "tea", limit=10)["messages"]] == [1, 2]
 

@@ -250,6 +250,7 @@ private let tea = RoomID(unchecked: "tea")
         case .ban(let room, _): "ban \(room)"
         case .message(let room, let message, _): "message \(room) \(message.seq)"
         case .reactions(let message, let keys): "reactions \(message.seq) \(keys.joined())"
+        case .report(let report): "report \(report.message.seq)"
         case .call(let call): "call \(call.message.seq) \(call.own ?? "")"
         case .response: "response"
         case .push: "push"

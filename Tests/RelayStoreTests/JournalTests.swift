@@ -541,6 +541,9 @@ private func changeRoom(_ room: RoomID, _ kind: Int, by user: User, _ number: In
     _ = try transaction.rooms.remove(user.id, from: room, by: .backend, ban: RoomBan())
     _ = try transaction.rooms.add(bob, to: room, by: .backend, now: .at(0), within: MembershipBounds())
     try transaction.rooms.setRole(.moderator, of: bob.id, in: room, by: .backend)
+    try transaction.rooms.restrict(bob.id, in: room, by: .backend, until: TestStore.time + .seconds(number))
+    _ = try transaction.reports.add("spam", about: MessageReference(room: room, seq: 1), by: bob.id)
+    _ = try transaction.messages.delete(room, 1, moderator: bob.id)
   default: _ = try transaction.rooms.sweepDeleted(max: number)
   }
 }

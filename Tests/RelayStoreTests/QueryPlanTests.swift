@@ -37,6 +37,8 @@ import Testing
     "SCAN jobs USING INDEX jobs_sending", "SCAN jobs", "SCAN keys USING COVERING INDEX keys_expires",
     // The query of the lanes.
     "SCAN found",
+    // The newest reports of a user, up to a limit.
+    "SCAN recent",
     // Queries at the start.
     "SCAN rooms", "SCAN responses USING INDEX responses_untold", "SCAN users USING COVERING INDEX users_online",
     // Queries of the first row.
@@ -143,10 +145,24 @@ extension Transaction {
     _ = try rooms.remove(bob.id, from: made, by: .user(alice.id, moderates: false), ban: RoomBan())
     _ = try rooms.add(bob, to: made, by: .backend, now: .at(0), within: MembershipBounds())
     try rooms.setRole(.moderator, of: bob.id, in: made, by: .backend)
+    for until in [.at(9), nil] as [Timestamp?] {
+      try rooms.restrict(bob.id, in: made, by: .user(alice.id, moderates: false), until: until)
+    }
     _ = try rooms.end(alice.id, made)
     _ = try messages.append(draft(in: made, key: "key", jobs: [job()]))
+    try writeReports(MessageReference(room: made, seq: 1))
     try rooms.delete(made, by: .backend)
     while try rooms.sweepDeleted() {}
+  }
+
+  private func writeReports(_ message: MessageReference) throws {
+    for _ in 1...2 { _ = try reports.add("spam", about: message, by: bob.id) }
+    for state in [.resolved, .open] as [MessageReport.State] {
+      _ = try reports.end(1, in: message.room, as: state, by: alice.id)
+    }
+    for room in [message.room, nil] {
+      for state in [.open, nil] as [MessageReport.State?] { _ = try reader.reports.page(of: room, state, limit: 9) }
+    }
   }
 
   private func writeMessages(_ tablet: Device) throws {
@@ -163,7 +179,10 @@ extension Transaction {
     _ = try messages.react(room, 69, "x", by: alice.id)
     _ = try messages.react(room, 69, "x", by: alice.id)
     _ = try messages.unreact(room, 69, "x", by: alice.id)
-    _ = try messages.delete(room, 70)
+    for _ in 1...2 { _ = try messages.pin(room, 69, by: .backend) }
+    _ = try reader.messages.pins(of: room)
+    _ = try messages.unpin(room, 69, by: .backend)
+    _ = try messages.delete(room, 70, moderator: bob.id)
     try db.run("INSERT INTO pending_changes (room, seq, kind, user, device) VALUES (1, 69, 'edited', 0, '')")
     try updates.storePending()
     _ = try reader.queue.hasPendingUpdates()

@@ -44,6 +44,17 @@ import Testing
     #expect(fewer.onlineCount == 0)
   }
 
+  @Test func `a restriction is part of the entry, and the presence of the user does not end it`() throws {
+    let end = Timestamp(rawValue: 9)
+    let restricted = tea.after(.restricted("bob", until: end))
+    #expect(restricted["bob"]?.restrictedUntil == end && restricted["bob"]?.name == "Bob")
+    #expect(restricted.memberCount == 2)
+    let online = restricted.after(.changed(Presence(user: "bob", isOnline: true)))
+    #expect(online["bob"] == Presence(user: "bob", isOnline: true, restrictedUntil: end))
+    #expect(online.after(.restricted("bob", until: nil))["bob"] == Presence(user: "bob", isOnline: true))
+    #expect(tea.after(.restricted("cem", until: end)) == tea)
+  }
+
   @Test func `a room that becomes large has only counts`() {
     let large = tea.after(.counted(memberCount: 300, onlineCount: 200))
     #expect(large.entries.isEmpty)

@@ -15,7 +15,7 @@ const aheadLimit = 300
 export const noChanges = Object.freeze({ newest: undefined, ahead: Object.freeze([]) })
 
 /** The types of the events of changes. */
-const types = ['edited', 'deleted', 'reactions']
+const types = ['edited', 'deleted', 'reactions', 'pinned']
 
 /** Returns true if a frame is the event of a change of a message. */
 export function isChange(frame) {

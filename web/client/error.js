@@ -14,13 +14,15 @@
  * - `unreachable` and `bad_answer`, only of `Reporter`: no answer, and an answer that is not the relay's.
  */
 export class StillwireError extends Error {
-  constructor({ code, message, temporary = false, retryAfter = 0 }) {
+  constructor({ code, message, temporary = false, retryAfter = 0, until }) {
     super(message || code)
     this.name = 'StillwireError'
     this.code = code
     this.isTemporary = temporary
     /** The delay before a retry, in seconds. */
     this.retryAfter = retryAfter
+    /** The end of a restriction, in milliseconds since 1970. Undefined for other errors. */
+    this.until = until
   }
 }
 

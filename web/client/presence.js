@@ -22,13 +22,21 @@ export function presenceAfter(presence, input) {
       // The event does not name a room. It belongs to this room if the user is a member.
       if (!members?.[input.user]) return presence
       const { type, ...entry } = input
-      return withMembers({ ...members, [entry.user]: entry }, presence.memberCount)
+      // The event has nothing that belongs to one room.
+      const { role, restrictedUntil } = members[input.user]
+      return withMembers({ ...members, [entry.user]: inRoom(entry, { role, restrictedUntil }) }, presence.memberCount)
     }
     case 'member': {
       const { user, name, event, presence: entry, memberCount = presence.memberCount } = input
       if (typeof user !== 'string') return presence
       if (!members) return withMembers(null, memberCount, presence.onlineCount)
       const { [user]: known, ...others } = members
+      if (event === 'restricted' || event === 'unrestricted') {
+        if (!known) return presence
+        const { restrictedUntil: _, ...entry } = known
+        const { restrictedUntil } = input
+        return withMembers({ ...members, [user]: inRoom(entry, { restrictedUntil }) }, memberCount)
+      }
       if (event !== 'joined') return withMembers(others, memberCount)
       const shown = entry?.user === user ? entry : (known ?? { user, name, online: false, isFocused: null })
       return withMembers({ ...members, [user]: shown }, memberCount)
@@ -39,6 +47,16 @@ export function presenceAfter(presence, input) {
     default:
       return presence
   }
+}
+
+/** Returns true if a frame is the end of a membership. */
+export function endsMembership({ type, event }) {
+  return type === 'member' && (event === 'left' || event === 'removed')
+}
+
+// Adds the fields that have a value.
+function inRoom(entry, fields) {
+  return { ...entry, ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) }
 }
 
 // A user's name can equal a property of Object.prototype, so these objects have no prototype.

@@ -6,7 +6,7 @@ import { Marks } from './marks.js'
 import { Messages } from './messages.js'
 import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from './order.js'
 import { Outbox } from './outbox.js'
-import { noPresence, presenceAfter } from './presence.js'
+import { endsMembership, noPresence, presenceAfter } from './presence.js'
 
 /** Methods that the client calls on its rooms. They are not part of the API for apps. */
 export const opened = Symbol('opened')
@@ -20,6 +20,7 @@ const needed = {
   edited: ['seq'],
   deleted: ['seq'],
   reactions: ['seq', 'reactions'],
+  pinned: ['seq', 'pinned'],
   signal: ['from', 'name'],
   member: ['user', 'event'],
   counts: ['memberCount'],
@@ -46,8 +47,8 @@ function receiptsOf({ marks }, room) {
  * - `reset` if messages are missing before the next ones: {`reason`: `gap` or `epoch`, `epoch`, `seq`}
  * - `presence` when `presence` has changed
  * - `left` when the relay has ended the membership or refused the join: {`room`, `code`, `message`}
- * - `edited`, `deleted`, `reactions`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in the
- *   protocol
+ * - `edited`, `deleted`, `reactions`, `pinned`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in
+ *   the protocol
  */
 export class Room extends EventTarget {
   /** True if the room is joined on the current connection. */
@@ -138,6 +139,48 @@ export class Room extends EventTarget {
     return this.#ask('unreact', { seq, key })
   }
 
+  /** Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages. */
+  pin(seq) {
+    return this.#ask('pin', { seq })
+  }
+
+  unpin(seq) {
+    return this.#ask('unpin', { seq })
+  }
+
+  /** Lists the pinned messages, the newest pin first: at most 50. */
+  pins() {
+    return this.#ask('pins')
+  }
+
+  /**
+   * Restricts a member until a time, or ends the restriction with null: the member reads, but sends nothing. Requires
+   * the role of a moderator or an owner.
+   */
+  restrict(user, until) {
+    return this.#ask('restrict', { user, until })
+  }
+
+  /** Lets only moderators and owners send, or all members. Requires the role of a moderator or an owner. */
+  setReadOnly(isReadOnly) {
+    return this.#ask('update', { readOnly: isReadOnly })
+  }
+
+  /** Reports a message to the moderators. A second report of the same message changes nothing. */
+  report(seq, reason) {
+    return this.#ask('report', { seq, reason })
+  }
+
+  /** Lists the reports of messages for a moderator, newest first: {`state?`, `before?` (a report), `limit?`}. */
+  reports(page = {}) {
+    return this.#ask('reports', page)
+  }
+
+  /** Ends a report as `resolved` or `dismissed`, or makes it `open` again. Requires the role of a moderator. */
+  resolve(report, state = 'resolved') {
+    return this.#ask('resolve', { report, state })
+  }
+
   /** Notify Anyway: pushes a message to members whose Focus silenced it. */
   notify(seq, users) {
     return this.#ask('notify', { seq, users })
@@ -199,7 +242,7 @@ export class Room extends EventTarget {
     if (isChange(frame) && !this.#takeChange(frame)) return
     this.#present(presenceAfter(this.presence, frame))
     if (needed[frame.type]?.every((field) => field in frame)) this.#dispatch(frame.type, frame)
-    const isOut = frame.type === 'member' && frame.user === this.#link.user() && frame.event !== 'joined'
+    const isOut = endsMembership(frame) && frame.user === this.#link.user()
     if (isOut || (frame.type === 'room' && frame.removed === true)) {
       this.#left(new StillwireError({ code: 'removed', message: 'no longer a member' }))
     } else if (frame.type === 'member' && this.isJoined && this.presence.members === null) {
@@ -255,13 +298,15 @@ export class Room extends EventTarget {
   // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
-    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, deleted, isAfterGap } of shown) {
+    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, pinnedAt, deleted, by, isAfterGap } of shown) {
       const message = { room: this.name, seq, from, time, body }
       if (mentions) message.mentions = mentions
       if (replyTo !== undefined) message.replyTo = replyTo
       if (editedAt !== undefined) message.editedAt = editedAt
       if (reactions) message.reactions = reactions
+      if (pinnedAt !== undefined) message.pinnedAt = pinnedAt
       if (deleted) message.deleted = true
+      if (deleted && by !== undefined) message.by = by
       if (from !== undefined && from === this.#link.user()) message.isOwn = true
       else this.#marks.received(seq)
       if (isAfterGap) message.isAfterGap = true

@@ -65,6 +65,10 @@ export interface PresenceEntry {
   /** Absent if the user has none, or does not show this user whether they are online. */
   readonly status?: Status
   readonly lastSeen?: number
+  /** The role in the room, in the list of its members. Absent for the role `member`. */
+  readonly role?: 'moderator' | 'owner'
+  /** The end of the member's restriction in the room. */
+  readonly restrictedUntil?: number
 }
 
 export interface Presence {
@@ -95,8 +99,12 @@ export interface Message {
   readonly editedAt?: number
   /** The reactions when the client received the message. */
   readonly reactions?: readonly Reaction[]
+  /** The time of the pin, if the message was pinned when the client received it. */
+  readonly pinnedAt?: number
   /** Set if the message was deleted before the client received it. It has no `from`, `time` and `body`. */
   readonly deleted?: true
+  /** The user who deleted the message of another user. */
+  readonly by?: string
   readonly isOwn?: true
   /** Set if messages before this one are missing. */
   readonly isAfterGap?: true
@@ -130,6 +138,36 @@ export interface HistoryReply {
   readonly first: number
   readonly messages: readonly Omit<Message, 'room'>[]
   readonly more: boolean
+}
+
+/** A pinned message. */
+export interface Pin {
+  readonly seq: number
+  readonly from: string
+  readonly time: number
+  /** The time of the pin. */
+  readonly pinnedAt: number
+  /** The beginning of the text, at most 160 characters. */
+  readonly preview?: string
+}
+
+/** A message that a user has reported to the moderators of a room. */
+export interface MessageReport {
+  /** The id of the report. */
+  readonly report: number
+  readonly room: string
+  readonly seq: number
+  /** The sender of the message. */
+  readonly from: string
+  /** The user who has reported it. */
+  readonly user: string
+  readonly reason: string
+  readonly time: number
+  readonly state: 'open' | 'resolved' | 'dismissed'
+  /** The user who has ended the report. */
+  readonly by?: string
+  /** The time at which the report was ended. */
+  readonly closed?: number
 }
 
 /** A room in the list of the user. */
@@ -229,10 +267,12 @@ export interface Refusal {
 
 /** An error with a code of the protocol or of the client. error.js lists the client's codes. */
 export class StillwireError extends Error {
-  constructor(about: { code: string; message?: string; temporary?: boolean; retryAfter?: number })
+  constructor(about: { code: string; message?: string; temporary?: boolean; retryAfter?: number; until?: number })
   readonly code: string
   readonly isTemporary: boolean
   readonly retryAfter: number
+  /** The end of a restriction (`restricted`). */
+  readonly until?: number
 }
 
 export interface StillwireEvent<Detail> extends Event {
@@ -279,6 +319,7 @@ export interface RoomEvents {
   edited: Frame
   deleted: Frame
   reactions: Frame & { seq: number; reactions: readonly Reaction[] }
+  pinned: Frame & { seq: number; pinned: boolean }
   signal: Frame
   member: Frame
   counts: Frame
@@ -312,6 +353,30 @@ export interface Room extends Target<RoomEvents> {
   react(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
   /** Removes a reaction of the user. Resolves with all `reactions`. */
   unreact(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
+  /** Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages. */
+  pin(seq: number): Promise<Frame & { pinned: true }>
+  /** Ends the pin of a message. */
+  unpin(seq: number): Promise<Frame & { pinned: false }>
+  /** Lists the pinned messages, the newest pin first: at most 50. */
+  pins(): Promise<{ pins: readonly Pin[] }>
+  /**
+   * Restricts a member until a time, or ends the restriction with null: the member reads, but sends nothing. Requires
+   * the role of a moderator or an owner.
+   */
+  restrict(user: string, until: number | null): Promise<Frame & { user: string; until?: number }>
+  /** Lets only moderators and owners send, or all members. Requires the role of a moderator or an owner. */
+  setReadOnly(isReadOnly: boolean): Promise<Frame & { version: number; readOnly?: true }>
+  /** Reports a message to the moderators. A second report of the same message changes nothing. */
+  report(seq: number, reason: string): Promise<MessageReport & { duplicate?: true }>
+  /** Lists the reports of messages for a moderator, newest first (100). */
+  reports(page?: {
+    state?: MessageReport['state']
+    /** The last report of the page before. */
+    before?: number
+    limit?: number
+  }): Promise<{ reports: readonly MessageReport[]; more: boolean }>
+  /** Ends a report, by default as `resolved`, or makes it `open` again. Requires the role of a moderator. */
+  resolve(report: number, state?: MessageReport['state']): Promise<MessageReport>
   /** Notify Anyway: pushes a message to members whose Focus silenced it (default: all of them). */
   notify(seq: number, users?: readonly string[]): Promise<Frame>
   /** Requests a page of older or newer messages. */

@@ -417,6 +417,7 @@ struct relay_member { /* a user in a room */
   bool is_being_decided,
       has_changed; /* true from RELAY_EVENT_DUE to relay_member_decide(); a fact has changed meanwhile */
   uint8_t role;    /* a relay_role_t */
+  int64_t restricted_until; /* since 1970, see relay_room_restrict() */
   int64_t read, received;
   int64_t away_since, away_since_loop;
   int64_t leaves_at;    /* when its membership of a room without a store ends; 0: never; -1: it ends now */
@@ -436,7 +437,7 @@ struct relay_room {
   int64_t seq, cursor, stored_cursor;
   uint32_t member_list, max_members; /* see relay_room_configure(); 0: no bound */
   uint8_t flags;
-  bool is_large;
+  bool is_large, is_read_only;
   relay_seat_t **live;
   relay_member_t **members; /* [0, attended) have a session that is not in the background */
   uint32_t live_count, live_capacity, member_count, member_capacity, attended, online;
@@ -493,8 +494,11 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
  * room. NULL: sends nothing, because the whole room is deleted. `by` is the name of the user who caused it;
  * NULL: none. */
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *cause, const char *by);
-/* Writes the role as a JSON member that begins with a comma. Writes nothing for RELAY_ROLE_MEMBER. */
-void relay__member_put_role(const relay_member_t *member, relay__text_t *text);
+/* Writes the role and the end of a restriction as JSON members that begin with a comma. Writes nothing for
+ * RELAY_ROLE_MEMBER and without a restriction. */
+void relay__member_put_state(const relay_hub_t *hub, const relay_member_t *member, relay__text_t *text);
+/* Returns the end of the restriction of a member; 0: there is none, or it is over. */
+int64_t relay__member_restricted_until(const relay_hub_t *hub, const relay_member_t *member);
 /* Removes a member without seats from its room and its user, and frees it. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
 void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);

@@ -58,14 +58,30 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   relay__user_release(hub, user);
 }
 
-void relay__member_put_role(const relay_member_t *member, relay__text_t *text) {
+int64_t relay__member_restricted_until(const relay_hub_t *hub, const relay_member_t *member) {
+  return member->restricted_until > hub->now ? member->restricted_until : 0;
+}
+
+static void put_role(const relay_member_t *member, relay__text_t *text) {
   if (member->role == RELAY_ROLE_MEMBER) return;
   relay__puts(text, member->role == RELAY_ROLE_OWNER ? ",\"role\":\"owner\"" : ",\"role\":\"moderator\"");
 }
 
+static void put_restriction(const relay_hub_t *hub, const relay_member_t *member, relay__text_t *text) {
+  const int64_t until = relay__member_restricted_until(hub, member);
+  if (!until) return;
+  relay__puts(text, ",\"restrictedUntil\":");
+  relay__put_integer(text, until);
+}
+
+void relay__member_put_state(const relay_hub_t *hub, const relay_member_t *member, relay__text_t *text) {
+  put_role(member, text);
+  put_restriction(hub, member, text);
+}
+
 /* The cause of a `member` event, and the user who caused it. */
 typedef struct change {
-  const char *cause; /* joined, added, left, removed, banned; NULL: a new role */
+  const char *cause; /* joined, added, left, removed, banned, restricted, unrestricted; NULL: a new role */
   const char *by;    /* NULL: nobody, or a backend */
 } change_t;
 
@@ -109,8 +125,9 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
   if (!change.cause && member->role == RELAY_ROLE_MEMBER)
     relay__puts(text, ",\"role\":\"member\"");
   else
-    relay__member_put_role(member, text);
+    put_role(member, text);
   if (change.cause) {
+    put_restriction(hub, member, text);
     relay__puts(text, ",\"memberCount\":");
     relay__put_integer(text, count);
   }
@@ -310,6 +327,28 @@ relay_role_t relay_room_role(const relay_hub_t *hub, relay_id_t room_id, relay_i
   const relay_user_t *user = relay__user_find(hub, user_id);
   const relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
   return member ? member->role : RELAY_ROLE_MEMBER;
+}
+
+relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t until,
+                                   bool is_announced, const char *by) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(user, room);
+  if (!member) return RELAY_NOT_THERE;
+  const int64_t before = relay__member_restricted_until(hub, member);
+  member->restricted_until = until;
+  if (!is_announced || relay__member_restricted_until(hub, member) == before) return RELAY_OK;
+  const char *cause = until > hub->now ? "restricted" : "unrestricted";
+  send_event(hub, room, member, (change_t){cause, by}, room->member_count);
+  return RELAY_OK;
+}
+
+int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  const relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  return member ? relay__member_restricted_until(hub, member) : 0;
 }
 
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {

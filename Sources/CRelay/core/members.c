@@ -51,7 +51,7 @@ char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay
   for (size_t i = 0; i < count; i++) {
     relay__puts(&text, i ? ",{" : "{");
     relay__user_put_entry(page[i]->user, relay__view_by(hub, page[i]->user, viewer, true), &text);
-    relay__member_put_role(page[i], &text);
+    relay__member_put_state(hub, page[i], &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

@@ -23,8 +23,9 @@ typedef struct request {
 
 static const char limited_message[] = "too many requests";
 
-void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
-                   const char *message, double retry_after) {
+/* Sends an error frame as relay__refuse() does. `until` is the end of a restriction; 0: none. */
+static void send_error(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
+                       const char *message, double retry_after, int64_t until) {
   relay__count_error(hub, code);
   relay__log_refused_request(hub, session->id, code, message);
   relay__text_t *text = &hub->text;
@@ -43,8 +44,17 @@ void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes
     relay__puts(text, ",\"retryAfter\":");
     relay__put_decimal(text, retry_after);
   }
+  if (until) {
+    relay__puts(text, ",\"until\":");
+    relay__put_integer(text, until);
+  }
   relay__puts(text, "}");
   relay__send_text(hub, session, text, true);
+}
+
+void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
+                   const char *message, double retry_after) {
+  send_error(hub, session, id, code, message, retry_after, 0);
 }
 
 static void refuse(const request_t *request, const char *code, const char *message) {
@@ -209,16 +219,33 @@ static bool has_policy_fields(const relay_json_t *json) {
   return false;
 }
 
+/* True if the session may send to the room now. Otherwise sends the error and returns false. */
+static bool may_send(const request_t *request, const relay_seat_t *seat) {
+  const relay_member_t *member = seat->member;
+  const int64_t until = relay__member_restricted_until(request->hub, member);
+  if (!(seat->rights & RELAY_RIGHT_SEND)) {
+    refuse(request, "forbidden", "sending to this room is not allowed");
+    return false;
+  }
+  if (until) {
+    send_error(request->hub, request->session, &request->id, "restricted",
+               "a moderator has restricted you in this room, see `until`", -1, until);
+    return false;
+  }
+  if (member->room->is_read_only && member->role == RELAY_ROLE_MEMBER &&
+      !(seat->rights & RELAY_RIGHT_MODERATE)) {
+    refuse(request, "restricted", "the room is read-only: only moderators and owners send");
+    return false;
+  }
+  return true;
+}
+
 /* Handles `send`. Publishes the message here if the room is not stored and the frame has neither an
  * idempotency key nor other fields for the policy. Otherwise hands it over with RELAY_EVENT_SEND. */
 static void send_(request_t *request) {
   relay_seat_t *seat = seat_of(request);
-  if (!seat) return;
+  if (!seat || !may_send(request, seat)) return;
   const relay_bytes_t body = body_of(request);
-  if (!(seat->rights & RELAY_RIGHT_SEND)) {
-    refuse(request, "forbidden", "sending to this room is not allowed");
-    return;
-  }
   if (!body.at) {
     refuse(request, "bad_request", "body is missing");
     return;
@@ -257,11 +284,7 @@ static void send_(request_t *request) {
 
 static void signal_(const request_t *request) {
   relay_seat_t *seat = seat_of(request);
-  if (!seat) return;
-  if (!(seat->rights & RELAY_RIGHT_SEND)) {
-    refuse(request, "forbidden", "sending to this room is not allowed");
-    return;
-  }
+  if (!seat || !may_send(request, seat)) return;
   const relay_json_node_t *name = relay_json_member(&request->json, "name");
   if (!name || name->kind != RELAY_JSON_STRING || name->length < 1 || name->length > 128) {
     refuse(request, "bad_request", "name must be a string of 1 to 128 bytes");

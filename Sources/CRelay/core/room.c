@@ -254,6 +254,16 @@ bool relay_room_is_large(const relay_hub_t *hub, relay_id_t id) {
   return room && room->is_large;
 }
 
+void relay_room_set_read_only(relay_hub_t *hub, relay_id_t id, bool is_read_only) {
+  relay_room_t *room = relay__room_find(hub, id);
+  if (room) room->is_read_only = is_read_only;
+}
+
+bool relay_room_is_read_only(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room && room->is_read_only;
+}
+
 size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t id) {
   const relay_room_t *room = relay__room_find(hub, id);
   return room ? room->member_count : 0;
@@ -276,7 +286,7 @@ char *relay_room_entries(const relay_hub_t *hub, relay_id_t room_id, relay_id_t 
     relay__puts(&text, i ? ",{" : "{");
     const relay_user_t *user = room->members[i]->user;
     relay__user_put_entry(user, relay__view_by(hub, user, viewer, true), &text);
-    relay__member_put_role(room->members[i], &text);
+    relay__member_put_state(hub, room->members[i], &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

@@ -485,11 +485,23 @@ relay_status_t relay_room_set_role(relay_hub_t *hub, relay_id_t room, relay_id_t
 /* Returns RELAY_ROLE_MEMBER also for a user who is no member. */
 relay_role_t relay_room_role(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* Refuses `send` and `signal` of a member with `restricted`, until the wall clock reaches `until`; 0: ends
+ * the restriction. With `is_announced`, sends `member` with the event `restricted` or `unrestricted` to the
+ * sessions in the room. `by` is the name of the user who caused it; NULL: none. */
+relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t until,
+                                   bool is_announced, const char *by);
+/* Returns the end of the restriction of a member; 0: there is none, or it is over. */
+int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* In a room that is read-only, the hub refuses `send` and `signal` with `restricted`, except those of members
+ * with a higher role than RELAY_ROLE_MEMBER and of sessions with RELAY_RIGHT_MODERATE. */
+void relay_room_set_read_only(relay_hub_t *hub, relay_id_t room, bool is_read_only);
+bool relay_room_is_read_only(const relay_hub_t *hub, relay_id_t room);
 
 /* The rights of a session in a room. */
 enum {
   RELAY_RIGHT_SEND = 1,
   RELAY_RIGHT_PRESENCE = 2, /* the session sees the members, their presence and their receipts */
+  RELAY_RIGHT_MODERATE = 4, /* the session sends like a moderator, see relay_room_set_read_only() */
 };
 
 /* The session joins the room: it gets the room's events from now on. Its user must be a member. The reply to

@@ -29,6 +29,7 @@
   code(BAD_REQUEST,  "bad_request")    \
   code(UNAUTHORIZED, "unauthorized")   \
   code(FORBIDDEN,    "forbidden")      \
+  code(RESTRICTED,   "restricted")     \
   code(NOT_JOINED,   "not_joined")     \
   code(NOT_FOUND,    "not_found")      \
   code(UNSUPPORTED,  "unsupported")    \

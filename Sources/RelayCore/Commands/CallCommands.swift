@@ -12,7 +12,7 @@ import RelayStore
 struct Ring: Command {
   package static let declaration = Declaration(
     frame: "ring", "POST", "/v1/rooms/{room}/calls", room: .member(.send), rate: .send, body: .optional,
-    errors: [.conflict, .tooLarge, .unsupported])
+    errors: [.conflict, .restricted, .tooLarge, .unsupported])
 
   private let request: Request
   private let media: Call.Media
@@ -33,6 +33,7 @@ struct Ring: Command {
         throw RequestError(
           .unsupported, "a room that keeps nothing has no calls", at: request.fields.pointer(to: "room"), status: 422)
       }
+      try relay.rooms.checkMaySend(access, request, on: relay)
       try check(relay.hub.memberCount(of: access.handle))
       var draft = MessageDraft(
         room: access.room, from: User(id: caller), time: relay.hub.now,
@@ -181,7 +182,7 @@ extension Declaration {
   fileprivate static func callAction(_ name: String) -> Declaration {
     Declaration(
       frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", by: .reporters, room: .member([]), rate: .send,
-      body: .optional, errors: [.conflict, .notFound, .tooLarge])
+      body: .optional, errors: [.conflict, .notFound, .restricted, .tooLarge])
   }
 }
 
@@ -208,6 +209,7 @@ struct CallRequest: Sendable {
     if action == .answer, case .reporter = request.caller {
       try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))
     }
+    if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: relay) }
     // The event reaches as many sessions as a message.
     if let user = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: user, pushes: false)

@@ -10,9 +10,11 @@ package enum Commands {
     CreateRoom.self, OpenDirectRoom.self, GetRoom.self, UpdateRoom.self, DeleteRoom.self,
     JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRole.self,
     SetRead.self, ListRooms.self,
+    // Moderation
+    RestrictMember.self, ReportMessage.self, ListReports.self, ListAllReports.self, EndReport.self,
     // Messages
     ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
-    React.self, Unreact.self,
+    React.self, Unreact.self, PinMessage.self, UnpinMessage.self, ListPins.self,
     // Calls
     Ring.self, AnswerCall.self, DeclineCall.self, HangUpCall.self, GetCall.self, ListCalls.self,
     // Presence

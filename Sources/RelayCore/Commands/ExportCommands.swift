@@ -96,6 +96,13 @@ private struct ExportLines {
         message.write(to: &$0)
         $0.array("keys") { list in keys.forEach { list.string($0) } }
       }
+    case .report(let report):
+      line("report") {
+        report.message.write(to: &$0)
+        $0["reason"] = report.reason
+        $0.integer("time", report.time.rawValue)
+        $0["state"] = report.state.rawValue
+      }
     case .call(let call): add(call)
     case .response(let response, let time): add(response, at: time)
     case .push(let job):
@@ -177,6 +184,7 @@ private struct ExportLines {
       $0.integer("joined", membership.joined.rawValue)
       $0.integer("read", membership.read)
       $0.integer("received", membership.received)
+      $0.integer("restrictedUntil", membership.restrictedUntil?.rawValue)
     }
   }
 

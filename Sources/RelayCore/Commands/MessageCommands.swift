@@ -37,7 +37,8 @@ struct ReadHistory: Command {
 struct PostMessage: Command {
   package static let operation = "sendMessage"
   package static let declaration = Declaration(
-    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send, errors: [.tooLarge, .unsupported])
+    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send,
+    errors: [.restricted, .tooLarge, .unsupported])
 
   private let request: Request
 
@@ -47,6 +48,7 @@ struct PostMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let fields = request.fields
       let sender = try request.actor("from")
       var draft = MessageDraft(
@@ -69,7 +71,8 @@ struct PostMessage: Command {
 /// Replaces the body of a message. Only its sender may do so.
 struct EditMessage: Command {
   package static let declaration = Declaration(
-    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send, errors: [.unsupported])
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send,
+    errors: [.restricted, .unsupported])
 
   private let request: Request
   private let seq: Int64
@@ -82,6 +85,7 @@ struct EditMessage: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkKeeps(access, request, on: relay)
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let fields = request.fields
       let body = try fields.required("body", fields.raw("body"))
       let sender = try request.actor("from")
@@ -125,7 +129,7 @@ struct DeleteMessage: Command {
       var change: Int64?
       do {
         change = try await relay.delete(
-          seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
+          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by, cause: request.caller.session)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.
       }
@@ -142,7 +146,8 @@ struct DeleteMessage: Command {
 /// Notifies recipients who were silenced when the message was sent.
 struct NotifyAnyway: Command {
   package static let declaration = Declaration(
-    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional)
+    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional,
+    errors: [.restricted])
 
   private let request: Request
   private let seq: Int64
@@ -160,6 +165,7 @@ struct NotifyAnyway: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkMaySend(access, request, on: relay)
       let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
       return Reply { $0.integer("push", count) }
     }

@@ -15,7 +15,7 @@ import RelayStore
 struct Respond: Command {
   package static let declaration = Declaration(
     frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters,
-    errors: [.notJoined, .notFound, .conflict])
+    errors: [.notJoined, .notFound, .conflict, .restricted])
 
   private let request: Request
   private let user: UserID
@@ -84,7 +84,7 @@ struct Respond: Command {
         relay.access.rights(of: request.caller, in: room, on: relay)
       }
     try rights.check(.send, in: room, at: pointer)
-    return try await post(draft, of: user, answering: found.message, on: relay)
+    return try await post(draft, of: user, with: rights, answering: found.message, on: relay)
   }
 
   private var notMember: RequestError {
@@ -93,7 +93,8 @@ struct Respond: Command {
 
   /// Sends the text as a message of the user. One transaction stores the message and the response.
   private func post(
-    _ draft: ResponseDraft, of user: UserHandle, answering message: MessageReference, on relay: isolated Relay
+    _ draft: ResponseDraft, of user: UserHandle, with rights: Rights, answering message: MessageReference,
+    on relay: isolated Relay
   ) async throws -> Responded {
     let room = message.room
     relay.rooms.pin(room)
@@ -101,6 +102,10 @@ struct Respond: Command {
     guard relay.rooms.policy(of: room, on: relay).isStored, let handle = try await relay.rooms.load(room, on: relay),
       relay.hub.isMember(user, of: handle)
     else { throw notMember }
+    let role = relay.hub.role(of: user, in: handle)
+    let access = RoomAccess(
+      room: room, handle: handle, rights: role > .member ? rights.union(.moderate) : rights)
+    try relay.rooms.checkMaySend(access, request, on: relay)
     if request.caller.owner != nil {
       try relay.spend(.send, of: user)
       try relay.spend(sendTo: handle, by: user, pushes: true)

@@ -11,7 +11,7 @@ import RelayStore
 struct React: Command {
   package static let declaration = Declaration(
     frame: "react", "PUT", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: .joined(.send), rate: .send,
-    body: .optional, errors: [.tooLarge, .notFound, .unsupported])
+    body: .optional, errors: [.restricted, .tooLarge, .notFound, .unsupported])
 
   private let change: ReactionChange
 
@@ -19,7 +19,8 @@ struct React: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.react($1, $2, $3, by: $4, at: $5) }
+      try relay.rooms.checkMaySend(access, change.request, on: relay)
+      return try await change.perform(in: access, on: relay) { try $0.messages.react($1, $2, $3, by: $4, at: $5) }
     }
   }
 }

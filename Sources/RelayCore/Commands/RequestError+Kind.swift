@@ -20,6 +20,7 @@ extension RequestError.Kind {
   package static let badRequest = Self(.badRequest)
   package static let unauthorized = Self(.unauthorized)
   package static let forbidden = Self(.forbidden)
+  package static let restricted = Self(.restricted)
   package static let notJoined = Self(.notJoined)
   package static let notFound = Self(.notFound)
   package static let conflict = Self(.conflict)

@@ -59,6 +59,8 @@ struct JoinRoom: Command {
     relay.diagnostics.tally.count(since == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
     let facts = relay.hub.facts(of: handle, for: user)
     let change = relay.rooms.edits(of: handle)?.change ?? 0
+    let restriction = relay.hub.restriction(of: user, in: handle)
+    let isReadOnly = relay.hub.isReadOnly(handle)
     let seesPresence = rights.contains(.presence)
     let members = expectsReply && !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
     let marks =
@@ -69,6 +71,8 @@ struct JoinRoom: Command {
       $0.integer("seq", position.seq)
       $0.integer("read", facts.read)
       $0.integer("change", change)
+      if isReadOnly { $0.bool("readOnly", true) }
+      $0.integer("restrictedUntil", restriction?.rawValue)
       if since != nil { $0.bool("recovered", history.isComplete) }
       $0.raw("messages", history.messages.array)
       $0.raw("members", members)

@@ -32,6 +32,7 @@ struct CreateRoom: Command {
     key = try request.key
     guard details.kind == .direct else { return }
     guard members.count == 1 else { throw fields.wrong("members", "must name the other person of a direct room") }
+    if details.isReadOnly { throw fields.wrong("readOnly", "is not possible for a direct room") }
     for key in ["room", "title", "avatar"] where fields.has(key) && !fields.isNull(key) {
       throw fields.wrong(key, "is not possible for a direct room")
     }
@@ -92,13 +93,21 @@ struct GetRoom: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       let details = try await relay.rooms.details(of: access, on: relay)
+      let user = request.caller.owner.flatMap(relay.hub.user)
+      if let until = user.flatMap({ relay.hub.restriction(of: $0, in: access.handle) }) {
+        // The restriction belongs to the caller and not to the record, so this answer has no entity tag.
+        return Reply {
+          Replies.room(access.room, details)(&$0)
+          $0.integer("restrictedUntil", until.rawValue)
+        }
+      }
       let known = request.ifNoneMatch.map(EntityTags.init)
       return Reply(Replies.room(access.room, details)).tagged(details.tag, isKnown: known?.matchWeakly(details.tag))
     }
   }
 }
 
-/// Changes the title, the picture and the metadata of a room. Absent fields do not change.
+/// Changes the title, the picture and the metadata of a room, and opens or closes sending. Absent fields do not change.
 struct UpdateRoom: Command {
   package static let declaration = Declaration(
     frame: "update", "PUT", "/v1/rooms/{room}", room: .member(.join),
@@ -116,7 +125,7 @@ struct UpdateRoom: Command {
     change = RoomChange(
       title: fields.has("title") ? .some(try fields.title) : nil,
       avatar: fields.has("avatar") ? .some(try fields.picture) : nil,
-      metadata: fields.has("metadata") ? .some(try fields.metadata) : nil)
+      metadata: fields.has("metadata") ? .some(try fields.metadata) : nil, isReadOnly: try fields.bool("readOnly"))
     version = try fields.integer("version", 0...maxInteger)
     tags = request.ifMatch.map(EntityTags.init)
   }
@@ -179,7 +188,7 @@ extension RoomDetails {
     let kind: RoomKind = try fields.choice("kind") ?? .group
     self.init(
       kind: kind, join: kind == .direct ? .invited : try fields.choice("join") ?? .open, title: try fields.title,
-      avatar: try fields.picture, metadata: try fields.metadata)
+      avatar: try fields.picture, metadata: try fields.metadata, isReadOnly: try fields.bool("readOnly") ?? false)
   }
 
   /// The entity tag of the record. The time of the creation separates a room from a deleted one with the same id.
@@ -228,6 +237,7 @@ extension Replies {
       $0["title"] = details.title
       $0["avatar"] = details.avatar
       $0.raw("metadata", details.metadata)
+      if details.isReadOnly { $0.bool("readOnly", true) }
       $0.integer("version", details.version)
       $0.integer("created", details.created?.rawValue)
     }

@@ -29,15 +29,18 @@ extension Relay {
   }
 
   /// Deletes a message. Its seq stays, and its pushes are cancelled.
-  /// - Parameter sender: The user who must have sent the message. With `nil`, any message may be deleted.
+  /// - Parameters:
+  ///   - sender: The user who must have sent the message. With `nil`, any message may be deleted.
+  ///   - moderator: The user whom the event names if another user sent the message.
   /// - Returns: The number of the change in the room. Is `nil` if the message was deleted before.
   package func delete(
-    _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
+    _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, moderator: UserID? = nil,
+    cause: SessionHandle?
   ) async throws -> Int64? {
     let now = hub.now
     rooms.pin(room)
     let deleted = try await commit(rows: changeRows(of: handle)) {
-      try $0.messages.delete(room, seq, by: sender, at: now)
+      try $0.messages.delete(room, seq, by: sender, moderator: moderator, at: now)
     } then: { relay, deleted in
       defer { relay.rooms.unpin(room, on: relay) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
@@ -85,7 +88,9 @@ extension Relay {
     of seq: Int64, _ deleted: Edited, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, at time: Timestamp
   ) {
     deliveries.deleted(seq, from: deleted.from, in: handle, on: self)
-    show(ChangedMessage(seq: seq, change: deleted.change, time: time, body: nil), in: room, handle, cause, deleted)
+    let change = ChangedMessage(
+      seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
+    show(change, in: room, handle, cause, deleted)
   }
 
   private func show(

@@ -230,5 +230,6 @@ extension RoomRights {
     self = []
     if rights.contains(.send) { insert(.send) }
     if rights.contains(.presence) { insert(.presence) }
+    if rights.contains(.moderate) { insert(.moderate) }
   }
 }

@@ -66,6 +66,27 @@ extension Rooms {
     return RoomAccess(room: room, handle: handle, rights: rights)
   }
 
+  /// Throws `restricted` if a moderator has restricted the caller, or if only moderators send to the room. A backend
+  /// always sends.
+  func checkMaySend(_ access: RoomAccess, _ request: Request, on relay: isolated Relay) throws(RequestError) {
+    try checkIsNotRestricted(access, request, on: relay)
+    guard relay.hub.isReadOnly(access.handle), !access.rights.contains(.moderate) else { return }
+    throw RequestError(
+      .restricted, "the room is read-only: only moderators and owners send", at: request.fields.pointer(to: "room"))
+  }
+
+  /// Throws `restricted` if a moderator has restricted the caller.
+  func checkIsNotRestricted(
+    _ access: RoomAccess, _ request: Request, on relay: isolated Relay
+  ) throws(RequestError) {
+    guard let user = request.caller.owner.flatMap(relay.hub.user),
+      let until = relay.hub.restriction(of: user, in: access.handle)
+    else { return }
+    throw RequestError(
+      .restricted, "a moderator has restricted you in this room, see `until`", at: request.fields.pointer(to: "room"),
+      until: until)
+  }
+
   /// Throws `unsupported` if the room keeps no messages.
   func checkKeeps(_ access: RoomAccess, _ request: Request, on relay: isolated Relay) throws(RequestError) {
     guard policy(of: access.room, on: relay).isStored else {

@@ -96,13 +96,18 @@ extension Rooms {
     relay.people.noteChange(of: name)
     let state = joined.record
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
+    relay.hub.setReadOnly(joined.isReadOnly, handle)
     if joined.isNewMember {
       relay.people.forgetWithdrawn(user, from: room)
       try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
+      // A restriction that began in an earlier membership.
+      if let until = joined.restrictedUntil { relay.hub.restrict(user, in: handle, until: until, by: nil) }
       relay.deliveries.joined(name, handle, after: state.seq)
       relay.inbox.listChanged(of: user, on: relay)
     } else {
-      relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received, role: joined.role)
+      relay.hub.restoreMember(
+        user, of: handle, read: joined.read, received: joined.received, role: joined.role,
+        restrictedUntil: joined.restrictedUntil)
     }
     relay.people.evaluateWatches(of: user, on: relay)
     return (handle, joined.isNewMember)

@@ -115,6 +115,7 @@ extension Rooms {
   /// Shows new members in a room in memory, and notifies their sessions. All of them are in memory.
   private func show(_ made: MadeRoom, by creator: UserID, cause: SessionHandle?, on relay: isolated Relay) {
     let handle = relay.hub.room(made.state.room)
+    if let handle { relay.hub.setReadOnly(made.details.isReadOnly, handle) }
     for name in made.added {
       relay.people.noteChange(of: name)
       guard let user = relay.hub.user(name) else { continue }
@@ -150,6 +151,7 @@ extension Rooms {
       try $0.rooms.update(access.room, change, by: actor, version: version)
     } then: { relay, details in
       guard let details = try? details.get() else { return }
+      relay.hub.setReadOnly(details.isReadOnly, access.handle)
       let event = Replies.roomEvent("updated", access.room, details, by: by)
       relay.hub.notifyMembers(of: access.handle, event, except: cause)
       relay.inbox.roomChanged(access.handle, on: relay)
@@ -166,6 +168,19 @@ extension Rooms {
     } then: { relay, result in
       guard case .success = result, let user = relay.hub.user(name) else { return }
       relay.hub.setRole(role, of: user, in: access.handle, by: by)
+    }
+  }
+
+  /// Restricts a member until a time, or ends the restriction, and notifies the sessions in the room.
+  func restrict(
+    _ name: UserID, until: Timestamp?, _ access: RoomAccess, _ request: Request, on relay: isolated Relay
+  ) async throws {
+    let (actor, by) = (request.caller.actor(access, on: relay), request.caller.by)
+    try await relay.commit {
+      try $0.rooms.restrict(name, in: access.room, by: actor, until: until)
+    } then: { relay, result in
+      guard case .success = result, let user = relay.hub.user(name) else { return }
+      relay.hub.restrict(user, in: access.handle, until: until, by: by)
     }
   }
 

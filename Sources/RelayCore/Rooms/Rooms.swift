@@ -92,10 +92,13 @@ package final class Rooms {
     guard deletedBefore == deleted else { return try await read(room, on: relay) }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
+    relay.hub.setReadOnly(snapshot.isReadOnly, handle)
     if snapshot.change > 0 { edits[handle] = RoomEdits(newest: snapshot.changed, change: snapshot.change) }
     for member in snapshot.members {
       let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
-      relay.hub.restoreMember(user, of: handle, read: member.read, received: member.received, role: member.role)
+      relay.hub.restoreMember(
+        user, of: handle, read: member.read, received: member.received, role: member.role,
+        restrictedUntil: member.restrictedUntil)
       relay.hub.release(user)
     }
     for message in undecided {

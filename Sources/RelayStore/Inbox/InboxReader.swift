@@ -116,7 +116,8 @@ public struct InboxReader {
     """
     WITH page AS MATERIALIZED (\(found))
     SELECT page.number, page.member_count, rooms.name, rooms.seq, members.read,
-      details.kind, details.join_rule, details.title, details.avatar, NULL AS metadata, details.version, details.created,
+      details.kind, details.join_rule, details.title, details.avatar, NULL AS metadata, details.read_only,
+      details.version, details.created,
       \(MessageReader.unreadMessages) AS unread, \(MessageReader.unreadMentions("?4")) AS unread_mentions,
       messages.time, messages.is_deleted, CASE WHEN ?5 THEN messages.body END AS body,
       sender.name AS sender, sender.display_name AS sender_name, sender.avatar AS sender_avatar,

@@ -4,6 +4,8 @@
 public struct Annotation: Equatable, Sendable {
   public enum Kind: String, Sendable, CaseIterable {
     case reactions
+    /// The message is pinned. The value is the time of the pin.
+    case pinned
   }
 
   public var kind: Kind

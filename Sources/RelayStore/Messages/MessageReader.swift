@@ -70,11 +70,11 @@ public struct MessageReader {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind
+          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind, \(Self.moderator)
           FROM messages INDEXED BY messages_changed
           WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
           UNION ALL
-          SELECT seq, change, changed_time, 0, value, kind FROM annotations INDEXED BY annotations_changed
+          SELECT seq, change, changed_time, 0, value, kind, NULL FROM annotations INDEXED BY annotations_changed
           WHERE room = ?1 AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
           """), arguments: [found["id"] as Int64, seq, first])
     var changes: [ChangedMessage] = []
@@ -109,10 +109,10 @@ public struct MessageReader {
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
-          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind
+          SELECT seq, change, changed_time, is_deleted, body, NULL AS kind, \(Self.moderator)
           FROM messages INDEXED BY messages_change WHERE room = ?1 AND change IS NOT NULL AND change > ?2
           UNION ALL
-          SELECT seq, change, changed_time, 0, value, kind
+          SELECT seq, change, changed_time, 0, value, kind, NULL
           FROM annotations INDEXED BY annotations_change WHERE room = ?1 AND change > ?2
           ORDER BY change
           """), arguments: [found["id"] as Int64, change])
@@ -164,6 +164,10 @@ public struct MessageReader {
       [room.rawValue, seq], MessageHead.init(_:))
   }
 
+  /// The name of the user who deleted the message of another user.
+  fileprivate static let moderator =
+    "(SELECT name FROM users WHERE users.id = messages.moderator) AS message_moderator"
+
   /// - Parameter bounds: Follow the id of the room and the first seq of the history as arguments of the query.
   private func read(
     _ room: RoomID, _ query: String, _ bounds: [Int64], limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int
@@ -205,7 +209,8 @@ extension ChangedMessage {
     let annotation = try kind.map { Annotation($0, try row.bytesIfAny("body")) }
     self.init(
       seq: row["seq"], change: row["change"], time: row.time("changed_time") ?? Timestamp(rawValue: 0),
-      body: row["is_deleted"] || annotation != nil ? nil : try row.bytes("body"), annotation: annotation)
+      body: row["is_deleted"] || annotation != nil ? nil : try row.bytes("body"), annotation: annotation,
+      moderator: row.moderator)
   }
 
   /// The size of its variable part, in bytes.
@@ -219,7 +224,10 @@ extension StoredMessage {
     messages.body AS message_body, messages.mentions AS message_mentions, messages.reply_to AS message_reply_to,
     messages.is_deleted AS message_is_deleted, messages.changed_time AS message_changed_time,
     (SELECT value FROM annotations WHERE room = messages.room AND seq = messages.seq AND kind = 'reactions')
-      AS message_reactions
+      AS message_reactions,
+    (SELECT changed_time FROM annotations
+      WHERE room = messages.room AND seq = messages.seq AND kind = 'pinned' AND value IS NOT NULL) AS message_pinned,
+    \(MessageReader.moderator)
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -229,8 +237,13 @@ extension StoredMessage {
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
       replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
       edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"),
-      reactions: try row.bytesIfAny("message_reactions"))
+      reactions: try row.bytesIfAny("message_reactions"), pinned: row.time("message_pinned"),
+      moderator: row.moderator)
   }
+}
+
+extension Row {
+  fileprivate var moderator: UserID? { (self["message_moderator"] as String?).map(UserID.init(unchecked:)) }
 }
 
 extension MessageHead {

@@ -123,6 +123,8 @@ public struct Edited: Equatable, Sendable {
   public var newest: Int64
   /// The number of the change in the room: 1, 2, 3 … Is 0 if nothing was changed.
   public var change: Int64 = 0
+  /// The user who deleted the message of another user. Is `nil` for other deletions, and for an edit.
+  public var moderator: UserID?
   /// The call that the deletion has ended.
   public var call: Call?
 
@@ -146,13 +148,19 @@ public struct ChangedMessage: Equatable, Sendable {
   public var body: [UInt8]?
   /// The changed annotation. Is `nil` for an edit and a deletion.
   public var annotation: Annotation?
+  /// The user who deleted the message of another user. Is `nil` for other deletions and changes.
+  public var moderator: UserID?
 
-  public init(seq: Int64, change: Int64, time: Timestamp, body: [UInt8]?, annotation: Annotation? = nil) {
+  public init(
+    seq: Int64, change: Int64, time: Timestamp, body: [UInt8]?, annotation: Annotation? = nil,
+    moderator: UserID? = nil
+  ) {
     self.seq = seq
     self.change = change
     self.time = time
     self.body = body
     self.annotation = annotation
+    self.moderator = moderator
   }
 }
 

@@ -25,10 +25,11 @@ extension MessageWriter {
   /// used.
   /// - Parameters:
   ///   - user: The user who must have sent the message. Is `nil` when any sender is allowed.
+  ///   - moderator: The user who deletes the message. The store keeps the name if another user sent it.
   ///   - time: The time of the change. Is `nil` for the store's clock.
   /// - Returns: The result. Is `nil` when the message is not stored.
   public func delete(
-    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, moderator: UserID? = nil, at time: Timestamp? = nil
   ) throws -> Edited? {
     var call: Call?
     let time = time ?? now
@@ -47,6 +48,12 @@ extension MessageWriter {
       try transaction.queue.cancelJobs("room = ? AND seq = ?", [id, seq], note: "deleted")
     }
     edited?.call = call
+    guard let moderator, let deleted = edited, deleted.isChanged, deleted.from != moderator,
+      let id = try row(of: room)?.id
+    else { return edited }
+    try db.run(
+      "UPDATE messages SET moderator = ? WHERE room = ? AND seq = ?", [try needRow(of: moderator), id, seq])
+    edited?.moderator = moderator
     return edited
   }
 

@@ -27,12 +27,20 @@ public enum RoomRefusal: Equatable, Sendable {
   case tooManyReactions
   /// The message has reactions with ``Reactions/maxKeys`` other keys.
   case tooManyReactionKeys
+  /// The room has ``Pins/maxCount`` pinned messages.
+  case tooManyPins
   /// Nobody but a backend removes an owner.
   case isOwner
   /// The caller has a lower role.
   case needs(RoomRole)
   /// A direct room has two members without roles, and no title.
   case isDirect
+  /// The user has sent the message that the user reports.
+  case ownMessage
+  /// The room has no such report.
+  case noReport
+  /// The user has reported ``MessageReportWriter/maxOfUser`` messages within ``MessageReportWriter/window``.
+  case tooManyReports(retryAfter: Duration)
   /// The record has another version now.
   case outdated(version: Int64)
 }

@@ -27,13 +27,13 @@ extension RoomReader {
 
 extension RoomDetails {
   /// Columns of `details`. All are NULL for a room without a record.
-  static let columns = "kind, join_rule, title, avatar, metadata, version, created"
+  static let columns = "kind, join_rule, title, avatar, metadata, read_only, version, created"
 
   /// - Parameter row: Has the ``columns``.
   init(row: Row) throws {
     self.init(
       kind: try row.choiceIfAny("kind") ?? .group, join: try row.choiceIfAny("join_rule") ?? .open, title: row["title"],
-      avatar: row["avatar"], metadata: try row.bytesIfAny("metadata"), version: row["version"] ?? 0,
-      created: row.time("created"))
+      avatar: row["avatar"], metadata: try row.bytesIfAny("metadata"), isReadOnly: row["read_only"] ?? false,
+      version: row["version"] ?? 0, created: row.time("created"))
   }
 }

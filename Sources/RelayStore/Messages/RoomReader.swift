@@ -18,6 +18,10 @@ public struct RoomReader {
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
       [id])
+    let restrictions = try db.all(
+      "SELECT user, until FROM restrictions WHERE room = ?", [id]
+    ) { ($0["user"] as Int64, $0.timestamp("until")) }
+    let restricted = Dictionary(uniqueKeysWithValues: restrictions)
     let details = try UserDetails(db, of: rows.map { $0["id"] })
     let members = try rows.map { row in
       let user = try details.user(row)
@@ -25,7 +29,8 @@ public struct RoomReader {
         user: user.user, lastSeen: user.lastSeen, activity: user.activity, read: row["read"],
         received: row["received"], focus: user.focus, devices: user.devices, filters: user.filters,
         preferences: user.preferences, blocks: user.blocks, withdrawn: user.withdrawn,
-        role: RoomRole(rawValue: row["role"]) ?? .member, status: user.status)
+        role: RoomRole(rawValue: row["role"]) ?? .member, status: user.status,
+        restrictedUntil: restricted[row["id"]])
     }
     let changed: Int64? = try db.first(
       """
@@ -37,7 +42,8 @@ public struct RoomReader {
       "SELECT coalesce(max(changed), 0) FROM annotations INDEXED BY annotations_changed WHERE room = ?", [id])?[0]
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
-      changed: max(changed ?? 0, annotated ?? 0), change: row["change"])
+      changed: max(changed ?? 0, annotated ?? 0), change: row["change"],
+      isReadOnly: try db.has("SELECT 1 FROM details WHERE room = ? AND read_only", [id]))
   }
 
   public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {

@@ -30,6 +30,10 @@ public struct MembershipBounds: Equatable, Sendable {
     case blockedUsers
     /// ``RoomWriter/maxBanned``.
     case bannedUsers
+    /// ``RoomWriter/maxRestricted``.
+    case restrictedUsers
+    /// ``MessageReportWriter/maxOfRoom``.
+    case reportsPerRoom
   }
 
   public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
@@ -48,13 +52,22 @@ public struct JoinedRoom: Equatable, Sendable {
   /// The member's received mark.
   public var received: Int64
   public var role: RoomRole
+  /// The end of the user's restriction. It may be over.
+  public var restrictedUntil: Timestamp?
+  /// True if only moderators and owners send to the room.
+  public var isReadOnly: Bool
 
-  public init(record: RoomState, isNewMember: Bool, read: Int64, received: Int64, role: RoomRole = .member) {
+  public init(
+    record: RoomState, isNewMember: Bool, read: Int64, received: Int64, role: RoomRole = .member,
+    restrictedUntil: Timestamp? = nil, isReadOnly: Bool = false
+  ) {
     self.record = record
     self.isNewMember = isNewMember
     self.read = read
     self.received = received
     self.role = role
+    self.restrictedUntil = restrictedUntil
+    self.isReadOnly = isReadOnly
   }
 }
 
@@ -67,12 +80,17 @@ public struct RoomSnapshot: Equatable, Sendable {
   public var changed: Int64
   /// The number of the newest change of a message, or 0 without any.
   public var change: Int64
+  /// True if only moderators and owners send to the room.
+  public var isReadOnly: Bool
 
-  public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0) {
+  public init(
+    state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0, isReadOnly: Bool = false
+  ) {
     self.state = state
     self.members = members
     self.changed = changed
     self.change = change
+    self.isReadOnly = isReadOnly
   }
 }
 
@@ -95,11 +113,14 @@ public struct MemberRecord: Equatable, Sendable {
   public var role: RoomRole
   /// The user's status. It may have ended.
   public var status: UserStatus?
+  /// The end of the member's restriction. It may be over.
+  public var restrictedUntil: Timestamp?
 
   public init(
     user: User, lastSeen: Timestamp?, activity: Activity? = nil, read: Int64, received: Int64, focus: [FocusRecord],
     devices: [Device], filters: [FilterRecord] = [], preferences: Preferences = Preferences(),
-    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member, status: UserStatus? = nil
+    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member, status: UserStatus? = nil,
+    restrictedUntil: Timestamp? = nil
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -114,6 +135,7 @@ public struct MemberRecord: Equatable, Sendable {
     self.withdrawn = withdrawn
     self.role = role
     self.status = status
+    self.restrictedUntil = restrictedUntil
   }
 
   /// The facts about the user without the room.

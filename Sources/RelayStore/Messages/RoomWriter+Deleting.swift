@@ -41,7 +41,8 @@ extension RoomWriter {
     try sweepMembers(of: room, &left)
     try sweepJobs(of: room, &left)
     for (table, key) in [
-      ("bans", "user"), ("responses", "id"), ("pending_changes", "id"), ("silenced", "(seq, user)"),
+      ("bans", "user"), ("restrictions", "user"), ("message_reports", "id"), ("responses", "id"),
+      ("pending_changes", "id"), ("silenced", "(seq, user)"),
       ("keys", "(user, key)"), ("call_parties", "(seq, user)"), ("calls", "seq"),
       ("reactions", "(seq, key, user)"), ("annotations", "(seq, kind)"),
       ("messages", "seq"),
@@ -92,6 +93,7 @@ extension RoomWriter {
     try db.run("DELETE FROM directs WHERE room = ?", [room])
     try db.run("DELETE FROM details WHERE room = ?", [room])
     try db.run("DELETE FROM bans WHERE room = ?", [room])
+    try db.run("DELETE FROM restrictions WHERE room = ?", [room])
     try db.run("DELETE FROM activity WHERE room = ?", [room])
     try db.run("DELETE FROM rooms WHERE id = ?", [room])
   }

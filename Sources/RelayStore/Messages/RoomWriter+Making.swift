@@ -136,14 +136,14 @@ extension RoomWriter {
   private func save(_ details: RoomDetails, of room: Int64, isOwned: Bool) throws {
     try db.run(
       """
-      INSERT INTO details (room, kind, join_rule, title, avatar, metadata, version, created, is_owned)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO details (room, kind, join_rule, title, avatar, metadata, read_only, version, created, is_owned)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (room) DO UPDATE SET title = excluded.title, avatar = excluded.avatar, metadata = excluded.metadata,
-        version = excluded.version
+        read_only = excluded.read_only, version = excluded.version
       """,
       [
         room, details.kind.rawValue, details.join.rawValue, details.title, details.avatar,
-        details.metadata.map { Data($0) }, details.version, details.created?.rawValue, isOwned,
+        details.metadata.map { Data($0) }, details.isReadOnly, details.version, details.created?.rawValue, isOwned,
       ])
   }
 

@@ -6,6 +6,8 @@ public import RelayProtocol
 extension RoomWriter {
   /// The maximum number of bans of a room.
   public static let maxBanned = 1_000
+  /// The maximum number of restricted users of a room.
+  public static let maxRestricted = 1_000
 
   /// Makes another user a member. Ends a ban of the user.
   ///
@@ -29,15 +31,19 @@ extension RoomWriter {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
     try checkIsGroup(room, for: actor)
     try check(actor, has: .moderator, in: known)
-    if case .user(let caller, _) = actor, let role = try role(of: user, in: known) {
-      let own = try self.role(of: caller, in: known) ?? .member
-      guard role < max(own, .moderator) else {
-        // No role lets a user remove an owner.
-        throw StoreError.refused(role == .owner ? .isOwner : .needs(.owner))
-      }
-    }
+    try check(actor, outranks: user, in: known)
     if let ban { try self.ban(user, from: known.id, ban) }
     return try end(user, room)
+  }
+
+  /// Throws unless the actor is a backend or has a higher role than a member. The right `moderate` raises a member to a
+  /// moderator. No role lets a user act on an owner.
+  private func check(_ actor: RoomActor, outranks user: UserID, in room: WriterCache.Room) throws {
+    guard case .user(let caller, _) = actor, let role = try role(of: user, in: room) else { return }
+    let own = try self.role(of: caller, in: room) ?? .member
+    guard role < max(own, .moderator) else {
+      throw StoreError.refused(role == .owner ? .isOwner : .needs(.owner))
+    }
   }
 
   /// Changes the role of a member.
@@ -54,6 +60,35 @@ extension RoomWriter {
     guard before != role else { return }
     try db.run("UPDATE members SET role = ? WHERE room = ? AND user = ?", [role.rawValue, known.id, id])
     if try before == .owner && needsOwner(known.id) { throw StoreError.refused(.lastOwner) }
+  }
+
+  // MARK: Restrictions
+
+  /// Restricts a member until a time, or ends the restriction. It also applies after the user has left and joined again.
+  ///
+  /// The rules about roles are those of ``remove(_:from:by:ban:)``. Throws ``RoomRefusal/noMember`` if the user to
+  /// restrict is no member, and ``StoreError/tooMany(_:)``.
+  /// - Parameter until: Is `nil` to end the restriction.
+  public func restrict(_ user: UserID, in room: RoomID, by actor: RoomActor, until: Timestamp?) throws {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    try checkIsGroup(room, for: actor)
+    try check(actor, has: .moderator, in: known)
+    try check(actor, outranks: user, in: known)
+    guard let until else {
+      guard let id = try row(of: user) else { return }
+      return try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [known.id, id])
+    }
+    guard try role(of: user, in: known) != nil, let id = try row(of: user) else { throw StoreError.refused(.noMember) }
+    try db.run("DELETE FROM restrictions WHERE room = ? AND until <= ?", [known.id, now.rawValue])
+    try db.run(
+      "INSERT OR REPLACE INTO restrictions (room, user, until) VALUES (?, ?, ?)", [known.id, id, until.rawValue])
+    let count: Int = try db.first("SELECT count(*) FROM restrictions WHERE room = ?", [known.id])?[0] ?? 0
+    if count > Self.maxRestricted { throw StoreError.tooMany(.restrictedUsers) }
+  }
+
+  /// The end of a user's restriction. It may be over. Is `nil` without one.
+  func restriction(of user: Int64, in room: Int64) throws -> Timestamp? {
+    try db.first("SELECT until FROM restrictions WHERE room = ? AND user = ?", [room, user])?.time("until")
   }
 
   // MARK: Owners

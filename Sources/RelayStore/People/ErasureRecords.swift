@@ -4,13 +4,15 @@ public import RelayProtocol
 /// The part of a user's data that an erasure deletes next. The order is the order of the work.
 enum ErasureStep: String, CaseIterable {
   case memberships
-  /// Bans, direct rooms and idempotency keys, which each room has.
+  /// Bans, restrictions, direct rooms and idempotency keys, which each room has.
   case rooms
   /// The blocks by other users.
   case blocks
   /// Messages that the user has sent, and messages that mention the user.
   case messages
   case reactions
+  /// The reports by the user, and those about messages of the user.
+  case reports
   /// The devices that took part in calls.
   case calls
   case responses, silenced, jobs, creations

@@ -129,6 +129,7 @@ public struct ErasureWriter: TransactionPart {
     case .blocks: try endBlocks(&work, of: name)
     case .messages: try clearMessages(&work, of: name)
     case .reactions: try clearReactions(&work)
+    case .reports: try clearReports(work.user)
     case .calls: try clearCalls(&work)
     case .responses:
       try sweep("responses", "id", "0", "user = \(work.user) OR sender = \(work.user)", &work) { id, _ in
@@ -182,6 +183,7 @@ public struct ErasureWriter: TransactionPart {
       db, "rooms", "id", "0", after: work.position, rows: Self.maxLooked, limit: Self.maxLooked, where: "1")
     for (room, _) in slice.found {
       try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
+      try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
       try db.run("DELETE FROM keys WHERE room = ? AND user = ?", [room, user])
       try db.run("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, user])
     }
@@ -271,6 +273,20 @@ public struct ErasureWriter: TransactionPart {
       }
     }
     return found.count < Self.maxChanged
+  }
+
+  private func clearReports(_ user: Int64) throws -> Bool {
+    var left = Self.maxLooked
+    for column in ["user", "author"] where left > 0 {
+      try db.run(
+        """
+        DELETE FROM message_reports WHERE id IN (
+          SELECT id FROM message_reports INDEXED BY message_reports_\(column) WHERE \(column) = ? LIMIT ?)
+        """,
+        [user, left])
+      left -= db.changesCount
+    }
+    return left > 0
   }
 
   private func clearCalls(_ work: inout Work) throws -> Bool {

@@ -12,6 +12,7 @@ public struct ExportPosition: Equatable, Sendable {
     case bans = "b"
     case messages = "s"
     case reactions = "a"
+    case reports = "o"
     case calls = "c"
     case responses = "r"
     case pushes = "j"
@@ -56,6 +57,8 @@ public enum ExportEntry: Sendable {
   case message(RoomID, StoredMessage, push: PushRequest)
   /// The reactions of the person to one message.
   case reactions(MessageReference, keys: [String])
+  /// A report by the person.
+  case report(MessageReport)
   case call(ExportedCall)
   case response(StoredResponse, time: Timestamp)
   case push(JobRecord)
@@ -80,6 +83,8 @@ public struct ExportedMembership: Sendable {
   public var joined: Timestamp
   public var read: Int64
   public var received: Int64
+  /// Is `nil` without a restriction. It may be over.
+  public var restrictedUntil: Timestamp?
 }
 
 /// A call that the person has begun, answered or declined.
@@ -169,6 +174,7 @@ public struct ExportReader {
         case .bans: try readBans(id, &page)
         case .messages: try readMessages(user, id, &page)
         case .reactions: try readReactions(id, &page)
+        case .reports: try readReports(id, &page)
         case .calls: try readCalls(id, &page)
         case .responses: try readResponses(id, &page)
         case .pushes: try readPushes(id, &page)
@@ -205,9 +211,10 @@ public struct ExportReader {
     let limit = page.left
     let found = try db.all(
       """
-      SELECT members.room AS id, rooms.name, kind, title, role, joined, read, received
+      SELECT members.room AS id, rooms.name, kind, title, role, joined, read, received, until
       FROM members INDEXED BY members_user JOIN rooms ON rooms.id = members.room
       LEFT JOIN details ON details.room = members.room
+      LEFT JOIN restrictions ON restrictions.room = members.room AND restrictions.user = members.user
       WHERE members.user = ? AND members.room > ? ORDER BY members.room LIMIT ?
       """,
       [id, page.position.first, limit]
@@ -217,7 +224,7 @@ public struct ExportReader {
         membership: ExportedMembership(
           room: RoomID(unchecked: row["name"]), kind: row["kind"], title: row["title"],
           role: RoomRole(rawValue: row["role"]) ?? .member, joined: row.timestamp("joined"), read: row["read"],
-          received: row["received"])
+          received: row["received"], restrictedUntil: row.time("until"))
       )
     }
     for (room, membership) in found {
@@ -279,6 +286,22 @@ public struct ExportReader {
         "SELECT key FROM reactions WHERE room = ? AND seq = ? AND user = ? ORDER BY change", [row, seq, id]
       ) { $0["key"] as String }
       page.add(.reactions(MessageReference(room: room, seq: seq), keys: keys))
+    }
+    return found.count < limit
+  }
+
+  private func readReports(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let limit = page.left
+    let found = try db.all(
+      """
+      SELECT id FROM message_reports INDEXED BY message_reports_user
+      WHERE user = ? AND id > ? ORDER BY id LIMIT ?
+      """,
+      [id, page.position.first, limit]
+    ) { $0["id"] as Int64 }
+    for report in found {
+      page.position.first = report
+      if let report = try MessageReportReader(db: db).report(report) { page.add(.report(report)) }
     }
     return found.count < limit
   }

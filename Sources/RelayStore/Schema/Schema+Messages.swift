@@ -50,6 +50,8 @@ extension Schema {
       avatar TEXT,
       -- A JSON object.
       metadata BLOB,
+      -- Only moderators and owners send.
+      read_only INTEGER NOT NULL DEFAULT 0,
       version INTEGER NOT NULL,
       created INTEGER NOT NULL,
       -- The room always has an owner while it has members: somebody created it with `create`.
@@ -70,6 +72,14 @@ extension Schema {
       user INTEGER NOT NULL REFERENCES users,
       -- NULL: the ban has no end.
       until INTEGER,
+      PRIMARY KEY (room, user)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Users who cannot send to a room for a time. They may have left the room: a new membership ends no restriction.
+    CREATE TABLE restrictions (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      until INTEGER NOT NULL,
       PRIMARY KEY (room, user)
     ) STRICT, WITHOUT ROWID;
 
@@ -105,6 +115,8 @@ extension Schema {
       change INTEGER,
       -- The time of the last edit or of the deletion.
       changed_time INTEGER,
+      -- The user who deleted the message of another user.
+      moderator INTEGER REFERENCES users,
       -- A JSON array of names; NULL: the message mentions no user.
       mentions TEXT,
       -- The push that the sender requests, see `PushRequest`. NULL in each column: the default.
@@ -142,6 +154,7 @@ extension Schema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX annotations_changed ON annotations (room, changed);
     CREATE INDEX annotations_change ON annotations (room, change);
+    CREATE INDEX annotations_pinned ON annotations (room, changed_time, seq) WHERE kind = 'pinned' AND value IS NOT NULL;
 
     CREATE TABLE reactions (
       room INTEGER NOT NULL REFERENCES rooms,
@@ -153,6 +166,31 @@ extension Schema {
       PRIMARY KEY (room, seq, key, user)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX reactions_user ON reactions (user);
+
+    -- Messages that users have reported to the moderators.
+    CREATE TABLE message_reports (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      room INTEGER NOT NULL REFERENCES rooms,
+      -- No reference, because the history may lose the message first.
+      seq INTEGER NOT NULL,
+      -- The user who reported the message.
+      user INTEGER NOT NULL REFERENCES users,
+      -- The sender of the message.
+      author INTEGER NOT NULL REFERENCES users,
+      reason TEXT NOT NULL,
+      time INTEGER NOT NULL,
+      -- See `MessageReport.State`.
+      state TEXT NOT NULL,
+      -- The user who ended the report, and the time. NULL: the report is open; `closer` also for a backend.
+      closer INTEGER REFERENCES users,
+      closed INTEGER,
+      UNIQUE (room, seq, user)
+    ) STRICT;
+    CREATE INDEX message_reports_room ON message_reports (room, id);
+    CREATE INDEX message_reports_state ON message_reports (state, id);
+    CREATE INDEX message_reports_room_state ON message_reports (room, state, id);
+    CREATE INDEX message_reports_user ON message_reports (user, id);
+    CREATE INDEX message_reports_author ON message_reports (author);
 
     -- Idempotency keys.
     CREATE TABLE keys (

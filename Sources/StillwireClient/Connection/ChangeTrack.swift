@@ -45,5 +45,5 @@ struct ChangeTrack: Equatable {
 
 extension Frame {
   /// True if the frame is the event of a change of a message.
-  var isChange: Bool { ["edited", "deleted", "reactions"].contains(type) }
+  var isChange: Bool { ["edited", "deleted", "reactions", "pinned"].contains(type) }
 }

@@ -20,11 +20,13 @@ extension People.Change {
     case "member":
       guard let user = event.user, let kind = event["event"]?.text else { return nil }
       let count = event.members.count("memberCount")
-      self =
-        kind == "joined"
-        ? .joined(
+      switch kind {
+      case "joined":
+        self = .joined(
           user, name: event["name"]?.text, presence: event["presence"].flatMap(Presence.init), memberCount: count)
-        : .left(user, memberCount: count)
+      case "restricted", "unrestricted": self = .restricted(user, until: event.members.time("restrictedUntil"))
+      default: self = .left(user, memberCount: count)
+      }
     case "counts":
       guard event["memberCount"]?.integer != nil, event["onlineCount"]?.integer != nil else { return nil }
       self = .counted(memberCount: event.members.count("memberCount"), onlineCount: event.members.count("onlineCount"))

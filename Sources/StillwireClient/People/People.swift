@@ -26,6 +26,8 @@ public struct People: Equatable, Sendable {
     /// A user became a member. If the event lacks their presence, it follows in another event.
     case joined(UserID, name: String?, presence: Presence? = nil, memberCount: Int)
     case left(UserID, memberCount: Int)
+    /// A moderator has restricted a member, or has ended the restriction.
+    case restricted(UserID, until: Timestamp?)
     case counted(memberCount: Int, onlineCount: Int)
   }
 
@@ -41,14 +43,17 @@ public struct People: Equatable, Sendable {
       next.onlineCount = onlineCount
       next.isListed = entries != nil
     case .changed(let entry):
-      guard entries[entry.user] != nil else { return self }
+      guard let known = entries[entry.user] else { return self }
       next.entries[entry.user] = entry
+      // The event has nothing that belongs to one room.
+      next.entries[entry.user]?.restrictedUntil = known.restrictedUntil
     case .joined(let user, let name, let presence, let memberCount):
       next.memberCount = memberCount
       if isListed { next.entries[user] = presence ?? entries[user] ?? Presence(user: user, name: name) }
     case .left(let user, let memberCount):
       next.memberCount = memberCount
       next.entries[user] = nil
+    case .restricted(let user, let until): next.entries[user]?.restrictedUntil = until
     case .counted(let memberCount, let onlineCount):
       // The room has become large, so the presence of its members is no longer updated.
       next.entries = [:]

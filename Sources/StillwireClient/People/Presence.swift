@@ -16,11 +16,13 @@ public struct Presence: Equatable, Sendable {
   public var lastSeen: Timestamp?
   /// The status of the user. Is `nil` if the user has none, or does not share the online state.
   public var status: UserStatus?
+  /// The end of the member's restriction in the room. Is `nil` without one, and outside of a list of members.
+  public var restrictedUntil: Timestamp?
 
   public init(
     user: UserID, name: String? = nil, avatar: String? = nil, isOnline: Bool = false, activity: Activity? = nil,
     isFocused: Bool? = nil, focusSince: Timestamp? = nil, lastSeen: Timestamp? = nil,
-    status: UserStatus? = nil
+    status: UserStatus? = nil, restrictedUntil: Timestamp? = nil
   ) {
     self.user = user
     self.name = name
@@ -31,6 +33,7 @@ public struct Presence: Equatable, Sendable {
     self.focusSince = focusSince
     self.lastSeen = lastSeen
     self.status = status
+    self.restrictedUntil = restrictedUntil
   }
 
   /// True only if the user is known to have a Focus (“… has notifications silenced”).
@@ -43,6 +46,6 @@ public struct Presence: Equatable, Sendable {
       user: user, name: json["name"]?.text, avatar: json["avatar"]?.text, isOnline: json["online"]?.flag ?? false,
       activity: json["activity"]?.text.flatMap(Activity.init(rawValue:)), isFocused: json["isFocused"]?.flag,
       focusSince: json.time("focusSince"), lastSeen: json.time("lastSeen"),
-      status: json["status"].flatMap(UserStatus.init))
+      status: json["status"].flatMap(UserStatus.init), restrictedUntil: json.time("restrictedUntil"))
   }
 }

@@ -47,7 +47,7 @@ function room(name, options) {
   if (!known.has(name)) {
     const made = relay.room(name, options)
     known.set(name, made)
-    const events = 'joined reset left message edited deleted reactions signal receipt delivery member counts room presence'
+    const events = 'joined reset left message edited deleted reactions pinned signal receipt delivery member counts room presence'
     for (const type of events.split(' ')) {
       made.addEventListener(type, ({ detail }) => tell(type, { room: name, ...detail }))
     }
@@ -55,7 +55,8 @@ function room(name, options) {
   return known.get(name)
 }
 
-const failed = (tag) => ({ code, retryAfter }) => tell('failed', { tag, code, retryAfter: retryAfter || undefined })
+const failed = (tag) => ({ code, retryAfter, until }) =>
+  tell('failed', { tag, code, retryAfter: retryAfter || undefined, until })
 const replied = (tag) => (reply) => tell('replied', { tag, reply })
 const iterations = new Map()
 // Waits until all promises and socket events that are due now have been processed.

@@ -160,6 +160,7 @@ final class App: Sendable {
       case .failure(let error as StillwireError):
         members["code"] = .string(error.code.name)
         members["retryAfter"] = error.retryAfter.map { .number(String($0.seconds)) }
+        members["until"] = error.until.map { .number(String($0.rawValue)) }
         output.emit("failed", members)
       case .failure(let error): fatalError("\(error)")
       }

@@ -57,6 +57,7 @@ extension Message {
     if isAfterGap { members["isAfterGap"] = true }
     guard !isDeleted else {
       members["deleted"] = true
+      members["by"] = moderator.map { .string($0.rawValue) }
       return members
     }
     members["from"] = from.map { .string($0.rawValue) }
@@ -66,6 +67,7 @@ extension Message {
     if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
     members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
+    members["pinnedAt"] = pinned.map { .number(String($0.rawValue)) }
     if !reactions.isEmpty { members["reactions"] = .array(reactions.map(\.json)) }
     return members
   }
@@ -94,6 +96,7 @@ extension Presence {
     members["activity"] = activity.map { .string($0.rawValue) }
     members["focusSince"] = focusSince.map { .number(String($0.rawValue)) }
     members["lastSeen"] = lastSeen.map { .number(String($0.rawValue)) }
+    members["restrictedUntil"] = restrictedUntil.map { .number(String($0.rawValue)) }
     return .object(members)
   }
 }

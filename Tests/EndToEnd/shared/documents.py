@@ -159,7 +159,7 @@ def path_values(item: dict[str, Any], **known: Any) -> dict[str, Any]:
     for parameter in (resolve(OPENAPI, each) for each in item.get("parameters", [])):
         if parameter["in"] == "path":
             value = known.get(parameter["name"], parameter["example"])
-            values[parameter["name"]] = int(value) if parameter["name"] == "seq" else value
+            values[parameter["name"]] = int(value) if parameter["name"] in ("seq", "report") else value
     if "id" in values:
         values["notification"] = values["id"]
     return values

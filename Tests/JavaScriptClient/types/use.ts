@@ -45,8 +45,19 @@ export async function app(): Promise<void> {
   try {
     await relay.request('watch', { users: ['bob'] })
   } catch (error) {
-    if (error instanceof StillwireError && error.isTemporary) console.log(error.retryAfter)
+    if (error instanceof StillwireError && error.isTemporary) console.log(error.retryAfter, error.until)
   }
+  await tea.pin(1)
+  console.log((await tea.pins()).pins[0]?.preview, (await tea.unpin(1)).pinned)
+  await tea.restrict('bob', Date.now() + 3_600_000)
+  // @ts-expect-error null ends a restriction
+  await tea.restrict('bob')
+  await tea.setReadOnly(true)
+  const { report } = await tea.report(1, 'spam')
+  const { reports, more } = await tea.reports({ state: 'open', limit: 10 })
+  // @ts-expect-error a report has one of three states
+  await tea.resolve(report, 'closed')
+  console.log((await tea.resolve(report)).closed, reports[0]?.by, more, tea.presence.members?.bob?.restrictedUntil)
   relay.setActivity('idle')
   relay.setActivity(null)
   // @ts-expect-error there is no such activity

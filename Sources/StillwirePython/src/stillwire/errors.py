@@ -37,6 +37,7 @@ class RelayError(StillwireError):
         detail: str = "",
         at: str | None = None,
         retry_after: float | None = None,
+        until: int | None = None,
     ):
         super().__init__(f"{status} {code or title}: {detail}" + (f" (at {at})" if at else ""))
         #: The HTTP status.
@@ -51,6 +52,8 @@ class RelayError(StillwireError):
         self.at = at
         #: Seconds until the same request may succeed.
         self.retry_after = retry_after
+        #: The end of a restriction, in milliseconds since 1970.
+        self.until = until
 
 
 class BadRequestError(RelayError):
@@ -69,6 +72,12 @@ class ForbiddenError(RelayError):
     """The caller has no permission for this request."""
 
     handles = "forbidden"
+
+
+class RestrictedError(ForbiddenError):
+    """A moderator has restricted the user in the room: `until` has the end. Or the room is read-only."""
+
+    handles = "restricted"
 
 
 class NotJoinedError(ForbiddenError):
@@ -150,6 +159,7 @@ def relay_error(response: httpx.Response) -> RelayError:
         detail=str(problem.get("detail", "")),
         at=problem.get("at"),
         retry_after=_retry_after(response, problem),
+        until=problem.get("until"),
     )
 
 

@@ -24,6 +24,7 @@ class Operations(ABC):
         title: str | None | Omitted = OMITTED,
         avatar: str | None | Omitted = OMITTED,
         metadata: dict[str, Any] | None | Omitted = OMITTED,
+        read_only: bool | None | Omitted = OMITTED,
         members: list[str] | None | Omitted = OMITTED,
         join: types.RoomJoin | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
@@ -40,6 +41,7 @@ class Operations(ABC):
                 must not have it.
             kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
                 picture.
+            read_only: True: only moderators and owners send. Not for a direct room.
             members: The other first members.
             join: Default: `open`. A direct room is always `invited`.
             key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
@@ -56,7 +58,8 @@ class Operations(ABC):
                 "/v1/rooms",
                 body={
                     "room": room, "owner": owner, "kind": kind, "title": title, "avatar": avatar,
-                    "metadata": metadata, "members": members, "join": join, "key": new_key(key),
+                    "metadata": metadata, "readOnly": read_only, "members": members, "join": join, "key":
+                    new_key(key),
                 },
                 is_repeatable=True,
             )
@@ -89,9 +92,10 @@ class Operations(ABC):
         title: str | None | Omitted = OMITTED,
         avatar: str | None | Omitted = OMITTED,
         metadata: dict[str, Any] | None | Omitted = OMITTED,
+        read_only: bool | None | Omitted = OMITTED,
         version: int | None | Omitted = OMITTED,
     ) -> types.Room:
-        """Change the title, the picture and the metadata of a room.
+        """Change the title, the picture and the metadata of a room, and open or close sending.
 
         Absent fields do not change. In a group the caller needs the role of an owner or a moderator, or the
         right `moderate`. In a direct room both people may change the metadata, and nothing else. All sessions
@@ -102,6 +106,7 @@ class Operations(ABC):
             title: None removes the title.
             avatar: None removes the picture.
             metadata: Replaces the whole object. None removes it.
+            read_only: True: only moderators and owners send. Not for a direct room.
             version: The relay changes only this version of the record.
 
         Returns:
@@ -112,7 +117,8 @@ class Operations(ABC):
                 "PUT",
                 f"/v1/rooms/{segment(room)}",
                 body={
-                    "title": title, "avatar": avatar, "metadata": metadata, "version": version,
+                    "title": title, "avatar": avatar, "metadata": metadata, "readOnly": read_only,
+                    "version": version,
                 },
             )
         )
@@ -361,6 +367,73 @@ class Operations(ABC):
                 body={
                     "users": users, "from": from_,
                 },
+            )
+        )
+        return result
+
+    def list_pins(
+        self,
+        room: str,
+    ) -> types.PinList:
+        """List the pinned messages of a room.
+
+        The newest pin is the first.
+
+        Returns:
+            The pinned messages.
+        """
+        result: types.PinList = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/pins",
+            )
+        )
+        return result
+
+    def pin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """Pin a message.
+
+        As `pin`: in a group the caller needs the role of a moderator or an owner, or the right `moderate`. A
+        room has at most 50 pinned messages: 413. An unknown or deleted message: 404. In a room that stores
+        nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is pinned. If the pin is new, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
+            )
+        )
+        return result
+
+    def unpin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """End the pin of a message.
+
+        As `unpin`.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is not pinned. If it was, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
             )
         )
         return result
@@ -690,6 +763,158 @@ class Operations(ABC):
         )
         return result
 
+    def restrict_member(
+        self,
+        room: str,
+        user: str,
+        *,
+        until: int | None | Omitted = OMITTED,
+    ) -> types.MemberRestriction:
+        """Restrict a member.
+
+        As `restrict`: until the time, the member reads but sends nothing. Without a time, the restriction
+        ends. A moderator restricts members, and an owner also moderators. Only a backend restricts an owner.
+        A room has at most 1,000 restricted users: 413. A user who is no member: 404. In a direct room only a
+        backend does so, and in a room that stores nothing nobody: 422.
+
+        Args:
+            until: The end of the restriction, in the future. None or absent: ends it.
+
+        Returns:
+            The member has the restriction, or none.
+        """
+        result: types.MemberRestriction = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/restrictions",
+                body={
+                    "user": user, "until": until,
+                },
+            )
+        )
+        return result
+
+    def report_message(
+        self,
+        room: str,
+        seq: int,
+        reason: str,
+        *,
+        user: str | None | Omitted = OMITTED,
+    ) -> types.ReportedMessage:
+        """Report a message.
+
+        As `report`. A user reports at most 50 messages in 24 hours: 429. The own message: 409. An unknown or
+        deleted message: 404. If a room has 1,000 open reports: 413. In a room that stores nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+            reason: The reason, at most 1,000 bytes and not blank.
+            user: The user who reports the message. An API key needs it, unless `X-Stillwire-User` names the
+                user. A token must not have it.
+
+        Returns:
+            201: The report is stored.
+            200: The user has reported the message before. Nothing has changed.
+        """
+        result: types.ReportedMessage = self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reports",
+                body={
+                    "reason": reason, "user": user,
+                },
+            )
+        )
+        return result
+
+    def list_reports(
+        self,
+        room: str,
+        *,
+        state: types.ReportState | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.ReportPage:
+        """List the reports of messages of a room.
+
+        The newest report is the first. The caller needs the role of a moderator or an owner, or the right
+        `moderate`.
+
+        Args:
+            state: Only reports of this state.
+            before: The last report of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of reports.
+        """
+        result: types.ReportPage = self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/reports",
+                query={"state": state, "before": before, "limit": limit},
+            )
+        )
+        return result
+
+    def resolve_report(
+        self,
+        room: str,
+        report: int,
+        state: types.ReportState,
+    ) -> types.MessageReport:
+        """End a report.
+
+        As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
+        moderator or an owner, or the right `moderate`.
+
+        Args:
+            report: The id of the report.
+            state: `resolved`: a moderator or a backend has acted. `dismissed`: there was nothing to act on.
+
+        Returns:
+            The report has the state.
+        """
+        result: types.MessageReport = self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/reports/{segment(report)}",
+                body={
+                    "state": state,
+                },
+            )
+        )
+        return result
+
+    def list_all_reports(
+        self,
+        *,
+        state: types.ReportState | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.AllReportsPage:
+        """List the reports of messages of all rooms.
+
+        The newest report is the first.
+
+        Args:
+            state: Only reports of this state.
+            before: The last report of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of reports.
+        """
+        result: types.AllReportsPage = self._send(
+            Request(
+                "GET",
+                "/v1/reports",
+                query={"state": state, "before": before, "limit": limit},
+            )
+        )
+        return result
+
     def mark_read(
         self,
         room: str,
@@ -999,8 +1224,9 @@ class Operations(ABC):
         Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
         name belongs to nobody. In the background the relay then erases, in slices that continue after a
         restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
-        both directions, memberships, bans, direct rooms, reactions, devices in calls, responses, pushes and
-        idempotency keys. `GET /v1/erasures/{id}` shows the end.
+        both directions, memberships, bans, direct rooms, reactions, reports by the user and about the
+        messages of the user, devices in calls, responses, pushes and idempotency keys. `GET
+        /v1/erasures/{id}` shows the end.
 
         Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
         Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
@@ -1146,10 +1372,10 @@ class Operations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `call`, `response`
-        or `push`. The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is
-        {`type`: `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have
-        fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `report` (of a
+        message, by the user), `call`, `response` or `push`. The last line is {`type`: `next`, `cursor`}, and
+        the next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of
+        entries, and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page. A `message` with `from` is a notification that the user has received. If the user was
@@ -2027,6 +2253,7 @@ class AsyncOperations(ABC):
         title: str | None | Omitted = OMITTED,
         avatar: str | None | Omitted = OMITTED,
         metadata: dict[str, Any] | None | Omitted = OMITTED,
+        read_only: bool | None | Omitted = OMITTED,
         members: list[str] | None | Omitted = OMITTED,
         join: types.RoomJoin | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
@@ -2043,6 +2270,7 @@ class AsyncOperations(ABC):
                 must not have it.
             kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
                 picture.
+            read_only: True: only moderators and owners send. Not for a direct room.
             members: The other first members.
             join: Default: `open`. A direct room is always `invited`.
             key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
@@ -2059,7 +2287,8 @@ class AsyncOperations(ABC):
                 "/v1/rooms",
                 body={
                     "room": room, "owner": owner, "kind": kind, "title": title, "avatar": avatar,
-                    "metadata": metadata, "members": members, "join": join, "key": new_key(key),
+                    "metadata": metadata, "readOnly": read_only, "members": members, "join": join, "key":
+                    new_key(key),
                 },
                 is_repeatable=True,
             )
@@ -2092,9 +2321,10 @@ class AsyncOperations(ABC):
         title: str | None | Omitted = OMITTED,
         avatar: str | None | Omitted = OMITTED,
         metadata: dict[str, Any] | None | Omitted = OMITTED,
+        read_only: bool | None | Omitted = OMITTED,
         version: int | None | Omitted = OMITTED,
     ) -> types.Room:
-        """Change the title, the picture and the metadata of a room.
+        """Change the title, the picture and the metadata of a room, and open or close sending.
 
         Absent fields do not change. In a group the caller needs the role of an owner or a moderator, or the
         right `moderate`. In a direct room both people may change the metadata, and nothing else. All sessions
@@ -2105,6 +2335,7 @@ class AsyncOperations(ABC):
             title: None removes the title.
             avatar: None removes the picture.
             metadata: Replaces the whole object. None removes it.
+            read_only: True: only moderators and owners send. Not for a direct room.
             version: The relay changes only this version of the record.
 
         Returns:
@@ -2115,7 +2346,8 @@ class AsyncOperations(ABC):
                 "PUT",
                 f"/v1/rooms/{segment(room)}",
                 body={
-                    "title": title, "avatar": avatar, "metadata": metadata, "version": version,
+                    "title": title, "avatar": avatar, "metadata": metadata, "readOnly": read_only,
+                    "version": version,
                 },
             )
         )
@@ -2364,6 +2596,73 @@ class AsyncOperations(ABC):
                 body={
                     "users": users, "from": from_,
                 },
+            )
+        )
+        return result
+
+    async def list_pins(
+        self,
+        room: str,
+    ) -> types.PinList:
+        """List the pinned messages of a room.
+
+        The newest pin is the first.
+
+        Returns:
+            The pinned messages.
+        """
+        result: types.PinList = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/pins",
+            )
+        )
+        return result
+
+    async def pin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """Pin a message.
+
+        As `pin`: in a group the caller needs the role of a moderator or an owner, or the right `moderate`. A
+        room has at most 50 pinned messages: 413. An unknown or deleted message: 404. In a room that stores
+        nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is pinned. If the pin is new, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
+            )
+        )
+        return result
+
+    async def unpin_message(
+        self,
+        room: str,
+        seq: int,
+    ) -> types.Pinned:
+        """End the pin of a message.
+
+        As `unpin`.
+
+        Args:
+            seq: The number of the message in its room.
+
+        Returns:
+            The message is not pinned. If it was, the relay sent the event `pinned`.
+        """
+        result: types.Pinned = await self._send(
+            Request(
+                "DELETE",
+                f"/v1/rooms/{segment(room)}/pins/{segment(seq)}",
             )
         )
         return result
@@ -2693,6 +2992,158 @@ class AsyncOperations(ABC):
         )
         return result
 
+    async def restrict_member(
+        self,
+        room: str,
+        user: str,
+        *,
+        until: int | None | Omitted = OMITTED,
+    ) -> types.MemberRestriction:
+        """Restrict a member.
+
+        As `restrict`: until the time, the member reads but sends nothing. Without a time, the restriction
+        ends. A moderator restricts members, and an owner also moderators. Only a backend restricts an owner.
+        A room has at most 1,000 restricted users: 413. A user who is no member: 404. In a direct room only a
+        backend does so, and in a room that stores nothing nobody: 422.
+
+        Args:
+            until: The end of the restriction, in the future. None or absent: ends it.
+
+        Returns:
+            The member has the restriction, or none.
+        """
+        result: types.MemberRestriction = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/restrictions",
+                body={
+                    "user": user, "until": until,
+                },
+            )
+        )
+        return result
+
+    async def report_message(
+        self,
+        room: str,
+        seq: int,
+        reason: str,
+        *,
+        user: str | None | Omitted = OMITTED,
+    ) -> types.ReportedMessage:
+        """Report a message.
+
+        As `report`. A user reports at most 50 messages in 24 hours: 429. The own message: 409. An unknown or
+        deleted message: 404. If a room has 1,000 open reports: 413. In a room that stores nothing: 422.
+
+        Args:
+            seq: The number of the message in its room.
+            reason: The reason, at most 1,000 bytes and not blank.
+            user: The user who reports the message. An API key needs it, unless `X-Stillwire-User` names the
+                user. A token must not have it.
+
+        Returns:
+            201: The report is stored.
+            200: The user has reported the message before. Nothing has changed.
+        """
+        result: types.ReportedMessage = await self._send(
+            Request(
+                "POST",
+                f"/v1/rooms/{segment(room)}/messages/{segment(seq)}/reports",
+                body={
+                    "reason": reason, "user": user,
+                },
+            )
+        )
+        return result
+
+    async def list_reports(
+        self,
+        room: str,
+        *,
+        state: types.ReportState | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.ReportPage:
+        """List the reports of messages of a room.
+
+        The newest report is the first. The caller needs the role of a moderator or an owner, or the right
+        `moderate`.
+
+        Args:
+            state: Only reports of this state.
+            before: The last report of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of reports.
+        """
+        result: types.ReportPage = await self._send(
+            Request(
+                "GET",
+                f"/v1/rooms/{segment(room)}/reports",
+                query={"state": state, "before": before, "limit": limit},
+            )
+        )
+        return result
+
+    async def resolve_report(
+        self,
+        room: str,
+        report: int,
+        state: types.ReportState,
+    ) -> types.MessageReport:
+        """End a report.
+
+        As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
+        moderator or an owner, or the right `moderate`.
+
+        Args:
+            report: The id of the report.
+            state: `resolved`: a moderator or a backend has acted. `dismissed`: there was nothing to act on.
+
+        Returns:
+            The report has the state.
+        """
+        result: types.MessageReport = await self._send(
+            Request(
+                "PUT",
+                f"/v1/rooms/{segment(room)}/reports/{segment(report)}",
+                body={
+                    "state": state,
+                },
+            )
+        )
+        return result
+
+    async def list_all_reports(
+        self,
+        *,
+        state: types.ReportState | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> types.AllReportsPage:
+        """List the reports of messages of all rooms.
+
+        The newest report is the first.
+
+        Args:
+            state: Only reports of this state.
+            before: The last report of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of reports.
+        """
+        result: types.AllReportsPage = await self._send(
+            Request(
+                "GET",
+                "/v1/reports",
+                query={"state": state, "before": before, "limit": limit},
+            )
+        )
+        return result
+
     async def mark_read(
         self,
         room: str,
@@ -3002,8 +3453,9 @@ class AsyncOperations(ABC):
         Closes the user's sessions with 4506, and gives the user's row a pseudonym at once. From then on the
         name belongs to nobody. In the background the relay then erases, in slices that continue after a
         restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
-        both directions, memberships, bans, direct rooms, reactions, devices in calls, responses, pushes and
-        idempotency keys. `GET /v1/erasures/{id}` shows the end.
+        both directions, memberships, bans, direct rooms, reactions, reports by the user and about the
+        messages of the user, devices in calls, responses, pushes and idempotency keys. `GET
+        /v1/erasures/{id}` shows the end.
 
         Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
         Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
@@ -3149,10 +3601,10 @@ class AsyncOperations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `call`, `response`
-        or `push`. The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is
-        {`type`: `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have
-        fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `report` (of a
+        message, by the user), `call`, `response` or `push`. The last line is {`type`: `next`, `cursor`}, and
+        the next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of
+        entries, and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page. A `message` with `from` is a notification that the user has received. If the user was

@@ -24,6 +24,9 @@ RoomRole: TypeAlias = Literal["member", "moderator", "owner"]
 Activity: TypeAlias = Literal["active", "idle", "background"]
 """The attention of a person to the session. `background` counts as away."""
 
+ReportState: TypeAlias = Literal["open", "resolved", "dismissed"]
+"""`resolved`: a moderator or a backend has acted. `dismissed`: there was nothing to act on."""
+
 SilenceMode: TypeAlias = Literal["deliver", "passive", "hold"]
 
 Audience: TypeAlias = Literal["none", "rooms", "watchers"]
@@ -78,6 +81,7 @@ class CreatedRoom(TypedDict):
     title: NotRequired[str]
     avatar: NotRequired[str]
     metadata: NotRequired[dict[str, Any]]
+    readOnly: NotRequired[Literal[True]]
     version: int
     created: NotRequired[int]
     """The time of the creation."""
@@ -93,7 +97,9 @@ class Room(TypedDict):
     title: NotRequired[str]
     avatar: NotRequired[str]
     metadata: NotRequired[dict[str, Any]]
+    readOnly: NotRequired[Literal[True]]
     version: int
+    restrictedUntil: NotRequired[int]
     created: NotRequired[int]
     """The time of the creation."""
 
@@ -124,6 +130,7 @@ class Message(_MessageFrom):
     replyTo: NotRequired[int]
     reactions: NotRequired[list[Reaction]]
     """Absent if there are none."""
+    pinnedAt: NotRequired[int]
 
 
 @final
@@ -141,6 +148,8 @@ class DeletedMessage(TypedDict):
 
     seq: int
     deleted: Literal[True]
+    by: NotRequired[str]
+    """The user who deleted the message of another user. Absent for other deletions."""
 
 
 @final
@@ -272,6 +281,35 @@ class Notified(TypedDict):
 
 
 @final
+class PinList(TypedDict):
+    room: str
+    pins: list[Pin]
+
+
+_PinFrom = TypedDict("_PinFrom", {"from": str})
+
+
+@final
+class Pin(_PinFrom):
+    seq: int
+    time: int
+    """The time of the message."""
+    pinnedAt: int
+    """The time of the pin."""
+    preview: NotRequired[str]
+    """The beginning of the text, at most 160 characters. Absent without a text."""
+
+
+@final
+class Pinned(TypedDict):
+    room: str
+    seq: int
+    change: NotRequired[int]
+    """Absent if nothing has changed."""
+    pinned: bool
+
+
+@final
 class CallPage(TypedDict):
     room: str
     calls: list[Call]
@@ -350,6 +388,7 @@ class Presence(TypedDict):
     avatar: NotRequired[str]
     role: NotRequired[RoomRole]
     """The role in the room, in a list of its members. Absent for the role `member`."""
+    restrictedUntil: NotRequired[int]
     online: bool
     """Also False if the user does not show this to the reader."""
     activity: NotRequired[Activity]
@@ -393,6 +432,73 @@ class MemberRole(TypedDict):
     room: str
     user: str
     role: RoomRole
+
+
+@final
+class MemberRestriction(TypedDict):
+    room: str
+    user: str
+    until: NotRequired[int]
+    """The end of the restriction. Absent without one."""
+
+
+_ReportedMessageFrom = TypedDict("_ReportedMessageFrom", {"from": str})
+
+
+@final
+class ReportedMessage(_ReportedMessageFrom):
+    report: int
+    """The id of the report."""
+    room: str
+    seq: int
+    user: str
+    """The user who has reported the message."""
+    reason: str
+    time: int
+    """The time of the report."""
+    state: ReportState
+    by: NotRequired[str]
+    """The user who has ended the report."""
+    closed: NotRequired[int]
+    """The time at which the report was ended."""
+    duplicate: NotRequired[Literal[True]]
+    """The user has reported the message before. Nothing has changed."""
+
+
+@final
+class ReportPage(TypedDict):
+    room: str
+    reports: list[MessageReport]
+    more: bool
+    """True if a later page has more."""
+
+
+_MessageReportFrom = TypedDict("_MessageReportFrom", {"from": str})
+
+
+@final
+class MessageReport(_MessageReportFrom):
+    report: int
+    """The id of the report. It increases with each report of the relay."""
+    room: str
+    seq: int
+    user: str
+    """The user who has reported the message."""
+    reason: str
+    time: int
+    """The time of the report."""
+    state: ReportState
+    by: NotRequired[str]
+    """The user who has ended the report. Absent for an open report, and for a backend that acts for nobody."""
+    closed: NotRequired[int]
+    """The time at which the report was ended. Absent for an open report."""
+
+
+@final
+class AllReportsPage(TypedDict):
+    reports: list[MessageReport]
+    more: bool
+    """True if a later page has more."""
 
 
 @final

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands about moderation: restrict a member, report a message, list reports, end a report. `Rooms` performs the
+// restrictions, and the store has the reports.
+
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Restricts a member until a time: the member reads, but sends nothing. Ends the restriction without a time.
+struct RestrictMember: Command {
+  package static let declaration = Declaration(
+    frame: "restrict", "PUT", "/v1/rooms/{room}/restrictions", room: .member(.join),
+    errors: [.notFound, .tooLarge, .unsupported])
+
+  private let request: Request
+  private let user: UserID
+  private let until: Timestamp?
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    user = try fields.required("user", fields.name("user"))
+    until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
+    guard request.caller.by != user else { throw fields.wrong("user", "must be another user") }
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      if let until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
+      if let own = try request.caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
+      try await relay.rooms.restrict(user, until: until, access, request, on: relay)
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0["user"] = user.rawValue
+        $0.integer("until", until?.rawValue)
+      }
+    }
+  }
+}
+
+/// Reports a message to the moderators of its room.
+struct ReportMessage: Command {
+  package static let declaration = Declaration(
+    frame: "report", "POST", "/v1/rooms/{room}/messages/{seq}/reports", room: .member([]),
+    errors: [.conflict, .notFound, .tooLarge, .unsupported])
+
+  private let request: Request
+  private let seq: Int64
+  private let reason: String
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    seq = try request.seq
+    reason = try fields.required("reason", fields.string("reason", maxLength: MessageReport.maxReasonLength))
+    guard !reason.allSatisfy(\.isWhitespace) else { throw fields.wrong("reason", "must not be blank") }
+    user = try request.actor("user")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      let message = MessageReference(room: access.room, seq: seq)
+      let added = try await relay.store.write { [reason, user] in try $0.reports.add(reason, about: message, by: user) }
+      guard let added else { throw relay.noMessage }
+      return Reply(status: added.isNew ? 201 : 200) {
+        Replies.report(added.report)(&$0)
+        if !added.isNew { $0.bool("duplicate", true) }
+      }
+    }
+  }
+}
+
+/// Lists the reports of messages of a room, newest first.
+struct ListReports: Command {
+  package static let declaration = Declaration(
+    frame: "reports", "GET", "/v1/rooms/{room}/reports", room: .member(.moderate),
+    query: ["before": .number, "limit": .number, "state": .text])
+
+  private let request: Request
+  private let page: ReportPage
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+    page = try ReportPage(request.fields)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      let page = try await page.read(of: access.room, on: relay)
+      return Reply {
+        $0["room"] = access.room.rawValue
+        page(&$0)
+      }
+    }
+  }
+}
+
+/// Lists the reports of messages of all rooms, newest first.
+struct ListAllReports: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/reports", by: .backend, query: ["before": .number, "limit": .number, "state": .text])
+
+  private let page: ReportPage
+
+  init(_ request: Request) throws(RequestError) { page = try ReportPage(request.fields) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply { Reply(try await page.read(of: nil, on: relay)) }
+}
+
+/// Ends a report as resolved or dismissed, or opens it again.
+struct EndReport: Command {
+  package static let declaration = Declaration(
+    frame: "resolve", "PUT", "/v1/rooms/{room}/reports/{report}", room: .member(.moderate), errors: [.notFound])
+
+  private let request: Request
+  private let report: Int64
+  private let state: MessageReport.State
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    _ = try request.room
+    report = try fields.required("report", fields.integer("report", 1...maxInteger))
+    state = try fields.required("state", fields.choice("state"))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      let by = request.caller.by
+      let ended = try await relay.store.write { [report, state] in
+        try $0.reports.end(report, in: access.room, as: state, by: by)
+      }
+      return Reply(Replies.report(ended))
+    }
+  }
+}
+
+/// A request for a page of reports.
+private struct ReportPage: Sendable {
+  let before: Int64
+  let limit: Int
+  let state: MessageReport.State?
+
+  /// The maximum number of reports in a page. Each has a reason of at most ``MessageReport/maxReasonLength`` bytes.
+  static let maxLimit = 100
+
+  init(_ fields: Fields) throws(RequestError) {
+    before = try fields.integer("before", 1...maxInteger) ?? maxInteger
+    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.maxLimit))
+    state = try fields.choice("state")
+  }
+
+  func read(of room: RoomID?, on relay: isolated Relay) async throws -> Reply.Members {
+    // The reader's thread writes the text.
+    let page = try await relay.store.read { reader in
+      let page = try reader.reports.page(of: room, state, before: before, limit: limit)
+      return (JSONWriter.array(page.reports.map { JSONWriter.object(Replies.report($0)) }), page.more)
+    }
+    return {
+      $0.raw("reports", page.0)
+      $0.bool("more", page.1)
+    }
+  }
+}
+
+extension Replies {
+  /// The report of a message.
+  static func report(_ report: MessageReport) -> Reply.Members {
+    {
+      $0.integer("report", report.id)
+      report.message.write(to: &$0)
+      $0["from"] = report.author.rawValue
+      $0["user"] = report.user.rawValue
+      $0["reason"] = report.reason
+      $0.integer("time", report.time.rawValue)
+      $0["state"] = report.state.rawValue
+      $0["by"] = report.closer?.rawValue
+      $0.integer("closed", report.closed?.rawValue)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Commands about pinned messages. `Relay+Annotations.swift` performs the changes.
+
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Pins a message of a room.
+struct PinMessage: Command {
+  package static let declaration = Declaration(
+    frame: "pin", "PUT", "/v1/rooms/{room}/pins/{seq}", room: .member([]), rate: .send, body: .ignored,
+    errors: [.notFound, .tooLarge, .unsupported])
+
+  private let change: PinChange
+
+  init(_ request: Request) throws(RequestError) { change = try PinChange(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { access in
+      try await change.perform(in: access, on: relay) { try $0.messages.pin($1, $2, by: $3, at: $4) }
+    }
+  }
+}
+
+/// Ends the pin of a message.
+struct UnpinMessage: Command {
+  package static let declaration = Declaration(
+    frame: "unpin", "DELETE", "/v1/rooms/{room}/pins/{seq}", room: .member([]), rate: .send,
+    errors: [.notFound, .unsupported])
+
+  private let change: PinChange
+
+  init(_ request: Request) throws(RequestError) { change = try PinChange(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: change.request, on: relay) { access in
+      try await change.perform(in: access, on: relay) { try $0.messages.unpin($1, $2, by: $3, at: $4) }
+    }
+  }
+}
+
+/// Lists the pinned messages of a room, the newest pin first.
+struct ListPins: Command {
+  package static let declaration = Declaration(
+    frame: "pins", "GET", "/v1/rooms/{room}/pins", room: .member(.history))
+
+  private let request: Request
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await inRoom(of: request, on: relay) { access in
+      // The reader's thread writes the text, because a preview may need a long body.
+      let pins = try await relay.store.read { reader in
+        JSONWriter.array(
+          try reader.messages.pins(of: access.room).map { pin in
+            JSONWriter.object {
+              $0.integer("seq", pin.seq)
+              $0["from"] = pin.from.rawValue
+              $0.integer("time", pin.time.rawValue)
+              $0.integer("pinnedAt", pin.pinned.rawValue)
+              $0["preview"] = InboxEntry.preview(pin.body)
+            }
+          })
+      }
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0.raw("pins", pins)
+      }
+    }
+  }
+}
+
+/// A message to pin, or whose pin to end.
+private struct PinChange {
+  let request: Request
+  let seq: Int64
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+    seq = try request.seq
+  }
+
+  func perform(
+    in access: RoomAccess, on relay: isolated Relay,
+    _ work: @escaping @Sendable (Transaction, RoomID, Int64, RoomActor, Timestamp) throws -> Annotated?
+  ) async throws -> Reply {
+    try relay.rooms.checkKeeps(access, request, on: relay)
+    if let own = try request.caller.viewer(relay.hub) {
+      try relay.spend(sendTo: access.handle, by: own, pushes: false)
+    }
+    let (seq, room, actor) = (seq, access.room, request.caller.actor(access, on: relay))
+    let cause = request.caller.session
+    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) { transaction, time in
+      try work(transaction, room, seq, actor, time)
+    }
+    return Reply {
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("change", pinned.change)
+      $0.bool("pinned", pinned.value != nil)
+    }
+  }
+}

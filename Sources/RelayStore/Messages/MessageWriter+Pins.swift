@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Pinned messages. Moderators and owners pin messages of a group, and both people those of a direct room.
+extension MessageWriter {
+  /// Pins a message. Nothing changes if it is pinned already.
+  ///
+  /// Throws ``RoomRefusal/needs(_:)`` and ``RoomRefusal/tooManyPins``.
+  /// - Returns: The annotation. Is `nil` when the history does not have the message, or it was deleted.
+  public func pin(_ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil) throws -> Annotated? {
+    try checkMayPin(room, actor)
+    guard let message = try annotatable(room, seq) else { return nil }
+    if let known = try annotation(.pinned, of: message) {
+      return Annotated(value: known, change: nil, newest: message.room.seq)
+    }
+    let count: Int? = try db.first(
+      """
+      SELECT count(*) FROM annotations INDEXED BY annotations_pinned
+      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL
+      """,
+      [message.room.id])?[0]
+    guard count ?? 0 < Pins.maxCount else { throw StoreError.refused(.tooManyPins) }
+    let time = time ?? now
+    return try pinned(Array(String(time.rawValue).utf8), message, at: time)
+  }
+
+  /// Ends the pin of a message. Nothing changes if it is not pinned. Throws ``RoomRefusal/needs(_:)``.
+  /// - Returns: The annotation. Is `nil` when the history does not have the message, or it was deleted.
+  public func unpin(_ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil) throws -> Annotated? {
+    try checkMayPin(room, actor)
+    guard let message = try annotatable(room, seq) else { return nil }
+    guard try annotation(.pinned, of: message) != nil else {
+      return Annotated(value: nil, change: nil, newest: message.room.seq)
+    }
+    return try pinned(nil, message, at: time ?? now)
+  }
+
+  private func pinned(_ value: [UInt8]?, _ message: Annotatable, at time: Timestamp) throws -> Annotated {
+    let change = try annotate(message, Annotation(.pinned, value), at: time)
+    return Annotated(value: value, change: change, newest: message.room.seq)
+  }
+
+  private func checkMayPin(_ room: RoomID, _ actor: RoomActor) throws {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    let isDirect = try reader.rooms.details(of: room)?.kind == .direct
+    try transaction.rooms.check(actor, has: isDirect ? .member : .moderator, in: known)
+  }
+}
+
+extension MessageReader {
+  /// The pinned messages of a room, the newest pin first. There are at most ``Pins/maxCount``.
+  public func pins(of room: RoomID) throws -> [PinnedMessage] {
+    try db.all(
+      """
+      SELECT messages.seq, users.name, messages.time, annotations.changed_time, messages.body
+      FROM rooms CROSS JOIN annotations INDEXED BY annotations_pinned
+        ON annotations.room = rooms.id AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= rooms.first
+      CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
+      CROSS JOIN users ON users.id = messages.sender
+      WHERE rooms.name = ? ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
+      """,
+      [room.rawValue]
+    ) { row in
+      PinnedMessage(
+        seq: row["seq"], from: UserID(unchecked: row["name"]), time: row.timestamp("time"),
+        pinned: row.timestamp("changed_time"), body: try row.bytes("body"))
+    }
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Members who cannot send: restrictions with an end, and rooms that are read-only. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+typedef struct restriction {
+  const char *room, *user, *by;
+  int64_t until;
+  relay_status_t status;
+  int64_t shown; /* the end that the hub returns afterwards */
+} restriction_t;
+
+static void restrict_member(relay_hub_t *hub, void *argument) {
+  restriction_t *change = argument;
+  const relay_id_t room = relay_room_named(hub, change->room), user = relay_user_named(hub, change->user);
+  change->status = relay_room_restrict(hub, room, user, change->until, true, change->by);
+  change->shown = relay_room_restricted_until(hub, room, user);
+}
+
+typedef struct sending {
+  const char *room, *user;
+  bool is_read_only;
+  relay_role_t role;
+  unsigned rights; /* of the sessions of the user */
+} sending_t;
+
+static void set_sending(relay_hub_t *hub, void *argument) {
+  const sending_t *change = argument;
+  const relay_id_t room = relay_room_named(hub, change->room), user = relay_user_named(hub, change->user);
+  relay_room_set_read_only(hub, room, change->is_read_only);
+  EXPECT(relay_room_is_read_only(hub, room) == change->is_read_only);
+  EXPECT_INTEGER(relay_room_set_role(hub, room, user, change->role, false, NULL), RELAY_OK);
+  relay_id_t sessions[8];
+  const size_t count = relay_user_sessions(hub, user, sessions, 8);
+  for (size_t i = 0; i < count; i++) relay_room_set_rights(hub, room, sessions[i], change->rights);
+}
+
+static void read_members(relay_hub_t *hub, void *argument) {
+  size_t size;
+  char *entries = relay_room_entries(hub, relay_room_named(hub, "stored.a"), 0, &size);
+  snprintf(argument, 2048, "%.*s", (int)size, entries);
+  free(entries);
+}
+
+static const char *members(host_t *host) {
+  static char text[2048];
+  host_do(host, read_members, text);
+  return text;
+}
+
+TEST(restriction, "moderation: a restricted member cannot send until the end, and the others get the state") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, 1000000);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  restriction_t change = {"stored.a", "ann", "bob", 1060000, RELAY_OK, 0};
+  host_do(host, restrict_member, &change);
+  EXPECT_INTEGER(change.status, RELAY_OK);
+  EXPECT_INTEGER(change.shown, 1060000);
+  peer_t *const receivers[] = {ann, bob};
+  for (int i = 0; i < 2; i++) {
+    EXPECT_CONTAINS(peer_receive_with(receivers[i], "\"restricted\""), "\"user\":\"ann\"");
+    EXPECT_CONTAINS(receivers[i]->text,
+                    "\"event\":\"restricted\",\"by\":\"bob\",\"restrictedUntil\":1060000,");
+    EXPECT_CONTAINS(receivers[i]->text, "\"memberCount\":2}");
+  }
+  EXPECT_CONTAINS(members(host), "\"restrictedUntil\":1060000");
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "\"code\":\"restricted\"");
+  EXPECT_CONTAINS(ann->text, "\"temporary\":false,\"until\":1060000}");
+  peer_say(ann, "{\"type\":\"signal\",\"id\":2,\"room\":\"stored.a\",\"name\":\"n\"}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":2"), "\"code\":\"restricted\"");
+  peer_say(bob, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":2}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"message\""), "\"body\":2");
+
+  /* The restriction ends by time alone. */
+  host_pass(host, 59999);
+  peer_say(ann, "{\"type\":\"send\",\"id\":3,\"room\":\"stored.a\",\"body\":3}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":3"), "\"restricted\"");
+  host_pass(host, 1);
+  peer_say(ann, "{\"type\":\"send\",\"id\":4,\"room\":\"stored.a\",\"body\":4}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":4"), "\"ok\"");
+  EXPECT(!strstr(members(host), "restrictedUntil"));
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(end_of_restriction, "moderation: the end of a restriction is an event, and a repetition is none") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, 1000000);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  restriction_t change = {"stored.a", "ann", NULL, 1060000, RELAY_OK, 0};
+  host_do(host, restrict_member, &change);
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"restricted\""), "\"restrictedUntil\":1060000");
+  EXPECT(!strstr(ann->text, "\"by\""));
+  host_do(host, restrict_member, &change);
+  change.until = 0;
+  host_do(host, restrict_member, &change);
+  EXPECT_INTEGER(change.shown, 0);
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"member\""), "\"event\":\"unrestricted\"");
+  EXPECT(!strstr(ann->text, "restrictedUntil"));
+  host_do(host, restrict_member, &change);
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "\"ok\"");
+  EXPECT(peer_receives_none_with(ann, "\"member\""));
+  change.user = "eve";
+  host_do(host, restrict_member, &change);
+  EXPECT_INTEGER(change.status, RELAY_GONE);
+  change.room = "stored.b";
+  host_do(host, restrict_member, &change);
+  EXPECT_INTEGER(change.status, RELAY_GONE);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(read_only,
+     "moderation: only moderators, owners and sessions with the right send to a room that is read-only") {
+  static const struct {
+    relay_role_t role;
+    unsigned rights;
+    const char *reply;
+  } cases[] = {
+      {RELAY_ROLE_MEMBER, RELAY_RIGHT_SEND, "\"code\":\"restricted\""},
+      {RELAY_ROLE_MODERATOR, RELAY_RIGHT_SEND, "\"ok\""},
+      {RELAY_ROLE_OWNER, RELAY_RIGHT_SEND, "\"ok\""},
+      {RELAY_ROLE_MEMBER, RELAY_RIGHT_SEND | RELAY_RIGHT_MODERATE, "\"ok\""},
+      {RELAY_ROLE_OWNER, RELAY_RIGHT_MODERATE, "\"code\":\"forbidden\""},
+  };
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    host_do(host, set_sending, &(sending_t){"stored.a", "ann", true, cases[i].role, cases[i].rights});
+    peer_say(ann, "{\"type\":\"send\",\"id\":\"s%zu\",\"room\":\"stored.a\",\"body\":1}", i);
+    char id[16];
+    snprintf(id, sizeof id, "\"s%zu\"", i);
+    EXPECT_CONTAINS(peer_receive_with(ann, id), cases[i].reply);
+    EXPECT(!strstr(ann->text, "until"));
+    peer_say(ann, "{\"type\":\"signal\",\"id\":\"n%zu\",\"room\":\"stored.a\",\"name\":\"n\"}", i);
+    snprintf(id, sizeof id, "\"n%zu\"", i);
+    EXPECT_CONTAINS(peer_receive_with(ann, id), cases[i].reply);
+  }
+  host_do(host, set_sending, &(sending_t){"stored.a", "ann", false, RELAY_ROLE_MEMBER, RELAY_RIGHT_SEND});
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":1"), "\"ok\"");
+  peer_leave(ann);
+  host_end(host);
+}
