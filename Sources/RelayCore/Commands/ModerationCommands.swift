@@ -107,7 +107,8 @@ struct ListReports: Command {
 /// Lists the reports of messages of all rooms, newest first.
 struct ListAllReports: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/reports", by: .backend, query: ["before": .number, "limit": .number, "state": .text])
+    "GET", "/v1/reports", by: .backend, query: ["before": .number, "limit": .number, "state": .text],
+    reach: .everything)
 
   private let page: ReportPage
 
@@ -118,6 +119,7 @@ struct ListAllReports: Command {
 
 /// Ends a report as resolved or dismissed, or opens it again.
 struct EndReport: Command {
+  package static let operation = "resolveReport"
   package static let declaration = Declaration(
     frame: "resolve", "PUT", "/v1/rooms/{room}/reports/{report}", room: .member(.moderate), errors: [.notFound])
 
