@@ -149,6 +149,34 @@ import Testing
     #expect(try await ringing(for: Self.carol) == [])
   }
 
+  /// An attempt was in progress, or had an unknown result at a crash, when the call ended for the user.
+  @Test(arguments: [Call.Action.answer, .decline, .hangUp], [false, true])
+  func `a push is not tried again when its call rings no more`(action: Call.Action, isAfterCrash: Bool) async throws {
+    _ = try await ring(isShown: false)
+    let ids = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }.map(\.id)
+    #expect(ids.count == 1)
+    _ = try await perform(action, by: action == .hangUp ? alice.id : bob.id)
+    if isAfterCrash {
+      try await test.write { try $0.queue.releaseLeases() }
+      #expect(try await test.write { try $0.queue.claim(limit: 9, now: .at(2_000), leaseUntil: .at(9_000)) }.isEmpty)
+    } else {
+      #expect(try await test.write { try $0.queue.retry(ids[0], due: .at(2_000)) } == false)
+    }
+    let job = try await test.read { try $0.queue.job(ids[0]) }
+    #expect((job?.state, job?.note) == (.cancelled, "no longer rings"))
+  }
+
+  /// The relay decides a message again after a crash.
+  @Test func `a push that is stored after the end of its call is not sent`() async throws {
+    let call = try #require(try await append(isExclusive: true))
+    _ = try await perform(.decline, by: bob.id)
+    try await test.write { transaction in
+      try transaction.db.run("DELETE FROM jobs")
+      try transaction.queue.insert([job()], room: room, seq: call.message.seq)
+      #expect(try transaction.queue.claim(limit: 9, now: .at(2_000), leaseUntil: .at(9_000)).isEmpty)
+    }
+  }
+
   @Test func `the end of an answered call ends the ringing of the other members at once`() async throws {
     _ = try await ringInGroup()
     _ = try await perform(.answer, by: bob.id)

@@ -6,6 +6,17 @@ public import RelayProtocol
 public struct CallReader {
   let db: Database
 
+  /// A condition on `job`: a call that rings no more for its recipient, who has answered or declined it, or for nobody.
+  /// The push of a missed call expires by itself.
+  static let ringsNoMore = """
+    (EXISTS (
+      SELECT 1 FROM call_parties AS party
+      WHERE party.room = job.room AND party.seq = job.seq AND party.user = job.user)
+    OR EXISTS (
+      SELECT 1 FROM calls
+      WHERE calls.room = job.room AND calls.seq = job.seq AND calls.state IN ('declined', 'cancelled', 'ended')))
+    """
+
   /// A call with all users who have answered or declined. Is `nil` when there is none, or the room does not exist.
   public func call(_ room: RoomID, _ seq: Int64) throws -> Call? {
     guard let row = try db.first("\(Self.calls) WHERE rooms.name = ? AND calls.seq = ?", [room.rawValue, seq]) else {

@@ -27,8 +27,8 @@ extension PushQueue {
   ///
   /// A device has at most one claimed job, and the messages of a room reach it in their order. Messages that could not
   /// be sent at once become one push. When the lease of a claim ends, the job can be claimed again, with the same id. A
-  /// job is cancelled here if its device or message is gone, or if the message was deleted or read. A job becomes a
-  /// dead letter if its rows cannot be read.
+  /// job is cancelled here if its device or message is gone, if the message was deleted or read, or if its call rings no
+  /// more. A job becomes a dead letter if its rows cannot be read.
   /// - Parameter capacity: The maximum for each lane that has a lower one than `limit`.
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
@@ -45,7 +45,7 @@ extension PushQueue {
         continue
       }
       do {
-        let claim = try claim(id, isDeleted: false, &shared)
+        let claim = try claim(id, &shared)
         try db.run(
           """
           UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?
@@ -131,13 +131,16 @@ extension PushQueue {
   /// - Returns: `nil` when the message was read or is gone, or when the recipient is not a member.
   func change(of id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim? {
     do {
-      return try claim(id, isDeleted: isDeleted, &shared)
+      return try claim(id, isDeleted: isDeleted, isChange: true, &shared)
     } catch is Obstacle {
       return nil
     }
   }
 
-  private func claim(_ id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim {
+  /// - Parameter isChange: True for a change of a push that the phone shows. A call may have ended since.
+  private func claim(
+    _ id: String, isDeleted: Bool = false, isChange: Bool = false, _ shared: inout Shared
+  ) throws -> Claim {
     let found = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway,
@@ -146,8 +149,8 @@ extension PushQueue {
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
-        messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, devices.registered AS device_registered,
-        \(Device.columns), \(StoredMessage.columns),
+        messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
+        devices.registered AS device_registered, \(Device.columns), \(StoredMessage.columns),
         \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -164,6 +167,7 @@ extension PushQueue {
       [id, isDeleted]
     ) { row in
       if let obstacle = Obstacle(row, isDeleted: isDeleted) { throw obstacle }
+      if !isChange, row["rings_no_more"] { throw Obstacle.ringsNoMore }
       return (
         room: row["room"] as Int64, user: row["user"] as Int64, isDigest: row["is_digest"] as Bool,
         claim: try Claim(id, row, push: shared.push(row))
@@ -195,7 +199,7 @@ extension PushQueue {
 
 /// The reason for which a due job is not sent.
 private enum Obstacle: Error {
-  case noRoom, noDevice, noMessage, notMember, read, deleted, answered
+  case noRoom, noDevice, noMessage, notMember, read, deleted, answered, ringsNoMore
 
   /// - Parameters:
   ///   - row: A row of the query of a claim.
@@ -232,6 +236,7 @@ private enum Obstacle: Error {
     case .read: "read"
     case .deleted: "deleted"
     case .answered: "answered"
+    case .ringsNoMore: "no longer rings"
     }
   }
 }

@@ -153,7 +153,7 @@ extension PushQueue {
 
   /// Makes a claimed job due again at `due`. Later jobs of its room and device do not overtake it.
   ///
-  /// Cancels the job if its message was read or deleted meanwhile, or if it is an answered call.
+  /// Cancels the job if its message was read or deleted meanwhile, or if it is a call that rings no more.
   /// - Parameters:
   ///   - wasTried: False if the gateway did not get the push. In this case the claim does not count as an attempt.
   ///   - isUnknown: True if the push may have reached the phone. In this case the job is not merged with others.
@@ -164,7 +164,8 @@ extension PushQueue {
   ) throws -> Bool {
     let claimed = try db.first(
       """
-      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(ResponseReader.isAnsweredCall) AS is_answered
+      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(ResponseReader.isAnsweredCall) AS is_answered,
+        \(CallReader.ringsNoMore) AS rings_no_more
       FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       LEFT JOIN members ON members.room = job.room AND members.user = job.user
@@ -174,6 +175,7 @@ extension PushQueue {
     guard let claimed else { return false }
     let ends: [(note: String, holds: Bool?)] = [
       ("deleted", claimed["is_deleted"]), ("read", claimed["is_read"]), ("answered", claimed["is_answered"]),
+      ("no longer rings", claimed["rings_no_more"]),
     ]
     if let end = ends.first(where: { $0.holds == true })?.note {
       try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)
