@@ -125,7 +125,6 @@ import Testing
     #expect(!takeover.isPublishing)
   }
 
-
   @Test mutating func `a node whose newest record is not in the log does not claim`() {
     _ = takeover.ticked(at: at(1_100), position: .at(4))
     _ = takeover.inspected(.of(1, 4), position: .at(4), at: at(1_110))

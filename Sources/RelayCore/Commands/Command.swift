@@ -339,7 +339,8 @@ extension Declaration.Callers {
     case (.reporter, .users), (.reporter, .backend):
       throw RequestError(
         .forbidden,
-        "a report key permits Focus reports, filter reports, responses, receipts, reads of a call and answers to calls of its device"
+        "a report key permits Focus reports, filter reports, responses, receipts, reads of a call and answers to calls of "
+          + "its device"
       )
     }
   }

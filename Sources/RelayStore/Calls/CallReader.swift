@@ -6,8 +6,8 @@ public import RelayProtocol
 public struct CallReader {
   let db: Database
 
-  /// A condition on `job`: a call that rings no more for its recipient, who has answered or declined it, or for nobody.
-  /// The push of a missed call expires by itself.
+  /// A condition on `job`: its recipient has answered or declined the call, or the call is over. The push of a missed
+  /// call expires by itself.
   static let ringsNoMore = """
     (EXISTS (
       SELECT 1 FROM call_parties AS party
