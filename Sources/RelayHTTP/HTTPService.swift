@@ -122,6 +122,9 @@ package final class HTTPService: HTTPHandler {
     }
   }
 
+  /// The variables of paths that are numbers. All others are names.
+  private static let numbers: Set = ["seq", "report"]
+
   /// Makes the request of a command from the members of the body, the path and the query.
   private func request(
     _ http: HTTPRequest, _ parts: [String: String], by caller: Caller, _ declaration: Declaration,
@@ -136,7 +139,7 @@ package final class HTTPService: HTTPHandler {
     case .spelled(let member): (body, spelling) = try parser.parse(http.body, spelling: member)
     }
     let path = parts.reduce(into: [String: JSON]()) {
-      $0[$1.key] = $1.key == "seq" ? .argument($1.value) : .string($1.value)
+      $0[$1.key] = Self.numbers.contains($1.key) ? .argument($1.value) : .string($1.value)
     }
     let fields = body.adding(path, at: "/path").adding(try http.arguments(declaration.query), at: "/query")
     var request = Request(fields, by: caller, relay.settings)

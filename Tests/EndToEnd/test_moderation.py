@@ -215,7 +215,7 @@ def test_a_token_with_the_right_moderate_restricts_and_sends_to_a_room_that_is_r
 def test_a_restricted_member_answers_no_call_and_no_notification(club):
     phone = Phone(club.relay, f"{club.eve}-phone")
     club.member.request("device", device="phone", **phone.registration)
-    actions = [{"id": "reply", "title": "Reply", "textInput": {"button": "Send", "placeholder": ""}, "posts": True}]
+    actions = [{"id": "reply", "title": "Reply", "textInput": {"button": "Send", "placeholder": "Text"}, "posts": True}]
     registry = {"categories": [{"id": "chat", "actions": actions}]}
     assert call(club.relay, "PUT", "/v1/categories", registry).status == 200
     club.member.drop()
