@@ -268,9 +268,9 @@ public final class ClusterNode {
     case .elect:
       electAnotherServer()
       return .again(after: LogCheck.pause)
-    case .raise(let alarm):
+    case .raise(let alarm, let elects):
       raise(alarm)
-      electAnotherServer()
+      if elects { electAnotherServer() }
       return .again(after: LogCheck.pause)
     case .advance, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }

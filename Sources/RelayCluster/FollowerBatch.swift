@@ -54,7 +54,7 @@ public struct FollowerBatch: Hashable, Sendable {
         position = step.position
       case .advance: position = step.position
       case .migrate(let name): next = .migrate(name, step.position)
-      // `received` never returns the last three.
+      // `received` never returns these.
       case .ignore, .wait, .elect, .raise, .diverged: break
       case .doubt(let doubt): next = .doubt(doubt)
       case .loadSnapshot: next = .loadSnapshot

@@ -27,12 +27,13 @@ public struct FollowerStep: Sendable {
     /// confirms the file, pass its record at ``Doubt/sequence`` to ``Doubt/decide(_:)``.
     case doubt(Doubt)
     case stop(Alarm)
-    /// Report that the log lacks records of the file. Then the same as `elect`: the alarm ends if the log has them again.
-    case raise(Alarm)
+    /// Report that the log lacks records of the file, and call ``FollowerStep/check(_:newest:)`` again after half a
+    /// second: the alarm ends if the log has them again. If `elects` is true, do the same as for `elect`.
+    case raise(Alarm, elects: Bool)
     /// Call ``FollowerStep/check(_:newest:)`` again after half a second. The log lacks records of the file, perhaps
     /// only for a moment.
     case wait
-    /// Perhaps ask the servers to let another one lead the log. Then the same as `wait`.
+    /// Ask the servers for another leader of the log, at random times. Then the same as `wait`.
     case elect
   }
 
@@ -65,14 +66,14 @@ public struct FollowerStep: Sendable {
     case .alarm(.lostTail(let position, let state)):
       let alarm = raised ?? .lostTail(position, state)
       raised = alarm
-      return .raise(alarm)
+      return .raise(alarm, elects: true)
     case .alarm(let alarm): return .stop(alarm)
     case .again: return logCheck.needsElection && state.generation != 0 ? .elect : .wait
     case .fits: break
     }
     if let raised {
-      // If another node has continued, the operator decides which records stay.
-      guard case .record(let record) = newest, record.gid == position.gid else { return .raise(raised) }
+      // If another node has continued, the operator decides which records stay. The log needs no other leader.
+      guard case .record(let record) = newest, record.gid == position.gid else { return .raise(raised, elects: false) }
       self.raised = nil
     }
     if case .record(let record) = newest, record.gid != position.gid {

@@ -25,6 +25,7 @@ struct LogCheck: Sendable {
   static let electionInterval = Duration.seconds(4)
 
   private var doubts = 0
+  private var isDeletion = false
   /// True if another server may have the records that the newest answers lacked.
   var needsElection: Bool { doubts > 1 }
 
@@ -46,6 +47,9 @@ struct LogCheck: Sendable {
       alarm = .recreated(position, state)
       if state.last >= position.sequence { return .alarm(alarm) }
     }
+    // A server that does not know the log yet says nothing about the records, and the other way round.
+    if isDeletion != (state.generation != position.generation) { doubts = 0 }
+    isDeletion = state.generation != position.generation
     doubts += 1
     return doubts < patience ? .again : .alarm(alarm)
   }

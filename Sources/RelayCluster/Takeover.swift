@@ -15,7 +15,7 @@ public struct Takeover: Sendable {
     case wait(until: Instant)
     /// Read the state of the log; then call ``inspected(_:position:at:)``.
     case inspect(after: Duration)
-    /// The log has another generation. Compare the file with the log again, and make a new value.
+    /// The log has another generation, or lacks records. Compare the file with the log again, and make a new value.
     case compare
     /// Apply the log up to this sequence; then call ``caughtUp(_:at:)``.
     case catchUp(to: UInt64)

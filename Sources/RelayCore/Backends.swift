@@ -143,7 +143,7 @@ extension BackendKey {
     var (namesRoom, namesUser) = (false, false)
     for key in NamedMembers.rooms {
       guard case .string(let room)? = fields.members[key] else { continue }
-      namesRoom = true
+      namesRoom = namesRoom || operation.arguments.contains(key)
       try check(room: room, at: fields.pointer(to: key))
     }
     for key in NamedMembers.roomObjects {
@@ -154,12 +154,11 @@ extension BackendKey {
     for key in NamedMembers.users {
       switch fields.members[key] {
       case .string(let user):
-        namesUser = true
+        namesUser = namesUser || operation.arguments.contains(key)
         try check(user: user, at: fields.pointer(to: key))
       case .array(let users):
         for (index, user) in users.enumerated() {
           guard case .string(let user) = user else { continue }
-          namesUser = true
           try check(user: user, at: fields.pointer(to: "\(key)/\(index)"))
         }
       default: break

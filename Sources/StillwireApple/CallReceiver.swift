@@ -129,6 +129,10 @@
     ) {
       let call = IncomingCall(payload)
       let calls = calls
+      if let call, MainActor.assumeIsolated({ calls.ids.contains(call.id) }) {
+        // The push has arrived twice. PushKit requires a report, and CallKit refuses a call that it knows.
+        return provider.reportNewIncomingCall(with: call.id, update: CXCallUpdate()) { _ in completion() }
+      }
       if let call { MainActor.assumeIsolated { calls.insert(call) } }
       let ringing = provider.reportCall(of: payload, supportsHolding: supportsHolding) { [calls] error in
         completion()
@@ -295,9 +299,10 @@
           do {
             _ = try await action == .decline ? api.decline(message) : api.hangUp(message)
             return
-          } catch  where PhoneCall.Reply(error) != .lost {
-            return
-          } catch {}
+          } catch {
+            let isTemporary = (error as? StillwireError)?.isTemporary == true
+            guard isTemporary || PhoneCall.Reply(error) == .lost else { return }
+          }
         }
       }
     }

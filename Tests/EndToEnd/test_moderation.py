@@ -56,6 +56,20 @@ def refusals(session, room, seq):
 # Restrictions
 
 
+def test_a_restriction_in_a_direct_room_survives_a_leave(club):
+    room = club.owner.request("direct", user=club.eve)["room"]
+    until = now() + HOUR
+    answer = call(club.relay, "PUT", f"/v1/rooms/{room}/restrictions", {"user": club.eve, "until": until})
+    assert answer.status == 200, answer
+    club.owner.join(room)
+    club.member.join(room)
+    club.member.request("leave", room=room)
+    assert club.member.request("direct", user=club.ann)["room"] == room
+    club.member.join(room)
+    for type, fields in {"send": {"body": "hi"}, "pin": {"seq": 1}}.items():
+        assert club.member.refusal(type, room=room, **fields)["code"] == "restricted", type
+
+
 def test_a_restricted_member_reads_but_sends_nothing(club):
     own = club.member.send(club.room, "before")["seq"]
     until = now() + HOUR

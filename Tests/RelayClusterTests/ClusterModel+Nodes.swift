@@ -216,7 +216,7 @@ extension ClusterModel {
     switch decision {
     case .advance: return true
     case .loadSnapshot, .diverged: load(node)
-    case .stop(let alarm), .raise(let alarm): stop(node, alarm)
+    case .stop(let alarm), .raise(let alarm, _): stop(node, alarm)
     case .wait, .elect, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }
     return false

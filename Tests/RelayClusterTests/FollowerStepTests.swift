@@ -96,7 +96,7 @@ import Testing
   @Test(
     arguments: [
       // The nodes ask for other leaders, but not for a server that does not know the log.
-      (.of(1, 3), [.wait] + Array(repeating: .elect, count: 38), .raise(.lostTail(.at(4), .of(1, 3)))),
+      (.of(1, 3), [.wait] + Array(repeating: .elect, count: 38), .raise(.lostTail(.at(4), .of(1, 3)), elects: true)),
       (
         .of(1, 0, generation: 0), Array(repeating: .wait, count: 9),
         .stop(.recreated(.at(4), .of(1, 0, generation: 0)))
@@ -115,13 +115,20 @@ import Testing
     #expect(other.check(state, newest: nil) == alarm)
   }
 
+  @Test func `a server that does not know the log begins the count again`() {
+    var step = FollowerStep(position: .at(4))
+    for _ in 1...39 { _ = step.check(.of(1, 3), newest: .missing) }
+    for _ in 1...9 { #expect(step.check(.of(1, 0, generation: 0), newest: nil) == .wait) }
+    #expect(step.check(.of(1, 3), newest: .missing) == .wait)
+  }
+
   @Test(
     arguments: [
       (.of(1, 4), .record(.rows(4)), .advance),
-      (.of(5, 9), .missing, .raise(.lostTail(.at(4), .of(1, 3)))),
-      (.of(1, 2), .missing, .raise(.lostTail(.at(4), .of(1, 3)))),
+      (.of(5, 9), .missing, .raise(.lostTail(.at(4), .of(1, 3)), elects: false)),
+      (.of(1, 2), .missing, .raise(.lostTail(.at(4), .of(1, 3)), elects: true)),
       // Another node has continued. The operator may prefer this file.
-      (.of(1, 9), .record(.rows(4, gid: "x")), .raise(.lostTail(.at(4), .of(1, 3)))),
+      (.of(1, 9), .record(.rows(4, gid: "x")), .raise(.lostTail(.at(4), .of(1, 3)), elects: false)),
     ] as [(LogState, LogRead, FollowerStep.Decision)])
   func `the alarm ends if the log has the record of the position again`(
     _ state: LogState, _ newest: LogRead, _ decision: FollowerStep.Decision

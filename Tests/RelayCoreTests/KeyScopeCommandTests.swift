@@ -123,6 +123,16 @@ import Testing
     }
   }
 
+  @Test func `a name in the body does not limit an operation on all rooms and users`() async throws {
+    try await TestRelay.run { test async throws in
+      let names: [String: JSON] = ["categories": .array([]), "room": .string("in.tea"), "user": .string("in.ann")]
+      for narrow in [caller(rooms: "in*"), caller(users: "in*")] {
+        let error = await refusal { _ = try await test.perform(SetCategories.self, by: narrow, names) }
+        #expect(error?.code == .forbidden)
+      }
+    }
+  }
+
   @Test func `a key inside of its scope, and a key without a scope, may act`() async throws {
     try await TestRelay.run { test async throws in
       let plain = Caller.backend(acting: nil, key: BackendKey(name: "all"))

@@ -66,7 +66,7 @@ struct SetFilter: Command {
 // MARK: Preferences
 
 struct GetPreferences: Command {
-  package static let declaration = Declaration("GET", "/v1/users/{user}/preferences")
+  package static let declaration = Declaration("GET", "/v1/users/{user}/preferences", reach: .rooms)
 
   private let user: UserID
 
@@ -84,7 +84,8 @@ struct GetPreferences: Command {
 /// Changes the preferences that the request contains.
 struct SetPreferences: Command {
   package static let declaration = Declaration(
-    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences, errors: [.tooLarge])
+    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences, reach: .rooms,
+    errors: [.tooLarge])
 
   private let user: UserID
   private let fields: Fields

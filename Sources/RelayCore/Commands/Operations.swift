@@ -6,28 +6,35 @@ package struct Operation: Sendable {
   /// True if the operation changes nothing.
   package let isRead: Bool
   package let reach: Reach
+  /// The variables of the path and the query. Other members of a request do not limit its reach.
+  let arguments: Set<String>
 
   /// The rooms and users that an operation reads or changes beyond those that the request names.
   package struct Reach: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// All rooms, unless the request names a room.
+    /// All rooms, unless the path or the query names a room.
     package static let rooms = Reach(rawValue: 1)
-    /// All users, unless the request names a user.
+    /// All users, unless the path or the query names a user.
     package static let users = Reach(rawValue: 2)
     package static let everything: Reach = [.rooms, .users]
   }
 
-  private init(_ name: String, isRead: Bool, reach: Reach = []) {
+  private init(_ name: String, isRead: Bool, reach: Reach = [], arguments: Set<String> = []) {
     self.name = name
+    self.arguments = arguments
     self.isRead = isRead
     self.reach = reach
   }
 
   init(_ command: any Command.Type) {
     let declaration = command.declaration
-    self.init(command.operation, isRead: declaration.isRead, reach: declaration.reach)
+    let parts = declaration.route?.path.split(separator: "/") ?? []
+    let variables = parts.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }
+    self.init(
+      command.operation, isRead: declaration.isRead, reach: declaration.reach,
+      arguments: Set(variables).union(declaration.query.keys))
   }
 
   // MARK: Resources that are not commands

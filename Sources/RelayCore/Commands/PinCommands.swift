@@ -10,8 +10,8 @@ import RelayStore
 /// Pins a message of a room.
 struct PinMessage: Command {
   package static let declaration = Declaration(
-    frame: "pin", "PUT", "/v1/rooms/{room}/pins/{seq}", room: .member([]), rate: .send, body: .ignored,
-    errors: [.notFound, .tooLarge, .unsupported])
+    frame: "pin", "PUT", "/v1/rooms/{room}/pins/{seq}", room: .member(.join), rate: .send, body: .ignored,
+    errors: [.notFound, .restricted, .tooLarge, .unsupported])
 
   private let change: PinChange
 
@@ -27,8 +27,8 @@ struct PinMessage: Command {
 /// Ends the pin of a message.
 struct UnpinMessage: Command {
   package static let declaration = Declaration(
-    frame: "unpin", "DELETE", "/v1/rooms/{room}/pins/{seq}", room: .member([]), rate: .send,
-    errors: [.notFound, .unsupported])
+    frame: "unpin", "DELETE", "/v1/rooms/{room}/pins/{seq}", room: .member(.join), rate: .send,
+    errors: [.notFound, .restricted, .unsupported])
 
   private let change: PinChange
 
@@ -92,6 +92,7 @@ private struct PinChange {
     _ work: @escaping @Sendable (Transaction, RoomID, Int64, RoomActor, Timestamp) throws -> Annotated?
   ) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: relay)
+    try relay.rooms.checkIsNotRestricted(access, request, on: relay)
     if let own = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: own, pushes: false)
     }

@@ -124,6 +124,7 @@ extension Rooms {
         let isOwner = made.isNew && made.details.kind == .group && name == creator
         let cause = name == creator ? MemberCause.joined : .added(by: creator)
         try? relay.hub.addMember(user, to: handle, as: isOwner ? .owner : .member, cause)
+        if let until = made.restricted[name] { relay.hub.restrict(user, in: handle, until: until, by: nil) }
       }
       relay.inbox.listChanged(of: user, on: relay)
       relay.people.evaluateWatches(of: user, on: relay)

@@ -17,9 +17,9 @@ extension MessageWriter {
     let count: Int? = try db.first(
       """
       SELECT count(*) FROM annotations INDEXED BY annotations_pinned
-      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL
+      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ?
       """,
-      [message.room.id])?[0]
+      [message.room.id, message.room.first])?[0]
     guard count ?? 0 < Pins.maxCount else { throw StoreError.refused(.tooManyPins) }
     let time = time ?? now
     return try pinned(Array(String(time.rawValue).utf8), message, at: time)

@@ -98,11 +98,16 @@ public struct MadeRoom: Equatable, Sendable {
   public var isNew: Bool
   /// The users who became members.
   public var added: [UserID]
+  /// The ends of restrictions that new members have from an earlier membership.
+  public var restricted: [UserID: Timestamp]
 
-  public init(state: RoomState, details: RoomDetails, isNew: Bool, added: [UserID]) {
+  public init(
+    state: RoomState, details: RoomDetails, isNew: Bool, added: [UserID], restricted: [UserID: Timestamp] = [:]
+  ) {
     self.state = state
     self.details = details
     self.isNew = isNew
     self.added = added
+    self.restricted = restricted
   }
 }

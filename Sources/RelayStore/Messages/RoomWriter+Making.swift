@@ -151,7 +151,15 @@ extension RoomWriter {
     guard let known = try row(of: room), let details = try reader.rooms.details(of: room) else {
       throw StoreError.noRoom(room)
     }
-    return MadeRoom(state: RoomState(room: room, known), details: details, isNew: isNew, added: added)
+    var restricted: [UserID: Timestamp] = [:]
+    if !isNew {
+      for name in added {
+        guard let user = try row(of: name) else { continue }
+        restricted[name] = try restriction(of: user, in: known.id)
+      }
+    }
+    return MadeRoom(
+      state: RoomState(room: room, known), details: details, isNew: isNew, added: added, restricted: restricted)
   }
 
   // MARK: Idempotency keys
