@@ -205,7 +205,7 @@ import Testing
       try await addMembers("ann", to: "tea", test)
       let members: [String: JSON] = [
         "room": .string("tea"), "user": .string("me"), "seq": .number("1"), "body": .raw(Array("1".utf8)),
-        "key": .string("k"),
+        "key": .string("k"), "report": .number("1"), "state": .string("resolved"),
       ]
       let commands = Commands.all.filter { $0.declaration.route?.path.contains("{room}") == true }
       #expect(commands.count >= 9)
@@ -213,7 +213,10 @@ import Testing
         let names = command.declaration.rights.names.joined(separator: ", ")
         let ann = try await user("ann", test, only: .standard.subtracting(command.declaration.rights))
         let role: [String: JSON] = ["user": .string("ann"), "role": .string("member")]
-        let fields = command == SetRole.self ? members.merging(role) { $1 } : members
+        let others: [String: [String: JSON]] = [
+          SetRole.operation: role, RestrictMember.operation: ["user": .string("cleo")],
+        ]
+        let fields = members.merging(others[command.operation] ?? [:]) { $1 }
         let error = await refusal { _ = try await test.perform(command, by: ann, fields) }
         #expect(error?.code == .forbidden, "\(command)")
         #expect(error?.message == "the right \(names) is needed in tea", "\(command)")
