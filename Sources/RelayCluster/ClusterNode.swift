@@ -294,6 +294,7 @@ public final class ClusterNode {
     return nil
   }
 
+  /// Asks for another leader of the log, on average once in ``LogCheck/electionInterval``.
   private func electAnotherServer() {
     guard clock.random(upTo: LogCheck.electionInterval) < LogCheck.pause else { return }
     onEvent(.electsServer(step.position))
@@ -301,7 +302,7 @@ public final class ClusterNode {
   }
 
   /// Reports an alarm that may end by itself, at once and then once a minute.
-  func raise(_ alarm: Alarm) {
+  private func raise(_ alarm: Alarm) {
     let now = clock.now
     guard now >= nextAlarmEvent ?? now else { return }
     nextAlarmEvent = now + Self.patience

@@ -25,32 +25,24 @@ struct LogCheck: Sendable {
   static let electionInterval = Duration.seconds(4)
 
   private var doubts = 0
-  private var isDeletion = false
+  /// True if the newest answers lacked records of the same log, and false if they were about another log or none.
+  private var isLoss = false
   /// True if another server may have the records that the newest answers lacked.
   var needsElection: Bool { doubts > 1 }
 
   mutating func compare(_ state: LogState, with position: LogPosition) -> Result {
-    let alarm: Alarm
-    var patience = Self.deletionPatience
-    switch state.generation {
-    case position.generation:
-      if state.last >= position.sequence {
-        doubts = 0
-        return .fits
-      }
-      alarm = .lostTail(position, state)
-      patience = Self.lossPatience
-    // The server does not know the log.
-    case 0: alarm = .recreated(position, state)
-    // The caller has compared the record at the position.
-    default:
-      alarm = .recreated(position, state)
-      if state.last >= position.sequence { return .alarm(alarm) }
+    let isSameLog = state.generation == position.generation
+    if isSameLog, state.last >= position.sequence {
+      doubts = 0
+      return .fits
     }
-    // A server that does not know the log yet says nothing about the records, and the other way round.
-    if isDeletion != (state.generation != position.generation) { doubts = 0 }
-    isDeletion = state.generation != position.generation
+    let alarm: Alarm = isSameLog ? .lostTail(position, state) : .recreated(position, state)
+    // The caller has compared the record at the position with that of the other log.
+    if !isSameLog, state.generation != 0, state.last >= position.sequence { return .alarm(alarm) }
+    // An answer of one kind says nothing about the other kind.
+    if isLoss != isSameLog { doubts = 0 }
+    isLoss = isSameLog
     doubts += 1
-    return doubts < patience ? .again : .alarm(alarm)
+    return doubts < (isLoss ? Self.lossPatience : Self.deletionPatience) ? .again : .alarm(alarm)
   }
 }

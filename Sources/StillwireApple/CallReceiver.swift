@@ -264,7 +264,7 @@
       case .send(.answer): answer(call)
       case .send(let action): send(action, call)
       case .read:
-        guard let api else { return apply(.unread(.unknown), to: call.id) }
+        guard let api else { return apply(.readFailed(.unknown), to: call.id) }
         Task { await read(call.id) { try await api.call($0) } }
       }
     }
@@ -274,7 +274,7 @@
       do {
         apply(.read(try await read(message), user), to: id)
       } catch {
-        apply(.unread(PhoneCall.ReadFailure(error)), to: id)
+        apply(.readFailed(PhoneCall.ReadFailure(error)), to: id)
       }
     }
 

@@ -37,7 +37,7 @@ public struct Timeline: Equatable, Sendable {
     trimOldest()
   }
 
-  /// Changes a message that was edited, deleted, pinned or unpinned, or whose reactions have changed. Ignores all other frames.
+  /// Changes a message after an edit, a deletion, a reaction, a pin or its end. Ignores all other frames.
   public mutating func apply(_ frame: Frame) {
     guard let seq = frame.seq else { return }
     switch frame.type {

@@ -87,7 +87,7 @@ struct DocumentTests {
     #expect(RelayCore.Operation.all.count == described.count)
   }
 
-  /// The members of requests whose values are names of rooms or users.
+  /// The members of requests that name rooms or users.
   @Test func `a scope checks every member that names a room or a user`() throws {
     let checked = Set(NamedMembers.rooms + NamedMembers.roomObjects + NamedMembers.users)
     var found: Set<String> = []

@@ -39,7 +39,7 @@ import Testing
 
   /// The inputs that lead to each phase.
   private static let inputs: [PhoneCall.Phase: [PhoneCall.Input]] = [
-    .ringing: [], .answering: [.accepted], .refused: [.accepted, .replied(.conflict)],
+    .ringing: [], .answering: [.accepted], .conflicted: [.accepted, .replied(.conflict)],
     .answered: [.accepted, .replied(.accepted)], .leaving: [.accepted, .ended], .over: [.ended],
   ]
 
@@ -64,22 +64,22 @@ import Testing
     (.ringing, .accepted, .answering, [.send(.answer)]),
     (.ringing, .ended, .over, [.finish, .send(.decline)]),
     (.answering, .ended, .leaving, [.finish]),
-    (.refused, .ended, .over, [.finish]),
+    (.conflicted, .ended, .over, [.finish]),
     (.answered, .ended, .over, [.finish, .send(.hangUp)]),
     // CallKit.
     (.ringing, .discarded, .over, [.finish]),
     (.answering, .discarded, .leaving, [.finish]),
-    (.refused, .discarded, .over, [.finish]),
+    (.conflicted, .discarded, .over, [.finish]),
     (.answered, .discarded, .over, [.finish, .send(.hangUp)]),
     (.ringing, .notShown, .over, [.finish]),
     (.answering, .notShown, .leaving, [.finish]),
-    (.refused, .notShown, .over, [.finish]),
+    (.conflicted, .notShown, .over, [.finish]),
     (.answered, .notShown, .over, [.finish]),
     // The clock: without any event, the phone rings until the end of the ringing, and not longer.
     (.ringing, .timedOut, .over, [.report(.unanswered), .finish]),
     // The reply to the answer.
     (.answering, .replied(.accepted), .answered, [.begin]),
-    (.answering, .replied(.conflict), .refused, [.read]),
+    (.answering, .replied(.conflict), .conflicted, [.read]),
     (.answering, .replied(.refused), .over, [.report(.failed), .finish]),
     (.answering, .replied(.lost), .over, [.report(.failed), .finish, .send(.hangUp)]),
     (.leaving, .replied(.accepted), .over, [.send(.hangUp)]),
@@ -88,30 +88,30 @@ import Testing
     (.leaving, .replied(.refused), .over, []),
     // Events.
     (.ringing, event(.answer, .answered, by: "bob"), .over, [.report(.answeredElsewhere), .finish]),
-    (.refused, event(.answer, .answered, by: "bob"), .over, [.report(.answeredElsewhere), .finish]),
+    (.conflicted, event(.answer, .answered, by: "bob"), .over, [.report(.answeredElsewhere), .finish]),
     (.ringing, event(.hangUp, .cancelled, by: "ann"), .over, [.report(.remoteEnded), .finish]),
     (.answering, event(.hangUp, .cancelled, by: "ann"), .leaving, [.report(.remoteEnded), .finish]),
-    (.refused, event(.hangUp, .cancelled, by: "ann"), .over, [.report(.remoteEnded), .finish]),
+    (.conflicted, event(.hangUp, .cancelled, by: "ann"), .over, [.report(.remoteEnded), .finish]),
     (.answered, event(.hangUp, .cancelled, by: "ann"), .over, [.report(.remoteEnded), .finish]),
     // The call was read after a conflict: the phone shows the true end.
-    (.refused, .read(record(.answered, bob: "answered"), "bob"), .over, [.report(.answeredElsewhere), .finish]),
-    (.refused, .read(record(.answered, bob: "answered"), nil), .over, [.report(.answeredElsewhere), .finish]),
-    (.refused, .read(record(.declined, bob: "declined"), "bob"), .over, [.report(.declinedElsewhere), .finish]),
-    (.refused, .read(record(.declined, bob: "declined"), nil), .over, [.report(.declinedElsewhere), .finish]),
-    (.refused, .read(record(.missed), nil), .over, [.report(.unanswered), .finish]),
-    (.refused, .read(record(.cancelled), nil), .over, [.report(.remoteEnded), .finish]),
-    (.refused, .read(record(.ended), "bob"), .over, [.report(.remoteEnded), .finish]),
-    (.refused, .unread(.gone), .over, [.report(.remoteEnded), .finish]),
-    (.refused, .unread(.unknown), .over, [.report(.failed), .finish]),
+    (.conflicted, .read(record(.answered, bob: "answered"), "bob"), .over, [.report(.answeredElsewhere), .finish]),
+    (.conflicted, .read(record(.answered, bob: "answered"), nil), .over, [.report(.answeredElsewhere), .finish]),
+    (.conflicted, .read(record(.declined, bob: "declined"), "bob"), .over, [.report(.declinedElsewhere), .finish]),
+    (.conflicted, .read(record(.declined, bob: "declined"), nil), .over, [.report(.declinedElsewhere), .finish]),
+    (.conflicted, .read(record(.missed), nil), .over, [.report(.unanswered), .finish]),
+    (.conflicted, .read(record(.cancelled), nil), .over, [.report(.remoteEnded), .finish]),
+    (.conflicted, .read(record(.ended), "bob"), .over, [.report(.remoteEnded), .finish]),
+    (.conflicted, .readFailed(.gone), .over, [.report(.remoteEnded), .finish]),
+    (.conflicted, .readFailed(.unknown), .over, [.report(.failed), .finish]),
     // The call was read after a connect, or when the push arrived.
     (.ringing, .read(record(.cancelled), nil), .over, [.report(.remoteEnded), .finish]),
     (.ringing, .read(record(.missed), "bob"), .over, [.report(.unanswered), .finish]),
     (.ringing, .read(record(.answered, bob: "answered"), "bob"), .over, [.report(.answeredElsewhere), .finish]),
-    (.ringing, .unread(.gone), .over, [.report(.remoteEnded), .finish]),
+    (.ringing, .readFailed(.gone), .over, [.report(.remoteEnded), .finish]),
     (.answering, .read(record(.ended), "bob"), .leaving, [.report(.remoteEnded), .finish]),
-    (.answering, .unread(.gone), .leaving, [.report(.remoteEnded), .finish]),
+    (.answering, .readFailed(.gone), .leaving, [.report(.remoteEnded), .finish]),
     (.answered, .read(record(.ended), "bob"), .over, [.report(.remoteEnded), .finish]),
-    (.answered, .unread(.gone), .over, [.report(.remoteEnded), .finish]),
+    (.answered, .readFailed(.gone), .over, [.report(.remoteEnded), .finish]),
   ]
 
   @Test(arguments: rows.indices) func `an input in a phase has a next phase and effects`(_ index: Int) {
@@ -124,7 +124,7 @@ import Testing
   /// Inputs of which each phase without a row ignores all.
   static let kinds: [PhoneCall.Input] =
     [.accepted, .ended, .discarded, .notShown, .timedOut] + PhoneCall.Reply.allCases.map { .replied($0) }
-    + PhoneCall.ReadFailure.allCases.map { .unread($0) } + [
+    + PhoneCall.ReadFailure.allCases.map { .readFailed($0) } + [
       event(.ring, .ringing, by: "ann"), event(.answer, .answered, by: "bob"), .read(record(.ringing), "bob"),
       .read(record(.cancelled, seq: 8), "bob"),
     ]
@@ -134,7 +134,7 @@ import Testing
     for phase in PhoneCall.Phase.allCases {
       for input in Self.kinds where !Self.rows.contains(where: { $0.0 == phase && $0.1 == input }) {
         // A conflict with a call that continues: another device has answered.
-        if phase == .refused, case .read = input { continue }
+        if phase == .conflicted, case .read = input { continue }
         var phone = Self.phone(in: phase)
         #expect(phone.apply(input) == [], "\(phase) \(input)")
         #expect(phone.phase == phase, "\(phase) \(input)")

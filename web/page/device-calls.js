@@ -74,7 +74,7 @@ export class DeviceCalls {
     this.#become(noCall)
   }
 
-  // Reads a call whose events may be lost.
+  // Reads the call, because its events may be lost.
   async #read() {
     if (!isBusy(this.call) || this.#relay.state !== 'open') return
     const reply = await this.#relay.call(this.call).catch(() => null)

@@ -206,10 +206,12 @@ struct CallRequest: Sendable {
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
     }
     // A room that the newest token has withdrawn does not ring, and a report key does not expire with its token.
-    if action == .answer, case .reporter = request.caller {
-      try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))
+    if action == .answer {
+      if case .reporter = request.caller {
+        try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))
+      }
+      try relay.rooms.checkIsNotRestricted(access, request, on: relay)
     }
-    if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: relay) }
     // The event reaches as many sessions as a message.
     if let user = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: user, pushes: false)

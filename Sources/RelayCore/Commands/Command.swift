@@ -57,6 +57,8 @@ package struct Declaration: Sendable {
   package let isRead: Bool
   /// The rooms and users that the command reads or changes beyond those that the request names.
   package let reach: Operation.Reach
+  /// The variables of the path and the query.
+  let arguments: Set<String>
   /// The errors that do not follow from the other properties.
   private let ownErrors: Set<RequestError.Kind>
 
@@ -110,6 +112,8 @@ package struct Declaration: Sendable {
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
     self.isRead = isRead ?? (method == "GET")
     self.reach = reach
+    let variables = path?.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }
+    arguments = Set(variables ?? []).union(query.keys)
     ownErrors = errors
   }
 
@@ -308,7 +312,7 @@ extension Relay {
 
   private func run(_ command: any Command.Type, _ request: Request) async throws -> Reply {
     try command.declaration.callers.check(request.caller)
-    if request.caller.key != nil {
+    if request.caller.key?.scope != nil {
       try backends.check(Operation(command), request.fields, by: request.caller)
     }
     // A frame is always about the session's own user. Over HTTP, the path may name another user. This error takes

@@ -30,11 +30,8 @@ package struct Operation: Sendable {
 
   init(_ command: any Command.Type) {
     let declaration = command.declaration
-    let parts = declaration.route?.path.split(separator: "/") ?? []
-    let variables = parts.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }
     self.init(
-      command.operation, isRead: declaration.isRead, reach: declaration.reach,
-      arguments: Set(variables).union(declaration.query.keys))
+      command.operation, isRead: declaration.isRead, reach: declaration.reach, arguments: declaration.arguments)
   }
 
   // MARK: Resources that are not commands

@@ -76,7 +76,7 @@ struct ListPins: Command {
   }
 }
 
-/// A message to pin, or whose pin to end.
+/// The message of a request to pin or to unpin.
 private struct PinChange {
   let request: Request
   let seq: Int64

@@ -31,7 +31,7 @@ extension Relay {
   /// Deletes a message. Its seq stays, and its pushes are cancelled.
   /// - Parameters:
   ///   - sender: The user who must have sent the message. With `nil`, any message may be deleted.
-  ///   - moderator: The user whom the event names if another user sent the message.
+  ///   - moderator: The user who deletes the message. The event has the name if another user sent the message.
   /// - Returns: The number of the change in the room. Is `nil` if the message was deleted before.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, moderator: UserID? = nil,

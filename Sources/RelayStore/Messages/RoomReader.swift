@@ -43,7 +43,12 @@ public struct RoomReader {
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
       changed: max(changed ?? 0, annotated ?? 0), change: row["change"],
-      isReadOnly: try db.has("SELECT 1 FROM details WHERE room = ? AND read_only", [id]))
+      isReadOnly: try isReadOnly(id))
+  }
+
+  /// True if only moderators and owners send to the room.
+  func isReadOnly(_ id: Int64) throws -> Bool {
+    try db.has("SELECT 1 FROM details WHERE room = ? AND read_only", [id])
   }
 
   public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {

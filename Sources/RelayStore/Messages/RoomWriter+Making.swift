@@ -46,14 +46,16 @@ extension RoomWriter {
       try db.run("INSERT INTO directs (low, high, room) VALUES (?, ?, ?)", pair + [id])
     }
     var added: [UserID] = []
+    var restricted: [UserID: Timestamp] = [:]
     for (user, name) in zip(users, [draft.creator.id, other])
     where try !db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [id, user]) {
       try checkBlocks(of: other, draft.creator.id)
       try checkBan(of: user, from: id)
       try insertMember(user, room, within: draft.bounds, now: now)
       added.append(name)
+      restricted[name] = try restriction(of: user, in: id)
     }
-    return try result(room, isNew: known == nil, added)
+    return try result(room, isNew: known == nil, added, restricted)
   }
 
   /// Changes the record of a room.
@@ -147,16 +149,11 @@ extension RoomWriter {
       ])
   }
 
-  private func result(_ room: RoomID, isNew: Bool, _ added: [UserID]) throws -> MadeRoom {
+  private func result(
+    _ room: RoomID, isNew: Bool, _ added: [UserID], _ restricted: [UserID: Timestamp] = [:]
+  ) throws -> MadeRoom {
     guard let known = try row(of: room), let details = try reader.rooms.details(of: room) else {
       throw StoreError.noRoom(room)
-    }
-    var restricted: [UserID: Timestamp] = [:]
-    if !isNew {
-      for name in added {
-        guard let user = try row(of: name) else { continue }
-        restricted[name] = try restriction(of: user, in: known.id)
-      }
     }
     return MadeRoom(
       state: RoomState(room: room, known), details: details, isNew: isNew, added: added, restricted: restricted)

@@ -29,18 +29,14 @@ public struct RoomWriter: TransactionPart {
       return JoinedRoom(
         record: state, isNewMember: false, read: member["read"], received: member["received"],
         role: RoomRole(rawValue: member["role"]) ?? .member, restrictedUntil: try restriction(of: id, in: known.id),
-        isReadOnly: try isReadOnly(known.id))
+        isReadOnly: try reader.rooms.isReadOnly(known.id))
     }
     try checkMayJoin(known, id, isInvited: isInvited)
     let role: RoomRole = try needsOwner(known.id) ? .owner : .member
     try insertMember(id, room, as: role, within: bounds, now: now)
     return JoinedRoom(
       record: state, isNewMember: true, read: state.seq, received: state.seq, role: role,
-      restrictedUntil: try restriction(of: id, in: known.id), isReadOnly: try isReadOnly(known.id))
-  }
-
-  private func isReadOnly(_ room: Int64) throws -> Bool {
-    try db.has("SELECT 1 FROM details WHERE room = ? AND read_only", [room])
+      restrictedUntil: try restriction(of: id, in: known.id), isReadOnly: try reader.rooms.isReadOnly(known.id))
   }
 
   /// Inserts a membership. The new member has read and received all messages so far.

@@ -31,7 +31,7 @@ extension IncomingCall {
   /// Returns the end of this call, as the relay has stored it: events of the call may be lost. Returns `nil` if the call
   /// continues, or if the record is that of another call.
   /// - Parameters:
-  ///   - record: The call, from a reply. An event has no users.
+  ///   - record: The call, from a reply. Do not pass the record of an event, because it lacks the users.
   ///   - user: The user of this app. If it is `nil`, only the state of the call counts.
   ///   - isAccepted: True if the person has accepted the call on this phone.
   public func end(in record: CallRecord, of user: UserID?, isAccepted: Bool) -> End? {

@@ -11,7 +11,7 @@ public struct PhoneCall: Equatable, Sendable {
     /// The person has accepted, and the relay has not replied to the answer.
     case answering
     /// The relay has refused the answer as a conflict, and the phone reads the reason.
-    case refused
+    case conflicted
     /// The relay has accepted the answer.
     case answered
     /// The call is over on this phone, and the relay has not replied to the answer.
@@ -38,7 +38,7 @@ public struct PhoneCall: Equatable, Sendable {
     /// The call was read. The user is that of this app, if the app has named one.
     case read(CallRecord, UserID?)
     /// The call could not be read.
-    case unread(ReadFailure)
+    case readFailed(ReadFailure)
   }
 
   /// The result of the answer at the relay.
@@ -92,7 +92,7 @@ public struct PhoneCall: Equatable, Sendable {
     case finish
     /// Send a request about the call to the relay. ``Input/replied(_:)`` follows `answer`.
     case send(Call.Action)
-    /// Read the call. ``Input/read(_:_:)`` or ``Input/unread(_:)`` follows.
+    /// Read the call. ``Input/read(_:_:)`` or ``Input/readFailed(_:)`` follows.
     case read
   }
 
@@ -136,11 +136,11 @@ public struct PhoneCall: Equatable, Sendable {
     case .read(let record, let user):
       guard isActive else { return [] }
       if let end = call.end(in: record, of: user, isAccepted: isAccepted) { return self.end(end) }
-      // The call continues, so that another device has it.
-      return phase == .refused ? end(.answeredElsewhere) : []
-    case .unread(let failure):
+      // The relay has refused the answer and the call continues, so another device has answered.
+      return phase == .conflicted ? end(.answeredElsewhere) : []
+    case .readFailed(let failure):
       guard isActive else { return [] }
-      return failure == .gone ? end(.remoteEnded) : phase == .refused ? end(.failed) : []
+      return failure == .gone ? end(.remoteEnded) : phase == .conflicted ? end(.failed) : []
     }
   }
 
@@ -153,7 +153,7 @@ public struct PhoneCall: Equatable, Sendable {
       phase = .answered
       return [.begin]
     case (.answering, .conflict):
-      phase = .refused
+      phase = .conflicted
       return [.read]
     case (.answering, .refused): return end(.failed)
     // The caller must not wait for a phone that has no call.
@@ -164,7 +164,7 @@ public struct PhoneCall: Equatable, Sendable {
     case (.leaving, .conflict), (.leaving, .refused):
       phase = .over
       return []
-    case (.ringing, _), (.refused, _), (.answered, _), (.over, _): return []
+    case (.ringing, _), (.conflicted, _), (.answered, _), (.over, _): return []
     }
   }
 
@@ -183,7 +183,7 @@ public struct PhoneCall: Equatable, Sendable {
     case .answering:
       phase = .leaving
       return [.finish]
-    case .refused:
+    case .conflicted:
       phase = .over
       return [.finish]
     case .answered:
