@@ -62,8 +62,8 @@
     /// - Parameters:
     ///   - configuration: The ringtone, the icon, and the support for video.
     ///   - supportsHolding: True if the app puts a call on hold after ``Event/held(_:_:)``.
-    ///   - api: Answers, declines and hangs up at the relay, and reads whether a call still rings: ``AppGroup/api``,
-    ///     whose report key is valid after the token has expired. If it is `nil`, the app does that.
+    ///   - api: Answers, declines and hangs up at the relay, and reads if a call still rings: ``AppGroup/api``. Its report
+    ///     key is valid after the token has expired. If it is `nil`, the app does that.
     ///   - handle: Receives the events.
     @MainActor public init(
       _ configuration: CXProviderConfiguration = CXProviderConfiguration(), supportsHolding: Bool = false,
@@ -86,7 +86,8 @@
     /// The device's token for calls. Is `nil` until the system has issued one.
     public var token: Data? { registry.pushToken(for: .voIP) }
 
-    /// Ends a call, for example because the caller has ended it. Sends nothing to the relay.
+    /// Ends a call on this phone, for example because the caller has ended it. Passes no ``Event/ended(_:)``. Sends nothing
+    /// to the relay, unless the relay has not replied to the answer yet: the receiver hangs up after this reply.
     @MainActor public func end(_ call: IncomingCall, reason: CXCallEndedReason = .remoteEnded) {
       calls.end(call, reason: reason)
     }
@@ -215,7 +216,8 @@
     private let api: RelayAPI?
     private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
     private var calls: [UUID: PhoneCall] = [:]
-    /// The user of the app, after an event or a connect.
+    /// The user of the app. Is `nil` until `apply` or `reconcile` names it. A read then finds only calls that are over, and
+    /// not those that another device of the user has answered.
     var user: UserID?
 
     init(
@@ -233,7 +235,7 @@
 
     func remove(_ id: UUID) { calls[id] = nil }
 
-    /// Ends the ringing in time, and reads whether the call still rings: it may have ended before its push arrived.
+    /// Ends the ringing in time, and reads if the call still rings: it may have ended before its push arrived.
     func watch(_ call: IncomingCall) {
       guard let timeout = calls[call.id]?.timeout(at: Date()) else { return }
       Task {
@@ -245,7 +247,8 @@
     }
 
     func end(_ call: IncomingCall, reason: CXCallEndedReason) {
-      guard calls.removeValue(forKey: call.id)?.isActive == true else { return }
+      guard calls[call.id]?.isActive == true else { return }
+      apply(.dismissed, to: call.id)
       provider.reportCall(with: call.id, endedAt: nil, reason: reason)
     }
 

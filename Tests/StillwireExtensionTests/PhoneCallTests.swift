@@ -75,6 +75,10 @@ import Testing
     (.answering, .notShown, .leaving, [.finish]),
     (.conflicted, .notShown, .over, [.finish]),
     (.answered, .notShown, .over, [.finish]),
+    (.ringing, .dismissed, .over, []),
+    (.answering, .dismissed, .leaving, []),
+    (.conflicted, .dismissed, .over, []),
+    (.answered, .dismissed, .over, []),
     // The clock: without any event, the phone rings until the end of the ringing, and not longer.
     (.ringing, .timedOut, .over, [.report(.unanswered), .finish]),
     // The reply to the answer.
@@ -112,6 +116,8 @@ import Testing
     (.answering, .readFailed(.gone), .leaving, [.report(.remoteEnded), .finish]),
     (.answered, .read(record(.ended), "bob"), .over, [.report(.remoteEnded), .finish]),
     (.answered, .readFailed(.gone), .over, [.report(.remoteEnded), .finish]),
+    // A removal from the room, for example, has ended the user's part of a call that goes on.
+    (.answered, .read(record(.answered, bob: "left"), "bob"), .over, [.report(.remoteEnded), .finish]),
   ]
 
   @Test(arguments: rows.indices) func `an input in a phase has a next phase and effects`(_ index: Int) {
@@ -123,7 +129,7 @@ import Testing
 
   /// Inputs of which each phase without a row ignores all.
   static let kinds: [PhoneCall.Input] =
-    [.accepted, .ended, .discarded, .notShown, .timedOut] + PhoneCall.Reply.allCases.map { .replied($0) }
+    [.accepted, .ended, .discarded, .notShown, .dismissed, .timedOut] + PhoneCall.Reply.allCases.map { .replied($0) }
     + PhoneCall.ReadFailure.allCases.map { .readFailed($0) } + [
       event(.ring, .ringing, by: "ann"), event(.answer, .answered, by: "bob"), .read(record(.ringing), "bob"),
       .read(record(.cancelled, seq: 8), "bob"),

@@ -29,6 +29,8 @@ public struct PhoneCall: Equatable, Sendable {
     case discarded
     /// CallKit does not show the call, for example in a Focus.
     case notShown
+    /// The app has ended the call, and reports the end to CallKit itself.
+    case dismissed
     /// The time of the ringing is over.
     case timedOut
     /// The relay replies to the answer.
@@ -128,6 +130,10 @@ public struct PhoneCall: Equatable, Sendable {
     case .ended: return leave(ringing: [.finish, .send(.decline)], answered: [.finish, .send(.hangUp)])
     case .discarded: return leave(ringing: [.finish], answered: [.finish, .send(.hangUp)])
     case .notShown: return leave(ringing: [.finish], answered: [.finish])
+    case .dismissed:
+      // A hang-up may follow, after the reply to the answer.
+      if isActive { phase = phase == .answering ? .leaving : .over }
+      return []
     case .timedOut: return phase == .ringing ? end(.unanswered) : []
     case .replied(let reply): return replied(reply)
     case .changed(let event, let user):
@@ -136,6 +142,10 @@ public struct PhoneCall: Equatable, Sendable {
     case .read(let record, let user):
       guard isActive else { return [] }
       if let end = call.end(in: record, of: user, isAccepted: isAccepted) { return self.end(end) }
+      // The user was in the call and is not any more, for example after a removal from the room.
+      if phase == .answered, record.message == call.payload.message, let user, record.parties[user]?.state == .left {
+        return end(.remoteEnded)
+      }
       // The relay has refused the answer and the call continues, so another device has answered.
       return phase == .conflicted ? end(.answeredElsewhere) : []
     case .readFailed(let failure):
