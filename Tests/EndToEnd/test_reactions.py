@@ -7,7 +7,7 @@ import pytest
 
 from api import call, history
 
-RELAY_OPTIONS = ("--presence-grace", "0")
+RELAY_OPTIONS = ("--presence-grace", "0", "--limits-request-rate", "0", "--limits-send-rate", "0")
 
 
 def react(session, room, seq, key, kind="react"):
@@ -58,6 +58,27 @@ def test_a_client_that_was_away_recovers_reactions(circle):
     circle.alice.request("delete", room=circle.room, seq=seq)
     last = circle.back(bob).join(circle.room, after=position, afterChange=joined["change"])
     assert [change["type"] for change in last["changes"]] == ["deleted"]
+
+
+def test_a_client_recovers_while_others_react(circle):
+    bob = circle.live("bob")
+    seq = circle.send("hello")["seq"]
+    joined = bob.session.join(circle.room)
+    since = {"after": {"epoch": joined["epoch"], "seq": joined["seq"]}, "afterChange": joined["change"]}
+    for number in range(12):
+        requests = [
+            circle.alice.begin("react" if count % 2 == 0 else "unreact", room=circle.room, seq=seq, key="👍")
+            for count in range(60)
+        ]
+        again = bob.session.join(circle.room, **since)
+        assert again["recovered"] is True, number
+        last = max([change["change"] for change in again.get("changes", [])], default=joined["change"])
+        # The events continue after the newest change. The store may already have later ones.
+        assert last >= again["change"], number
+        assert bob.session.join(circle.room, history=1)["messages"][0]["seq"] == seq, number
+        for request in requests:
+            circle.alice.reply(request)
+        assert bob.session.expect("reactions", change=joined["change"] + 60 * (number + 1))["reactions"] == []
 
 
 def test_reactions_over_http(circle):

@@ -58,7 +58,7 @@ struct JoinRoom: Command {
     try relay.hub.join(session, handle, rights: RoomRights(rights), givenFrom: first)
     relay.diagnostics.tally.count(since == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
     let facts = relay.hub.facts(of: handle, for: user)
-    let change = relay.rooms.edits(of: handle)?.change ?? 0
+    let change = relay.rooms.changes(of: handle).change
     let restriction = relay.hub.restriction(of: user, in: handle)
     let isReadOnly = relay.hub.isReadOnly(handle)
     let seesPresence = rights.contains(.presence)

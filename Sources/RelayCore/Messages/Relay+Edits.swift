@@ -106,7 +106,7 @@ extension Relay {
   /// - Parameter newest: The newest seq of the room when the change was stored.
   func show(_ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, newest: Int64) {
     // A user who joins at this time must get the new state of the message.
-    rooms.countEdit(of: handle, newest: newest, change: change.change)
+    rooms.count(change, of: handle, newest: newest)
     hub.trim(handle, before: change.seq + 1)
     hub.sendEvent(Replies.change(change, in: room), in: handle, cause: cause)
   }

@@ -97,19 +97,19 @@ struct RoomHistory {
     _ handle: RoomHandle, since: Since?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay {
     for _ in 0..<Self.maxReplays {
-      // The hub's tail holds the newest frames of the room. The reply combines stored messages with the tail. It reads
-      // again if the tail is too short, or if a message was edited during the read.
-      let seen = relay.rooms.edits(of: handle)?.count
-      let found = try await attempt(handle, since: since, newest: newest, on: relay)
-      if let found, seen == relay.rooms.edits(of: handle)?.count { return found }
+      // The hub's tail holds the newest frames of the room. The reply combines stored messages, the changes that the hub
+      // publishes during the read, and the tail. It reads again if the tail is too short.
+      let mark = relay.rooms.beginRead(of: handle)
+      defer { relay.rooms.endRead(of: handle) }
+      if let found = try await attempt(handle, since: since, newest: newest, mark, on: relay) { return found }
     }
     return .nothing
   }
 
   /// Reads once, up to the newest message that the hub has published.
-  /// - Returns: The messages. Is `nil` if the hub has published more messages during the read than its tail holds.
+  /// - Returns: The messages. Is `nil` if the hub has published more messages or changes during the read than it holds.
   private func attempt(
-    _ handle: RoomHandle, since: Since?, newest: Int, on relay: isolated Relay
+    _ handle: RoomHandle, since: Since?, newest: Int, _ mark: RoomChanges.Mark, on relay: isolated Relay
   ) async throws -> Replay? {
     let hub = relay.hub
     let limits = relay.settings.limits
@@ -120,15 +120,22 @@ struct RoomHistory {
     {
       if let changes = try await changes(handle, since: since, kept: kept, on: relay) {
         if let tail = hub.tail(of: handle, after: after.seq) {
-          return Replay(messages: tail, isComplete: true, changes: changes)
-        }
-        let from = after.seq
-        let page = try await relay.store.read { [room] in
-          try $0.messages.page(room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered)
-        }
-        if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
-          return shown(page, in: handle, newest: .max, hub).map {
-            Replay(messages: $0, isComplete: true, changes: changes)
+          guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+          if let changes = merged(changes, during, since: since, limits) {
+            return Replay(messages: tail, isComplete: true, changes: changes)
+          }
+        } else {
+          let from = after.seq
+          let page = try await relay.store.read { [room] in
+            try $0.messages.page(room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered)
+          }
+          guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+          if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from,
+            let changes = merged(changes, during, since: since, limits)
+          {
+            return shown(page, during, in: handle, newest: .max, hub).map {
+              Replay(messages: $0, isComplete: true, changes: changes)
+            }
           }
         }
       }
@@ -143,7 +150,8 @@ struct RoomHistory {
         try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.maxRecovered)
       })
     else { return .nothing }
-    return shown(page, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
+    guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+    return shown(page, during, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
   }
 
   /// The changes that a client may have missed in the messages that it has. A client that does not name its newest
@@ -155,26 +163,42 @@ struct RoomHistory {
   ) async throws -> [ChangedMessage]? {
     let seq = since.after.seq
     let limits = relay.settings.limits
-    let maxBytes = min(Self.maxChanged, limits.outgoingQueue)
-    let edits = relay.rooms.edits(of: handle) ?? RoomEdits(newest: 0, change: 0)
+    let maxBytes = Self.maxChanged(limits)
+    let published = relay.rooms.changes(of: handle)
     if let change = since.change {
-      guard change < edits.change else { return change == edits.change ? [] : nil }
+      guard change < published.change else { return change == published.change ? [] : nil }
       return try await relay.store.read { [room] in
         try $0.messages.changes(
           room, upTo: seq, after: change, kept: kept, limit: limits.history, maxBytes: maxBytes)
       }
     }
-    guard seq > 0, edits.newest >= seq else { return [] }
+    guard seq > 0, published.newest >= seq else { return [] }
     return try await relay.store.read { [room] in
       try $0.messages.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: maxBytes)
     }
   }
 
+  private static func maxChanged(_ limits: Limits) -> Int { min(maxChanged, limits.outgoingQueue) }
+
+  /// The changes of a read, and those that the hub has published during the read in the messages that the client has.
+  /// Is `nil` if there are more than a reply may contain.
+  private func merged(
+    _ read: [ChangedMessage], _ during: some Sequence<ChangedMessage>, since: Since, _ limits: Limits
+  ) -> [ChangedMessage]? {
+    let all = RoomChanges.merged(read, during.filter { $0.seq <= since.after.seq })
+    let fits = all.count <= limits.history && all.reduce(0) { $0 + $1.size } <= Self.maxChanged(limits)
+    return fits ? all : nil
+  }
+
   /// The newest messages of a page and of the messages that the hub has published since the page was read.
-  private func shown(_ page: MessagePage, in handle: RoomHandle, newest: Int64, _ hub: Hub) -> MessagesText? {
+  /// - Parameter during: The changes that the hub has published since the page was read.
+  private func shown(
+    _ page: MessagePage, _ during: ArraySlice<ChangedMessage>, in handle: RoomHandle, newest: Int64, _ hub: Hub
+  ) -> MessagesText? {
     guard let shown = hub.position(of: handle)?.seq else { return nil }
     let before = shown - newest
-    let messages = Replies.text(of: page.messages.filter { $0.seq > before && $0.seq <= shown })
+    let messages = Replies.text(
+      of: RoomChanges.apply(during, to: page.messages.filter { $0.seq > before && $0.seq <= shown }))
     guard shown > page.newest else { return messages }
     return hub.tail(of: handle, after: max(page.newest, before)).map { messages + $0 }
   }

@@ -23,8 +23,8 @@ package final class Rooms {
   private var isSweeping = false
   /// The policies of the rooms in memory.
   private var policies: [RoomHandle: RoomPolicy] = [:]
-  /// The edits and deletions of the rooms in memory, if there were any.
-  private var edits: [RoomHandle: RoomEdits] = [:]
+  /// The changes of messages in the rooms in memory, if there were any.
+  private var changes: [RoomHandle: RoomChanges] = [:]
   /// The idempotency keys of rooms that keep nothing.
   private var liveKeys = LiveKeys()
 
@@ -60,7 +60,7 @@ package final class Rooms {
   /// Forgets a room that the hub has removed from memory.
   package func forget(_ room: RoomHandle) {
     policies[room] = nil
-    edits[room] = nil
+    changes[room] = nil
   }
 
   // MARK: Loading
@@ -93,7 +93,7 @@ package final class Rooms {
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     relay.hub.setReadOnly(snapshot.isReadOnly, handle)
-    if snapshot.change > 0 { edits[handle] = RoomEdits(newest: snapshot.changed, change: snapshot.change) }
+    if snapshot.change > 0 { changes[handle] = RoomChanges(newest: snapshot.changed, change: snapshot.change) }
     for member in snapshot.members {
       let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
       relay.hub.restoreMember(
@@ -227,20 +227,26 @@ package final class Rooms {
   /// True if the store may commit a join before the next message.
   func isBeingJoined(_ room: RoomID) -> Bool { joins[room] != nil }
 
-  // MARK: Edits and keys
+  // MARK: Changes of messages
 
-  /// The edits of a room. Is `nil` if no message of the room was ever edited or deleted.
-  func edits(of room: RoomHandle) -> RoomEdits? { edits[room] }
+  /// The changes of messages in a room that the hub has published.
+  func changes(of room: RoomHandle) -> RoomChanges { changes[room] ?? RoomChanges() }
 
-  /// Counts an edit or a deletion.
-  /// - Parameters:
-  ///   - newest: The newest seq of the room when the edit was stored.
-  ///   - change: The number of the change in the room.
-  func countEdit(of room: RoomHandle, newest: Int64, change: Int64) {
-    edits[room, default: RoomEdits(newest: 0, change: 0)].count += 1
-    edits[room]?.newest = newest
-    edits[room]?.change = change
+  /// Counts a change that the hub publishes now.
+  /// - Parameter newest: The newest seq of the room when the change was stored.
+  func count(_ change: ChangedMessage, of room: RoomHandle, newest: Int64) {
+    changes[room, default: RoomChanges()].append(change, newest: newest)
   }
+
+  /// Keeps the changes that the hub publishes until the matching ``endRead(of:)``.
+  func beginRead(of room: RoomHandle) -> RoomChanges.Mark { changes[room, default: RoomChanges()].beginRead() }
+
+  func endRead(of room: RoomHandle) {
+    changes[room]?.endRead()
+    if changes[room]?.isEmpty == true { changes[room] = nil }
+  }
+
+  // MARK: Keys
 
   /// The first message that a live room has shown for an idempotency key.
   func firstMessage(for key: LiveKeys.Key, at now: Timestamp) -> LiveKeys.First? { liveKeys.first(key, at: now) }
@@ -248,15 +254,4 @@ package final class Rooms {
   package func remember(_ key: LiveKeys.Key, seq: Int64, time: Timestamp, at now: Timestamp) {
     liveKeys.remember(key, seq: seq, time: time, at: now)
   }
-}
-
-/// The edits and deletions of a room in memory.
-package struct RoomEdits {
-  /// The number of edits since the room was loaded. A page that was read before an edit may be older than the event of
-  /// the edit.
-  package var count = 0
-  /// The newest seq of the room at the last edit. It is 0 if no message in the history was ever edited.
-  package var newest: Int64
-  /// The number of the newest change that the hub has published.
-  package var change: Int64
 }

@@ -214,7 +214,7 @@ extension ChangedMessage {
   }
 
   /// The size of its variable part, in bytes.
-  fileprivate var size: Int { body?.count ?? annotation?.value?.count ?? 0 }
+  package var size: Int { body?.count ?? annotation?.value?.count ?? 0 }
 }
 
 extension StoredMessage {

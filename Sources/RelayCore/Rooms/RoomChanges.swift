@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import RelayStore
+
+/// The changes of a room's messages that the hub has published: the newest numbers, and the changes during the reads of
+/// the history that run. A read may return states from before these changes.
+struct RoomChanges {
+  /// The newest seq of the room at the last change. Is 0 if no message in the history was ever changed.
+  private(set) var newest: Int64
+  /// The number of the newest change that the hub has published.
+  private(set) var change: Int64
+  private var reads = 0
+  /// The newest changes, if a read runs.
+  private var recent: [ChangedMessage] = []
+  private var bytes = 0
+  /// The number of changes that are not in `recent` any more.
+  private var forgotten = 0
+
+  /// The maximum number of changes during a read. A read with more changes is repeated.
+  static let maxRecent = 300
+  /// The maximum size of the states of these changes, in bytes.
+  static let maxBytes = 128 << 10
+
+  init(newest: Int64 = 0, change: Int64 = 0) {
+    self.newest = newest
+    self.change = change
+  }
+
+  /// True if no message was ever changed and no read runs.
+  var isEmpty: Bool { change == 0 && reads == 0 }
+
+  /// Counts a change.
+  /// - Parameter newest: The newest seq of the room when the change was stored.
+  mutating func append(_ changed: ChangedMessage, newest: Int64) {
+    self.newest = newest
+    change = changed.change
+    guard reads > 0 else { return }
+    recent.append(changed)
+    bytes += changed.size
+    while recent.count > Self.maxRecent || bytes > Self.maxBytes {
+      bytes -= recent.removeFirst().size
+      forgotten += 1
+    }
+  }
+
+  // MARK: Reads
+
+  /// The beginning of a read, for ``changes(since:)``.
+  struct Mark {
+    fileprivate var position: Int
+  }
+
+  mutating func beginRead() -> Mark {
+    reads += 1
+    return Mark(position: forgotten + recent.count)
+  }
+
+  mutating func endRead() {
+    // A room that has left the memory during the read has lost the count.
+    reads = max(0, reads - 1)
+    guard reads == 0 else { return }
+    forgotten += recent.count
+    recent = []
+    bytes = 0
+  }
+
+  /// The changes since the beginning of a read that runs, in their order. Is `nil` if there were too many.
+  func changes(since mark: Mark) -> ArraySlice<ChangedMessage>? {
+    let index = mark.position - forgotten
+    return recent.indices.contains(index) || index == recent.count ? recent[index...] : nil
+  }
+
+  // MARK: Results of a read
+
+  /// Adds the changes during a read to those that it has returned. Each number appears once, in ascending order.
+  static func merged(_ read: [ChangedMessage], _ during: [ChangedMessage]) -> [ChangedMessage] {
+    guard !during.isEmpty else { return read }
+    let byNumber = Dictionary((read + during).map { ($0.change, $0) }, uniquingKeysWith: { _, newer in newer })
+    return byNumber.values.sorted { $0.change < $1.change }
+  }
+
+  /// Applies the changes during a read to the messages that it has returned.
+  static func apply(_ during: ArraySlice<ChangedMessage>, to messages: [StoredMessage]) -> [StoredMessage] {
+    guard !during.isEmpty else { return messages }
+    let bySeq = Dictionary(grouping: during, by: \.seq)
+    return messages.map { message in
+      var message = message
+      for changed in bySeq[message.seq] ?? [] { message.apply(changed) }
+      return message
+    }
+  }
+}
+
+extension StoredMessage {
+  /// Applies a change of this message.
+  fileprivate mutating func apply(_ changed: ChangedMessage) {
+    guard !isDeleted else { return }
+    switch changed.annotation?.kind {
+    case .reactions: reactions = changed.annotation?.value
+    case .pinned:
+      let time = changed.annotation?.value.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+      pinned = time.map { Timestamp(rawValue: $0) }
+    case nil:
+      guard let body = changed.body else {
+        self = StoredMessage(
+          seq: seq, from: from, time: time, body: [], isDeleted: true, moderator: changed.moderator)
+        return
+      }
+      self.body = body
+      edited = changed.time
+    }
+  }
+}
