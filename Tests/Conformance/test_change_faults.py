@@ -24,7 +24,10 @@ STEP = 40
 
 @pytest.fixture
 def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
-    with running(tmp_path_factory.mktemp("relay"), "--limits-send-rate", "0") as relay:
+    folder = tmp_path_factory.mktemp("relay")
+    # The room keeps all messages. A change of a message that has left the history is a reset.
+    (folder / "relay.json").write_text(json.dumps({"rooms": [{"match": ROOM, "history": {"count": 1_000_000}}]}))
+    with running(folder, "--limits-send-rate", "0", "--config", folder / "relay.json") as relay:
         yield relay
 
 
@@ -46,12 +49,22 @@ class App:
         self.unanswered = 0
         self.joins = 0
         self.has_more = asyncio.Condition()
+        self._failure: AssertionError | None = None
 
     async def watch(self) -> None:
-        while True:
-            self._take(await self._driver.ordered.get())
+        while not self._failure:
+            event = await self._driver.ordered.get()
             async with self.has_more:
+                try:
+                    self._take(event)
+                except AssertionError as failure:
+                    self._failure = failure
                 self.has_more.notify_all()
+
+    def check(self) -> None:
+        """Raises the failure of an earlier event."""
+        if self._failure:
+            raise self._failure
 
     def _take(self, event: dict[str, Any]) -> None:
         match event["app"]:
@@ -104,7 +117,8 @@ class App:
 
     async def wait_for(self, condition: Any) -> None:
         async with self.has_more:
-            await asyncio.wait_for(self.has_more.wait_for(condition), PATIENCE)
+            await asyncio.wait_for(self.has_more.wait_for(lambda: self._failure or condition()), PATIENCE)
+        self.check()
 
 
 class OrderedDriver(Driver):
@@ -173,8 +187,7 @@ async def change(relay: Relay, client: str, option: Any) -> str:
                         app.change_own()
                     await change_as_bob(bob, sent, dice)
                 await app.wait_for(lambda joins=joins: app.joins > joins)
-                assert not watching.done(), watching.exception()
-            stored = await asyncio.wait_for(agreed(app, bob, watching), PATIENCE)
+            stored = await asyncio.wait_for(agreed(app, bob), PATIENCE)
             watching.cancel()
             lost = proxy.connections - 1
             assert lost >= option.disconnects
@@ -184,10 +197,10 @@ async def change(relay: Relay, client: str, option: Any) -> str:
             )
 
 
-async def agreed(app: App, bob: Bob, watching: asyncio.Task[None]) -> dict[int, Any]:
+async def agreed(app: App, bob: Bob) -> dict[int, Any]:
     """Waits until the app has the state of the store. The last requests of the app may still change both."""
     while (app.state, app.reactions) != (stored := await bob.stored()):
-        assert not watching.done(), watching.exception()
+        app.check()
         await asyncio.sleep(0.01)
     return stored[0]
 
