@@ -48,6 +48,8 @@ public struct Call: Equatable, Sendable {
     public var device: DeviceID?
     /// The number of times that the user has answered. Clients do not get it.
     package var answers = 0
+    /// True if the user has answered with a session, and not over HTTP. Clients do not get it.
+    package var hasSession = false
 
     public enum State: String, Sendable, CaseIterable {
       case answered, declined
@@ -60,9 +62,34 @@ public struct Call: Equatable, Sendable {
       self.device = device
     }
 
-    package init(_ state: State, on device: DeviceID?, answers: Int) {
+    package init(_ state: State, on device: DeviceID?, answers: Int, hasSession: Bool = false) {
       self.init(state, on: device)
       self.answers = answers
+      self.hasSession = hasSession
+    }
+  }
+
+  /// The kind of the sender of a request. It decides about a `hangup` of a user who has answered on another device.
+  public enum Sender: Equatable, Sendable {
+    /// A session of the user. `open` has the devices of all open sessions of the user. It contains `nil` if one of them
+    /// has no device.
+    case session(open: Set<DeviceID?>)
+    /// A request over HTTP for a device: with a report key, with a token, or of a backend that names the device.
+    case request
+    /// A backend that names no device, or the relay itself.
+    case backend
+
+    fileprivate var isSession: Bool { if case .session = self { true } else { false } }
+
+    /// True if a request of this sender ends the part of a user who has answered.
+    fileprivate func mayEnd(_ party: Party, on device: DeviceID?) -> Bool {
+      // An answer over HTTP without a device belongs to no device.
+      if party.device == device || party.device == nil && !party.hasSession { return true }
+      return switch self {
+      case .session(let open): party.hasSession && !open.contains(party.device)
+      case .request: false
+      case .backend: true
+      }
     }
   }
 
@@ -86,7 +113,7 @@ public struct Call: Equatable, Sendable {
   public enum Refusal: Error, Equatable, Sendable {
     /// The caller cannot answer or decline.
     case ownCall
-    /// The user has answered on this device, or on an unknown one.
+    /// The user has answered on this device. Is `nil` for a session or a request without a device.
     case answeredOn(DeviceID?)
     case over(State)
     /// The user has answered, and left, ``maxAnswers`` times.
@@ -122,20 +149,26 @@ public struct Call: Equatable, Sendable {
   // MARK: Requests
 
   /// Performs a request of a member.
-  /// - Parameter hasOthers: True if another member, neither the caller nor this user, has not declined. Such a member
-  ///   may still answer.
+  /// - Parameters:
+  ///   - device: The device that sends the request. Is `nil` for a session without a device, and for an HTTP request
+  ///     that names none.
+  ///   - hasOthers: True if another member, neither the caller nor this user, has not declined. Such a member may still
+  ///     answer.
   /// - Returns: False if the request repeats an earlier one, so that nothing changes.
   public mutating func perform(
-    _ action: Action, by user: UserID, on device: DeviceID?, hasOthers: Bool, at now: Timestamp
+    _ action: Action, by user: UserID, on device: DeviceID?, from sender: Sender = .request, hasOthers: Bool,
+    at now: Timestamp
   ) throws(Refusal) -> Bool {
     switch action {
-    case .answer: try answer(by: user, on: device, at: now)
+    case .answer: try answer(by: user, on: device, from: sender, at: now)
     case .decline: try decline(by: user, on: device, hasOthers: hasOthers, at: now)
-    case .hangUp: try hangUp(by: user, on: device, hasOthers: hasOthers, at: now)
+    case .hangUp: try hangUp(by: user, on: device, from: sender, hasOthers: hasOthers, at: now)
     }
   }
 
-  private mutating func answer(by user: UserID, on device: DeviceID?, at now: Timestamp) throws(Refusal) -> Bool {
+  private mutating func answer(
+    by user: UserID, on device: DeviceID?, from sender: Sender, at now: Timestamp
+  ) throws(Refusal) -> Bool {
     guard user != caller else { throw .ownCall }
     guard !state.isOver else { throw .over(state) }
     let answers = parties[user]?.answers ?? 0
@@ -145,7 +178,7 @@ public struct Call: Equatable, Sendable {
       return false
     }
     guard answers < Self.maxAnswers else { throw .tooManyAnswers }
-    try set(Party(.answered, on: device, answers: answers + 1), of: user)
+    try set(Party(.answered, on: device, answers: answers + 1, hasSession: sender.isSession), of: user)
     if state == .ringing {
       state = .answered
       due = now + Self.maxDuration
@@ -169,11 +202,15 @@ public struct Call: Equatable, Sendable {
   }
 
   private mutating func hangUp(
-    by user: UserID, on device: DeviceID?, hasOthers: Bool, at now: Timestamp
+    by user: UserID, on device: DeviceID?, from sender: Sender, hasOthers: Bool, at now: Timestamp
   ) throws(Refusal) -> Bool {
     guard !state.isOver, parties[user]?.state != .left else { return false }
-    guard user == caller || parties[user]?.state == .answered else {
-      return try decline(by: user, on: device, hasOthers: hasOthers, at: now)
+    if user != caller {
+      guard let party = parties[user], party.state == .answered else {
+        return try decline(by: user, on: device, hasOthers: hasOthers, at: now)
+      }
+      // A device that has lost the reply to its answer hangs up, although another device of the user may have answered.
+      guard sender.mayEnd(party, on: device) else { throw .answeredOn(party.device) }
     }
     // The caller has no party before. No limit keeps a user in a call.
     parties[user] = Party(.left, on: parties[user]?.device ?? device, answers: parties[user]?.answers ?? 0)
@@ -204,7 +241,7 @@ public struct Call: Equatable, Sendable {
   public mutating func exclude(_ user: UserID, hasOthers: Bool, at now: Timestamp) -> Bool {
     guard user == caller || parties[user]?.state == .answered || rings(for: user, at: now) else { return false }
     do throws(Refusal) {
-      return try hangUp(by: user, on: nil, hasOthers: hasOthers, at: now)
+      return try hangUp(by: user, on: nil, from: .backend, hasOthers: hasOthers, at: now)
     } catch {
       // A call with so many users has been answered or is declined by others.
       return false

@@ -34,7 +34,8 @@ extension Room {
   @discardableResult
   public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": seq.json]) }
 
-  /// Leaves a call of the room, or cancels the user's own call before anybody answers.
+  /// Leaves a call of the room, or cancels the user's own call before anybody answers. Throws `conflict` if another
+  /// device of the user has answered and is still connected.
   @discardableResult
   public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": seq.json]) }
 

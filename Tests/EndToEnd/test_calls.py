@@ -109,6 +109,26 @@ def test_an_answer_ends_the_ringing_on_the_other_devices(pair):
     assert pair.caller.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "ended"
 
 
+def test_a_late_hang_up_of_another_device_does_not_end_an_answered_call(pair):
+    rung = pair.ring()
+    phone, tablet = pair.devices["phone"], pair.devices["tablet"]
+    tablet.request("answer", room=pair.room, seq=rung["seq"])
+    # The phone has lost the reply to its own answer, and hangs up: with its session, and over HTTP.
+    error = phone.refusal("hangup", room=pair.room, seq=rung["seq"])
+    assert (error["code"], "device tablet" in error["message"]) == ("conflict", True)
+    path = f"/v1/rooms/{pair.room}/calls/{rung['seq']}/hangup"
+    late = call(pair.relay, "POST", path, {"device": "phone"}, user=pair.bob)
+    assert (late.status, late.problem["code"]) == (409, "conflict")
+    assert pair.state(rung)["state"] == "answered"
+    # Without its session, the tablet cannot hang up any more.
+    tablet.drop()
+    listed = f"/v1/users/{pair.bob}/sessions"
+    eventually(lambda: "tablet" not in str(call(pair.relay, "GET", listed).json))
+    assert phone.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "ended"
+    event = pair.caller.expect("call", event="hangup")
+    assert (event["user"], event["device"], event["state"]) == (pair.bob, "phone", "ended")
+
+
 def test_a_declined_call_ends_on_all_devices(pair):
     phone = pair.phone()
     rung = pair.ring()

@@ -185,6 +185,26 @@ import Testing
     }
   }
 
+  @Test func `another device does not hang up for its user, and a backend that names no device does`() async throws {
+    try await TestRelay.run { test async throws in
+      try await addMembers("ann", "bob", to: "tea", test)
+      let phone = try #require(DeviceID(rawValue: "phone"))
+      let reporter = Caller.reporter(ReportKeyOwner(user: UserID(unchecked: "bob"), device: phone, grants: nil))
+      let rung = try await test.perform(Ring.self, as: "ann", ["room": .string("tea")])
+      let call: [String: JSON] = ["room": .string("tea"), "seq": try #require(rung.body?["seq"])]
+      let onTablet = call.merging(["device": .string("tablet")]) { $1 }
+      #expect(try await test.perform(AnswerCall.self, by: reporter, call).status == 200)
+      let (bob, backend) = (try await user("bob", test), Caller.backend(acting: UserID(unchecked: "bob")))
+      for (caller, fields) in [(bob, call), (bob, onTablet), (backend, onTablet)] {
+        await #expect(throws: StoreError.call(.answeredOn(phone))) {
+          _ = try await test.perform(HangUpCall.self, by: caller, fields)
+        }
+      }
+      let ended = try await test.perform(HangUpCall.self, by: backend, call)
+      #expect(ended.body?["state"] == .string("ended"))
+    }
+  }
+
   @Test func `a token without the right to the account cannot change it`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test, account: [])

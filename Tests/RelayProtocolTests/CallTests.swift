@@ -15,10 +15,15 @@ import Testing
     let action: Call.Action
     let user: UserID
     var device: DeviceID?
+    var sender: Call.Sender
     var hasOthers = false
 
-    init(_ action: Call.Action, _ user: UserID, on device: DeviceID? = nil, hasOthers: Bool = false) {
-      (self.action, self.user, self.device, self.hasOthers) = (action, user, device, hasOthers)
+    init(
+      _ action: Call.Action, _ user: UserID, on device: DeviceID? = nil, from sender: Call.Sender = .request,
+      hasOthers: Bool = false
+    ) {
+      (self.action, self.user, self.device, self.sender) = (action, user, device, sender)
+      self.hasOthers = hasOthers
     }
   }
 
@@ -37,7 +42,8 @@ import Testing
   private func perform(_ step: Step, _ call: inout Call, at time: Int64 = 2_000) -> Outcome {
     do throws(Call.Refusal) {
       let isChanged = try call.perform(
-        step.action, by: step.user, on: step.device, hasOthers: step.hasOthers, at: Timestamp(rawValue: time))
+        step.action, by: step.user, on: step.device, from: step.sender, hasOthers: step.hasOthers,
+        at: Timestamp(rawValue: time))
       return isChanged ? .state(call.state) : .unchanged(call.state)
     } catch {
       return .refused(error)
@@ -94,6 +100,53 @@ import Testing
     if case .state = outcome {} else { #expect(call == before) }
     #expect((call.due == nil) == call.state.isOver)
     #expect((call.ended != nil) == call.state.isOver)
+  }
+
+  private static let bothOpen = Call.Sender.session(open: [phone, tablet])
+  private static let tabletOpen = Call.Sender.session(open: [tablet])
+  private static let onPhone = Step(.answer, bob, on: phone, from: bothOpen)
+  private static let onPhoneByKey = Step(.answer, bob, on: phone, from: .request)
+  private static let inBrowser = Step(.answer, bob, from: .session(open: [nil, tablet]))
+
+  /// The last step is a hang-up after an answer on this device or another one.
+  static let hangUps: [([Step], Outcome)] = [
+    // The device that has answered, and the caller.
+    ([onPhone, Step(.hangUp, bob, on: phone, from: bothOpen)], .state(.ended)),
+    ([onPhone, Step(.hangUp, bob, on: phone, from: .request)], .state(.ended)),
+    ([onPhoneByKey, Step(.hangUp, bob, on: phone, from: bothOpen)], .state(.ended)),
+    ([inBrowser, Step(.hangUp, bob, from: .session(open: [nil]))], .state(.ended)),
+    ([onPhone, Step(.hangUp, ann, on: tablet, from: tabletOpen)], .state(.ended)),
+    // Another device, while the answering one is connected.
+    ([onPhone, Step(.hangUp, bob, on: tablet, from: bothOpen)], .refused(.answeredOn(phone))),
+    ([onPhone, Step(.hangUp, bob, from: .session(open: [nil, phone]))], .refused(.answeredOn(phone))),
+    ([inBrowser, Step(.hangUp, bob, on: tablet, from: .session(open: [nil, tablet]))], .refused(.answeredOn(nil))),
+    ([onPhone, Step(.answer, carol), Step(.hangUp, bob, on: tablet, from: bothOpen)], .refused(.answeredOn(phone))),
+    // The session that has answered is gone. A request over HTTP may be the late one of a lost answer.
+    ([onPhone, Step(.hangUp, bob, on: tablet, from: tabletOpen)], .state(.ended)),
+    ([inBrowser, Step(.hangUp, bob, on: tablet, from: tabletOpen)], .state(.ended)),
+    ([onPhone, Step(.hangUp, bob, on: tablet, from: .request)], .refused(.answeredOn(phone))),
+    // A phone that has answered with its report key need not have a session.
+    ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: .request)], .refused(.answeredOn(phone))),
+    ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: tabletOpen)], .refused(.answeredOn(phone))),
+    // A backend that names no device, and an answer over HTTP without a device.
+    ([onPhone, Step(.hangUp, bob, from: .backend)], .state(.ended)),
+    ([Step(.answer, bob, from: .backend), Step(.hangUp, bob, on: tablet, from: .request)], .state(.ended)),
+    // A late hang-up after the end.
+    ([onPhone, Step(.hangUp, bob, on: phone), Step(.hangUp, bob, on: tablet)], .unchanged(.ended)),
+  ]
+
+  @Test(arguments: hangUps) func `only the device that has answered hangs up for its user`(
+    steps: [Step], outcome: Outcome
+  ) throws {
+    try `a request has one outcome`(steps: steps, outcome: outcome)
+  }
+
+  @Test func `the end of a membership ends the part of each device`() {
+    var call = Self.call()
+    _ = perform(Self.onPhone, &call)
+    let isChanged = call.exclude(Self.bob, hasOthers: false, at: Timestamp(rawValue: 3_000))
+    #expect(isChanged && call.state == .ended)
+    #expect(call.parties[Self.bob] == Call.Party(.left, on: Self.phone, answers: 1))
   }
 
   /// The end of a membership, after the steps before it.

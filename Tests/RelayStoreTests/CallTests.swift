@@ -36,11 +36,13 @@ import Testing
     return call
   }
 
-  private func perform(_ action: Call.Action, by user: UserID, on device: String? = nil) async throws -> CallChange? {
+  private func perform(
+    _ action: Call.Action, by user: UserID, on device: String? = nil, from sender: Call.Sender = .request
+  ) async throws -> CallChange? {
     try await test.write {
       try $0.calls.perform(
         action, MessageReference(room: room, seq: 1), by: user, on: device.map(DeviceID.init(unchecked:)),
-        at: .at(1_000))
+        from: sender, at: .at(1_000))
     }
   }
 
@@ -113,6 +115,19 @@ import Testing
     await #expect(throws: StoreError.call(.answeredOn(DeviceID(unchecked: "laptop")))) {
       try await perform(.answer, by: bob.id, on: "phone")
     }
+  }
+
+  @Test func `the store knows whether a session has answered`() async throws {
+    _ = try await ring()
+    let (phone, tablet) = (DeviceID(unchecked: "phone"), DeviceID(unchecked: "tablet"))
+    _ = try await perform(.answer, by: bob.id, on: "phone", from: .session(open: [phone, tablet]))
+    #expect(try await stored()?.parties == [bob.id: Call.Party(.answered, on: phone, answers: 1, hasSession: true)])
+    await #expect(throws: StoreError.call(.answeredOn(phone))) {
+      try await perform(.hangUp, by: bob.id, on: "tablet", from: .session(open: [phone, tablet]))
+    }
+    #expect(try await stored()?.state == .answered)
+    let ended = try await perform(.hangUp, by: bob.id, on: "tablet", from: .session(open: [tablet]))
+    #expect(ended?.call.state == .ended)
   }
 
   @Test(arguments: [(Call.Action.answer, UpdateKind.answered), (.decline, .declined)])

@@ -45,6 +45,8 @@ import Testing
     }
     let error = await #expect(throws: StillwireError.self) { try await tablet.room("tea").answer(rung.message.seq) }
     #expect(error?.code == .refused(.conflict))
+    let late = await #expect(throws: StillwireError.self) { try await tablet.room("tea").hangUp(rung.message.seq) }
+    #expect(late?.code == .refused(.conflict))
     #expect(try await ann.room("tea").call(rung.message.seq).state == .answered)
     let ended = try await ann.room("tea").hangUp(rung.message.seq)
     #expect(ended.state == .ended && ended.ended != nil)
@@ -76,6 +78,9 @@ import Testing
         #expect(causes.map(\.cause) == [.ring, .answer] && causes.last?.device == "phone")
         let error = await #expect(throws: StillwireError.self) { try await bob.answer(rung.message, on: "tablet") }
         #expect(error?.code == .refused(.conflict))
+        // A phone that has lost the reply to its answer hangs up. Another device holds the call.
+        let late = await #expect(throws: StillwireError.self) { try await bob.hangUp(rung.message, on: "tablet") }
+        #expect(late?.code == .refused(.conflict))
         let read = try await phone.call(rung.message)
         #expect(read.state == .answered && read.parties == ["bob": Call.Party(.answered, on: "phone")])
         #expect(try await phone.hangUp(rung.message).state == .ended)

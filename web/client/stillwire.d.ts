@@ -430,7 +430,10 @@ export class Stillwire {
   answer(call: CallName): Promise<CallReply>
   /** Declines a call on all devices of the user. */
   decline(call: CallName): Promise<CallReply>
-  /** Leaves a call, or cancels the user's own call before anybody answers. */
+  /**
+   * Leaves a call, or cancels the user's own call before anybody answers. Fails with `conflict` if another device of the
+   * user has answered and is still connected.
+   */
   hangUp(call: CallName): Promise<CallReply>
   /** Reads a call. */
   call(call: CallName): Promise<CallReply>

@@ -189,7 +189,10 @@ export class Stillwire extends EventTarget {
     return this.request('decline', { room, seq })
   }
 
-  /** Leaves a call, or cancels the user's own call before anybody answers. */
+  /**
+   * Leaves a call, or cancels the user's own call before anybody answers. Fails with `conflict` if another device of the
+   * user has answered and is still connected.
+   */
   hangUp({ room, seq }) {
     return this.request('hangup', { room, seq })
   }

@@ -43,6 +43,13 @@ package final class Calls {
 
   // MARK: Requests
 
+  /// The sender of a request about a call.
+  struct Sender: Sendable {
+    let user: UserID
+    let device: DeviceID?
+    let kind: Call.Sender
+  }
+
   /// The result of a `ring`.
   struct Rung: Sendable {
     let call: Call
@@ -54,7 +61,7 @@ package final class Calls {
   /// two users ring at the same time, the first stored call wins, and both are in it. Throws
   /// ``StoreError/ringing(_:)`` if one of the two users has blocked the other.
   func ring(
-    _ draft: MessageDraft, in access: RoomAccess, on device: DeviceID?, relay: isolated Relay
+    _ draft: MessageDraft, in access: RoomAccess, by sender: Sender, relay: isolated Relay
   ) async throws -> Rung {
     for _ in 0..<Self.maxAttempts {
       do {
@@ -65,13 +72,12 @@ package final class Calls {
         return Rung(call: try await call(message, on: relay), sent: sent)
       } catch StoreError.ringing(let message) {
         let known = try await call(message, on: relay)
-        if known.caller == draft.from.id, known.state == .ringing { return Rung(call: known, sent: nil) }
-        let user = draft.from.id
-        if try await relay.store.read({ try $0.people.hasBlock(between: known.caller, user) }) {
+        if known.caller == sender.user, known.state == .ringing { return Rung(call: known, sent: nil) }
+        if try await relay.store.read({ try $0.people.hasBlock(between: known.caller, sender.user) }) {
           throw StoreError.ringing(message)
         }
         do {
-          let call = try await perform(.answer, message, by: user, on: device, relay: relay)
+          let call = try await perform(.answer, message, by: sender, relay: relay)
           return Rung(call: call, sent: nil)
         } catch StoreError.call(.over), StoreError.call(.ownCall) {
           // The other call has ended meanwhile.
@@ -83,16 +89,16 @@ package final class Calls {
 
   /// Performs a request of a member. Throws `not_found`, and ``StoreError/call(_:)``.
   func perform(
-    _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, relay: isolated Relay
+    _ action: Call.Action, _ message: MessageReference, by sender: Sender, relay: isolated Relay
   ) async throws -> Call {
     let now = relay.hub.now
     let change = try await relay.commit(rows: 3 + UpdateQueue.maxUpdatesWithChange) {
-      try $0.calls.perform(action, message, by: user, on: device, at: now)
+      try $0.calls.perform(action, message, by: sender.user, on: sender.device, from: sender.kind, at: now)
     } then: { relay, result in
       guard let change = try? result.get(), change.isChanged else { return }
       // Phones that ring need an update.
       relay.worker.wake()
-      relay.calls.changed(change.call, action.cause, by: user, on: device, relay: relay)
+      relay.calls.changed(change.call, action.cause, by: sender.user, on: sender.device, relay: relay)
     }
     guard let change else { throw Self.noCall }
     return change.call

@@ -47,7 +47,8 @@ struct Ring: Command {
       if let user = try request.caller.viewer(relay.hub) {
         try relay.spend(sendTo: access.handle, by: user, pushes: true)
       }
-      let rung = try await relay.calls.ring(draft, in: access, on: device, relay: relay)
+      let sender = request.callSender(caller, on: device, relay: relay)
+      let rung = try await relay.calls.ring(draft, in: access, by: sender, relay: relay)
       let isNew = rung.sent?.stored.isDuplicate == false
       return Reply(status: isNew ? 201 : 200) {
         Replies.call(rung.call)(&$0)
@@ -216,7 +217,8 @@ struct CallRequest: Sendable {
     if let user = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: user, pushes: false)
     }
-    return Reply(Replies.call(try await relay.calls.perform(action, message, by: user, on: device, relay: relay)))
+    let sender = request.callSender(user, on: device, relay: relay)
+    return Reply(Replies.call(try await relay.calls.perform(action, message, by: sender, relay: relay)))
   }
 }
 
@@ -228,6 +230,18 @@ extension Request {
       try caller.check(named)
       return named
     }
+  }
+
+  /// The sender of the request, which acts for a user on a device.
+  fileprivate func callSender(_ user: UserID, on device: DeviceID?, relay: isolated Relay) -> Calls.Sender {
+    let kind: Call.Sender
+    switch caller {
+    case .session(let session):
+      kind = .session(open: Set(relay.hub.sessions(of: session.user).map(relay.hub.device(of:))))
+    case .backend: kind = device == nil ? .backend : .request
+    case .user, .reporter: kind = .request
+    }
+    return Calls.Sender(user: user, device: device, kind: kind)
   }
 }
 

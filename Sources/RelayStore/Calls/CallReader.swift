@@ -89,14 +89,16 @@ public struct CallReader {
     var call = call
     let parties = try db.all(
       """
-      SELECT users.name, call_parties.state, call_parties.device, call_parties.answers FROM call_parties
-      JOIN users ON users.id = call_parties.user WHERE call_parties.room = ? AND call_parties.seq = ?
+      SELECT users.name, call_parties.state, call_parties.device, call_parties.answers, call_parties.has_session
+      FROM call_parties JOIN users ON users.id = call_parties.user
+      WHERE call_parties.room = ? AND call_parties.seq = ?
       """,
       [room, call.message.seq])
     for row in parties {
       let device: String? = row["device"]
       call.parties[UserID(unchecked: row["name"])] = Call.Party(
-        try row.choice("state"), on: device.map(DeviceID.init(unchecked:)), answers: row["answers"])
+        try row.choice("state"), on: device.map(DeviceID.init(unchecked:)), answers: row["answers"],
+        hasSession: row["has_session"])
     }
     return call
   }

@@ -66,7 +66,8 @@ public struct CallWriter: TransactionPart {
   /// - Returns: The result. Is `nil` when there is no such call. Throws ``StoreError/call(_:)`` and
   ///   ``StoreError/notMember``.
   public func perform(
-    _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?, at now: Timestamp
+    _ action: Call.Action, _ message: MessageReference, by user: UserID, on device: DeviceID?,
+    from sender: Call.Sender = .request, at now: Timestamp
   ) throws -> CallChange? {
     guard let known = try row(of: message.room), var call = try reader.calls.call(message.room, message.seq) else {
       return nil
@@ -82,7 +83,7 @@ public struct CallWriter: TransactionPart {
     let isChanged: Bool
     do {
       isChanged = try call.perform(
-        action, by: user, on: device, hasOthers: try hasOthers(known.id, call, except: id), at: now)
+        action, by: user, on: device, from: sender, hasOthers: try hasOthers(known.id, call, except: id), at: now)
     } catch let refusal as Call.Refusal {
       throw StoreError.call(refusal)
     }
@@ -162,8 +163,13 @@ public struct CallWriter: TransactionPart {
     try save(call, room)
     if let party = call.parties[user], party != before.parties[user] {
       try db.run(
-        "INSERT OR REPLACE INTO call_parties (room, seq, user, state, device, answers) VALUES (?, ?, ?, ?, ?, ?)",
-        [room, call.message.seq, id, party.state.rawValue, party.device?.rawValue, party.answers])
+        """
+        INSERT OR REPLACE INTO call_parties (room, seq, user, state, device, answers, has_session)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+          room, call.message.seq, id, party.state.rawValue, party.device?.rawValue, party.answers, party.hasSession,
+        ])
       try endRinging(room, call.message.seq, of: id, party)
     }
     // After the ringing, all phones show its end already.

@@ -33,6 +33,8 @@ extension Schema {
       device TEXT,
       -- The number of times that the user has answered.
       answers INTEGER NOT NULL DEFAULT 0,
+      -- 1: the user has answered with a session, and not over HTTP.
+      has_session INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (room, seq, user)
     ) STRICT, WITHOUT ROWID;
     """

@@ -166,7 +166,8 @@ public struct PhoneCall: Equatable, Sendable {
       phase = .conflicted
       return [.read]
     case (.answering, .refused): return end(.failed)
-    // The caller must not wait for a phone that has no call.
+    // The caller must not wait for a phone that has no call. If another device has answered, the relay refuses this
+    // hang-up, and the call continues there.
     case (.answering, .lost): return end(.failed) + [.send(.hangUp)]
     case (.leaving, .accepted), (.leaving, .lost):
       phase = .over

@@ -113,7 +113,7 @@ public struct RelayAPI: Sendable {
   }
 
   /// Leaves a call, or cancels the user's own call before anybody answers. The parameters are those of
-  /// ``answer(_:on:)``.
+  /// ``answer(_:on:)``. Throws `conflict` if another device of the user has answered: the call then continues there.
   @discardableResult
   public func hangUp(_ call: MessageReference, on device: DeviceID? = nil) async throws -> CallRecord {
     try await perform("hangup", call, device)

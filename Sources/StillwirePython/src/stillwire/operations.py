@@ -628,6 +628,10 @@ class Operations(ABC):
         answered declines. An answered call ends when fewer than two users are left in it. A repeated request
         has no effect.
 
+        After an answer, only the device that has answered hangs up for its user: `hangup` on another device
+        of the user is a `conflict`. It is allowed if a session has answered and the device of this session
+        has no open session any more, and for a backend that names no `device`.
+
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
@@ -2856,6 +2860,10 @@ class AsyncOperations(ABC):
         Before an answer, the caller cancels the call, and phones show a missed call. A member who has not
         answered declines. An answered call ends when fewer than two users are left in it. A repeated request
         has no effect.
+
+        After an answer, only the device that has answered hangs up for its user: `hangup` on another device
+        of the user is a `conflict`. It is allowed if a session has answered and the device of this session
+        has no open session any more, and for a backend that names no `device`.
 
         Args:
             seq: The number of the message in its room.
