@@ -180,6 +180,13 @@ extension Hub {
     return until == 0 ? nil : Timestamp(rawValue: until)
   }
 
+  /// Sets if a member takes part in a call. The hub knows the newest call of each member. In a room that is read-only, the
+  /// users of a call send signals to each other.
+  /// - Parameter call: The seq of the message that rings.
+  public func setCall(_ call: Int64, of user: UserHandle, in room: RoomHandle, takesPart: Bool) {
+    _ = relay_room_set_call(hub, room.rawValue, user.rawValue, call, takesPart)
+  }
+
   /// Lets only moderators and owners send to a room, or all members.
   public func setReadOnly(_ isReadOnly: Bool, _ room: RoomHandle) {
     relay_room_set_read_only(hub, room.rawValue, isReadOnly)

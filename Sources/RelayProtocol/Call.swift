@@ -227,6 +227,12 @@ public struct Call: Equatable, Sendable {
     parties[user] = party
   }
 
+  /// True if a user is in the call: the caller from its begin, and a member after an answer, until they leave.
+  public func takesPart(_ user: UserID) -> Bool {
+    guard !state.isOver else { return false }
+    return user == caller ? parties[caller]?.state != .left : parties[user]?.state == .answered
+  }
+
   /// The number of users in the call.
   private var talking: Int {
     parties.values.count { $0.state == .answered } + (parties[caller]?.state == .left ? 0 : 1)

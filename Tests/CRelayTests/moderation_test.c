@@ -122,6 +122,76 @@ TEST(end_of_restriction, "moderation: the end of a restriction is an event, and 
   host_end(host);
 }
 
+typedef struct part {
+  const char *user;
+  int64_t call;
+  bool takes_part;
+} part_t;
+
+static void set_part(relay_hub_t *hub, void *argument) {
+  const part_t *part = argument;
+  const relay_id_t room = relay_room_named(hub, "stored.a"), user = relay_user_named(hub, part->user);
+  EXPECT_INTEGER(relay_room_set_call(hub, room, user, part->call, part->takes_part), RELAY_OK);
+  EXPECT_INTEGER(relay_room_set_call(hub, room, 0, part->call, part->takes_part), RELAY_GONE);
+  EXPECT_INTEGER(relay_room_set_call(hub, 0, user, part->call, part->takes_part), RELAY_GONE);
+}
+
+static void close_sending(relay_hub_t *hub, void *argument) {
+  (void)argument;
+  relay_room_set_read_only(hub, relay_room_named(hub, "stored.a"), true);
+}
+
+/* Sends a signal of this name, and returns the reply. */
+static const char *signal_as(peer_t *peer, const char *name) {
+  char id[16];
+  snprintf(id, sizeof id, "\"id\":\"%s\"", name);
+  peer_say(peer, "{\"type\":\"signal\",\"id\":\"%s\",\"room\":\"stored.a\",\"name\":\"%s\"}", name, name);
+  return peer_receive_with(peer, id);
+}
+
+TEST(signals_in_call,
+     "moderation: in a room that is read-only, the members of a call send signals to each other alone") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, 1000000);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
+         *eve = peer_open(host_port(host), "eve", "");
+  peer_t *const peers[] = {ann, bob, eve};
+  for (int i = 0; i < 3; i++) peer_join(peers[i], "stored.a");
+  host_do(host, close_sending, NULL);
+  host_do(host, set_part, &(part_t){"ann", 7, true});
+  EXPECT_CONTAINS(signal_as(bob, "b1"), "\"code\":\"restricted\"");
+  host_do(host, set_part, &(part_t){"bob", 7, true});
+  EXPECT_CONTAINS(signal_as(bob, "b2"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"signal\""), "\"name\":\"b2\"");
+  EXPECT_CONTAINS(signal_as(ann, "a1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"signal\""), "\"name\":\"a1\"");
+  EXPECT(peer_receives_none_with(eve, "\"signal\""));
+  EXPECT_CONTAINS(signal_as(eve, "e1"), "\"code\":\"restricted\"");
+  peer_say(bob, "{\"type\":\"send\",\"id\":\"s\",\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":\"s\""), "\"code\":\"restricted\"");
+
+  /* The members of another call do not get the signal. The newest call counts. */
+  host_do(host, set_part, &(part_t){"eve", 9, true});
+  host_do(host, set_part, &(part_t){"bob", 5, true});
+  EXPECT_CONTAINS(signal_as(bob, "b3"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"signal\""), "\"name\":\"b3\"");
+  EXPECT(peer_receives_none_with(eve, "\"signal\""));
+  host_do(host, set_part, &(part_t){"bob", 5, false});
+  EXPECT_CONTAINS(signal_as(bob, "b4"), "\"ok\"");
+
+  /* A restriction of the member counts also in a call, and the end of the call ends the signals. */
+  restriction_t change = {"stored.a", "bob", "ann", 1060000, RELAY_OK, 0};
+  host_do(host, restrict_member, &change);
+  EXPECT_CONTAINS(signal_as(bob, "b5"), "\"until\":1060000");
+  change.until = 0;
+  host_do(host, restrict_member, &change);
+  EXPECT_CONTAINS(signal_as(bob, "b6"), "\"ok\"");
+  host_do(host, set_part, &(part_t){"bob", 7, false});
+  EXPECT_CONTAINS(signal_as(bob, "b7"), "\"code\":\"restricted\"");
+  for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  host_end(host);
+}
+
 TEST(read_only,
      "moderation: only moderators, owners and sessions with the right send to a room that is read-only") {
   static const struct {

@@ -279,6 +279,50 @@ def test_only_moderators_and_owners_send_to_a_room_that_is_read_only(club):
     assert club.member.refusal("update", room=club.room, readOnly=True)["code"] == "forbidden"
 
 
+def test_the_users_of_a_call_send_signals_in_a_room_that_is_read_only(club, names):
+    (dan,) = names("dan")
+    club.owner.request("add", room=club.room, user=dan)
+    bystander = club.connect(club.relay, dan)
+    bystander.join(club.room)
+    club.owner.request("update", room=club.room, readOnly=True)
+    rung = club.moderator.request("ring", room=club.room)
+    assert club.member.refusal("signal", room=club.room, name="offer")["code"] == "restricted"
+    club.member.request("answer", room=club.room, seq=rung["seq"])
+    club.member.request("signal", room=club.room, name="offer", body={"sdp": 1})
+    signal = club.moderator.expect("signal", name="offer")
+    assert (signal["from"], signal["body"]) == (club.eve, {"sdp": 1})
+    for session in (club.owner, bystander):
+        assert session.received("signal") == []
+    assert bystander.refusal("signal", room=club.room, name="offer")["code"] == "restricted"
+    assert club.member.refusal("send", room=club.room, body="hi")["code"] == "restricted"
+    # A restriction applies in a call, too.
+    until = now() + HOUR
+    club.restrict(until)
+    assert club.member.refusal("signal", room=club.room, name="offer")["until"] == until
+    club.restrict(None)
+    club.member.request("signal", room=club.room, name="candidate")
+    club.member.request("hangup", room=club.room, seq=rung["seq"])
+    assert club.member.refusal("signal", room=club.room, name="offer")["code"] == "restricted"
+
+
+def test_the_users_of_a_call_send_signals_after_a_restart(start, connect, names):
+    club = Club(relay := start(), connect, names)
+    club.owner.request("update", room=club.room, readOnly=True)
+    rung = club.moderator.request("ring", room=club.room)
+    club.member.request("answer", room=club.room, seq=rung["seq"])
+    for session in club.sessions:
+        session.drop()
+    relay.kill()
+    relay.start()
+    member, moderator = connect(relay, club.eve), connect(relay, club.bob)
+    for session in (member, moderator):
+        session.join(club.room)
+    member.request("signal", room=club.room, name="offer")
+    assert moderator.expect("signal")["from"] == club.eve
+    moderator.request("hangup", room=club.room, seq=rung["seq"])
+    assert member.refusal("signal", room=club.room, name="offer")["code"] == "restricted"
+
+
 def test_a_room_can_be_read_only_from_the_begin(connect, names):
     ann, bob, room = names("ann", "bob", "news")
     owner, member = connect(ann), connect(bob)

@@ -186,6 +186,26 @@ import Testing
     if isChanged { #expect(call.causeOfExclusion(of: user) == (party == .declined ? .decline : .hangUp)) }
   }
 
+  /// The users who take part in the call after these steps.
+  static let users: [([Step], [UserID])] = [
+    ([], [ann]),
+    ([Step(.answer, bob)], [ann, bob]),
+    ([Step(.decline, bob, hasOthers: true)], [ann]),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, bob)], [ann, carol]),
+    ([Step(.answer, bob), Step(.answer, carol), Step(.hangUp, ann)], [bob, carol]),
+    ([Step(.answer, bob), Step(.hangUp, ann)], []),
+    ([Step(.hangUp, ann)], []),
+    ([Step(.decline, bob)], []),
+  ]
+
+  @Test(arguments: users) func `the caller and the users who have answered take part, until they leave`(
+    steps: [Step], users: [UserID]
+  ) {
+    var call = Self.call()
+    for step in steps { _ = perform(step, &call) }
+    #expect([Self.ann, Self.bob, Self.carol].filter(call.takesPart) == users)
+  }
+
   @Test func `a call rings for members who have not answered, until its ringing is over`() {
     var call = Self.call()
     let (early, late) = (Timestamp(rawValue: 45_999), Timestamp(rawValue: 46_000))

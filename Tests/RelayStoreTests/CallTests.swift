@@ -104,6 +104,19 @@ import Testing
     #expect(try await test.read { try $0.calls.page(of: room, before: .max, limit: 9) }.calls == [call])
   }
 
+  @Test func `a room has its open calls with their users`() async throws {
+    _ = try await ring()
+    let answered = try await perform(.answer, by: bob.id, on: "phone")?.call
+    // No call rings any more, so that another one begins.
+    let second = try #require(try await append(isExclusive: true))
+    let open = try await test.read { try $0.calls.open(in: room, limit: 9) }
+    #expect(open.sorted { $0.message.seq < $1.message.seq } == [answered, second])
+    #expect(try await test.read { try $0.calls.open(in: room, limit: 1) }.count == 1)
+    #expect(try await test.read { try $0.calls.open(in: RoomID(unchecked: "tea"), limit: 9) } == [])
+    _ = try await perform(.hangUp, by: alice.id)
+    #expect(try await test.read { try $0.calls.open(in: room, limit: 9) } == [second])
+  }
+
   @Test func `an answer cancels the pushes that wait`() async throws {
     _ = try await ring(isShown: false)
     let change = try #require(try await perform(.answer, by: bob.id, on: "laptop"))

@@ -418,6 +418,7 @@ struct relay_member { /* a user in a room */
       has_changed; /* true from RELAY_EVENT_DUE to relay_member_decide(); a fact has changed meanwhile */
   uint8_t role;    /* a relay_role_t */
   int64_t restricted_until; /* since 1970, see relay_room_restrict() */
+  int64_t call;             /* see relay_room_set_call(); 0: none */
   int64_t read, received;
   int64_t away_since, away_since_loop;
   int64_t leaves_at;    /* when its membership of a room without a store ends; 0: never; -1: it ends now */
@@ -509,8 +510,10 @@ void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
 /* Publishes a message as relay_room_publish() does. `sender` replaces `message->sender`; NULL: none. */
 int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_t *message,
                             relay_session_t *sender);
+/* Sends a signal as relay_room_signal() does. With a `call`, only to the members who take part in it; 0: to
+ * all. */
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
-                        relay_bytes_t name, relay_bytes_t body);
+                        int64_t call, relay_bytes_t name, relay_bytes_t body);
 
 /* away.c */
 

@@ -351,6 +351,18 @@ int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room_id, 
   return member ? relay__member_restricted_until(hub, member) : 0;
 }
 
+relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t call,
+                                   bool takes_part) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(user, room);
+  if (!member) return RELAY_NOT_THERE;
+  if (takes_part && call > member->call) member->call = call;
+  if (!takes_part && call == member->call) member->call = 0;
+  return RELAY_OK;
+}
+
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *user = relay__user_find(hub, user_id);

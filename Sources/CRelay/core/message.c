@@ -113,8 +113,18 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
   return room->seq;
 }
 
+static void fan_out_in_call(relay_hub_t *hub, const relay_room_t *room, relay_frame_t *frame,
+                            const relay_session_t *sender, int64_t call) {
+  for (uint32_t i = 0; i < room->live_count; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (seat->session == sender || seat->member->call != call) continue;
+    relay__outbox_add(hub, seat->session, frame, false);
+    hub->stats.deliveries++;
+  }
+}
+
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
-                        relay_bytes_t name, relay_bytes_t body) {
+                        int64_t call, relay_bytes_t name, relay_bytes_t body) {
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"signal\",\"room\":\"");
@@ -129,7 +139,10 @@ void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, 
   }
   relay__puts(text, "}");
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
-  fan_out(hub, room, frame, sender);
+  if (call)
+    fan_out_in_call(hub, room, frame, sender, call);
+  else
+    fan_out(hub, room, frame, sender);
   hub->stats.signals++;
   relay__frame_release(hub, frame);
 }
@@ -199,6 +212,6 @@ relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t id, const char *fr
                                  relay_bytes_t name, relay_bytes_t body) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return RELAY_GONE;
-  relay__room_signal(hub, room, from, relay__session_find(hub, sender), name, body);
+  relay__room_signal(hub, room, from, relay__session_find(hub, sender), 0, name, body);
   return RELAY_OK;
 }

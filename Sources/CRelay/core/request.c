@@ -219,8 +219,9 @@ static bool has_policy_fields(const relay_json_t *json) {
   return false;
 }
 
-/* True if the session may send to the room now. Otherwise sends the error and returns false. */
-static bool may_send(const request_t *request, const relay_seat_t *seat) {
+/* True if the session has the right to send, and its user has no restriction. Otherwise sends the error and
+ * returns false. */
+static bool is_unrestricted(const request_t *request, const relay_seat_t *seat) {
   const relay_member_t *member = seat->member;
   const int64_t until = relay__member_restricted_until(request->hub, member);
   if (!(seat->rights & RELAY_RIGHT_SEND)) {
@@ -232,12 +233,25 @@ static bool may_send(const request_t *request, const relay_seat_t *seat) {
                "a moderator has restricted you in this room, see `until`", -1, until);
     return false;
   }
-  if (member->room->is_read_only && member->role == RELAY_ROLE_MEMBER &&
-      !(seat->rights & RELAY_RIGHT_MODERATE)) {
-    refuse(request, "restricted", "the room is read-only: only moderators and owners send");
-    return false;
-  }
   return true;
+}
+
+/* True if the room is read-only for the session. */
+static bool is_read_only(const relay_seat_t *seat) {
+  const relay_member_t *member = seat->member;
+  return member->room->is_read_only && member->role == RELAY_ROLE_MEMBER &&
+         !(seat->rights & RELAY_RIGHT_MODERATE);
+}
+
+static void refuse_read_only(const request_t *request) {
+  refuse(request, "restricted", "the room is read-only: only moderators and owners send");
+}
+
+/* True if the session may send to the room now. Otherwise sends the error and returns false. */
+static bool may_send(const request_t *request, const relay_seat_t *seat) {
+  if (!is_unrestricted(request, seat)) return false;
+  if (is_read_only(seat)) refuse_read_only(request);
+  return !is_read_only(seat);
 }
 
 /* Handles `send`. Publishes the message here if the room is not stored and the frame has neither an
@@ -284,7 +298,13 @@ static void send_(request_t *request) {
 
 static void signal_(const request_t *request) {
   relay_seat_t *seat = seat_of(request);
-  if (!seat || !may_send(request, seat)) return;
+  if (!seat || !is_unrestricted(request, seat)) return;
+  /* In a room that is read-only, the users of a call exchange the signals of its media. */
+  const int64_t call = is_read_only(seat) ? seat->member->call : 0;
+  if (is_read_only(seat) && !call) {
+    refuse_read_only(request);
+    return;
+  }
   const relay_json_node_t *name = relay_json_member(&request->json, "name");
   if (!name || name->kind != RELAY_JSON_STRING || name->length < 1 || name->length > 128) {
     refuse(request, "bad_request", "name must be a string of 1 to 128 bytes");
@@ -292,7 +312,7 @@ static void signal_(const request_t *request) {
   }
   if (!room_takes_token(request, seat->member->room)) return;
   relay__room_signal(request->hub, seat->member->room, request->session->user->named.name, request->session,
-                     source_of(&request->json, name), body_of(request));
+                     call, source_of(&request->json, name), body_of(request));
   acknowledge(request);
 }
 

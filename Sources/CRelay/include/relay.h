@@ -492,8 +492,13 @@ relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room, relay_id_t
                                    bool is_announced, const char *by);
 /* Returns the end of the restriction of a member; 0: there is none, or it is over. */
 int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* The member takes part in a call from now on, or no more. `call` is the seq of the message that rings. The
+ * hub knows the newest call of each member. */
+relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t call,
+                                   bool takes_part);
 /* In a room that is read-only, the hub refuses `send` and `signal` with `restricted`, except those of members
- * with a higher role than RELAY_ROLE_MEMBER and of sessions with RELAY_RIGHT_MODERATE. */
+ * with a higher role than RELAY_ROLE_MEMBER and of sessions with RELAY_RIGHT_MODERATE. It accepts a `signal`
+ * of a member who takes part in a call, and sends it only to the members who take part in the same call. */
 void relay_room_set_read_only(relay_hub_t *hub, relay_id_t room, bool is_read_only);
 bool relay_room_is_read_only(const relay_hub_t *hub, relay_id_t room);
 

@@ -18,6 +18,9 @@ package final class Calls {
   private var maxKept = Calls.minKept
   /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
   package private(set) var alarm: Timestamp?
+  /// The number of changes of calls in rooms that were not in memory. A read of such a room that began before may be
+  /// outdated.
+  private(set) var unshown = 0
   private var isEnding = false
   private var areMoreDue = false
 
@@ -25,6 +28,8 @@ package final class Calls {
   private static let maxRinging = 32
   /// The number of calls that may stay after the end of their ringing.
   private static let minKept = 64
+  /// The maximum number of open calls of a room whose users are known after the room was loaded.
+  static let maxShown = 16
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
@@ -127,8 +132,17 @@ package final class Calls {
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
   ) {
     keep(call, on: relay)
+    if let room = relay.hub.room(call.message.room) { show(call, in: room, on: relay) } else { unshown += 1 }
     expectEnd(of: call, on: relay)
     announce(call, cause, by: user, on: device, relay: relay)
+  }
+
+  /// Shows the hub the users who take part in a call: they send signals also in a room that is read-only.
+  func show(_ call: Call, in room: RoomHandle, on relay: isolated Relay) {
+    for name in Set(call.parties.keys).union([call.caller]) {
+      guard let user = relay.hub.user(name) else { continue }
+      relay.hub.setCall(call.message.seq, of: user, in: room, takesPart: call.takesPart(name))
+    }
   }
 
   /// The store has taken a user out of calls, because the user has left their room or is suspended. Call this while the

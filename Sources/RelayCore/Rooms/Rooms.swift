@@ -78,18 +78,19 @@ package final class Rooms {
     relay.people.beginReading()
     defer { relay.people.endReading() }
     let since = relay.people.newestChange
-    let deletedBefore = deleted
+    let (deletedBefore, unshownBefore) = (deleted, relay.calls.unshown)
     let found = try await relay.store.read { reader in
-      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
-      return (snapshot, try reader.messages.undecided(in: room))
+      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead], [Call])? }
+      let calls = try reader.calls.open(in: room, limit: Calls.maxShown)
+      return (snapshot, try reader.messages.undecided(in: room), calls)
     }
     // A first join may have made the room during the read.
     if let handle = relay.hub.room(room) { return handle }
-    guard let (snapshot, undecided) = found else { return nil }
+    guard let (snapshot, undecided, calls) = found else { return nil }
     let newer = try await relay.people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: relay)
     // Checked again: a first join, or another load, may have made the room during the second read.
     if let handle = relay.hub.room(room) { return handle }
-    guard deletedBefore == deleted else { return try await read(room, on: relay) }
+    guard deletedBefore == deleted, unshownBefore == relay.calls.unshown else { return try await read(room, on: relay) }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     relay.hub.setReadOnly(snapshot.isReadOnly, handle)
@@ -101,6 +102,7 @@ package final class Rooms {
         restrictedUntil: member.restrictedUntil)
       relay.hub.release(user)
     }
+    for call in calls { relay.calls.show(call, in: handle, on: relay) }
     for message in undecided {
       relay.hub.restoreMessage(message.seq, time: message.time, from: relay.hub.user(message.traits.from), in: handle)
       relay.deliveries.stored(

@@ -45,6 +45,17 @@ public struct CallReader {
     return (calls, rows.count > limit)
   }
 
+  /// The calls of a room that are not over. The calls that ring longest are first.
+  public func open(in room: RoomID, limit: Int) throws -> [Call] {
+    try db.all(
+      """
+      \(Self.calls) WHERE calls.room = (SELECT id FROM rooms WHERE name = ?) AND calls.due IS NOT NULL
+      ORDER BY calls.ring_until DESC LIMIT ?
+      """,
+      [room.rawValue, limit]
+    ).map { try withParties(Call($0), room: $0["room_id"]) }
+  }
+
   /// The calls that ring for a member, in all rooms.
   public func allRinging(at now: Timestamp) throws -> [Call] {
     try db.all(
