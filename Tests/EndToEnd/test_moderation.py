@@ -120,6 +120,32 @@ def test_the_end_of_a_restriction_is_an_event(club):
     assert club.owner.received("member") == []
 
 
+def test_a_restricted_member_who_becomes_an_owner_sends_again(club):
+    club.restrict(now() + HOUR)
+    club.owner.request("roles", room=club.room, user=club.eve, role="owner")
+    for session in club.sessions:
+        session.expect("member", user=club.eve, event="restricted")
+        assert session.expect("role", user=club.eve)["role"] == "owner"
+        event = session.expect("member", user=club.eve)
+        assert (event["event"], event["role"], event["by"]) == ("unrestricted", "owner", club.ann)
+        assert "restrictedUntil" not in event
+    club.member.send(club.room, "my room")
+    assert "restrictedUntil" not in club.member.join(club.room)
+
+
+def test_a_restricted_member_who_succeeds_the_last_owner_sends_again(club):
+    until = now() + HOUR
+    for user in (club.bob, club.eve):
+        club.restrict(until, user=user, by=club.owner)
+    club.owner.request("leave", room=club.room)
+    owner = club.member.expect("role")["user"]
+    event = club.member.expect("member", user=owner, event="unrestricted")
+    assert (event["role"], "by" in event) == ("owner", False)
+    first, second = (club.moderator, club.member) if owner == club.bob else (club.member, club.moderator)
+    first.send(club.room, "my room")
+    assert second.refusal("send", room=club.room, body="hi")["until"] == until
+
+
 def test_a_restriction_ends_by_time(club):
     until = now() + 1_000
     club.restrict(until)

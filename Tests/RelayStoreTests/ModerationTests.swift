@@ -97,6 +97,47 @@ private let end = TestStore.time + .seconds(60)
     try await test.write { try $0.rooms.restrict(dave.id, in: tea, by: moderator, until: nil) }
   }
 
+  @Test(arguments: [RoomActor.backend, .user(alice.id, moderates: false)])
+  func `a restricted member who gets the role of an owner is restricted no more`(actor: RoomActor) async throws {
+    try await prepare()
+    try await test.write {
+      for user in [bob, carol] { try $0.rooms.restrict(user.id, in: tea, by: .backend, until: end) }
+      try $0.rooms.setRole(.moderator, of: carol.id, in: tea, by: actor)
+    }
+    #expect(try await restricted() == ["bob": end, "carol": end])
+    try await test.write { try $0.rooms.setRole(.owner, of: carol.id, in: tea, by: actor) }
+    #expect(try await restricted() == ["bob": end])
+    // A backend may restrict an owner. The same role again ends nothing.
+    try await test.write {
+      try $0.rooms.restrict(carol.id, in: tea, by: .backend, until: end)
+      try $0.rooms.setRole(.owner, of: carol.id, in: tea, by: actor)
+    }
+    #expect(try await restricted() == ["bob": end, "carol": end])
+  }
+
+  @Test func `a restricted member who succeeds the last owner is restricted no more`() async throws {
+    try await prepare()
+    let left = try await test.write { transaction in
+      for user in [bob, carol] { try transaction.rooms.restrict(user.id, in: tea, by: .backend, until: end) }
+      return try transaction.rooms.end(alice.id, tea)
+    }
+    let others = ["bob", "carol"].filter { $0 != left.successor?.rawValue }
+    #expect(others.count == 1)
+    #expect(try await restricted() == [others[0]: end])
+  }
+
+  @Test func `a restricted user who joins an empty group is its owner, and restricted no more`() async throws {
+    try await prepare()
+    let joined = try await test.write { transaction in
+      try transaction.rooms.restrict(carol.id, in: tea, by: .backend, until: end)
+      _ = try transaction.messages.append(draft("tea", in: tea, from: bob))
+      for user in [carol, bob, alice] { _ = try transaction.rooms.end(user.id, tea) }
+      return try transaction.rooms.join(carol, room: tea, epoch: "e", now: .at(9))
+    }
+    #expect(joined.role == .owner && joined.restrictedUntil == nil)
+    #expect(try await restricted() == [:])
+  }
+
   @Test func `a room has a maximum of restrictions, and ended ones do not count`() async throws {
     try await prepare()
     try await test.write { transaction in

@@ -239,7 +239,7 @@ package final class Erasures {
       relay.people.evaluateWatches(of: user, on: relay)
     }
     if let owner = left.successor.flatMap(relay.hub.user) {
-      relay.hub.setRole(.owner, of: owner, in: room, by: nil)
+      relay.rooms.show(.owner, of: owner, in: room, by: nil, on: relay)
     }
   }
 

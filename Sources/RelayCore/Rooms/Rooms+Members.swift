@@ -152,7 +152,7 @@ extension Rooms {
               relay.calls.excluded(name, from: left.calls, on: relay)
               relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
               if let owner = left.successor.flatMap(relay.hub.user) {
-                relay.hub.setRole(.owner, of: owner, in: handle, by: nil)
+                relay.rooms.show(.owner, of: owner, in: handle, by: nil, on: relay)
               }
             })
         }

@@ -168,8 +168,14 @@ extension Rooms {
       try $0.rooms.setRole(role, of: name, in: access.room, by: actor)
     } then: { relay, result in
       guard case .success = result, let user = relay.hub.user(name) else { return }
-      relay.hub.setRole(role, of: user, in: access.handle, by: by)
+      relay.rooms.show(role, of: user, in: access.handle, by: by, on: relay)
     }
+  }
+
+  /// Shows a new role that the store has stored. The store has ended the restriction of a new owner.
+  func show(_ role: RoomRole, of user: UserHandle, in room: RoomHandle, by changer: UserID?, on relay: isolated Relay) {
+    relay.hub.setRole(role, of: user, in: room, by: changer)
+    if role == .owner { relay.hub.restrict(user, in: room, until: nil, by: changer) }
   }
 
   /// Restricts a member until a time, or ends the restriction, and notifies the sessions in the room.

@@ -46,7 +46,7 @@ extension RoomWriter {
     }
   }
 
-  /// Changes the role of a member.
+  /// Changes the role of a member. A member who becomes an owner is restricted no more.
   ///
   /// Throws ``RoomRefusal/needs(_:)`` unless the actor is an owner or a backend, ``RoomRefusal/noMember``, and
   /// ``RoomRefusal/lastOwner``.
@@ -60,6 +60,7 @@ extension RoomWriter {
     guard before != role else { return }
     try db.run("UPDATE members SET role = ? WHERE room = ? AND user = ?", [role.rawValue, known.id, id])
     if try before == .owner && needsOwner(known.id) { throw StoreError.refused(.lastOwner) }
+    if role == .owner { try endRestriction(of: id, in: known.id) }
   }
 
   // MARK: Restrictions
@@ -76,7 +77,7 @@ extension RoomWriter {
     try check(actor, outranks: user, in: known)
     guard let until else {
       guard let id = try row(of: user) else { return }
-      return try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [known.id, id])
+      return try endRestriction(of: id, in: known.id)
     }
     guard try role(of: user, in: known) != nil, let id = try row(of: user) else { throw StoreError.refused(.noMember) }
     try db.run("DELETE FROM restrictions WHERE room = ? AND until <= ?", [known.id, now.rawValue])
@@ -84,6 +85,10 @@ extension RoomWriter {
       "INSERT OR REPLACE INTO restrictions (room, user, until) VALUES (?, ?, ?)", [known.id, id, until.rawValue])
     let count: Int = try db.first("SELECT count(*) FROM restrictions WHERE room = ?", [known.id])?[0] ?? 0
     if count > Self.maxRestricted { throw StoreError.tooMany(.restrictedUsers) }
+  }
+
+  func endRestriction(of user: Int64, in room: Int64) throws {
+    try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
   }
 
   /// The end of a user's restriction. It may be over. Is `nil` without one.
@@ -104,7 +109,8 @@ extension RoomWriter {
       [room])
   }
 
-  /// Makes the member with the longest membership the owner, if the room needs one. Returns the new owner.
+  /// Makes the member with the longest membership the owner, if the room needs one. The new owner is restricted no
+  /// more. Returns the new owner.
   func appointOwner(of room: Int64) throws -> UserID? {
     guard try needsOwner(room) else { return nil }
     let oldest = try db.first(
@@ -114,9 +120,9 @@ extension RoomWriter {
       """,
       [room])
     guard let oldest else { return nil }
-    try db.run(
-      "UPDATE members SET role = \(RoomRole.owner.rawValue) WHERE room = ? AND user = ?",
-      [room, oldest["id"] as Int64])
+    let id: Int64 = oldest["id"]
+    try db.run("UPDATE members SET role = \(RoomRole.owner.rawValue) WHERE room = ? AND user = ?", [room, id])
+    try endRestriction(of: id, in: room)
     return UserID(unchecked: oldest["name"])
   }
 

@@ -8,7 +8,8 @@ public struct RoomWriter: TransactionPart {
 
   /// Makes the user a member. Creates a new room, and a row for a new user.
   ///
-  /// A new member has read and received all messages so far. The stored name or avatar stays if `user` has none.
+  /// A new member has read and received all messages so far. A new member of a group without members becomes its owner,
+  /// and is restricted no more. The stored name or avatar stays if `user` has none.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
@@ -34,6 +35,7 @@ public struct RoomWriter: TransactionPart {
     try checkMayJoin(known, id, isInvited: isInvited)
     let role: RoomRole = try needsOwner(known.id) ? .owner : .member
     try insertMember(id, room, as: role, within: bounds, now: now)
+    if role == .owner { try endRestriction(of: id, in: known.id) }
     return JoinedRoom(
       record: state, isNewMember: true, read: state.seq, received: state.seq, role: role,
       restrictedUntil: try restriction(of: id, in: known.id), isReadOnly: try reader.rooms.isReadOnly(known.id))

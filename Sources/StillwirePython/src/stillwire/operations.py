@@ -777,9 +777,10 @@ class Operations(ABC):
         """Restrict a member.
 
         As `restrict`: until the time, the member reads but sends nothing. Without a time, the restriction
-        ends. A moderator restricts members, and an owner also moderators. Only a backend restricts an owner.
-        A room has at most 1,000 restricted users: 413. A user who is no member: 404. In a direct room only a
-        backend does so, and in a room that stores nothing nobody: 422.
+        ends. It also ends when the member becomes an owner. A moderator restricts members, and an owner also
+        moderators. Only a backend restricts an owner. A room has at most 1,000 restricted users: 413. A user
+        who is no member: 404. In a direct room only a backend does so, and in a room that stores nothing
+        nobody: 422.
 
         Args:
             until: The end of the restriction, in the future. None or absent: ends it.
@@ -3010,9 +3011,10 @@ class AsyncOperations(ABC):
         """Restrict a member.
 
         As `restrict`: until the time, the member reads but sends nothing. Without a time, the restriction
-        ends. A moderator restricts members, and an owner also moderators. Only a backend restricts an owner.
-        A room has at most 1,000 restricted users: 413. A user who is no member: 404. In a direct room only a
-        backend does so, and in a room that stores nothing nobody: 422.
+        ends. It also ends when the member becomes an owner. A moderator restricts members, and an owner also
+        moderators. Only a backend restricts an owner. A room has at most 1,000 restricted users: 413. A user
+        who is no member: 404. In a direct room only a backend does so, and in a room that stores nothing
+        nobody: 422.
 
         Args:
             until: The end of the restriction, in the future. None or absent: ends it.
