@@ -21,7 +21,8 @@ public struct MessageReport: Equatable, Sendable {
   public var reason: String
   public var time: Timestamp
   public var state: State
-  /// The user who has ended the report. Is `nil` for an open report, and for a backend that acts for nobody.
+  /// The user who has ended the report. Is `nil` for an open report, for a backend that acts for nobody, and in the reply
+  /// to the reporter.
   public var closer: UserID?
   /// The time at which the report was ended. Is `nil` for an open report.
   public var closed: Timestamp?

@@ -25,7 +25,7 @@ extension Room {
     try MessageReport(from: await request("report", ["seq": seq.json, "reason": .string(reason)]))
   }
 
-  /// Lists the reports of messages, newest first. Requires the role of a moderator or an owner.
+  /// Lists the reports of messages of others, newest first. Requires the role of a moderator or an owner.
   /// - Parameters:
   ///   - state: The state of the reports. All states if `nil`.
   ///   - before: The id of the last report of the page before.

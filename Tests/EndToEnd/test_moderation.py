@@ -397,6 +397,27 @@ def test_a_report_goes_to_the_list_of_the_moderators(club):
     assert club.moderator.refusal("resolve", room=club.room, report=10**9, state="resolved")["code"] == "not_found"
 
 
+def test_a_moderator_does_not_judge_reports_of_the_own_messages(club):
+    seqs = [session.send(club.room, "buy pills")["seq"] for session in (club.moderator, club.owner)]
+    own, other = (club.member.request("report", room=club.room, seq=seq, reason="spam")["report"] for seq in seqs)
+
+    def ids(session):
+        return [report["report"] for report in session.request("reports", room=club.room)["reports"]]
+
+    assert (ids(club.moderator), ids(club.owner)) == ([other], [own])
+    error = club.moderator.refusal("resolve", room=club.room, report=own, state="dismissed")
+    assert error["code"] == "not_found"
+    club.owner.request("resolve", room=club.room, report=own, state="resolved")
+    # The reporter learns the state, and not the name of the moderator.
+    again = club.member.request("report", room=club.room, seq=seqs[0], reason="spam")
+    assert (again["report"], again["state"], again["duplicate"], "by" in again) == (own, "resolved", True, False)
+    # A backend sees and ends all.
+    path = f"/v1/rooms/{club.room}/reports"
+    listed = call(club.relay, "GET", path).json["reports"]
+    assert [(report["report"], report.get("by")) for report in listed] == [(other, None), (own, club.ann)]
+    assert call(club.relay, "PUT", f"{path}/{other}", {"state": "dismissed"}).json["state"] == "dismissed"
+
+
 def test_only_messages_of_others_in_the_history_are_reported(club):
     seq = club.member.send(club.room, "mine")["seq"]
     refuse = club.member.refusal

@@ -336,6 +336,33 @@ private let end = TestStore.time + .seconds(60)
     #expect(try await count() == 3)
   }
 
+  @Test func `a moderator neither gets nor ends the reports about the own messages`() async throws {
+    try await test.write { transaction in
+      _ = try transaction.rooms.join(bob, room: room, epoch: "e", now: TestStore.time)
+      _ = try transaction.messages.append(draft("bob", from: bob))
+    }
+    for seq in [1, 6] { _ = try await report(Int64(seq), by: carol) }
+    func ids(for viewer: User?) async throws -> [Int64] {
+      try await test.read { try $0.reports.page(of: room, for: viewer?.id, limit: 9).reports.map(\.id) }
+    }
+    #expect(try await ids(for: nil) == [2, 1])
+    #expect(try await ids(for: alice) == [2])
+    #expect(try await ids(for: bob) == [1])
+    // A user without a row has no messages.
+    #expect(try await ids(for: User(id: UserID(unchecked: "nobody"))) == [2, 1])
+    await #expect(throws: StoreError.refused(.noReport)) {
+      try await self.test.write { try $0.reports.end(1, in: room, as: .resolved, by: alice.id, for: alice.id) }
+    }
+    let ended = try await test.write {
+      [
+        try $0.reports.end(1, in: room, as: .resolved, by: bob.id, for: bob.id),
+        // A backend that acts for the sender.
+        try $0.reports.end(2, in: room, as: .dismissed, by: bob.id),
+      ]
+    }
+    #expect(ended.map(\.state) == [.resolved, .dismissed])
+  }
+
   @Test func `the end of a report has the moderator and the time`() async throws {
     _ = try await report(1)
     let resolved = try await test.write { try $0.reports.end(1, in: room, as: .resolved, by: alice.id) }

@@ -171,7 +171,7 @@ export class Room extends EventTarget {
     return this.#ask('report', { seq, reason })
   }
 
-  /** Lists the reports of messages for a moderator, newest first: {`state?`, `before?` (a report), `limit?`}. */
+  /** Lists the reports of messages of others for a moderator, newest first: {`state?`, `before?` (a report), `limit?`}. */
   reports(page = {}) {
     return this.#ask('reports', page)
   }

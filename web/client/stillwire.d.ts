@@ -164,7 +164,7 @@ export interface MessageReport {
   readonly reason: string
   readonly time: number
   readonly state: 'open' | 'resolved' | 'dismissed'
-  /** The user who has ended the report. */
+  /** The user who has ended the report. Absent in the reply to the reporter. */
   readonly by?: string
   /** The time at which the report was ended. */
   readonly closed?: number
@@ -368,7 +368,7 @@ export interface Room extends Target<RoomEvents> {
   setReadOnly(isReadOnly: boolean): Promise<Frame & { version: number; readOnly?: true }>
   /** Reports a message to the moderators. A second report of the same message changes nothing. */
   report(seq: number, reason: string): Promise<MessageReport & { duplicate?: true }>
-  /** Lists the reports of messages for a moderator, newest first (100). */
+  /** Lists the reports of messages of others for a moderator, newest first (100). */
   reports(page?: {
     state?: MessageReport['state']
     /** The last report of the page before. */

@@ -70,15 +70,18 @@ struct ReportMessage: Command {
       let message = MessageReference(room: access.room, seq: seq)
       let added = try await relay.store.write { [reason, user] in try $0.reports.add(reason, about: message, by: user) }
       guard let added else { throw relay.noMessage }
-      return Reply(status: added.isNew ? 201 : 200) {
-        Replies.report(added.report)(&$0)
+      var report = added.report
+      // The reporter need not know the moderator who has ended the report.
+      report.closer = nil
+      return Reply(status: added.isNew ? 201 : 200) { [report] in
+        Replies.report(report)(&$0)
         if !added.isNew { $0.bool("duplicate", true) }
       }
     }
   }
 }
 
-/// Lists the reports of messages of a room, newest first.
+/// Lists the reports of messages of a room, newest first. A moderator gets none about the own messages.
 struct ListReports: Command {
   package static let declaration = Declaration(
     frame: "reports", "GET", "/v1/rooms/{room}/reports", room: .member(.moderate),
@@ -95,7 +98,7 @@ struct ListReports: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
-      let page = try await page.read(of: access.room, on: relay)
+      let page = try await page.read(of: access.room, for: request.caller.owner, on: relay)
       return Reply {
         $0["room"] = access.room.rawValue
         page(&$0)
@@ -114,10 +117,13 @@ struct ListAllReports: Command {
 
   init(_ request: Request) throws(RequestError) { page = try ReportPage(request.fields) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply { Reply(try await page.read(of: nil, on: relay)) }
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    Reply(try await page.read(of: nil, for: nil, on: relay))
+  }
 }
 
-/// Ends a report as resolved or dismissed, or opens it again.
+/// Ends a report as resolved or dismissed, or opens it again. A moderator cannot do so with a report about the own
+/// message.
 struct EndReport: Command {
   package static let operation = "resolveReport"
   package static let declaration = Declaration(
@@ -137,9 +143,9 @@ struct EndReport: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
-      let by = request.caller.by
+      let (by, viewer) = (request.caller.by, request.caller.owner)
       let ended = try await relay.store.write { [report, state] in
-        try $0.reports.end(report, in: access.room, as: state, by: by)
+        try $0.reports.end(report, in: access.room, as: state, by: by, for: viewer)
       }
       return Reply(Replies.report(ended))
     }
@@ -161,10 +167,10 @@ private struct ReportPage: Sendable {
     state = try fields.choice("state")
   }
 
-  func read(of room: RoomID?, on relay: isolated Relay) async throws -> Reply.Members {
+  func read(of room: RoomID?, for viewer: UserID?, on relay: isolated Relay) async throws -> Reply.Members {
     // The reader's thread writes the text.
     let page = try await relay.store.read { reader in
-      let page = try reader.reports.page(of: room, state, before: before, limit: limit)
+      let page = try reader.reports.page(of: room, state, for: viewer, before: before, limit: limit)
       return (JSONWriter.array(page.reports.map { JSONWriter.object(Replies.report($0)) }), page.more)
     }
     return {

@@ -10,9 +10,11 @@ public struct MessageReportReader {
   /// - Parameters:
   ///   - room: The room of the reports. Is `nil` for all rooms.
   ///   - state: The state of the reports. Is `nil` for all states.
+  ///   - viewer: The moderator who reads the reports, and gets none about the own messages. Is `nil` for a backend.
   ///   - before: The reports have a lower id.
   public func page(
-    of room: RoomID? = nil, _ state: MessageReport.State? = nil, before: Int64 = .max, limit: Int
+    of room: RoomID? = nil, _ state: MessageReport.State? = nil, for viewer: UserID? = nil, before: Int64 = .max,
+    limit: Int
   ) throws -> (reports: [MessageReport], more: Bool) {
     var conditions = ["message_reports.id < ?"]
     var arguments: StatementArguments = [before]
@@ -23,6 +25,10 @@ public struct MessageReportReader {
     if let state {
       conditions.append("state = ?")
       arguments += [state.rawValue]
+    }
+    if let viewer {
+      conditions.append("message_reports.author IS NOT (SELECT id FROM users WHERE name = ?)")
+      arguments += [viewer.rawValue]
     }
     let found = try db.all(
       "\(Self.reports) WHERE \(conditions.joined(separator: " AND ")) ORDER BY message_reports.id DESC LIMIT ?",

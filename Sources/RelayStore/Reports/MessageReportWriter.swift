@@ -68,11 +68,14 @@ public struct MessageReportWriter: TransactionPart {
   /// Ends a report, or opens it again.
   ///
   /// Throws ``RoomRefusal/noReport``.
-  /// - Parameter user: The moderator. Is `nil` for a backend that acts for nobody.
+  /// - Parameters:
+  ///   - user: The moderator. Is `nil` for a backend that acts for nobody.
+  ///   - viewer: The moderator if no backend acts for the user. This moderator does not end the reports about the own
+  ///     messages.
   public func end(
-    _ id: Int64, in room: RoomID, as state: MessageReport.State, by user: UserID?
+    _ id: Int64, in room: RoomID, as state: MessageReport.State, by user: UserID?, for viewer: UserID? = nil
   ) throws -> MessageReport {
-    guard let known = try reader.reports.report(id), known.message.room == room else {
+    guard let known = try reader.reports.report(id), known.message.room == room, known.author != viewer else {
       throw StoreError.refused(.noReport)
     }
     guard known.state != state else { return known }

@@ -844,7 +844,7 @@ class Operations(ABC):
         """List the reports of messages of a room.
 
         The newest report is the first. The caller needs the role of a moderator or an owner, or the right
-        `moderate`.
+        `moderate`. A moderator does not get the reports of the own messages.
 
         Args:
             state: Only reports of this state.
@@ -872,7 +872,7 @@ class Operations(ABC):
         """End a report.
 
         As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
-        moderator or an owner, or the right `moderate`.
+        moderator or an owner, or the right `moderate`. A report of the moderator's own message: 404.
 
         Args:
             report: The id of the report.
@@ -3078,7 +3078,7 @@ class AsyncOperations(ABC):
         """List the reports of messages of a room.
 
         The newest report is the first. The caller needs the role of a moderator or an owner, or the right
-        `moderate`.
+        `moderate`. A moderator does not get the reports of the own messages.
 
         Args:
             state: Only reports of this state.
@@ -3106,7 +3106,7 @@ class AsyncOperations(ABC):
         """End a report.
 
         As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
-        moderator or an owner, or the right `moderate`.
+        moderator or an owner, or the right `moderate`. A report of the moderator's own message: 404.
 
         Args:
             report: The id of the report.

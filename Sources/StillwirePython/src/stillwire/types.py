@@ -457,8 +457,6 @@ class ReportedMessage(_ReportedMessageFrom):
     time: int
     """The time of the report."""
     state: ReportState
-    by: NotRequired[str]
-    """The user who has ended the report."""
     closed: NotRequired[int]
     """The time at which the report was ended."""
     duplicate: NotRequired[Literal[True]]
