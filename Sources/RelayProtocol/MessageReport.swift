@@ -43,4 +43,6 @@ public struct MessageReport: Equatable, Sendable {
   }
 
   public static let maxReasonLength = 1_000
+  /// The time for which the store keeps a report that was ended.
+  public static let retention = Duration.seconds(90 * 24 * 3600)
 }

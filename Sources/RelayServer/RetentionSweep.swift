@@ -12,6 +12,7 @@ import ServiceLifecycle
 /// - messages that exceed the retention of their rooms, even if nobody writes to these rooms any more
 /// - rooms without members that never had a message
 /// - old records of silenced users, counts of forgotten tokens, finished push jobs, responses and calls
+/// - reports of messages that were ended long ago
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
@@ -47,6 +48,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.responses.purge() } }
       await attempt("calls") { try await purge { try $0.calls.purge() } }
+      await attempt("reports of messages") { try await purge { try $0.reports.purge() } }
     }
   }
 

@@ -138,3 +138,33 @@ def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, conn
     alice = connect(relay, "alice")
     alice.join("room")
     eventually(lambda: alice.request("history", room="room", after=0, limit=1)["first"] == 902)
+
+
+def test_a_report_is_deleted_90_days_after_its_end(start, connect, tmp_path):
+    file = tmp_path / "stillwire.json"
+    # A short age of one room makes the relay look for old rows more often.
+    file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
+    relay = start("--config", file)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    for session in (alice, bob):
+        session.join("room")
+    reports = [
+        bob.request("report", room="room", seq=alice.send("room", number)["seq"], reason="spam")["report"]
+        for number in range(3)
+    ]
+    for report in reports[:2]:
+        path = f"/v1/rooms/room/reports/{report}"
+        assert call(relay, "PUT", path, {"state": "dismissed"}).status == 200
+    assert relay.stop() == 0
+    hour, day = 3_600_000, 86_400_000
+    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
+        update = "UPDATE message_reports SET time = time - ?1, closed = closed - ?1 WHERE id = ?2"
+        ages = (90 * day + hour, 90 * day - hour, 900 * day)
+        database.executemany(update, list(zip(ages, reports, strict=True)))
+    relay.start()
+
+    def listed():
+        return [report["report"] for report in call(relay, "GET", "/v1/reports").json["reports"]]
+
+    eventually(lambda: reports[0] not in listed())
+    assert listed() == [reports[2], reports[1]]

@@ -380,6 +380,28 @@ private let end = TestStore.time + .seconds(60)
     }
   }
 
+  @Test func `reports that were ended long ago are deleted in slices, and open ones stay`() async throws {
+    for seq in 1...3 as ClosedRange<Int64> { _ = try await report(seq) }
+    try await test.write { transaction in
+      for id in 1...3 as ClosedRange<Int64> {
+        _ = try transaction.reports.end(id, in: room, as: .resolved, by: nil)
+      }
+      _ = try transaction.reports.end(3, in: room, as: .open, by: nil)
+      let bound = (TestStore.time - MessageReport.retention).rawValue
+      try transaction.db.run("UPDATE message_reports SET time = 0")
+      try transaction.db.run("UPDATE message_reports SET closed = ? WHERE id = 1", [bound])
+      try transaction.db.run("UPDATE message_reports SET closed = ? WHERE id = 2", [bound - 1])
+    }
+    #expect(try await test.write { try $0.reports.purge() } == false)
+    #expect(try await page().ids == [3, 1])
+    try await fill(MessageReportWriter.maxSlice + 1, room: room, user: dave, at: .at(0))
+    try await test.write { try $0.db.run("UPDATE message_reports SET state = 'resolved', closed = 0 WHERE id > 3") }
+    #expect(try await test.write { try $0.reports.purge() })
+    #expect(try await count() == 3)
+    #expect(try await test.write { try $0.reports.purge() } == false)
+    #expect(try await page().ids == [3, 1])
+  }
+
   @Test func `an erasure deletes the reports by the user and about the user`() async throws {
     try await test.write { transaction in
       _ = try transaction.rooms.join(bob, room: room, epoch: "e", now: TestStore.time)

@@ -274,6 +274,7 @@ extension Transaction {
     _ = try queue.revive(dead?.id ?? "")
     try queue.purge(finishedBefore: .at(99))
     try silenced.purge()
+    try reports.purge()
     _ = try devices.forgettingPause(of: "app")
     _ = try devices.forgettingPause(of: nil)
     try devices.forget(token: "other", platform: .simulator, registeredBefore: .at(9))

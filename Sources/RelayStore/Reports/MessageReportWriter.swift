@@ -11,6 +11,8 @@ public struct MessageReportWriter: TransactionPart {
   public static let window = Duration.seconds(86_400)
   /// The maximum number of reports of a room. A new report replaces the oldest one that is not open.
   public static let maxOfRoom = 1_000
+  /// The maximum number of reports that one transaction deletes.
+  public static let maxSlice = 64
 
   /// Reports a message. A second report of the same message by the same user changes nothing.
   ///
@@ -85,5 +87,18 @@ public struct MessageReportWriter: TransactionPart {
       [state.rawValue, isOpen ? nil : try user.map(needRow(of:)), isOpen ? nil : now.rawValue, id])
     guard let ended = try reader.reports.report(id) else { throw StoreError.refused(.noReport) }
     return ended
+  }
+
+  /// Deletes reports that were ended long ago, at most ``maxSlice``.
+  /// - Returns: True if more may remain.
+  @discardableResult
+  public func purge() throws -> Bool {
+    try db.run(
+      """
+      DELETE FROM message_reports WHERE id IN (
+        SELECT id FROM message_reports WHERE closed IS NOT NULL AND closed < ? ORDER BY closed LIMIT ?)
+      """,
+      [(now - MessageReport.retention).rawValue, Self.maxSlice])
+    return db.changesCount == Self.maxSlice
   }
 }

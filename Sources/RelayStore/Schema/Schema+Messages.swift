@@ -191,6 +191,7 @@ extension Schema {
     CREATE INDEX message_reports_room_state ON message_reports (room, state, id);
     CREATE INDEX message_reports_user ON message_reports (user, id);
     CREATE INDEX message_reports_author ON message_reports (author);
+    CREATE INDEX message_reports_closed ON message_reports (closed) WHERE closed IS NOT NULL;
 
     -- Idempotency keys.
     CREATE TABLE keys (

@@ -871,8 +871,9 @@ class Operations(ABC):
     ) -> types.MessageReport:
         """End a report.
 
-        As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
-        moderator or an owner, or the right `moderate`. A report of the moderator's own message: 404.
+        As `resolve`: the report is resolved or dismissed, or open again. The relay deletes a report 90 days
+        after its end. The caller needs the role of a moderator or an owner, or the right `moderate`. A report
+        of the moderator's own message: 404.
 
         Args:
             report: The id of the report.
@@ -3105,8 +3106,9 @@ class AsyncOperations(ABC):
     ) -> types.MessageReport:
         """End a report.
 
-        As `resolve`: the report is resolved or dismissed, or open again. The caller needs the role of a
-        moderator or an owner, or the right `moderate`. A report of the moderator's own message: 404.
+        As `resolve`: the report is resolved or dismissed, or open again. The relay deletes a report 90 days
+        after its end. The caller needs the role of a moderator or an owner, or the right `moderate`. A report
+        of the moderator's own message: 404.
 
         Args:
             report: The id of the report.
