@@ -7,6 +7,9 @@ import pytest
 
 from api import call
 
+#: The end of a restriction in the future.
+RESTRICTED_UNTIL = 4_000_000_000_000
+
 
 def page(relay, user, query=""):
     answer = call(relay, "GET", f"/v1/users/{user}/export{query}")
@@ -52,6 +55,7 @@ def person(relay, connect, names):
     seq = session.send(jam, {"text": "two"})["seq"]
     session.request("edit", room=jam, seq=seq, body={"text": "three"})
     made = other.request("create", room=cake, kind="group", members=[ann])["room"]
+    other.request("restrict", room=made, user=ann, until=RESTRICTED_UNTIL)
     other.request("remove", room=made, user=ann, ban=True)
     return ann, bob, tea, jam, cake
 
@@ -71,6 +75,8 @@ def test_an_export_has_everything(relay, person):
     assert f"{ann}-token" not in str(found)
     assert {entry["room"]: entry["read"] for entry in found["membership"]} == {tea: 1, jam: 1}
     assert found["ban"] == [{"room": cake}]
+    # The restriction outlives the membership.
+    assert found["restriction"] == [{"room": cake, "until": RESTRICTED_UNTIL}]
     messages = {(message["room"], message["seq"]): message for message in found["message"]}
     assert set(messages) == {(tea, 1), (jam, 1)}
     assert messages[tea, 1]["body"] == {"text": "one"} and messages[tea, 1]["mentions"] == [bob]

@@ -248,6 +248,7 @@ private let tea = RoomID(unchecked: "tea")
         case .person: "person"
         case .membership(let membership): "member \(membership.room)"
         case .ban(let room, _): "ban \(room)"
+        case .restriction(let room, _): "restriction \(room)"
         case .message(let room, let message, _): "message \(room) \(message.seq)"
         case .reactions(let message, let keys): "reactions \(message.seq) \(keys.joined())"
         case .report(let report): "report \(report.message.seq)"
@@ -277,6 +278,13 @@ private let tea = RoomID(unchecked: "tea")
     try await test.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.rooms.join(alice, room: tea, epoch: "t", now: TestStore.time)
+      for left in ["left-1", "left-2"].map(RoomID.init(unchecked:)) {
+        for user in [alice, bob] {
+          _ = try transaction.rooms.join(user, room: left, epoch: "l", now: TestStore.time)
+          try transaction.rooms.restrict(user.id, in: left, by: .backend, until: .at(99_000))
+        }
+        _ = try transaction.rooms.end(alice.id, left)
+      }
       for number in 0..<5 {
         _ = try transaction.messages.append(draft("text \(number)"))
         _ = try transaction.messages.append(draft("text \(number)", from: bob))
@@ -296,7 +304,8 @@ private let tea = RoomID(unchecked: "tea")
     let (all, pages) = try await kinds(ExportBounds(entries: 100))
     let messages = [1, 3, 5, 7, 9].map { "message room \($0)" }
     let others = ["reactions 2 ba", "reactions 4 a", "call 1 ", "call 2 declined", "call 3 "]
-    #expect(pages == 1 && all == ["person", "member room", "member tea"] + messages + others)
+    let rooms = ["member room", "member tea", "restriction left-1", "restriction left-2"]
+    #expect(pages == 1 && all == ["person"] + rooms + messages + others)
     for change in [
       { $0.entries = 1 }, { $0.entries = 2 }, { $0.bytes = 1 }, { $0.rows = 1 }, { $0.rows = 3 },
     ] as [(inout ExportBounds) -> Void] {

@@ -421,24 +421,31 @@ private let end = TestStore.time + .seconds(60)
     #expect(try await test.read { try $0.db.has("SELECT 1 FROM restrictions") } == false)
   }
 
-  @Test func `an export has the own reports and the own restriction`() async throws {
+  @Test func `an export has the own reports and restrictions, also of rooms that were left`() async throws {
     try await test.write { transaction in
-      _ = try transaction.rooms.join(bob, room: room, epoch: "e", now: TestStore.time)
-      try transaction.rooms.restrict(bob.id, in: room, by: .backend, until: end)
+      for room in [room, tea] {
+        _ = try transaction.rooms.join(bob, room: room, epoch: "e", now: TestStore.time)
+        _ = try transaction.rooms.join(carol, room: room, epoch: "e", now: TestStore.time)
+        for user in [bob, carol] { try transaction.rooms.restrict(user.id, in: room, by: .backend, until: end) }
+      }
+      _ = try transaction.rooms.end(bob.id, tea)
     }
     for seq in 1...3 { _ = try await report(Int64(seq)) }
     _ = try await report(1, by: carol)
     var (found, position, restriction) = ([Int64](), ExportPosition.start as ExportPosition?, nil as Timestamp?)
+    var left: [RoomID: Timestamp] = [:]
     while let from = position {
       let page = try #require(
         try await test.read { try $0.export.page(of: bob.id, from: from, within: ExportBounds(entries: 2)) })
       for entry in page.entries {
         if case .report(let report) = entry { found.append(report.message.seq) }
         if case .membership(let membership) = entry { restriction = membership.restrictedUntil }
+        if case .restriction(let room, let until) = entry { left[room] = until }
       }
       position = page.next
     }
     #expect(found == [1, 2, 3])
     #expect(restriction == end)
+    #expect(left == [tea: end])
   }
 }

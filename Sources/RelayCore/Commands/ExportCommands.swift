@@ -90,6 +90,11 @@ private struct ExportLines {
         $0["room"] = room.rawValue
         $0.integer("until", until?.rawValue)
       }
+    case .restriction(let room, let until):
+      line("restriction") {
+        $0["room"] = room.rawValue
+        $0.integer("until", until.rawValue)
+      }
     case .message(let room, let message, let push): add(message, in: room, push)
     case .reactions(let message, let keys):
       line("reactions") {

@@ -10,6 +10,7 @@ public struct ExportPosition: Equatable, Sendable {
     case person = "p"
     case memberships = "m"
     case bans = "b"
+    case restrictions = "t"
     case messages = "s"
     case reactions = "a"
     case reports = "o"
@@ -54,6 +55,8 @@ public enum ExportEntry: Sendable {
   case person(ExportedPerson)
   case membership(ExportedMembership)
   case ban(RoomID, until: Timestamp?)
+  /// A restriction in a room that the person has left. It may be over. That of a member belongs to the membership.
+  case restriction(RoomID, until: Timestamp)
   case message(RoomID, StoredMessage, push: PushRequest)
   /// The reactions of the person to one message.
   case reactions(MessageReference, keys: [String])
@@ -172,6 +175,7 @@ public struct ExportReader {
         case .person: try readPerson(user, id, &page)
         case .memberships: try readMemberships(id, &page)
         case .bans: try readBans(id, &page)
+        case .restrictions: try readRestrictions(id, &page)
         case .messages: try readMessages(user, id, &page)
         case .reactions: try readReactions(id, &page)
         case .reports: try readReports(id, &page)
@@ -242,6 +246,23 @@ public struct ExportReader {
       guard let row else { continue }
       let name = RoomID(unchecked: row["name"])
       if !name.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.ban(name, until: row.time("until"))) }
+    }
+    return keys.isComplete
+  }
+
+  private func readRestrictions(_ id: Int64, _ page: inout Page) throws -> Bool {
+    let isMember = "SELECT 1 FROM members WHERE members.room = restrictions.room AND members.user = \(id)"
+    let keys = try keys("restrictions", "room", "user", "user = \(id) AND NOT EXISTS (\(isMember))", &page)
+    for (room, _) in keys.found {
+      let row = try db.first(
+        """
+        SELECT rooms.name, until FROM restrictions JOIN rooms ON rooms.id = restrictions.room
+        WHERE room = ? AND user = ?
+        """,
+        [room, id])
+      guard let row else { continue }
+      let name = RoomID(unchecked: row["name"])
+      if !name.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.restriction(name, until: row.timestamp("until"))) }
     }
     return keys.isComplete
   }

@@ -1378,10 +1378,11 @@ class Operations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `report` (of a
-        message, by the user), `call`, `response` or `push`. The last line is {`type`: `next`, `cursor`}, and
-        the next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of
-        entries, and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
+        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response` or `push`. The
+        last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
+        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
+        lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page. A `message` with `from` is a notification that the user has received. If the user was
@@ -3613,10 +3614,11 @@ class AsyncOperations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `message`, `reactions`, `report` (of a
-        message, by the user), `call`, `response` or `push`. The last line is {`type`: `next`, `cursor`}, and
-        the next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of
-        entries, and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
+        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response` or `push`. The
+        last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
+        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
+        lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. It has the state at the time
         of each page. A `message` with `from` is a notification that the user has received. If the user was
