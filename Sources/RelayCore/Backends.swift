@@ -47,9 +47,10 @@ package final class Backends {
     try count(key) { () throws(RequestError) in try key.check(operation, fields, acting: acting) }
   }
 
-  /// Throws `forbidden` if a room that the relay has found for a request is outside of the scope of the caller's key.
+  /// Throws `forbidden` if a room that the relay has found for a request is outside of the scope of the caller's key. A
+  /// notification without a room belongs to its user alone, so the rooms of a scope do not limit it.
   func check(_ room: RoomID, by caller: Caller, at pointer: String?) throws(RequestError) {
-    guard let key = caller.key else { return }
+    guard let key = caller.key, !room.isNotifications else { return }
     try count(key) { () throws(RequestError) in try key.check(room: room.rawValue, at: pointer) }
   }
 

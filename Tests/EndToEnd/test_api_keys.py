@@ -150,6 +150,27 @@ def test_a_push_and_its_notification_belong_to_a_user_and_a_room(keys):
     assert outside(answer) == ("/path/id", "the room is outside of the scope bot of the API key bot")
 
 
+def test_a_notification_without_a_room_belongs_to_its_user_alone(keys):
+    keys.configure([SCOPES[0] | {"operations": ["read", "write"]}, *SCOPES[1:]])
+    keys.reload()
+    ids = {}
+    for user, key in [("bot-2", keys.bot), ("ann", keys.all)]:
+        device = {"platform": "simulator", "token": f"{user}-phone"}
+        assert keys.call(key, "PUT", f"/v1/users/{user}/devices/phone", device).status == 200
+        body = {"from": "bot-1", "push": {"title": "Shipped"}}
+        sent = keys.call(key, "POST", f"/v1/users/{user}/notifications", body)
+        assert sent.status == 201
+        ids[user] = sent.json["devices"][0]["push"]
+    answer = keys.call(
+        keys.bot, "POST", f"/v1/notifications/{ids['bot-2']}/responses", {"user": "bot-2", "action": "open"}
+    )
+    assert answer.status == 201
+    assert keys.call(keys.bot, "GET", f"/v1/pushes/{ids['bot-2']}").status == 200
+    answer = keys.call(keys.bot, "POST", f"/v1/notifications/{ids['ann']}/responses", {"user": "ann", "action": "open"})
+    assert outside(answer) == ("/user", "the user is outside of the scope bot of the API key bot")
+    assert outside(keys.call(keys.bot, "GET", f"/v1/pushes/{ids['ann']}"))[0] == "/path/id"
+
+
 def test_a_rate_belongs_to_one_key_and_a_refusal_has_the_time_of_the_next_request(keys):
     for _ in range(2):
         assert keys.call(keys.slow, "GET", "/v1/categories").status == 200

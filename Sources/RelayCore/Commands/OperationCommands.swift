@@ -236,7 +236,7 @@ private struct PushTarget: Sendable {
 
   init(_ job: JobRecord) {
     user = job.user
-    rooms = ([job.room] + job.digest.map(\.room)).filter { !$0.isNotifications }
+    rooms = [job.room] + job.digest.map(\.room)
   }
 
   func check(_ caller: Caller, on relay: isolated Relay) throws(RequestError) {
