@@ -40,17 +40,3 @@ import Testing
     #expect(next == expected)
   }
 }
-
-/// The text of a message in a list.
-@Suite struct InboxPreviewTests {
-  @Test(
-    arguments: [
-      (#""Kettle is on""#, "Kettle is on"), (#"{"text":"Tea"}"#, "Tea"), (#"{"text":1}"#, nil), ("1", nil), ("", nil),
-      (#"{"text":""}"#, ""),
-      ("\"" + String(repeating: "é", count: 160) + "\"", String(repeating: "é", count: 160)),
-      ("\"" + String(repeating: "é", count: 161) + "\"", String(repeating: "é", count: 159) + "…"),
-    ] as [(String, String?)])
-  func `a preview is the beginning of the text`(_ body: String, _ preview: String?) {
-    #expect(InboxEntry.preview(Array(body.utf8)) == preview)
-  }
-}

@@ -64,7 +64,7 @@ struct ListPins: Command {
               $0["from"] = pin.from.rawValue
               $0.integer("time", pin.time.rawValue)
               $0.integer("pinnedAt", pin.pinned.rawValue)
-              $0["preview"] = InboxEntry.preview(pin.body)
+              $0["preview"] = JSON.preview(ofBody: pin.body)
             }
           })
       }

@@ -103,9 +103,6 @@ struct InboxList: Sendable {
 }
 
 extension InboxEntry {
-  /// The maximum length of a preview, in characters.
-  static let maxPreviewLength = 160
-
   func write(to object: inout JSONWriter.Object, hasPreview: Bool = true) {
     object["room"] = room.rawValue
     object["kind"] = details.kind.rawValue
@@ -122,21 +119,13 @@ extension InboxEntry {
         $0["from"] = last.from.id.rawValue
         $0["name"] = last.from.name
         if last.isDeleted { $0.bool("deleted", true) }
-        if hasPreview { $0["preview"] = last.body.flatMap(Self.preview) }
+        if hasPreview { $0["preview"] = last.body.flatMap(JSON.preview(ofBody:)) }
       }
     }
     object.integer("unread", Int64(unread.messages))
     object.integer("mentions", Int64(unread.mentions))
     object.bool("muted", isMuted)
     object.integer("read", read)
-  }
-
-  /// The beginning of the text of a body. Is `nil` for a body without a text.
-  static func preview(_ body: [UInt8]) -> String? {
-    JSON.shownText(ofBody: body).map { text in
-      let start = text.prefix(maxPreviewLength)
-      return start.endIndex < text.endIndex ? String(start.dropLast()) + "…" : text
-    }
   }
 
   private static func write(_ user: User, as key: String, to object: inout JSONWriter.Object) {
