@@ -138,15 +138,19 @@ enum Replies {
       $0.integer("seq", sent.stored.seq)
       $0.integer("time", sent.stored.time.rawValue)
       if sent.stored.isDuplicate { $0.bool("duplicate", true) }
+      sent.stored.quote?.write(to: &$0)
       if let delivery = sent.delivery { $0.object("delivery") { $0.members(of: delivery) } }
     }
   }
 
   /// The mentions of a message, and the message that it answers.
-  package static func address(_ mentions: [UserID], _ replyTo: Int64?) -> (inout JSONWriter.Object) -> Void {
+  package static func address(
+    _ mentions: [UserID], _ replyTo: Int64?, _ quote: Quote? = nil
+  ) -> (inout JSONWriter.Object) -> Void {
     {
       if !mentions.isEmpty { $0.array("mentions") { list in mentions.forEach { list.string($0.rawValue) } } }
       $0.integer("replyTo", replyTo)
+      quote?.write(to: &$0)
     }
   }
 
@@ -165,7 +169,7 @@ enum Replies {
         $0.integer("time", message.time.rawValue)
         $0.integer("editedAt", message.edited?.rawValue)
         $0.raw("body", message.body)
-        address(message.mentions, message.replyTo)(&$0)
+        address(message.mentions, message.replyTo, message.quote)(&$0)
         $0.raw("reactions", message.reactions)
         $0.integer("pinnedAt", message.pinned?.rawValue)
       }
@@ -184,6 +188,18 @@ extension Replies {
       $0["user"] = response.user.rawValue
       $0["action"] = response.action.rawValue
       $0["text"] = response.text
+    }
+  }
+}
+
+extension Quote {
+  /// Writes the quote as a member of its reply. It names the sender and the text like the list of rooms.
+  package func write(to object: inout JSONWriter.Object) {
+    object.object("quote") {
+      $0.integer("seq", seq)
+      $0["from"] = from.rawValue
+      if isDeleted { $0.bool("deleted", true) }
+      $0["preview"] = preview
     }
   }
 }

@@ -15,6 +15,24 @@ public struct Position: Equatable, Sendable {
   public static let maxEpochLength = 32
 }
 
+/// The message that a reply answers, as the reply shows it. The store keeps no copy of it: each reader computes it from
+/// the message.
+public struct Quote: Hashable, Sendable {
+  public var seq: Int64
+  /// The sender of the quoted message.
+  public var from: UserID
+  /// The beginning of the text. Is `nil` for a body without a text, after a deletion, and in a room without previews.
+  public var preview: String?
+  public var isDeleted: Bool
+
+  public init(seq: Int64, from: UserID, preview: String? = nil, isDeleted: Bool = false) {
+    self.seq = seq
+    self.from = from
+    self.preview = preview
+    self.isDeleted = isDeleted
+  }
+}
+
 /// A message of a room that keeps history.
 public struct StoredMessage: Equatable, Sendable {
   public var seq: Int64
@@ -25,6 +43,9 @@ public struct StoredMessage: Equatable, Sendable {
   public var mentions: [UserID]
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
+  /// The message that this message answers. Only a page of the history has it. Is `nil` if the history does not have
+  /// that message.
+  public var quote: Quote?
   public var isDeleted: Bool
   /// The time of the last edit. Is `nil` if the message was never edited, or was deleted.
   public var edited: Timestamp?

@@ -103,9 +103,10 @@ struct RetentionSweep: Service, CustomStringConvertible {
 }
 
 extension Relay {
-  /// Removes the messages before `first`, which the store has deleted, from the hub's memory.
+  /// Removes the messages before `first`, which the store has deleted, and their quotes from the hub's memory.
   fileprivate func forget(_ room: RoomID, before first: Int64) {
-    if let handle = hub.room(room) { hub.trim(handle, before: first) }
+    guard let handle = hub.room(room) else { return }
+    rooms.forgetFrames(before: first, quoting: 0...max(0, first - 1), in: handle, on: self)
   }
 
   fileprivate func policy(of room: RoomID) -> RoomPolicy { rooms.policy(of: room, on: self) }

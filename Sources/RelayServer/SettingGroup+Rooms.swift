@@ -95,7 +95,8 @@ extension SettingGroup {
       SettingMember(
         "preview", .choice(RoomPolicy.Preview.self),
         default: (standard.hasPreview ? RoomPolicy.Preview.text : .none).rawValue,
-        "With `none`, a push contains ids, names and text keys, but no text of the message."),
+        "With `none`, a push contains ids, names and text keys, but no text of the message. Quotes in replies then have "
+          + "no text, either."),
       SettingMember("receipts", .flag, default: "false", "Members see which members have received and read a message."),
       SettingMember(
         "memberList", .number(bounds(RoomPolicy.memberLists)), default: "`limits.memberList`",

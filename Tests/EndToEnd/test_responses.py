@@ -318,6 +318,7 @@ def test_a_text_is_posted_as_an_answer(circle, bob):
     for listener in (circle.alice, carol.session, session):
         message = listener.expect("message", room=circle.room, **{"from": bob.user})
         assert (message["body"], message["replyTo"]) == ({"text": "on my way"}, seq)
+        assert (message["quote"]["seq"], message["quote"]["preview"][:5]) == (seq, "text ")
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "reply", text="on my way")
 
 

@@ -88,7 +88,7 @@ import Testing
     var reacted = Self.message(3)
     reacted.reactions = Array("[2]".utf8)
     let read = [Self.message(1), Self.message(2), reacted, Self.message(4), Self.message(5)]
-    let applied = RoomChanges.apply(during[...], to: read)
+    let applied = RoomChanges.apply(during[...], .preview, to: read)
     #expect(applied.map(\.seq) == [1, 2, 3, 4, 5])
     #expect(applied[0].body == Array("\"newest\"".utf8) && applied[0].edited?.rawValue == 102)
     #expect(applied[1].reactions == Array("[1]".utf8) && applied[1].pinned?.rawValue == 77)
@@ -98,5 +98,23 @@ import Testing
       applied[3].isDeleted && applied[3].body.isEmpty && applied[3].moderator?.rawValue == "bob"
         && applied[3].pinned == nil)
     #expect(applied[4] == read[4])
+  }
+
+  @Test func `changes during a read apply to its quotes`() {
+    func reply(to seq: Int64, _ preview: String?) -> StoredMessage {
+      var message = Self.message(9)
+      message.quote = Quote(seq: seq, from: UserID(unchecked: "ann"), preview: preview)
+      return message
+    }
+    let during: [ChangedMessage] = [
+      Self.edit(1, 1, "{\"text\":\"newest\"}"), Self.annotation(2, 2, .reactions, "[1]"),
+      ChangedMessage(seq: 3, change: 3, time: Timestamp(rawValue: 103), body: nil),
+    ]
+    let read = [reply(to: 1, "old"), reply(to: 2, "old"), reply(to: 3, "old"), Self.message(4)]
+    let quotes = RoomChanges.apply(during[...], .preview, to: read).map(\.quote)
+    #expect(quotes.map { $0?.preview } == ["newest", "old", nil, nil])
+    #expect(quotes.map { $0?.isDeleted } == [false, false, true, nil])
+    let senders = RoomChanges.apply(during[...], .sender, to: [reply(to: 1, nil)])
+    #expect(senders[0].quote?.preview == nil)
   }
 }

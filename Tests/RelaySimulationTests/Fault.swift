@@ -49,6 +49,8 @@ enum Fault: String, CaseIterable, Sendable {
   case pushesAnyway
   /// Sends a push with another text than the message's.
   case pushesOtherWords
+  /// Shows a quote with another text than the message's.
+  case quotesOtherWords
   /// Stops waiting for a session before the five seconds are over.
   case waitsTooShort
   /// Waits far too long for a session.
@@ -80,6 +82,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .keepsFocusFresh: [.kept, .focused, .discreet]
     case .forgetsOnline: [.awaited]
     case .forgetsNotified: [.needed, .kept]
+    case .quotesOtherWords: [.ordered]
     case .revivesDeleted: [.ordered, .inTime, .kept]
     case .changesFacts: [.repeated]
     case .pushesTwice: [.collapsed]
@@ -128,6 +131,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .showsNullAsFalse: replace("\"isFocused\":null", by: "\"isFocused\":false", in: &wrong)
     case .showsFocus: replace("\"isFocused\":null", by: "\"isFocused\":true", in: &wrong)
     case .namesOthers: replace("\"quiet\":[]", by: "\"quiet\":[\"ann\"]", in: &wrong)
+    case .quotesOtherWords: replace("\"preview\":\"", by: "\"preview\":\"1", in: &wrong)
     case .countsHidden: replace("\"delivery\":{\"live\":0", by: "\"delivery\":{\"live\":1", in: &wrong)
     default: break
     }

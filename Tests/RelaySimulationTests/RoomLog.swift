@@ -49,6 +49,18 @@ struct RoomLog {
     }
   }
 
+  /// Checks a message that a reply quotes.
+  /// - Parameter body: Is `nil` if the quote shows a deletion.
+  func seeQuote(of place: Place, from: UserID, body: Int?) throws {
+    guard let body else { return try seeDeleted(place) }
+    // A client may see the reply before the message.
+    guard let known = messages[place.seq] else { return }
+    let isShown = !deleted.contains(place.seq) || requestedDeletions.contains(place.seq)
+    guard isShown, from == known.from, bodies(place.seq).contains(body) else {
+      throw Violation(.ordered, "\(place) is quoted as \(body) of \(from), but is \(known)")
+    }
+  }
+
   mutating func see(epoch: String, of room: RoomID) throws {
     if let known = self.epoch, known != epoch, newest > 0 {
       throw Violation(.ordered, "\(room) has a new epoch, and lost \(newest) messages")

@@ -51,7 +51,24 @@ extension Simulation {
     guard drafts[message.body]?.membership == Membership(room: room, user: from) else {
       throw Violation(.ordered, "\(place) is \(message), which no user sent")
     }
+    try see(quoteIn: fields, answering: try fields.integer("replyTo", 1...maxInteger), in: room)
     return (place, message)
+  }
+
+  /// Checks the quote of a reply, which has the newest state of the answered message.
+  /// - Parameter answered: The answered message. Is `nil` in the reply to a `send`.
+  private func see(quoteIn fields: Fields, answering answered: Int64?, in room: RoomID) throws {
+    guard let quote = try fields.object("quote") else { return }
+    let place = Place(room: room, seq: try quote.required("seq", quote.integer("seq", 1...maxInteger)))
+    guard answered == nil || answered == place.seq else {
+      throw Violation(.ordered, "an answer to \(answered ?? 0) quotes \(place)")
+    }
+    let from: UserID = try quote.required("from", quote.name("from"))
+    let body = try quote.string("preview", maxLength: 20).flatMap { Int($0) }
+    guard try quote.bool("deleted") == true ? body == nil : body != nil else {
+      throw Violation(.ordered, "\(place) is quoted as \(quote.members)")
+    }
+    try model.log(of: room).seeQuote(of: place, from: from, body: body)
   }
 
   /// The body of a message. At the top level of a frame, the parser keeps it as raw bytes.
@@ -241,6 +258,7 @@ extension Simulation {
     let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
     let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...maxInteger)))
     let place = Place(room: room, seq: seq)
+    try see(quoteIn: fields, answering: nil, in: room)
     let key = key.map { Model.Key(room: room, user: client.slot.user, key: $0) }
     let first = key.flatMap { model.keys[$0] }.flatMap { clock.now < $0.time + Model.keyLifetime ? $0 : nil }
     guard try fields.bool("duplicate") ?? false == (first != nil) else {

@@ -34,8 +34,10 @@ import Testing
     let expected = StoredMessage(
       seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1)
     #expect(try await message() == expected)
-    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])
-    #expect(try await test.read { try $0.messages.page(room, before: nil, limit: 9)?.messages } == [expected])
+    var quoting = expected
+    quoting.quote = Quote(seq: 1, from: alice.id, preview: "first")
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [quoting])
+    #expect(try await test.read { try $0.messages.page(room, before: nil, limit: 9)?.messages } == [quoting])
     let head = MessageHead(
       seq: 1, time: .at(0),
       traits: MessageTraits(

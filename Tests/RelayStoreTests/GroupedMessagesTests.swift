@@ -77,6 +77,7 @@ import Testing
     }
     drafts[3].mentions = [bob.id]
     drafts[4].replyTo = 1
+    drafts[4].quoting = .preview
     drafts[5].push = PushRequest("false")
     drafts[5].isCounted = false
     drafts[6].push = PushRequest(#"{"level":"passive","category":"c","collapse":"room"}"#)

@@ -174,6 +174,9 @@ extension Transaction {
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
     _ = try messages.append(draft())
+    var reply = draft()
+    (reply.replyTo, reply.quoting) = (71, .preview)
+    _ = try messages.append(reply)
     _ = try messages.post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
     _ = try messages.edit(room, 69, by: alice.id, body: [])
     _ = try messages.react(room, 69, "x", by: alice.id)

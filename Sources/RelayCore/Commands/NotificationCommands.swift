@@ -110,9 +110,10 @@ struct Respond: Command {
       try relay.spend(.send, of: user)
       try relay.spend(sendTo: handle, by: user, pushes: true)
     }
-    let reply = MessageDraft(
+    var reply = MessageDraft(
       room: room, from: User(id: draft.user), time: relay.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
       replyTo: message.seq, response: draft)
+    reply.quoting = QuotedParts(rights)
     let sent = try await relay.post(reply, in: handle)
     guard let responded = sent.stored.response else { preconditionFailure("the store returned no response") }
     return responded

@@ -17,6 +17,7 @@ extension MessageDraft {
     mentions = (try fields.names("mentions", max: Self.maxMentions) ?? []).filter { seen.insert($0).inserted }
     replyTo = try fields.integer("replyTo", 1...maxInteger)
     if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is greater than the newest seq of the room") }
+    quoting = QuotedParts(rights)
     reports = try fields.bool("report") ?? false
     guard let push = try PushRequest(fields, rights: rights) else { return }
     guard isStored else {
@@ -32,18 +33,30 @@ extension MessageDraft {
   /// - Parameters:
   ///   - session: The session that sends the message and does not receive it.
   ///   - decided: The members whose pushes are decided already.
-  func shown(without session: SessionHandle?, decided: [UserHandle] = []) -> ShownMessage {
+  ///   - quote: The message that this one answers.
+  func shown(without session: SessionHandle?, decided: [UserHandle] = [], quote: Quote? = nil) -> ShownMessage {
     ShownMessage(
-      from: from.id, sender: session, body: body, more: eventMembers, isSilent: push?.isAsked == false,
+      from: from.id, sender: session, body: body, more: eventMembers(quote), isSilent: push?.isAsked == false,
       decided: decided, keepsMarks: response != nil)
   }
 
   /// The members of a `message` event beside its body. The text begins with a comma, or is empty.
-  private var eventMembers: [UInt8] {
+  private func eventMembers(_ quote: Quote?) -> [UInt8] {
     guard !mentions.isEmpty || replyTo != nil else { return [] }
-    var object = JSONWriter.object { Replies.address(mentions, replyTo)(&$0) }
+    var object = JSONWriter.object { Replies.address(mentions, replyTo, quote)(&$0) }
     object[0] = UInt8(ascii: ",")
     object.removeLast()
     return object
+  }
+}
+
+extension QuotedParts {
+  /// The parts that the event of a new reply has. A sender without the right to read old messages must not read them by
+  /// answering them.
+  init(_ rights: Rights) { self = rights.contains(.history) ? .preview : .nothing }
+
+  /// The same parts, without texts in a room whose messages have no previews.
+  func within(_ policy: RoomPolicy?) -> QuotedParts {
+    self == .preview && policy?.hasPreview == false ? .sender : self
   }
 }

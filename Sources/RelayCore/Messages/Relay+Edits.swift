@@ -107,7 +107,11 @@ extension Relay {
   func show(_ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, newest: Int64) {
     // A user who joins at this time must get the new state of the message.
     rooms.count(change, of: handle, newest: newest)
-    hub.trim(handle, before: change.seq + 1)
+    if change.annotation == nil {
+      rooms.forgetFrames(before: change.seq + 1, quoting: change.seq...change.seq, in: handle, on: self)
+    } else {
+      hub.trim(handle, before: change.seq + 1)
+    }
     hub.sendEvent(Replies.change(change, in: room), in: handle, cause: cause)
   }
 }

@@ -127,7 +127,9 @@ extension Relay {
     draft.isCounted = isAsked
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
-    draft.retention = rooms.policy(of: handle)?.history ?? .everything
+    let policy = rooms.policy(of: handle)
+    draft.retention = policy?.history ?? .everything
+    draft.quoting = draft.quoting.within(policy)
     if isCall, draft.call == nil, hub.memberCount(of: handle) <= Call.maxMembers {
       draft.call = CallDraft(media: traits.push.style.callMedia)
     }
@@ -138,7 +140,9 @@ extension Relay {
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.deliveries.stored(
             stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
-          var shown = draft.shown(without: session, decided: ticket.isDecided ? away.users : [])
+          if let quote = stored.quote { relay.rooms.remember(stored.seq, quoting: quote, in: handle) }
+          var shown = draft.shown(
+            without: session, decided: ticket.isDecided ? away.users : [], quote: stored.quote)
           // The pushes that could have been decided together with this message become due at once.
           shown.isDueNow = !ticket.isDecided && (isCall || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)

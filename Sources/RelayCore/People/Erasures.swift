@@ -101,6 +101,8 @@ package final class Erasures {
       relay.hub.forgetSeen(handle)
       relay.deliveries.holds.reconsider(handle, on: relay)
     }
+    // The store has the pseudonym of the user from now on.
+    relay.rooms.forgetQuotes(on: relay)
     relay.rooms.sweep(on: relay)
     resume(on: relay)
   }

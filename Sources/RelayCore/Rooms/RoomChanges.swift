@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 import RelayStore
 
@@ -79,13 +80,18 @@ struct RoomChanges {
     return byNumber.values.sorted { $0.change < $1.change }
   }
 
-  /// Applies the changes during a read to the messages that it has returned.
-  static func apply(_ during: ArraySlice<ChangedMessage>, to messages: [StoredMessage]) -> [StoredMessage] {
+  /// Applies the changes during a read to the messages that it has returned, and to their quotes.
+  static func apply(
+    _ during: ArraySlice<ChangedMessage>, _ quoting: QuotedParts, to messages: [StoredMessage]
+  ) -> [StoredMessage] {
     guard !during.isEmpty else { return messages }
     let bySeq = Dictionary(grouping: during, by: \.seq)
     return messages.map { message in
       var message = message
       for changed in bySeq[message.seq] ?? [] { message.apply(changed) }
+      if let quoted = message.quote?.seq {
+        for changed in bySeq[quoted] ?? [] { message.quote?.apply(changed, quoting) }
+      }
       return message
     }
   }
@@ -109,5 +115,14 @@ extension StoredMessage {
       self.body = body
       edited = changed.time
     }
+  }
+}
+
+extension Quote {
+  /// Applies a change of the quoted message.
+  fileprivate mutating func apply(_ changed: ChangedMessage, _ parts: QuotedParts) {
+    guard changed.annotation == nil, !isDeleted else { return }
+    isDeleted = changed.body == nil
+    preview = parts == .preview ? changed.body.flatMap { JSON.preview(ofBody: $0) } : nil
   }
 }

@@ -38,7 +38,9 @@ struct RoomHistory {
   /// Reads a page, and returns the members of the reply. It contains no message that the hub has not published yet:
   /// the client receives each one either in a page or as an event after it. Throws ``StoreError/noRoom(_:)``.
   package func page(_ query: Query, on relay: isolated Relay) async throws -> (inout JSONWriter.Object) -> Void {
-    let kept = relay.rooms.policy(of: room, on: relay).history.count
+    let policy = relay.rooms.policy(of: room, on: relay)
+    let kept = policy.history.count
+    let quoting = QuotedParts.preview.within(policy)
     let position = relay.hub.room(room).flatMap { relay.hub.position(of: $0) }
     guard kept > 0 else {
       guard let position else { throw StoreError.noRoom(room) }
@@ -55,11 +57,12 @@ struct RoomHistory {
       let page =
         if let after = query.after {
           try reader.messages.page(
-            room, after: after, upTo: published, limit: query.limit, kept: kept, pageBytes: Self.maxPaged)
+            room, after: after, upTo: published, limit: query.limit, kept: kept, pageBytes: Self.maxPaged,
+            quoting: quoting)
         } else {
           try reader.messages.page(
             room, before: min(query.before ?? .max, published + 1), limit: query.limit, kept: kept,
-            pageBytes: Self.maxPaged)
+            pageBytes: Self.maxPaged, quoting: quoting)
         }
       return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
     }
@@ -114,7 +117,9 @@ struct RoomHistory {
     let hub = relay.hub
     let limits = relay.settings.limits
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
-    let kept = relay.rooms.policy(of: room, on: relay).history.count
+    let policy = relay.rooms.policy(of: room, on: relay)
+    let kept = policy.history.count
+    let quoting = QuotedParts.preview.within(policy)
     if let since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
@@ -127,13 +132,14 @@ struct RoomHistory {
         } else {
           let from = after.seq
           let page = try await relay.store.read { [room] in
-            try $0.messages.page(room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered)
+            try $0.messages.page(
+              room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered, quoting: quoting)
           }
           guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
           if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from,
             let changes = merged(changes, during, since: since, limits)
           {
-            return shown(page, during, in: handle, newest: .max, hub).map {
+            return shown(page, during, quoting, in: handle, newest: .max, hub).map {
               Replay(messages: $0, isComplete: true, changes: changes)
             }
           }
@@ -147,11 +153,14 @@ struct RoomHistory {
     }
     guard
       let page = try await relay.store.read({ [room] in
-        try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.maxRecovered)
+        try $0.messages.page(
+          room, before: nil, limit: newest, kept: kept, pageBytes: Self.maxRecovered, quoting: quoting)
       })
     else { return .nothing }
     guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
-    return shown(page, during, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
+    return shown(page, during, quoting, in: handle, newest: Int64(newest), hub).map {
+      Replay(messages: $0, isComplete: false)
+    }
   }
 
   /// The changes that a client may have missed in the messages that it has. A client that does not name its newest
@@ -191,14 +200,18 @@ struct RoomHistory {
   }
 
   /// The newest messages of a page and of the messages that the hub has published since the page was read.
-  /// - Parameter during: The changes that the hub has published since the page was read.
+  /// - Parameters:
+  ///   - during: The changes that the hub has published since the page was read.
+  ///   - quoting: The parts of the quotes in the page.
   private func shown(
-    _ page: MessagePage, _ during: ArraySlice<ChangedMessage>, in handle: RoomHandle, newest: Int64, _ hub: Hub
+    _ page: MessagePage, _ during: ArraySlice<ChangedMessage>, _ quoting: QuotedParts, in handle: RoomHandle,
+    newest: Int64,
+    _ hub: Hub
   ) -> MessagesText? {
     guard let shown = hub.position(of: handle)?.seq else { return nil }
     let before = shown - newest
     let messages = Replies.text(
-      of: RoomChanges.apply(during, to: page.messages.filter { $0.seq > before && $0.seq <= shown }))
+      of: RoomChanges.apply(during, quoting, to: page.messages.filter { $0.seq > before && $0.seq <= shown }))
     guard shown > page.newest else { return messages }
     return hub.tail(of: handle, after: max(page.newest, before)).map { messages + $0 }
   }

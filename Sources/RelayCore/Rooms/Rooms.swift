@@ -5,7 +5,7 @@ package import RelayProtocol
 import RelayStore
 
 /// Loads rooms into the hub and forgets them. The hub owns the rooms and their members. This object owns the policies,
-/// the edits, the pins, and the idempotency keys of live rooms.
+/// the edits, the quotes, the pins, and the idempotency keys of live rooms.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Rooms {
@@ -25,6 +25,8 @@ package final class Rooms {
   private var policies: [RoomHandle: RoomPolicy] = [:]
   /// The changes of messages in the rooms in memory, if there were any.
   private var changes: [RoomHandle: RoomChanges] = [:]
+  /// The newest replies with a quote of the rooms in memory, if there are any.
+  private var quotes: [RoomHandle: QuoteTrail] = [:]
   /// The idempotency keys of rooms that keep nothing.
   private var liveKeys = LiveKeys()
 
@@ -61,6 +63,7 @@ package final class Rooms {
   package func forget(_ room: RoomHandle) {
     policies[room] = nil
     changes[room] = nil
+    quotes[room] = nil
   }
 
   // MARK: Loading
@@ -246,6 +249,29 @@ package final class Rooms {
   func endRead(of room: RoomHandle) {
     changes[room]?.endRead()
     if changes[room]?.isEmpty == true { changes[room] = nil }
+  }
+
+  // MARK: Quotes
+
+  /// Records that the hub keeps the frame of a reply with a quote.
+  func remember(_ reply: Int64, quoting quote: Quote, in room: RoomHandle) {
+    guard policies[room] != nil else { return }
+    quotes[room, default: QuoteTrail()].add(reply, quoting: quote.seq)
+  }
+
+  /// Forgets the frames of the room before `first`, and the frames up to the newest reply that quotes one of `seqs`.
+  /// Clients that join get these messages from the store.
+  package func forgetFrames(
+    before first: Int64 = 0, quoting seqs: ClosedRange<Int64>, in room: RoomHandle, on relay: isolated Relay
+  ) {
+    let newest = quotes[room]?.newestReply(quoting: seqs) ?? 0
+    relay.hub.trim(room, before: max(first, newest + 1))
+  }
+
+  /// Forgets the frames of all replies with a quote: a quote may have the name or the text of an erased user.
+  func forgetQuotes(on relay: isolated Relay) {
+    for room in quotes.keys { forgetFrames(quoting: 0...Int64.max, in: room, on: relay) }
+    quotes = [:]
   }
 
   // MARK: Keys

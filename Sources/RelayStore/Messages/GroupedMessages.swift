@@ -51,7 +51,11 @@ struct GroupedMessages {
     else { return nil }
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
-    if let key = draft.key, let first = try remember(key, draft, room, sender) { return first }
+    let quote = try transaction.messages.quote(of: draft, room)
+    if let key = draft.key, var first = try remember(key, draft, room, sender) {
+      first.quote = quote
+      return first
+    }
     let mark = rows?.mark ?? 0
     do {
       try insert.run(draft, room, sender)
@@ -62,7 +66,9 @@ struct GroupedMessages {
       throw error
     }
     cache.defer(room, of: draft, sender: sender)
-    return Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
+    var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
+    appended.quote = quote
+    return appended
   }
 
   /// Writes the rows that messages have changed. Call this before any other work reads or changes them.

@@ -14,10 +14,11 @@ public struct MessageReader {
   ///   - maxBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
   ///     true.
   ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
-  ///     has at least one message.
+  ///     has at least one message. The maximum also applies to the bodies of the quoted messages.
+  ///   - quoting: The parts of the messages that replies answer.
   public func page(
     _ room: RoomID, after seq: Int64, upTo newest: Int64 = .max, limit: Int, kept: Int = .max, maxBytes: Int? = nil,
-    pageBytes: Int = .max
+    pageBytes: Int = .max, quoting: QuotedParts = .preview
   ) throws -> MessagePage? {
     try read(
       room,
@@ -25,7 +26,7 @@ public struct MessageReader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq > max(?3, ?2 - 1) AND seq <= ?4 ORDER BY seq
       """,
-      [seq, newest], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
+      [seq, newest], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes, quoting)
   }
 
   /// The newest messages below `seq`, or of all messages, in ascending order. `more` is true if older messages precede.
@@ -35,9 +36,11 @@ public struct MessageReader {
   ///   - maxBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
   ///     true.
   ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
-  ///     has at least one message.
+  ///     has at least one message. The maximum also applies to the bodies of the quoted messages.
+  ///   - quoting: The parts of the messages that replies answer.
   public func page(
-    _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, maxBytes: Int? = nil, pageBytes: Int = .max
+    _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, maxBytes: Int? = nil, pageBytes: Int = .max,
+    quoting: QuotedParts = .preview
   ) throws -> MessagePage? {
     var page = try read(
       room,
@@ -45,7 +48,7 @@ public struct MessageReader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq DESC
       """,
-      [seq ?? .max], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes)
+      [seq ?? .max], limit: limit, kept: kept, maxBytes: maxBytes, pageBytes: pageBytes, quoting)
     page?.messages.reverse()
     return page
   }
@@ -170,7 +173,8 @@ public struct MessageReader {
 
   /// - Parameter bounds: Follow the id of the room and the first seq of the history as arguments of the query.
   private func read(
-    _ room: RoomID, _ query: String, _ bounds: [Int64], limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int
+    _ room: RoomID, _ query: String, _ bounds: [Int64], limit: Int, kept: Int, maxBytes: Int?, pageBytes: Int,
+    _ quoting: QuotedParts
   ) throws -> MessagePage? {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
@@ -198,6 +202,7 @@ public struct MessageReader {
       }
       page.messages.append(message)
     }
+    try addQuotes(to: &page, in: found["id"], quoting, maxBytes: min(maxBytes ?? .max, pageBytes))
     return page
   }
 }

@@ -12,6 +12,8 @@ public struct MessageDraft: Equatable, Sendable {
   public var mentions: [UserID]
   /// The seq of the message that this one replies to.
   public var replyTo: Int64?
+  /// The parts of the answered message that the result of storing a reply has.
+  public var quoting = QuotedParts.nothing
   /// The push that the sender requests. Is `nil` for the default.
   public var push: PushRequest?
   /// False if the message does not count as unread for anybody.
@@ -68,6 +70,15 @@ public struct MessageDraft: Equatable, Sendable {
   public static let keyLifetime = Duration.seconds(300)
 }
 
+/// The parts of an answered message that a reader needs.
+public enum QuotedParts: Sendable {
+  case nothing
+  /// The sender, and whether the message was deleted.
+  case sender
+  /// The sender and the preview.
+  case preview
+}
+
 /// The result of storing a message, now or earlier for a duplicate.
 public struct Appended: Equatable, Sendable {
   public var seq: Int64
@@ -81,6 +92,9 @@ public struct Appended: Equatable, Sendable {
   public var response: Responded?
   /// The call that the message has begun.
   public var call: Call?
+  /// The answered message in the state that the transaction has read. Is `nil` if the message is no reply, if its draft
+  /// requests no part, or if the history does not have the answered message.
+  public var quote: Quote?
 
   public init(
     seq: Int64, time: Timestamp, epoch: String, isDuplicate: Bool = false, jobs: [String] = [],

@@ -18,7 +18,10 @@ public struct MessageWriter: TransactionPart {
   public func append(_ draft: MessageDraft) throws -> Appended {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
-    if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
+    if let key = draft.key, var first = try seen(key, room, sender, at: draft.time) {
+      first.quote = try quote(of: draft, room)
+      return first
+    }
     try transaction.calls.check(draft)
     let responded = try draft.response.map { try transaction.responses.respond($0, posting: room.seq + 1) }
     if let responded, responded.isDuplicate {
@@ -44,6 +47,7 @@ public struct MessageWriter: TransactionPart {
     if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender, at: draft.time) }
     let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+    appended.quote = try quote(of: draft, room)
     if draft.call != nil {
       appended.call = try transaction.calls.begin(draft, room.id, seq: room.seq, caller: sender)
     }
