@@ -14,6 +14,8 @@ public struct Message: Equatable, Sendable {
   public var mentions: [UserID]
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
+  /// The answered message when this client received the reply. Is `nil` if the relay no longer has that message.
+  public var quote: Quote?
   /// The time of the last edit before this client received the message. Is `nil` if there was none.
   public var edited: Timestamp?
   /// The reactions when this client received the message, the oldest key first.
@@ -58,7 +60,39 @@ public struct Message: Equatable, Sendable {
       mentions: json["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
       replyTo: json["replyTo"]?.integer, edited: json.time("editedAt"), isDeleted: isDeleted)
     reactions = Reaction.list(json["reactions"])
+    quote = Quote(json["quote"])
     pinned = json.time("pinnedAt")
     moderator = isDeleted ? json.name("by") : nil
+  }
+}
+
+extension Quote {
+  /// Parses the quote of a reply. Returns `nil` if the value is not a quote.
+  init?(_ json: JSON?) {
+    guard let json, let seq = json["seq"]?.integer, seq > 0, let from: UserID = json.name("from") else { return nil }
+    let isDeleted = json["deleted"]?.flag ?? false
+    self.init(seq: seq, from: from, preview: isDeleted ? nil : json["preview"]?.text, isDeleted: isDeleted)
+  }
+
+  /// Changes the quote after an edit or a deletion of the quoted message. Ignores all other frames. `Timeline` does
+  /// this for its messages.
+  public mutating func apply(_ frame: Frame) {
+    guard frame.seq == seq else { return }
+    switch frame.type {
+    case "edited": edit(frame["body"] ?? .null)
+    case "deleted": delete()
+    default: break
+    }
+  }
+
+  /// Shows an edit of the quoted message. A quote without a preview stays without one: the room may have no previews.
+  public mutating func edit(_ body: JSON) {
+    if preview != nil { preview = body.shownText.map(JSON.preview(ofText:)) }
+  }
+
+  /// Shows the deletion of the quoted message.
+  public mutating func delete() {
+    preview = nil
+    isDeleted = true
   }
 }

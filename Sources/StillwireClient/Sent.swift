@@ -9,6 +9,8 @@ public struct Sent: Equatable, Sendable {
   /// The numbers of members that the message reaches. Is `nil` if the room does not push, or if the message is a
   /// duplicate.
   public var delivery: Delivery?
+  /// The message that the new one answers. Is `nil` if the relay does not quote it.
+  public var quote: Quote?
   /// True if the key was used before. The other values are those of the message that was stored then.
   public var isDuplicate: Bool
 
@@ -25,6 +27,7 @@ public struct Sent: Equatable, Sendable {
   init(_ reply: JSON) {
     seq = reply["seq"]?.integer ?? 0
     time = reply.time("time") ?? Timestamp(rawValue: 0)
+    quote = Quote(reply["quote"])
     isDuplicate = reply["duplicate"]?.flag ?? false
     delivery = reply["delivery"].map { json in
       func count(_ key: String) -> Int { Int(json[key]?.integer ?? 0) }

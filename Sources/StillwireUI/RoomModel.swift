@@ -66,10 +66,11 @@ public import StillwireClient
   }
 
   /// Sends a text, and offers Notify Anyway if a Focus silences it. Returns false if it fails: ``error`` has the cause.
+  /// - Parameter seq: The message that the text answers. The timeline shows its beginning as the quote of the reply.
   @discardableResult
-  public func send(_ text: String) async -> Bool {
+  public func send(_ text: String, replyTo seq: Int64? = nil) async -> Bool {
     await attempt {
-      let sent = try await self.room.send(text: text)
+      let sent = try await self.room.send(["text": .string(text)], replyTo: seq)
       self.offer = NotifyAnywayOffer(sent)
     }
   }

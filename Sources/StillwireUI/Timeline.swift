@@ -51,14 +51,18 @@ public struct Timeline: Equatable, Sendable {
     }
   }
 
-  /// Replaces the body of a message, if it is in the timeline.
-  mutating func edit(_ seq: Int64, body: JSON) { change(seq) { $0.body = body } }
+  /// Replaces the body of a message, if it is in the timeline, and changes the quotes of the message.
+  mutating func edit(_ seq: Int64, body: JSON) {
+    change(seq) { $0.body = body }
+    changeQuotes(of: seq) { $0.edit(body) }
+  }
 
-  /// Removes the contents of a message, if it is in the timeline.
+  /// Removes the contents of a message, if it is in the timeline, and those of its quotes.
   mutating func delete(_ seq: Int64) {
     change(seq) {
       $0.body = .null
       $0.from = nil
+      $0.quote = nil
       $0.reactions = []
       $0.pinned = nil
       $0.isDeleted = true
@@ -71,6 +75,15 @@ public struct Timeline: Equatable, Sendable {
   private mutating func change(_ seq: Int64, _ change: (inout Message) -> Void) {
     guard let index = messages.firstIndex(where: { $0.seq == seq }) else { return }
     change(&messages[index])
+  }
+
+  private mutating func changeQuotes(of seq: Int64, _ change: (inout Quote) -> Void) {
+    for index in messages.indices where messages[index].quote?.seq == seq {
+      if var quote = messages[index].quote {
+        change(&quote)
+        messages[index].quote = quote
+      }
+    }
   }
 
   private mutating func insert(_ message: Message) {

@@ -2,7 +2,7 @@
 // Tests order.js: messages arrive in any order, and are shown in order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from '../../web/client/order.js'
+import { hasGap, nowhere, orderAfterChange, orderAfterJoin, orderAfterMessage, position } from '../../web/client/order.js'
 
 const messages = (...seqs) => seqs.map((seq) => ({ seq }))
 const reply = (seq, seqs = [], more = {}) => ({ epoch: 'e', seq, messages: messages(...seqs), ...more })
@@ -34,6 +34,17 @@ test('a held message is a gap, unless a send may fill it', () => {
   assert.equal(hasGap(at(3), false), false)
   assert.equal(hasGap(order, false), true)
   assert.equal(hasGap(order, true), false)
+})
+
+test('a change of a message changes the quotes of held replies', () => {
+  const replies = [{ seq: 5, quote: { seq: 2, from: 'ann', preview: 'Tea?' } }, { seq: 6 }]
+  const order = replies.reduce((order, message) => orderAfterMessage(order, message).order, at(3))
+  for (const change of [{ type: 'deleted', seq: 3 }, { type: 'deleted', seq: 5 }]) {
+    assert.equal(orderAfterChange(order, change), order)
+  }
+  const { order: next, shown: seen } = orderAfterMessage(orderAfterChange(order, { type: 'deleted', seq: 2 }), { seq: 4 })
+  assert.deepEqual(seen.map(({ quote }) => quote), [undefined, { seq: 2, from: 'ann', deleted: true }, undefined])
+  assert.deepEqual([next.seq, next.held], [6, []])
 })
 
 test('the number of held messages is limited, also during a send', () => {

@@ -79,6 +79,37 @@ import Testing
     #expect(timeline.messages.map(\.from) == ["ann", nil, "ann"])
   }
 
+  @Test func `edits and deletions change the quotes of the message`() {
+    var timeline = timeline([1, 2])
+    for (seq, quote) in [
+      (3, Quote(seq: 1, from: "ann", preview: "tea")), (4, Quote(seq: 2, from: "ann", preview: "tea")),
+      // The room has no previews.
+      (5, Quote(seq: 1, from: "ann")), (6, nil),
+    ] as [(Int64, Quote?)] {
+      var reply = message(seq)
+      (reply.replyTo, reply.quote) = (quote?.seq ?? 1, quote)
+      timeline.add(reply)
+    }
+    let long = String(repeating: "x", count: 161)
+    timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 1, "body": ["text": .string(long)]]))
+    timeline.apply(Frame(["type": "deleted", "room": "tea", "seq": 2]))
+    let cut = String(repeating: "x", count: 159) + "…"
+    #expect(
+      timeline.messages.dropFirst(2).map(\.quote) == [
+        Quote(seq: 1, from: "ann", preview: cut), Quote(seq: 2, from: "ann", isDeleted: true),
+        Quote(seq: 1, from: "ann"), nil,
+      ])
+    // The quoted message may be older than the timeline.
+    timeline = Timeline()
+    var reply = message(9)
+    reply.quote = Quote(seq: 1, from: "ann", preview: "tea")
+    timeline.add(reply)
+    timeline.apply(Frame(["type": "edited", "room": "tea", "seq": 1, "body": 7]))
+    #expect(timeline.messages[0].quote == Quote(seq: 1, from: "ann"))
+    timeline.apply(Frame(["type": "deleted", "room": "tea", "seq": 9]))
+    #expect(timeline.messages[0].quote == nil)
+  }
+
   @Test func `the user's own changes are shown, and changes of unknown messages are ignored`() {
     var timeline = timeline([1, 2])
     timeline.edit(1, body: "coffee")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the messages of a room in order, without gaps and duplicates. Pure functions without dependencies.
+// Puts the messages of a room in order, without gaps and duplicates. Pure functions. Depends on quote.js.
+import { quoteAfter } from './quote.js'
 
 /** Maximum number of messages that wait for a pending send. Beyond it the room is joined again. */
 const heldLimit = 300
@@ -50,6 +51,13 @@ export function orderAfterMessage(order, message) {
     }
   }
   return shown({ ...order, seq: seq + ready.length - 1, held }, ready)
+}
+
+/** Returns the order after the event of a change of a message: held replies to the message quote its new state. */
+export function orderAfterChange(order, change) {
+  if (!order.held.some(({ quote }) => quote?.seq === change.seq)) return order
+  const held = order.held.map((message) => ({ ...message, quote: quoteAfter(message.quote, change) }))
+  return Object.freeze({ ...order, held: Object.freeze(held) })
 }
 
 /** Returns true if the room must be joined again. A pending send may fill the gap, so the room waits for it. */

@@ -4,7 +4,7 @@ import { changesAfter, changesAfterJoin, hasChange, isChange, noChanges } from '
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { Marks } from './marks.js'
 import { Messages } from './messages.js'
-import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from './order.js'
+import { hasGap, nowhere, orderAfterChange, orderAfterJoin, orderAfterMessage, position } from './order.js'
 import { Outbox } from './outbox.js'
 import { endsMembership, noPresence, presenceAfter } from './presence.js'
 
@@ -106,9 +106,9 @@ export class Room extends EventTarget {
     if (!this.#link.has(this)) {
       return Promise.reject(new StillwireError({ code: 'not_joined', message: `join ${this.name} before sending to it` }))
     }
-    const accepted = ({ seq, time }) => {
+    const accepted = ({ seq, time, quote }) => {
       const { mentions, replyTo } = fields
-      this.#show(orderAfterMessage(this.#order, { seq, from: this.#link.user(), time, body, mentions, replyTo }))
+      this.#show(orderAfterMessage(this.#order, { seq, from: this.#link.user(), time, body, mentions, replyTo, quote }))
     }
     return this.#outbox.add({ room: this.name, body, ...fields }, accepted, signal)
   }
@@ -256,7 +256,8 @@ export class Room extends EventTarget {
   }
 
   // Returns true if the app needs the event.
-  #takeChange({ seq, change }) {
+  #takeChange(frame) {
+    const { seq, change } = frame
     if (hasChange(this.#changes, change)) return false
     if (this.isJoined && this.#order.held.some((message) => message.seq === seq)) {
       // A new join returns the message in its changed state.
@@ -264,6 +265,7 @@ export class Room extends EventTarget {
       return false
     }
     if (seq <= this.#order.seq) this[changed](change)
+    this.#order = orderAfterChange(this.#order, frame)
     return true
   }
 
@@ -298,10 +300,13 @@ export class Room extends EventTarget {
   // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
-    for (const { seq, from, time, editedAt, body, mentions, replyTo, reactions, pinnedAt, deleted, by, isAfterGap } of shown) {
+    for (const frame of shown) {
+      const { seq, from, time, body, mentions, replyTo, quote, deleted, by, isAfterGap } = frame
+      const { editedAt, reactions, pinnedAt } = frame
       const message = { room: this.name, seq, from, time, body }
       if (mentions) message.mentions = mentions
       if (replyTo !== undefined) message.replyTo = replyTo
+      if (quote) message.quote = quote
       if (editedAt !== undefined) message.editedAt = editedAt
       if (reactions) message.reactions = reactions
       if (pinnedAt !== undefined) message.pinnedAt = pinnedAt

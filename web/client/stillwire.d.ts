@@ -87,6 +87,17 @@ export interface Reaction {
   readonly users: readonly string[]
 }
 
+/** The message that a reply answers. */
+export interface Quote {
+  readonly seq: number
+  /** The sender of the message. */
+  readonly from: string
+  /** The beginning of the text, at most 160 characters. Absent without a text, and in a room without previews. */
+  readonly preview?: string
+  /** Set if the message was deleted. It then has no preview. */
+  readonly deleted?: true
+}
+
 export interface Message {
   readonly room: string
   readonly seq: number
@@ -95,6 +106,8 @@ export interface Message {
   readonly body?: any
   readonly mentions?: readonly string[]
   readonly replyTo?: number
+  /** The answered message when the client received the reply. Absent if the relay no longer has that message. */
+  readonly quote?: Quote
   /** The time of the last edit before the client received the message. */
   readonly editedAt?: number
   /** The reactions when the client received the message. */
@@ -125,6 +138,8 @@ export interface SendReply {
   readonly seq: number
   readonly time: number
   readonly duplicate?: true
+  /** The message that the new one answers. */
+  readonly quote?: Quote
   readonly delivery?: {
     readonly live: number
     readonly push: number
@@ -477,5 +492,10 @@ export const noPresence: Presence
  * `watch` (with `type` `members`).
  */
 export function presenceAfter(presence: Presence, input: { type: string; [field: string]: any }): Presence
+/**
+ * Returns the quote of a reply after an event of the room: the events `edited` and `deleted` of the quoted message
+ * change it. A quote without a preview stays without one, because the room may have no previews.
+ */
+export function quoteAfter<Known extends Quote | undefined>(quote: Known, event: Frame): Known
 /** Returns true only if the user is known to have a Focus. */
 export function isSilenced(entry: PresenceEntry | undefined): boolean

@@ -14,6 +14,7 @@ import { Watches } from './watches.js'
 export { StillwireError } from './error.js'
 export { Reporter } from './reporter.js'
 export { isSilenced, noPresence, presenceAfter } from './presence.js'
+export { quoteAfter } from './quote.js'
 
 /** A connection that lasts this long after its welcome, in milliseconds, resets the backoff. */
 const steady = 20_000

@@ -116,7 +116,7 @@ extension ClientMachine {
   mutating func changeArrived(_ event: Frame) {
     guard let room = event.room, let seq = event.seq, let track = tracks[room] else { return }
     if track.hasSeen(seq) {
-      if change(room, { $0.changeArrived(event["change"]?.integer) }) == true { emit(.frame(event)) }
+      if change(room, { $0.changeArrived(event) }) == true { emit(.frame(event)) }
     } else if track.holds(seq) {
       // A new join returns the message in its changed state.
       take(RoomTrack.Arrival(needsJoin: true), room)

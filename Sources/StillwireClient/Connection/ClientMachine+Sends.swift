@@ -62,5 +62,6 @@ extension Message {
       room: room, seq: seq, from: user, time: reply.time("time"), body: draft.fields["body"] ?? .null,
       mentions: draft.fields["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
       replyTo: draft.fields["replyTo"]?.integer)
+    quote = Quote(reply["quote"])
   }
 }

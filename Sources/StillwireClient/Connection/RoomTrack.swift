@@ -160,7 +160,15 @@ struct RoomTrack: Equatable {
   /// Returns true if the app has not received the message yet, and would receive it in the state before its changes.
   func holds(_ seq: Int64) -> Bool { held[seq] != nil }
 
-  /// Stores a change that the app has, or gets now. Returns true if it is new.
+  /// Stores a change that the app gets now. Returns true if it is new. Held replies to the message then arrive with its
+  /// new state.
+  mutating func changeArrived(_ event: Frame) -> Bool {
+    guard changes.arrived(event["change"]?.integer) else { return false }
+    for seq in held.keys { held[seq]?.quote?.apply(event) }
+    return true
+  }
+
+  /// Stores a change that the app has. Returns true if it is new.
   mutating func changeArrived(_ change: Int64?) -> Bool { changes.arrived(change) }
 
   // MARK: Marks and people

@@ -67,9 +67,19 @@ extension Message {
     if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
     members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
+    members["quote"] = quote?.json
     members["pinnedAt"] = pinned.map { .number(String($0.rawValue)) }
     if !reactions.isEmpty { members["reactions"] = .array(reactions.map(\.json)) }
     return members
+  }
+}
+
+extension Quote {
+  fileprivate var json: JSON {
+    var members: [String: JSON] = ["seq": .number(String(seq)), "from": .string(from.rawValue)]
+    members["preview"] = preview.map(JSON.string)
+    if isDeleted { members["deleted"] = true }
+    return .object(members)
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that an app may write. It is compiled and never run, and each expected error must occur.
-import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/client/stillwire.js'
+import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter, quoteAfter } from '../../../web/client/stillwire.js'
 import type { Message, Presence, Room } from '../../../web/client/stillwire.js'
 
 const relay = new Stillwire(new URL('wss://relay.example.org/v1/connect'), {
@@ -41,7 +41,11 @@ export async function app(): Promise<void> {
     own.seq = 1
     if (own.isAfterGap) await tea.history({ before: own.seq, limit: 50 })
     tea.read(own.seq)
+    tea.addEventListener('edited', ({ detail }) => console.log(quoteAfter(own.quote, detail)?.preview?.length))
+    // @ts-expect-error a message that is no reply has no quote
+    console.log(own.quote.from)
   }
+  console.log((await tea.send('here', { replyTo: 1 })).quote?.deleted)
   try {
     await relay.request('watch', { users: ['bob'] })
   } catch (error) {
