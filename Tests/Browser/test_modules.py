@@ -47,6 +47,28 @@ class ModuleTests(BrowserTests):
         )
         self.assertEqual(conversation["fates"], {"1": "received", "2": "received"})
 
+    def test_a_change_of_a_message_changes_its_quotes(self):
+        quote = {"seq": 1, "from": "a", "preview": "Tea?"}
+        start = [
+            {"type": "message", "seq": 1, "from": "a", "body": {"text": "Tea?"}},
+            {"type": "message", "seq": 2, "from": "b", "body": "yes", "quote": quote},
+            {"type": "composed", "draft": {"key": "k", "body": "no", "time": 1, "quote": quote}},
+        ]
+        edited = {"type": "edited", "seq": 1, "body": {"text": "Coffee?"}}
+        deleted = {"type": "deleted", "seq": 1}
+        for events, expected in [
+            ([], quote),
+            ([edited], quote | {"preview": "Coffee?"}),
+            ([edited, deleted], {"seq": 1, "from": "a", "deleted": True}),
+            ([{"type": "edited", "seq": 2, "body": "no"}], quote),
+        ]:
+            with self.subTest(events=events):
+                conversation = self.converse(*start, *events)
+                self.assertEqual(conversation["messages"][1]["quote"], expected)
+                self.assertEqual(conversation["drafts"][0]["quote"], expected)
+        gone = self.converse(*start, {"type": "deleted", "seq": 2})["messages"][1]
+        self.assertIsNone(gone.get("quote"), "a deleted reply has a quote")
+
     def test_a_response_is_reported_once(self):
         response = {"type": "response", "seq": 1, "user": "bob", "text": "accepted"}
         self.assertEqual(

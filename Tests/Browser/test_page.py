@@ -39,6 +39,20 @@ class ConversationTests(PageTests):
         self.eventually("the conversation is shown", lambda: self.bob.shows("chat"))
         self.eventually("the notification is gone", lambda: not self.bob.parts("notification"))
 
+    def test_a_reply_quotes_its_message(self):
+        self.alice.say("Tea or coffee?")
+        self.wait_for_messages(self.bob, "Tea or coffee?")
+        self.bob.press("reply")
+        self.eventually("the composer names the message", lambda: self.bob.shows("replying"))
+        self.bob.press("no-reply")
+        self.eventually("the reply is cancelled", lambda: not self.bob.shows("replying"))
+        self.bob.press("reply")
+        self.bob.say("Tea")
+        self.assertFalse(self.bob.shows("replying"), "the next message would be a reply, too")
+        for panel in (self.alice, self.bob):
+            self.wait_for_messages(panel, "Tea or coffee?", "Tea")
+            self.eventually("the quote is shown", lambda: panel.texts("quote") == ["", "Alice: Tea or coffee?"])
+
     def test_typing_is_shown_until_the_message_arrives(self):
         self.bob.type("Hm")
         self.eventually("Alice sees Bob typing", lambda: self.alice.shows("typing"))

@@ -2,7 +2,7 @@
 // Draws the open app of a person.
 import { isSilenced } from '../client/stillwire.js'
 import { timeOfDay } from './clock.js'
-import { bodyText } from './conversation.js'
+import { bodyText, quoteOf, quoteText } from './conversation.js'
 import { arrange, avatar, element, setText } from './dom.js'
 import { openTitle } from './inbox-view.js'
 import { presenceText } from './presence-text.js'
@@ -28,6 +28,9 @@ const callStates = {
   ended: 'Ended · answered',
 }
 
+/** The button of each message. Screen readers do not read it together with a new message. */
+const replyButton = { type: 'button', class: 'reply', 'data-testid': 'reply', 'aria-live': 'off' }
+
 /** The messages of the special buttons, with a text that is used if the composer is empty. */
 const specials = {
   urgent: { text: 'Can you come at once?', push: { level: 'timeSensitive', category: 'demo.message' } },
@@ -40,6 +43,8 @@ export class ConversationView {
   #parts
   #nodes = new Map()
   #room = null
+  /** The seq of the message that the next one answers, or null. */
+  #answered = null
 
   /** `parts` finds an element of this person's panel by its `data-part`. Calls `back` to show the list of rooms. */
   constructor(person, parts, back) {
@@ -59,12 +64,14 @@ export class ConversationView {
       parts('text').focus({ preventScroll: true })
     })
     for (const [name, { text, push }] of Object.entries(specials)) {
-      parts(name).addEventListener('click', () => person.say(this.#taken() || text, push))
+      parts(name).addEventListener('click', () => this.#say(this.#taken() || text, push))
     }
     parts('messages').addEventListener('click', ({ target }) => {
-      const key = target.closest('button')?.dataset.key
+      const { key, seq } = target.closest('button')?.dataset ?? {}
       if (key) person.retry(key)
+      if (seq) this.#answer(Number(seq))
     })
+    parts('no-reply').addEventListener('click', () => this.#answer(null))
   }
 
   render(now) {
@@ -90,6 +97,7 @@ export class ConversationView {
     this.#parts('anyway').hidden = quietSeq === null
     this.#parts('typing').hidden = typists.size === 0
     setText(this.#parts('typing-text'), `${[...typists].map((user) => this.#person.nameOf(user)).join(', ')} typing`)
+    this.#renderReply()
     this.#renderMessages(isGroup)
   }
 
@@ -99,7 +107,30 @@ export class ConversationView {
     this.#nodes.clear()
     this.#parts('messages').replaceChildren()
     this.#parts('text').value = ''
+    this.#answered = null
     this.#showRename(false)
+  }
+
+  /** The quote of the next message. Is undefined if it answers no message, or one that was deleted meanwhile. */
+  get #quote() {
+    const message = this.#person.conversation.messages.find(({ seq }) => seq === this.#answered)
+    return message && quoteOf(message)
+  }
+
+  #answer(seq) {
+    this.#answered = seq
+    this.#renderReply()
+    this.#parts('text').focus({ preventScroll: true })
+  }
+
+  #renderReply() {
+    const quote = this.#quote
+    this.#parts('replying').hidden = !quote
+    if (quote) setText(this.#parts('replying-text'), `Reply to ${this.#quoteLine(quote)}`)
+  }
+
+  #quoteLine(quote) {
+    return `${this.#person.nameOf(quote.from)}: ${quoteText(quote)}`
   }
 
   #renderTitle() {
@@ -151,7 +182,14 @@ export class ConversationView {
   #submit(event) {
     event.preventDefault()
     const text = this.#taken()
-    if (text) this.#person.say(text)
+    if (text) this.#say(text)
+  }
+
+  #say(text, push) {
+    const quote = this.#quote
+    this.#answered = null
+    this.#renderReply()
+    this.#person.say(text, push, quote)
   }
 
   #renderMessages(isGroup) {
@@ -178,6 +216,9 @@ export class ConversationView {
       row.classList.toggle('is-last', all[at + 1]?.from !== message.from)
       setText(row.querySelector('.bubble'), message.isDeleted ? 'Message deleted' : bodyText(message.body))
       row.classList.toggle('is-deleted', message.isDeleted === true)
+      const quote = row.querySelector('.quote')
+      quote.hidden = !message.quote
+      if (message.quote) setText(quote, this.#quoteLine(message.quote))
       rows.push(row)
       for (const { user, text } of responses[message.seq] ?? []) {
         const line = `${this.#person.nameOf(user)} ${text}`
@@ -219,7 +260,9 @@ export class ConversationView {
         title: timeOfDay(time),
       },
       element('span', { class: isGroup && !isOwn ? 'author' : 'visually-hidden' }, author),
-      element('p', { class: 'bubble', dir: 'auto', 'data-testid': 'message-text' })
+      element('p', { class: 'quote', dir: 'auto', 'data-testid': 'quote', hidden: true }),
+      element('p', { class: 'bubble', dir: 'auto', 'data-testid': 'message-text' }),
+      isDraft ? null : element('button', { ...replyButton, 'data-seq': seq }, 'Reply')
     )
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { quoteAfter } from '../client/stillwire.js'
 
 /**
  * One person's copy of a room. All functions here are pure. A conversation has these fields:
  *
- * - `messages` in the order of the room, and `drafts` that the relay has not yet acknowledged
+ * - `messages` in the order of the room, and `drafts` that the relay has not yet acknowledged. Replies have a `quote`
  * - `read`: the seq of the newest read message
  * - `fates`: by seq, the delivery state of the person's own messages
  * - `responses`: by seq, the responses that people gave to them from their phones
@@ -31,14 +32,15 @@ export function conversationAfter(conversation, input) {
     case 'reset':
       return { ...emptyConversation, drafts }
     case 'message': {
-      const { seq, from, time, body, deleted } = input
-      return { ...conversation, messages: [...messages, { seq, from, time, body, isDeleted: deleted === true }] }
+      const { seq, from, time, body, quote, deleted } = input
+      return { ...conversation, messages: [...messages, { seq, from, time, body, quote, isDeleted: deleted === true }] }
     }
     case 'edited':
     case 'deleted': {
-      const change = input.type === 'deleted' ? { isDeleted: true, body: undefined } : { body: input.body }
+      const isDeleted = input.type === 'deleted'
+      const change = isDeleted ? { isDeleted, body: undefined, quote: undefined } : { body: input.body }
       const changed = messages.map((other) => (other.seq === input.seq ? { ...other, ...change } : other))
-      return { ...conversation, messages: changed }
+      return { ...conversation, messages: changed.map(requoted(input)), drafts: drafts.map(requoted(input)) }
     }
     case 'composed':
       return { ...conversation, drafts: [...drafts, { ...input.draft, isFailed: false }] }
@@ -78,9 +80,23 @@ export function bodyText(body) {
   return JSON.stringify(body) ?? ''
 }
 
+/** The quote of a message, as the relay makes it. Is undefined for a deleted message. */
+export function quoteOf({ seq, from, body, isDeleted }) {
+  return isDeleted ? undefined : quoteAfter({ seq, from, preview: '' }, { type: 'edited', seq, body })
+}
+
+/** The text of a quote. The quoted message may have no text. */
+export function quoteText({ preview, deleted }) {
+  return deleted ? 'Message deleted' : (preview ?? 'A message without a text')
+}
+
 /** Returns the later one of two delivery states. */
 export function farther(one, other) {
   return ranks.indexOf(other) > ranks.indexOf(one) ? other : one
+}
+
+function requoted(event) {
+  return (message) => (message.quote ? { ...message, quote: quoteAfter(message.quote, event) } : message)
 }
 
 function withFate(conversation, seq, fate) {

@@ -309,9 +309,10 @@ export class Person extends EventTarget {
    * Sends a message. Resolves when the relay has stored it, or when a complaint has reported the error. `push` is the
    * field of the protocol's `send`.
    */
-  say(text, push = { category: 'demo.message' }) {
+  say(text, push = { category: 'demo.message' }, quote) {
     const mentions = this.people.filter((user) => text.includes(`@${this.nameOf(user)}`))
-    const draft = { key: randomKey(), body: { text }, push, time: Date.now(), ...(mentions.length && { mentions }) }
+    const now = Date.now()
+    const draft = { key: randomKey(), body: { text }, push, quote, time: now, ...(mentions.length && { mentions }) }
     const chat = this.#chat
     this.#typingAt = 0
     this.#converse({ type: 'composed', draft }, chat)
@@ -528,11 +529,11 @@ export class Person extends EventTarget {
   }
 
   // Each attempt has the same key, so the relay stores one message.
-  async #send({ key, body, push, mentions }, chat) {
+  async #send({ key, body, push, mentions, quote }, chat) {
     if (this.#sending.has(key)) return
     this.#sending.add(key)
     try {
-      const reply = await chat.room.send(body, { key, push, mentions, report: true })
+      const reply = await chat.room.send(body, { key, push, mentions, replyTo: quote?.seq, report: true })
       // Notify Anyway is offered only for the newest message.
       chat.quiet = new Map([[reply.seq, reply.delivery?.quiet ?? []]])
       this.#converse({ type: 'sent', key, reply }, chat)
