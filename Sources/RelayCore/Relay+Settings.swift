@@ -28,6 +28,8 @@ extension Relay {
     package var rooms: RoomPatterns
     /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
     package var streamsPerKey = 16
+    /// The settings of the audit log.
+    package var audit = AuditPolicy()
     /// True if everybody may read the metrics.
     package var isMetricsOpen: Bool
     /// True if devices of the platform `simulator` may register.

@@ -36,6 +36,7 @@ package actor Relay {
   package let presenceStreams = PresenceStreams()
   package let erasures = Erasures()
   package let backends = Backends()
+  package let audit = AuditLog()
   let clockSteps = ClockSteps()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
@@ -136,6 +137,7 @@ package actor Relay {
     self.settings = settings
     http.use(settings)
     backends.use(settings.apiKeys)
+    audit.use(settings.apiKeys)
     http.endStreams(on: self) { !settings.apiKeys.keeps($0) }
     worker.use(settings.push)
     gateways.use(settings)
@@ -157,10 +159,12 @@ package actor Relay {
     http.endStreams(on: self)
   }
 
-  /// Submits the late writes that the store has rejected (see ``LateWriter``), and makes the hub deliver all changed
-  /// marks and cursors, which are then submitted. The writes need not be on disk when this returns.
+  /// Submits the late writes (see ``LateWriter``) and the entries of the audit log that the store has rejected. Makes
+  /// the hub deliver all changed marks and cursors, which are then submitted. The writes need not be on disk when this
+  /// returns.
   package func flush() {
     late.flush(on: self)
+    audit.flush(on: self)
     hub.flush()
   }
 

@@ -28,9 +28,11 @@ extension HTTPService {
   private func cluster(
     _ request: HTTPRequest, _ operation: Operation, on relay: isolated Relay
   ) async throws -> any ClusterOperations {
-    _ = try await admit(request, to: operation, on: relay)
+    let caller = try await admit(request, to: operation, on: relay)
     if relay.settings.isOpen { try request.checkLocal() }
     guard let cluster else { throw RequestError(.notFound, "this relay is not part of a cluster") }
+    // A leader that steps down writes nothing any more.
+    await relay.audit.record(operation, by: caller, from: request.address, on: relay)
     return cluster
   }
 }

@@ -59,6 +59,7 @@ extension HTTPService {
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
     write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
+    write(relay.audit.counters, to: &text)
     cluster?.report.write(to: &text)
     process.write(to: &text)
     return .metrics(text)
@@ -136,6 +137,13 @@ extension HTTPService {
     text.family(
       "stillwire_api_key_rate_limited_total", "Requests above the rate of an API key, by the name of the key.",
       .counter, by: "key", counters.map { ($0, $1.limited) })
+  }
+
+  private func write(_ audit: AuditLog.Counters, to text: inout MetricsText) {
+    text.family(
+      "stillwire_audit_entries_total",
+      "Entries of the audit log, by outcome. skipped: too many refused requests. lost: the store rejected too many.",
+      .counter, by: "outcome", [("stored", audit.stored), ("skipped", audit.skipped), ("lost", audit.lost)])
   }
 
   private func write(_ apple: AppleStatistics, to text: inout MetricsText) {

@@ -108,7 +108,12 @@ package final class HTTPService: HTTPHandler {
     _ request: HTTPRequest, to operation: Operation, on relay: isolated Relay
   ) async throws -> Caller {
     let caller = try await admit(request, .backend, on: relay)
-    try relay.backends.check(operation, Fields([:]), by: caller)
+    do throws(RequestError) {
+      try relay.backends.check(operation, Fields([:]), by: caller)
+    } catch {
+      await relay.audit.record(operation, error.code, by: caller, from: request.address, on: relay)
+      throw error
+    }
     return caller
   }
 
@@ -147,6 +152,7 @@ package final class HTTPService: HTTPHandler {
     request.ifMatch = http.fields[.ifMatch]
     request.ifNoneMatch = http.fields[.ifNoneMatch]
     request.spelling = spelling
+    request.address = http.address
     return request
   }
 

@@ -19,10 +19,12 @@ public struct HTTPRequest: Sendable {
   public let body: [UInt8]
   /// True if the address of the client is loopback.
   public let isLocal: Bool
+  /// The address of the client, or of the client behind a trusted proxy.
+  public let address: ClientAddress
 
   public init(
     exchange: ExchangeHandle, method: String = "GET", path: String, query: String = "", fields: HTTPFields = [:],
-    body: [UInt8] = [], isLocal: Bool = false
+    body: [UInt8] = [], isLocal: Bool = false, address: ClientAddress = ClientAddress()
   ) {
     self.exchange = exchange
     self.method = method
@@ -31,6 +33,7 @@ public struct HTTPRequest: Sendable {
     self.fields = fields
     self.body = body
     self.isLocal = isLocal
+    self.address = address
   }
 
   init(exchange: ExchangeHandle, _ http: relay_http) {
@@ -42,7 +45,29 @@ public struct HTTPRequest: Sendable {
     }
     self.init(
       exchange: exchange, method: String(http.method) ?? "", path: String(http.path) ?? "",
-      query: String(http.query) ?? "", fields: fields, body: [UInt8](http.body), isLocal: http.is_local)
+      query: String(http.query) ?? "", fields: fields, body: [UInt8](http.body), isLocal: http.is_local,
+      address: ClientAddress(http))
+  }
+}
+
+/// The address of a client. An IPv4 address is stored as an IPv4-mapped IPv6 address.
+public struct ClientAddress: Equatable, Sendable, CustomStringConvertible {
+  private let bytes: SIMD16<UInt8>
+
+  /// The unspecified address, `::`.
+  public init() { bytes = .zero }
+
+  fileprivate init(_ http: relay_http) {
+    bytes = withUnsafeBytes(of: http.address) { $0.loadUnaligned(as: SIMD16<UInt8>.self) }
+  }
+
+  /// The address as text, an IPv4 address with dots.
+  public var description: String {
+    withUnsafeBytes(of: bytes) { bytes in
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(RELAY_ADDRESS_TEXT)) { text in
+        String(cString: relay_address_print(bytes.assumingMemoryBound(to: UInt8.self).baseAddress, text.baseAddress))
+      }
+    }
   }
 }
 

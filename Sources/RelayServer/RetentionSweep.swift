@@ -13,6 +13,7 @@ import ServiceLifecycle
 /// - rooms without members that never had a message
 /// - old records of silenced users, counts of forgotten tokens, finished push jobs, responses and calls
 /// - reports of messages that were ended long ago
+/// - entries of the audit log that are too old or too many
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
@@ -33,12 +34,13 @@ struct RetentionSweep: Service, CustomStringConvertible {
     await cancelWhenGracefulShutdown { await sweepRepeatedly() }
   }
 
-  /// Deletes old data every minute until the task is cancelled. If a room keeps messages for less than ten minutes, the
-  /// pause is a tenth of that time, but at least one second.
+  /// Deletes old data every minute until the task is cancelled. If a room keeps messages, or the audit log its entries,
+  /// for less than ten minutes, the pause is a tenth of that time, but at least one second.
   private func sweepRepeatedly() async {
     while !Task.isCancelled {
-      let patterns = await relay.settings.rooms
-      let pause = (patterns.minAge ?? Self.maxPause) / 10
+      let settings = await relay.settings
+      let (patterns, audit) = (settings.rooms, settings.audit)
+      let pause = min(patterns.minAge ?? Self.maxPause, audit.retention) / 10
       try? await Task.sleep(for: min(max(pause, Self.minPause), Self.maxPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("records of silenced users") {
@@ -49,6 +51,9 @@ struct RetentionSweep: Service, CustomStringConvertible {
       await attempt("responses") { try await purge { try $0.responses.purge() } }
       await attempt("calls") { try await purge { try $0.calls.purge() } }
       await attempt("reports of messages") { try await purge { try $0.reports.purge() } }
+      await attempt("entries of the audit log") {
+        try await purge { try $0.audit.purge(olderThan: audit.retention, max: audit.maxEntries) }
+      }
     }
   }
 

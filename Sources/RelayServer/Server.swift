@@ -156,6 +156,7 @@ public final class Server: Sendable {
       rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
     settings.reconnect = configuration.presenceReconnect
     settings.streamsPerKey = configuration.streamsPerKey
+    settings.audit = configuration.audit
     settings.takesSimulators = configuration.takesSimulators ?? configuration.identity.isOpen
     settings.apps = configuration.apps
     settings.pushTexts = configuration.pushTexts

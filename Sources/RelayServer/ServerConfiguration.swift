@@ -34,6 +34,8 @@ public struct ServerConfiguration: Sendable {
   public var connections = ConnectionLimits()
   /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
   public var streamsPerKey = 16
+  /// The settings of the audit log.
+  var audit = AuditPolicy()
   /// The durability of a commit.
   public var synchronous = Synchronous.full
   public var logLevel = Logger.Level.info

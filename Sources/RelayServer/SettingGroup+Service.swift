@@ -176,6 +176,31 @@ extension SettingGroup {
         "Time for which `/ready` answers 503 before draining starts."),
     ])
 
+  package static let audit = SettingGroup(
+    "Audit log",
+    note: """
+      The relay records the actions of backends with API keys. [Audit
+      log](../Sources/RelayProtocol/RelayProtocol.docc/Protocol.md#audit-log) describes the entries, and lists the
+      frequent changes.
+      """,
+    [
+      Setting(
+        "audit.entries", .whole(0...100_000_000), \.audit.maxEntries,
+        "Maximum number of entries. A new one replaces the oldest. With 0, the relay records nothing, and deletes the "
+          + "entries that it has."),
+      Setting(
+        "audit.retention", .seconds(1...3_153_600_000), \.audit.retention,
+        "Time for which the relay keeps an entry."),
+      Setting(
+        "audit.operations",
+        .list(
+          of: "an operation of openapi.json, read, or write",
+          { Operation.names.contains($0) || Operation.groups[$0] != nil ? $0 : nil }, text: { $0 }),
+        \.audit.operations, default: "all changes that are not frequent, and `exportUser`",
+        "Operations whose successful requests become entries: names of `openapi.json`, such as `sendMessage`; `read` "
+          + "for all operations that change nothing; and `write` for all others."),
+    ])
+
   package static let limits = SettingGroup(
     "Limits", note: "0 means no limit, if the range of the limit begins at 0.", Limits.entries.map { Setting($0) })
 

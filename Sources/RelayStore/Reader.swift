@@ -17,4 +17,5 @@ public struct Reader {
   public var responses: ResponseReader { ResponseReader(db: db) }
   public var calls: CallReader { CallReader(db: db) }
   public var reports: MessageReportReader { MessageReportReader(db: db) }
+  public var audit: AuditReader { AuditReader(db: db) }
 }

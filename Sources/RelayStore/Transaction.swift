@@ -28,6 +28,7 @@ public struct Transaction {
   public var responses: ResponseWriter { ResponseWriter(transaction: self) }
   public var calls: CallWriter { CallWriter(transaction: self) }
   public var reports: MessageReportWriter { MessageReportWriter(transaction: self) }
+  public var audit: AuditWriter { AuditWriter(transaction: self) }
   var inbox: InboxWriter { InboxWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 

@@ -27,6 +27,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup(title: SettingGroup.identity.title) var identity: SettingOptions<TokenSettings>
   @OptionGroup(title: SettingGroup.network.title) var network: SettingOptions<NetworkSettings>
   @OptionGroup(title: SettingGroup.operation.title) var operation: SettingOptions<OperationSettings>
+  @OptionGroup(title: SettingGroup.audit.title) var audit: SettingOptions<AuditOptions>
   @OptionGroup(title: SettingGroup.cluster.title) var cluster: SettingOptions<ClusterOptions>
   @OptionGroup(title: SettingGroup.limits.title) var limits: SettingOptions<LimitSettings>
 
@@ -119,7 +120,7 @@ struct Serve: AsyncParsableCommand {
 
   /// The values of all options on the command line, by the names of their settings.
   var given: [String: String] {
-    [common.given, identity.given, network.given, operation.given, cluster.given, limits.given]
+    [common.given, identity.given, network.given, operation.given, audit.given, cluster.given, limits.given]
       .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
   }
 }

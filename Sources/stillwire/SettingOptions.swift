@@ -64,5 +64,6 @@ enum CommonSettings: SettingSource { static let group = SettingGroup.common }
 enum TokenSettings: SettingSource { static let group = SettingGroup.identity }
 enum NetworkSettings: SettingSource { static let group = SettingGroup.network }
 enum OperationSettings: SettingSource { static let group = SettingGroup.operation }
+enum AuditOptions: SettingSource { static let group = SettingGroup.audit }
 enum ClusterOptions: SettingSource { static let group = SettingGroup.cluster }
 enum LimitSettings: SettingSource { static let group = SettingGroup.limits }

@@ -48,6 +48,8 @@ class Scenario:
         assert self.call("getAsyncAPI")["asyncapi"] == "3.0.0"
         assert self.call("getWebPushKey") == {"publicKey": None}
         assert self.call("disconnectUser", "ann", reason="moved") == {"sessions": 0}
+        # A relay in open mode records nothing.
+        assert self.call("listAuditEntries", user="ann", after=0, limit=10) == {"entries": [], "more": False}
         restricted = {"user": "eve", "suspended": True, "reason": "spam"}
         assert self.call("setAccess", "eve", suspended=True, reason="spam") == {**restricted, "sessions": 0}
         assert self.call("getAccess", "eve") == restricted

@@ -27,6 +27,9 @@ import Testing
     ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
     ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),
     ("connections.streamsPerKey", "10000", { $0.streamsPerKey == 10_000 }),
+    ("audit.retention", "1", { $0.audit.retention == .seconds(1) }),
+    ("audit.entries", "0", { $0.audit.maxEntries == 0 }),
+    ("audit.operations", "write exportUser", { $0.audit.operations == ["write", "exportUser"] }),
     ("origins", "https://a.example  https://b.example", { $0.origins == ["https://a.example", "https://b.example"] }),
     ("origins", "", { $0.origins.isEmpty }),
     ("trustedProxies", "::1 10.0.0.0/8", { $0.connections.trustedProxies == ["::1", "10.0.0.0/8"] }),
@@ -64,6 +67,12 @@ import Testing
     ("limits.sendRate", "1e7", "limits.sendRate must be a number from 0 to 1000000, not 1e7"),
     ("limits.history", "0", "limits.history must be a whole number from 1 to 10000, not 0"),
     ("metrics.open", "1", "metrics.open must be true or false, not 1"),
+    ("audit.retention", "0", "audit.retention must be a number from 1 to 3153600000, not 0"),
+    ("audit.entries", "100000001", "audit.entries must be a whole number from 0 to 100000000, not 100000001"),
+    (
+      "audit.operations", "sendMesage",
+      "audit.operations: sendMesage is not an operation of openapi.json, read, or write"
+    ),
     ("store.synchronous", "Full", "store.synchronous must be full or normal, not Full"),
     (
       "logLevel", "loud",

@@ -255,6 +255,7 @@ private let tea = RoomID(unchecked: "tea")
         case .call(let call): "call \(call.message.seq) \(call.own ?? "")"
         case .response: "response"
         case .push: "push"
+        case .audit(let action): "audit \(action.operation)"
         }
       }
       position = page.next
@@ -300,10 +301,14 @@ private let tea = RoomID(unchecked: "tea")
           INSERT INTO call_parties (room, seq, user, state)
             SELECT calls.room, seq, users.id, 'declined' FROM calls, users WHERE users.name = 'alice' AND seq = 2;
           """)
+      for operation in ["setRole", "setAccess"] { try transaction.addAudit(operation, [alice.id, bob.id]) }
+      try transaction.addAudit("disconnectUser", [bob.id])
     }
     let (all, pages) = try await kinds(ExportBounds(entries: 100))
     let messages = [1, 3, 5, 7, 9].map { "message room \($0)" }
-    let others = ["reactions 2 ba", "reactions 4 a", "call 1 ", "call 2 declined", "call 3 "]
+    let others = [
+      "reactions 2 ba", "reactions 4 a", "call 1 ", "call 2 declined", "call 3 ", "audit setRole", "audit setAccess",
+    ]
     let rooms = ["member room", "member tea", "restriction left-1", "restriction left-2"]
     #expect(pages == 1 && all == ["person"] + rooms + messages + others)
     for change in [
@@ -319,5 +324,15 @@ private let tea = RoomID(unchecked: "tea")
   @Test func `an unknown user has no entries`() async throws {
     let found = try await kinds(ExportBounds(entries: 1))
     #expect(found.kinds.isEmpty && found.pages == 1)
+  }
+
+  @Test func `a user without a row may have restrictions, and entries of the audit log`() async throws {
+    try await test.write { transaction in
+      for operation in ["setAccess", "eraseUser"] { try transaction.addAudit(operation, [alice.id]) }
+    }
+    #expect(try await kinds(ExportBounds(entries: 9)).kinds == ["audit setAccess", "audit eraseUser"])
+    try await test.write { try $0.people.save(UserAccess(notBefore: .at(1)), of: alice.id) }
+    let (all, pages) = try await kinds(ExportBounds(entries: 1))
+    #expect(all == ["person", "audit setAccess", "audit eraseUser"] && pages == 3)
   }
 }

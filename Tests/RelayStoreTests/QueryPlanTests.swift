@@ -97,6 +97,7 @@ extension Transaction {
     try writeRooms()
     try writeJobs(tablet)
     try writeResponses()
+    try writeAudit()
     try read()
     try end()
   }
@@ -237,6 +238,22 @@ extension Transaction {
     _ = try reader.responses.sendersWithResponses()
     _ = try responses.markSent([responded.response.id], to: alice.id)
     try responses.purge()
+  }
+
+  private func writeAudit() throws {
+    for _ in 1...3 { try addAudit("setRole", [alice.id, bob.id], max: 2) }
+    for filter in [
+      AuditFilter(), AuditFilter(key: "k"), AuditFilter(operation: "setRole"), AuditFilter(room: room),
+      AuditFilter(user: bob.id), AuditFilter(key: "billing", operation: "setRole", room: room, user: bob.id),
+    ] {
+      for position in [.before(9), .after(0)] as [AuditPosition] {
+        _ = try reader.audit.page(filter, position, limit: 9)
+      }
+    }
+    _ = try audit.replace(bob.id, by: UserID(unchecked: "erased-1"), limit: 9)
+    _ = try audit.purge(olderThan: .seconds(1), max: 1)
+    try addAudit("setRole", [alice.id], time: .at(-9_000))
+    _ = try audit.purge(olderThan: .seconds(1), max: 1)
   }
 
   private func read() throws {

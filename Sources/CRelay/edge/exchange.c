@@ -135,6 +135,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
                                   .fields = head->fields,
                                   .field_count = head->field_count,
                                   .is_local = relay__address_is_loopback(&connection->address)};
+  memcpy(exchange->http.address, connection->address.bytes, sizeof exchange->http.address);
   /* A handshake is finished at once, so it does not count as a request in progress. */
   const bool opens_session = head->upgrades && !hub->config.is_standby;
   if (head->upgrades) exchange->closes = true;
@@ -271,4 +272,11 @@ void relay_http_stream_finish(relay_hub_t *hub, relay_id_t id) {
 void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {
   relay_exchange_t *exchange = find(hub, id);
   if (exchange && exchange->is_stream) relay__connection_cut(exchange->connection);
+}
+
+char *relay_address_print(const uint8_t bytes[16], char text[RELAY_ADDRESS_TEXT]) {
+  _Static_assert(RELAY_ADDRESS_TEXT == RELAY__ADDRESS_TEXT, "the buffers have the same size");
+  relay__address_t address;
+  memcpy(address.bytes, bytes, sizeof address.bytes);
+  return relay__address_print(address, text);
 }

@@ -226,8 +226,14 @@ typedef struct relay_http {
   relay_bytes_t body;
   const relay_field_t *fields; /* in their order */
   size_t field_count;
-  bool is_local; /* the address of the client is loopback */
+  bool is_local;       /* the address of the client is loopback */
+  uint8_t address[16]; /* of the client, or of the client behind a trusted proxy; an IPv4 address is
+                          IPv4-mapped */
 } relay_http_t;
+
+enum { RELAY_ADDRESS_TEXT = 46 };
+/* Writes an address as text, an IPv4 address with dots. Returns `text`. Any thread. */
+char *relay_address_print(const uint8_t bytes[16], char text[RELAY_ADDRESS_TEXT]);
 
 /* relay_event_kind_t lists the members that each kind sets. The others are 0 or NULL. */
 struct relay_event {

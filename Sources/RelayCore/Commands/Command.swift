@@ -167,6 +167,8 @@ package struct Request: Sendable {
   package var ifNoneMatch: String?
   /// The original JSON text of the member that ``Declaration/Body/spelled(_:)`` names.
   package var spelling: [UInt8]?
+  /// The address of the client. Is `nil` for a frame.
+  package var address: ClientAddress?
 
   package init(_ fields: Fields, by caller: Caller, _ settings: Relay.Settings) {
     self.fields = fields
@@ -255,10 +257,19 @@ package struct Reply {
   package private(set) var mediaType: String?
   /// The entity tag of the body. Clients cache the body and send the tag in `If-None-Match`.
   package private(set) var tag: String?
+  /// The room that the request has created or found, for the audit log.
+  package private(set) var room: RoomID?
 
   package init(status: Int = 200, _ members: @escaping Members) {
     self.members = members
     self.status = status
+  }
+
+  /// The reply of a command that finds the name of the room itself.
+  package func about(_ room: RoomID) -> Reply {
+    var reply = self
+    reply.room = room
+    return reply
   }
 
   /// A reply without members: status 204.
@@ -296,16 +307,20 @@ package struct Reply {
 }
 
 extension Relay {
-  /// Checks that the caller may request a command, parses the request and performs it. The transport has already
-  /// charged the rate limit.
+  /// Checks that the caller may request a command, parses the request and performs it. Records the action of a backend.
+  /// The transport has already charged the rate limit.
   package func perform(_ command: any Command.Type, _ request: Request) async throws -> Reply {
+    let action = audit.begin(Operation(command), request, on: self)
     do {
-      return try await run(command, request)
+      let reply = try await run(command, request)
+      if let action { await audit.end(action, room: reply.room, on: self) }
+      return reply
     } catch {
       if !command.declaration.declares(error) {
         // The documents of the interface lack this error. Tests fail if a log contains this line.
         diagnostics.log.error("\(command) does not declare \(requestError(error).kind)")
       }
+      if let action { await audit.end(action, RequestError(known: error)?.code ?? .internal, on: self) }
       throw error
     }
   }

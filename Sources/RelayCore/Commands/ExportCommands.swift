@@ -115,6 +115,15 @@ private struct ExportLines {
         $0.members(of: job)
         $0.raw("explanation", job.explanation)
       }
+    case .audit(let action):
+      // The name of the key and the address are facts about the backend.
+      line("audit") {
+        $0.integer("time", action.time.rawValue)
+        $0["operation"] = action.operation
+        $0["result"] = action.error?.rawValue ?? "ok"
+        $0["room"] = action.room?.rawValue
+        $0["target"] = action.target
+      }
     }
   }
 

@@ -48,7 +48,7 @@ struct CreateRoom: Command {
     return Reply(status: made.isNew ? 201 : 200) { reply in
       Replies.room(made.state.room, made.details)(&reply)
       if !made.isNew { reply.bool("duplicate", true) }
-    }
+    }.about(made.state.room)
   }
 }
 
@@ -75,7 +75,7 @@ struct OpenDirectRoom: Command {
       room: RoomDetails.newRoom(.direct), details: RoomDetails(kind: .direct, join: .invited), creator: user,
       members: [other], key: nil)
     let made = try await relay.rooms.makeDirect(draft, for: request, on: relay)
-    return Reply(status: made.isNew ? 201 : 200, Replies.room(made.state.room, made.details))
+    return Reply(status: made.isNew ? 201 : 200, Replies.room(made.state.room, made.details)).about(made.state.room)
   }
 }
 

@@ -35,6 +35,20 @@ package final class Erasures {
 
   private func isOpen(_ user: UserID) -> Bool { beginning[user] != nil || open.contains(user) }
 
+  /// The users in the members of a request whose erasure is in progress.
+  func erased(in fields: Fields) -> Set<UserID> {
+    guard !open.isEmpty || !beginning.isEmpty else { return [] }
+    var found: Set<UserID> = []
+    for key in NamedMembers.users {
+      guard let value = fields.members[key] else { continue }
+      let names = if case .array(let names) = value { names } else { [value] }
+      for case .string(let name) in names where isOpen(UserID(unchecked: name)) {
+        found.insert(UserID(unchecked: name))
+      }
+    }
+    return found
+  }
+
   /// Called before a session of a user opens. Throws `unavailable` while the user is being erased. Otherwise the user
   /// is a new one from now on.
   func admit(_ user: UserID) throws(RequestError) {
@@ -90,6 +104,7 @@ package final class Erasures {
     }
     open.insert(user)
     relay.late.forget(user, on: relay)
+    relay.audit.forget(user)
     relay.restrictions.forget(user)
     relay.people.noteChange(of: user)
     if let handle = relay.hub.user(user) {

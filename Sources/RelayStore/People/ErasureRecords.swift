@@ -13,6 +13,8 @@ enum ErasureStep: String, CaseIterable {
   case reactions
   /// The reports by the user, and those about messages of the user.
   case reports
+  /// The name in the audit log.
+  case audit
   /// The devices that took part in calls.
   case calls
   case responses, silenced, jobs, creations

@@ -130,6 +130,7 @@ public struct ErasureWriter: TransactionPart {
     case .messages: try clearMessages(&work, of: name)
     case .reactions: try clearReactions(&work)
     case .reports: try clearReports(work.user)
+    case .audit: try transaction.audit.replace(name, by: work.slice.pseudonym, limit: AuditWriter.maxPurged)
     case .calls: try clearCalls(&work)
     case .responses:
       try sweep("responses", "id", "0", "user = \(work.user) OR sender = \(work.user)", &work) { id, _ in

@@ -17,6 +17,7 @@ public struct ExportPosition: Equatable, Sendable {
     case calls = "c"
     case responses = "r"
     case pushes = "j"
+    case audit = "u"
   }
 
   public var section: Section
@@ -65,6 +66,8 @@ public enum ExportEntry: Sendable {
   case call(ExportedCall)
   case response(StoredResponse, time: Timestamp)
   case push(JobRecord)
+  /// An action of a backend about the person.
+  case audit(AuditEntry)
 }
 
 /// A person with the facts that belong to no room.
@@ -127,17 +130,29 @@ public struct ExportReader {
   public func page(
     of user: UserID, from position: ExportPosition, within bounds: ExportBounds
   ) throws -> (entries: [ExportEntry], next: ExportPosition?)? {
-    guard let row = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue]) else {
-      guard position == .start else { return nil }
-      // A user without a row may have restrictions.
-      let access = try PeopleReader(db: db).access(of: user)
-      guard !access.isEmpty else { return ([], nil) }
-      let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
-      return ([.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: []))], nil)
-    }
     var page = Page(position: position, bounds: bounds)
-    try read(user, row["id"], &page)
+    if let row = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue]) {
+      try read(user, row["id"], &page)
+    } else {
+      guard try readWithoutRow(user, &page) else { return nil }
+    }
     return (page.entries, page.next)
+  }
+
+  /// Reads what belongs to a user without a row: restrictions, and entries of the audit log. Returns false if the page
+  /// is none of such a user.
+  private func readWithoutRow(_ user: UserID, _ page: inout Page) throws -> Bool {
+    if page.position == .start {
+      let access = try PeopleReader(db: db).access(of: user)
+      if !access.isEmpty {
+        let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
+        page.add(.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: [])))
+      }
+      page.position = ExportPosition(section: .audit)
+    }
+    guard page.position.section == .audit else { return false }
+    if try page.isFull || !readAudit(user, &page) { page.next = page.position }
+    return true
   }
 
   /// A page in progress.
@@ -182,6 +197,7 @@ public struct ExportReader {
         case .calls: try readCalls(id, &page)
         case .responses: try readResponses(id, &page)
         case .pushes: try readPushes(id, &page)
+        case .audit: try readAudit(user, &page)
         }
       guard isComplete else { return page.next = page.position }
       guard let next = page.position.next else { return }
@@ -391,6 +407,16 @@ public struct ExportReader {
       if let record = try QueueReader(db: db).job(job) { page.add(.push(record)) }
     }
     return found.count < limit
+  }
+
+  private func readAudit(_ user: UserID, _ page: inout Page) throws -> Bool {
+    let found = try AuditReader(db: db).page(
+      AuditFilter(user: user), .after(page.position.first), limit: page.left)
+    for entry in found.entries {
+      page.position.first = entry.id
+      page.add(.audit(entry.entry))
+    }
+    return found.next == nil
   }
 
   /// The keys of the next rows of a table that fulfil a condition. Moves the position behind the rows that the page has

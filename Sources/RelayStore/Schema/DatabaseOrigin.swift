@@ -53,14 +53,15 @@ enum DatabaseOrigin {
     guard id == 0 || id == applicationID else { return .otherProgram }
     let tables = Set(try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     if id == applicationID {
-      // Builds from before the first release numbered their migrations. Later ones had no position in a log, or no
-      // records of rooms.
+      // Builds from before the first release numbered their migrations. Later ones had no position in a log, no records
+      // of rooms, or no audit log.
       let hasNumbers =
         try tables.contains("grdb_migrations")
         && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
       let lacksPosition =
         try tables.contains("installation") && !db.columns(in: "installation").contains { $0.name == "position" }
-      let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: ["details", "activity", "erasures"])
+      let later = ["details", "activity", "erasures", "audit"]
+      let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: later)
       return hasNumbers || lacksPosition || lacksRecords ? .earlierBuild : .own
     }
     guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }

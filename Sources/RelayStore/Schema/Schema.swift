@@ -16,9 +16,10 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0.1.0") { db in
       try db.execute(sql: "PRAGMA application_id = \(DatabaseOrigin.applicationID)")
-      for statements in [installation, people, rooms, messages, queue, changes, responses, inbox, calls, erasures] {
-        try db.execute(sql: statements)
-      }
+      let tables = [
+        installation, people, rooms, messages, queue, changes, responses, inbox, calls, erasures, audit,
+      ]
+      for statements in tables { try db.execute(sql: statements) }
     }
     for (name, sql) in LaterMigrations.all { migrator.registerMigration(name) { db in try db.execute(sql: sql) } }
     return migrator

@@ -1231,8 +1231,8 @@ class Operations(ABC):
         name belongs to nobody. In the background the relay then erases, in slices that continue after a
         restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
         both directions, memberships, bans, direct rooms, reactions, reports by the user and about the
-        messages of the user, devices in calls, responses, pushes and idempotency keys. `GET
-        /v1/erasures/{id}` shows the end.
+        messages of the user, devices in calls, responses, pushes and idempotency keys. Entries of the audit
+        log get the pseudonym. `GET /v1/erasures/{id}` shows the end.
 
         Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
         Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
@@ -1384,9 +1384,10 @@ class Operations(ABC):
         `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
         lines, or none, although others follow.
 
-        The export has no push tokens and no keys, because others could use them. It has the state at the time
-        of each page. A `message` with `from` is a notification that the user has received. If the user was
-        erased after the page before, the answer is 404.
+        The export has no push tokens and no keys, because others could use them. An `audit` has neither the
+        name of the API key nor the address. It has the state at the time of each page. A `message` with
+        `from` is a notification that the user has received. If the user was erased after the page before, the
+        answer is 404.
 
         Args:
             user: A user's name, or `me`.
@@ -2038,6 +2039,50 @@ class Operations(ABC):
                 body={
                     "reason": reason,
                 },
+            )
+        )
+        return result
+
+    def list_audit_entries(
+        self,
+        *,
+        key: str | None = None,
+        operation: str | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> types.AuditPage:
+        """List the actions of backends.
+
+        The audit log has an entry for each change that an API key has requested, except the frequent ones
+        that the configuration does not name (`audit.operations`), for each export of a user, and for refused
+        requests. An entry has the names of what the request concerns, and no text or other content.
+
+        Without `after` the newest entry is the first. A collector reads all entries in their order: it begins
+        with `after=0`, and continues with the number of the newest entry that it has. A page with several
+        filters may have fewer entries than `limit`, or none, although others follow: `next` is then the value
+        of `before` or `after` for the next page. The relay keeps entries for the time and up to the number of
+        the configuration (`audit.retention`, `audit.entries`).
+
+        Args:
+            key: Only requests with the API key of this name.
+            operation: Only requests of this operation, such as `removeMember`.
+            room: Only requests about this room.
+            user: Only requests that name this user.
+            before: Only entries with a lower number, the newest first. Not together with `after`.
+            after: Only entries with a higher number, the oldest first.
+            limit: Maximum number of entries.
+
+        Returns:
+            A page of the audit log.
+        """
+        result: types.AuditPage = self._send(
+            Request(
+                "GET",
+                "/v1/audit",
+                query={"key": key, "operation": operation, "room": room, "user": user, "before": before, "after": after, "limit": limit},
             )
         )
         return result
@@ -3467,8 +3512,8 @@ class AsyncOperations(ABC):
         name belongs to nobody. In the background the relay then erases, in slices that continue after a
         restart: the profile, the restrictions, devices, report keys, Focus, filters, preferences, blocks in
         both directions, memberships, bans, direct rooms, reactions, reports by the user and about the
-        messages of the user, devices in calls, responses, pushes and idempotency keys. `GET
-        /v1/erasures/{id}` shows the end.
+        messages of the user, devices in calls, responses, pushes and idempotency keys. Entries of the audit
+        log get the pseudonym. `GET /v1/erasures/{id}` shows the end.
 
         Until no row has the name any more, sessions and requests with the name are `unavailable` (503).
         Afterwards a request with it creates a new user. A repeated request returns the erasure in progress;
@@ -3620,9 +3665,10 @@ class AsyncOperations(ABC):
         `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
         lines, or none, although others follow.
 
-        The export has no push tokens and no keys, because others could use them. It has the state at the time
-        of each page. A `message` with `from` is a notification that the user has received. If the user was
-        erased after the page before, the answer is 404.
+        The export has no push tokens and no keys, because others could use them. An `audit` has neither the
+        name of the API key nor the address. It has the state at the time of each page. A `message` with
+        `from` is a notification that the user has received. If the user was erased after the page before, the
+        answer is 404.
 
         Args:
             user: A user's name, or `me`.
@@ -4274,6 +4320,50 @@ class AsyncOperations(ABC):
                 body={
                     "reason": reason,
                 },
+            )
+        )
+        return result
+
+    async def list_audit_entries(
+        self,
+        *,
+        key: str | None = None,
+        operation: str | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> types.AuditPage:
+        """List the actions of backends.
+
+        The audit log has an entry for each change that an API key has requested, except the frequent ones
+        that the configuration does not name (`audit.operations`), for each export of a user, and for refused
+        requests. An entry has the names of what the request concerns, and no text or other content.
+
+        Without `after` the newest entry is the first. A collector reads all entries in their order: it begins
+        with `after=0`, and continues with the number of the newest entry that it has. A page with several
+        filters may have fewer entries than `limit`, or none, although others follow: `next` is then the value
+        of `before` or `after` for the next page. The relay keeps entries for the time and up to the number of
+        the configuration (`audit.retention`, `audit.entries`).
+
+        Args:
+            key: Only requests with the API key of this name.
+            operation: Only requests of this operation, such as `removeMember`.
+            room: Only requests about this room.
+            user: Only requests that name this user.
+            before: Only entries with a lower number, the newest first. Not together with `after`.
+            after: Only entries with a higher number, the oldest first.
+            limit: Maximum number of entries.
+
+        Returns:
+            A page of the audit log.
+        """
+        result: types.AuditPage = await self._send(
+            Request(
+                "GET",
+                "/v1/audit",
+                query={"key": key, "operation": operation, "room": room, "user": user, "before": before, "after": after, "limit": limit},
             )
         )
         return result

@@ -72,6 +72,11 @@ silenced. `merged`: the push in `mergedInto` contains the message. `retrying`: t
 the push.
 """
 
+ErrorCode: TypeAlias = Literal[
+    "bad_request", "unauthorized", "forbidden", "restricted", "not_joined", "not_found", "unsupported",
+    "conflict", "too_large", "rate_limited", "unavailable", "internal",
+]
+
 
 @final
 class CreatedRoom(TypedDict):
@@ -1193,6 +1198,44 @@ class Access(TypedDict):
 @final
 class DisconnectUserResult(TypedDict):
     sessions: int
+
+
+@final
+class AuditPage(TypedDict):
+    entries: list[AuditEntry]
+    next: NotRequired[int]
+    """The value of `before` or `after` for the next page. Absent on the last page."""
+    more: bool
+    """True if a later page may have more."""
+
+
+@final
+class AuditEntry(TypedDict):
+    entry: int
+    """The number of the entry. It increases with each entry of the relay."""
+    time: int
+    """The begin of the request."""
+    key: str
+    """The name of the API key."""
+    operation: str
+    """The `operationId` of this document."""
+    result: Literal["ok"] | ErrorCode
+    """`ok`, or the code of the error."""
+    room: NotRequired[str]
+    """The room that the request names or has created. Absent if it concerns no single room."""
+    users: NotRequired[list[str]]
+    """The users that the request names, also the one it acts for, in alphabetical order. An erased user has a
+    pseudonym. Absent without a user.
+    """
+    target: NotRequired[str]
+    """The number of the message or report, the id of the push, notification or erasure, or the name of the
+    device in the path.
+    """
+    idempotencyKey: NotRequired[str]
+    address: NotRequired[str]
+    """The IP address of the client."""
+    skipped: NotRequired[int]
+    """The number of refused requests of the key before this one that have no entry, because they were too many."""
 
 
 @final

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+import RelayIdentity
+package import RelayProtocol
+import RelayStore
+
+/// Records the actions of backends in the audit log of the store.
+///
+/// The client of a change gets the answer when the entry is on disk. So an answered change always has its entry, and a
+/// crash loses at most the entries of requests without an answer. Refused requests and frequent ones do not wait: a
+/// crash may lose those of the last ``Store/maxWait`` and one commit. The state is private. The relay creates one
+/// object, and the methods run on the hub's thread.
+package final class AuditLog {
+  private var requests = AuditedRequests()
+  private var refusals = AuditedRefusals()
+  /// The entries that the store has rejected, with their erased users. They wait for a retry.
+  private var rejected: [(entry: AuditEntry, erased: Set<UserID>)] = []
+  /// The number of entries that the store has, but not on disk, and that no answer waits for.
+  private var late = 0
+  private var retry: Task<Void, Never>?
+  /// The counters since the start.
+  package private(set) var counters = Counters()
+
+  package struct Counters: Equatable, Sendable {
+    package var stored: UInt64 = 0
+    /// Refused requests above the rate, which became no entries.
+    package var skipped: UInt64 = 0
+    /// Entries that the relay dropped, because the store rejected too many.
+    package var lost: UInt64 = 0
+  }
+
+  /// The maximum number of entries in memory that no answer waits for.
+  static let maxLate = 10_000
+
+  init() {}
+
+  /// Forgets the keys that are no longer in the configuration.
+  func use(_ keys: APIKeys) { refusals.keep(Set(keys.names)) }
+
+  // MARK: Requests
+
+  /// A request with an API key, which may become an entry.
+  struct Action: Sendable {
+    fileprivate let number: Int
+    fileprivate let time: Timestamp
+    fileprivate let key: String
+    fileprivate let operation: Operation
+    fileprivate let request: Request?
+    fileprivate let address: ClientAddress?
+  }
+
+  /// Begins a request. The caller must end it. Is `nil` for a caller without an API key.
+  func begin(_ operation: @autoclosure () -> Operation, _ request: Request, on relay: isolated Relay) -> Action? {
+    guard let key = request.caller.key else { return nil }
+    return Action(
+      number: requests.begin(erased: relay.erasures.erased(in: request.fields)), time: relay.hub.now, key: key.name,
+      operation: operation(), request: request, address: request.address)
+  }
+
+  /// Records a request of an operation that is not a command. Does nothing for a caller without an API key.
+  package func record(
+    _ operation: Operation, _ error: ErrorCode? = nil, by caller: Caller, from address: ClientAddress,
+    on relay: isolated Relay
+  ) async {
+    guard let key = caller.key else { return }
+    let action = Action(
+      number: requests.begin(erased: []), time: relay.hub.now, key: key.name, operation: operation, request: nil,
+      address: address)
+    await end(action, error, on: relay)
+  }
+
+  /// Ends a request. Returns when the entry is on disk, if the client must not get the answer before.
+  /// - Parameters:
+  ///   - error: Is `nil` if the request has succeeded.
+  ///   - room: The room that the request has created or found. Is `nil` if the request names the room itself.
+  func end(
+    _ action: Action, _ error: ErrorCode? = nil, room: RoomID? = nil, on relay: isolated Relay
+  ) async {
+    let erased = requests.end(action.number)
+    let decision = relay.settings.audit.decide(action.operation, error)
+    guard decision != .ignored else { return }
+    var skipped = 0
+    if decision == .refused {
+      guard let before = refusals.take(action.key, now: .now) else {
+        counters.skipped += 1
+        return
+      }
+      skipped = before
+    }
+    let entry = action.entry(error, room: room, skipped: skipped)
+    if decision == .beforeAnswer {
+      let max = relay.settings.audit.maxEntries
+      do throws(StoreError) {
+        try await relay.store.write(rows: 1 + entry.users.count) { try $0.audit.add(entry, erased: erased, max: max) }
+        counters.stored += 1
+      } catch {
+        // The change is made, so the client gets its result.
+        reject(entry, erased, error, on: relay)
+      }
+    } else {
+      submit(entry, erased, on: relay)
+    }
+  }
+
+  private func submit(_ entry: AuditEntry, _ erased: Set<UserID>, on relay: isolated Relay) {
+    guard late + rejected.count < Self.maxLate else {
+      counters.lost += 1
+      return
+    }
+    late += 1
+    let max = relay.settings.audit.maxEntries
+    relay.store.submit(
+      { try $0.audit.add(entry, erased: erased, max: max) }, rows: 1 + entry.users.count, isUrgent: false
+    ) { [relay] result in
+      relay.assumeIsolated { $0.audit.conclude(entry, erased, result, on: $0) }
+    }
+  }
+
+  private func conclude(
+    _ entry: AuditEntry, _ erased: Set<UserID>, _ result: Result<Void, StoreError>, on relay: isolated Relay
+  ) {
+    late -= 1
+    switch result {
+    case .success: counters.stored += 1
+    case .failure(let error): reject(entry, erased, error, on: relay)
+    }
+  }
+
+  // MARK: Failures of the store
+
+  private func reject(_ entry: AuditEntry, _ erased: Set<UserID>, _ error: StoreError, on relay: isolated Relay) {
+    relay.diagnostics.logFailure(of: error)
+    guard case .unavailable = error, late + rejected.count < Self.maxLate else {
+      counters.lost += 1
+      return
+    }
+    rejected.append((entry, erased))
+    guard retry == nil else { return }
+    retry = Task {
+      try? await Task.sleep(for: Relay.storePause)
+      retry = nil
+      flush(on: relay)
+    }
+  }
+
+  /// Submits the rejected entries again, at the latest when the relay stops.
+  func flush(on relay: isolated Relay) {
+    let again = rejected
+    rejected = []
+    for (entry, erased) in again { submit(entry, erased, on: relay) }
+  }
+
+  // MARK: Erasures
+
+  /// Takes note that the erasure of a user has begun. No later entry has the name: the store has the pseudonym while
+  /// the erasure is in progress, and afterwards the entry lacks the user.
+  func forget(_ user: UserID) {
+    requests.forget(user)
+    for index in rejected.indices { rejected[index].erased.insert(user) }
+  }
+}
+
+extension AuditLog.Action {
+  fileprivate func entry(_ error: ErrorCode?, room: RoomID?, skipped: Int) -> AuditEntry {
+    var entry = AuditEntry(
+      time: time, key: key, operation: operation.name, error: error, address: address.map { "\($0)" }, skipped: skipped)
+    guard let request else { return entry }
+    let acting: UserID? = if case .backend(let user, _) = request.caller { user } else { nil }
+    let subject = AuditSubject(
+      request.fields, acting: acting, arguments: operation.arguments, idempotencyKey: request.idempotencyKey)
+    entry.room = room ?? subject.room
+    entry.users = subject.users
+    entry.target = subject.target
+    entry.request = subject.request
+    return entry
+  }
+}
+
+/// The requests in progress, with the users whose erasure has begun since their begin. Pure.
+struct AuditedRequests {
+  private var erased: [Int: Set<UserID>] = [:]
+  private var newest = 0
+
+  var count: Int { erased.count }
+
+  /// - Parameter users: The users of the request who are being erased already.
+  mutating func begin(erased users: Set<UserID>) -> Int {
+    newest += 1
+    erased[newest] = users
+    return newest
+  }
+
+  /// Returns the users of whom the entry must have nothing but the pseudonym.
+  mutating func end(_ number: Int) -> Set<UserID> { erased.removeValue(forKey: number) ?? [] }
+
+  mutating func forget(_ user: UserID) { for number in erased.keys { erased[number]?.insert(user) } }
+}
+
+/// The rate of entries about refused requests: a backend that repeats a forbidden request forever must not replace the
+/// rest of the log. Pure.
+struct AuditedRefusals {
+  /// The rate of each key. The first 60 refusals of a key become entries, then one each second.
+  static let rate = KeyRate(perSecond: 1, burst: 60)
+
+  private var rates = KeyRates()
+  private var skipped: [String: Int] = [:]
+
+  /// Returns the number of requests that were left out since the last entry. Is `nil` if this one must be left out.
+  mutating func take(_ key: String, now: ContinuousClock.Instant) -> Int? {
+    guard rates.take(key, Self.rate, now: now) == nil else {
+      skipped[key, default: 0] += 1
+      return nil
+    }
+    return skipped.removeValue(forKey: key) ?? 0
+  }
+
+  /// Forgets all other keys.
+  mutating func keep(_ keys: Set<String>) {
+    rates.keep(keys)
+    skipped = skipped.filter { keys.contains($0.key) }
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command that reads the audit log. `AuditLog` writes it.
+
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Lists the actions of backends.
+struct ListAuditEntries: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/audit", by: .backend,
+    query: [
+      "key": .text, "operation": .text, "room": .text, "user": .text, "before": .number, "after": .number,
+      "limit": .number,
+    ], reach: .everything)
+
+  private let filter: AuditFilter
+  private let position: AuditPosition
+  private let limit: Int
+
+  private static let maxLimit = 1_000
+  private static let usualLimit = 100
+  /// The maximum length of the name of a key or an operation, in bytes.
+  private static let maxLength = 64
+
+  init(_ request: Request) throws(RequestError) {
+    let fields = request.fields
+    filter = AuditFilter(
+      key: try fields.string("key", maxLength: Self.maxLength),
+      operation: try fields.string("operation", maxLength: Self.maxLength), room: try fields.name("room"),
+      user: try fields.name("user"))
+    if let name = filter.operation, !Operation.names.contains(name) {
+      throw fields.wrong("operation", "is not the name of an operation")
+    }
+    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.usualLimit))
+    let before = try fields.integer("before", 1...maxInteger)
+    let after = try fields.integer("after", 0...maxInteger)
+    if before != nil, after != nil { throw fields.wrong("after", "must not come together with before") }
+    position = after.map(AuditPosition.after) ?? .before(before ?? maxInteger)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    // A reader's thread writes the text.
+    let page = try await relay.store.read { [filter, position, limit] reader in
+      let page = try reader.audit.page(filter, position, limit: limit)
+      return JSONWriter.object {
+        $0.array("entries") { list in
+          for entry in page.entries { list.object { $0.members(of: entry) } }
+        }
+        $0.integer("next", page.next)
+        $0.bool("more", page.next != nil)
+      }
+    }
+    return .text(page)
+  }
+}
+
+extension JSONWriter.Object {
+  fileprivate mutating func members(of stored: StoredAuditEntry) {
+    let entry = stored.entry
+    integer("entry", stored.id)
+    integer("time", entry.time.rawValue)
+    self["key"] = entry.key
+    self["operation"] = entry.operation
+    self["result"] = entry.error?.rawValue ?? "ok"
+    self["room"] = entry.room?.rawValue
+    if !entry.users.isEmpty {
+      array("users") { list in
+        for user in entry.users { list.string(user.rawValue) }
+      }
+    }
+    self["target"] = entry.target
+    self["idempotencyKey"] = entry.request
+    self["address"] = entry.address
+    if entry.skipped > 0 { integer("skipped", entry.skipped) }
+  }
+}

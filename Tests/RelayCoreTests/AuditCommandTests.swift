@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+import TestRelay
+import Testing
+
+@testable import RelayCore
+
+/// The audit log, written and read by commands.
+@Suite struct AuditCommandTests {
+  private static let billing = Caller.backend(acting: nil, key: BackendKey(name: "billing"))
+
+  /// The entries of a page, each as `key operation result room users target`.
+  private func entries(_ test: TestRelay, _ query: [String: JSON] = [:]) async throws -> [String] {
+    let page = try await test.perform(ListAuditEntries.self, by: .backend(acting: nil), query).body
+    guard case .object(let members)? = page, case .array(let entries)? = members["entries"] else { return [] }
+    return entries.map { entry in
+      guard case .object(let members) = entry else { return "" }
+      return ["key", "operation", "result", "room", "users", "target"].map { key -> String in
+        switch members[key] {
+        case .string(let text): text
+        case .array(let names):
+          names.map { if case .string(let name) = $0 { name } else { "?" } }.joined(separator: "+")
+        default: "-"
+        }
+      }.joined(separator: " ")
+    }
+  }
+
+  private func error(_ body: () async throws -> Void) async -> RequestError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return RequestError(known: error)
+    }
+  }
+
+  private static func names(_ room: String, _ user: String) -> [String: JSON] {
+    ["room": .string(room), "user": .string(user)]
+  }
+
+  @Test func `an answered change has its entry, and reads and messages have none`() async throws {
+    try await TestRelay.run { test async throws in
+      #expect(try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "ann")).status == 201)
+      #expect(try await entries(test) == ["billing addMember ok tea ann -"])
+      _ = try await test.perform(ListMembers.self, by: Self.billing, ["room": .string("tea")])
+      let message: [String: JSON] = [
+        "room": .string("tea"), "from": .string("ann"), "body": .raw(Array(#""secret""#.utf8)),
+      ]
+      #expect(try await test.perform(PostMessage.self, by: Self.billing, message).status == 201)
+      _ = try await test.perform(
+        DeleteMessage.self, by: Self.billing, ["room": .string("tea"), "seq": .number("1")])
+      #expect(try await entries(test) == ["billing deleteMessage ok tea - 1", "billing addMember ok tea ann -"])
+      #expect(await test.relay.auditCounters.stored == 2)
+    }
+  }
+
+  @Test func `users, and backends without a key, have no entries`() async throws {
+    try await TestRelay.run { test async throws in
+      _ = try await test.perform(AddMember.self, by: .backend(acting: nil), Self.names("tea", "ann"))
+      _ = try await test.perform(CreateRoom.self, as: "ann")
+      #expect(try await entries(test).isEmpty)
+    }
+  }
+
+  @Test func `an entry has the room that a request has created or found`() async throws {
+    try await TestRelay.run { test async throws in
+      _ = try await test.perform(CreateRoom.self, by: Self.billing, ["owner": .string("ann")])
+      let people: [String: JSON] = ["user": .string("ann"), "other": .string("bob")]
+      for _ in 0..<2 { _ = try await test.perform(OpenDirectRoom.self, by: Self.billing, people) }
+      let found = try await entries(test).map { $0.split(separator: " ").map(String.init) }
+      #expect(found.count == 3 && found[0] == found[1])
+      #expect(found[0][3].hasPrefix("direct.") && found[0][4] == "ann+bob")
+      #expect(found[2][3].hasPrefix("group.") && found[2][4] == "ann")
+    }
+  }
+
+  @Test func `a refused request has an entry with its code`() async throws {
+    try await TestRelay.run { test async throws in
+      let scope = KeyScope(name: "narrow", rights: KeyRights(rooms: [Glob("in*")].compactMap { $0 }))
+      let narrow = Caller.backend(acting: nil, key: BackendKey(name: "bot", scope: scope))
+      let outside = Self.names("out", "ann")
+      for command: any Command.Type in [AddMember.self, GetRoom.self] {
+        #expect(await error { _ = try await test.perform(command, by: narrow, outside) }?.code == .forbidden)
+      }
+      let missing = await error { _ = try await test.perform(SetRole.self, by: Self.billing, ["room": .string("tea")]) }
+      #expect(missing?.code == .badRequest)
+      let expected = [
+        "billing setRole bad_request tea - -", "bot getRoom forbidden out ann -", "bot addMember forbidden out ann -",
+      ]
+      // The entries of refused requests are stored within a moment.
+      while try await entries(test).count < expected.count { await Task.yield() }
+      #expect(try await entries(test) == expected)
+    }
+  }
+
+  @Test func `more refused requests than the rate are counted`() async throws {
+    try await TestRelay.run { test async throws in
+      let count = AuditedRefusals.rate.burst + 20
+      for _ in 0..<count {
+        _ = await error { _ = try await test.perform(SetRole.self, by: Self.billing, ["room": .string("tea")]) }
+      }
+      while await test.relay.auditCounters.stored + test.relay.auditCounters.skipped < count { await Task.yield() }
+      let counters = await test.relay.auditCounters
+      #expect(counters.stored >= AuditedRefusals.rate.burst && counters.skipped > 0 && counters.lost == 0)
+      #expect(try await entries(test, ["limit": .number("1000")]).count == Int(counters.stored))
+    }
+  }
+
+  @Test func `the settings turn the log off, or extend it`() async throws {
+    try await TestRelay.run {
+      $0.audit.maxEntries = 0
+    } _: { test async throws in
+      _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "ann"))
+      #expect(try await entries(test).isEmpty)
+    }
+    try await TestRelay.run {
+      $0.audit.operations = ["read"]
+    } _: { test async throws in
+      _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "ann"))
+      _ = try await test.perform(ListMembers.self, by: Self.billing, ["room": .string("tea")])
+      while try await entries(test).isEmpty { await Task.yield() }
+      #expect(try await entries(test) == ["billing listMembers ok tea - -"])
+    }
+  }
+
+  @Test func `the maximum number of entries holds`() async throws {
+    try await TestRelay.run {
+      $0.audit.maxEntries = 2
+    } _: { test async throws in
+      for user in ["ann", "bob", "eve"] {
+        _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", user))
+      }
+      #expect(try await entries(test) == ["billing addMember ok tea eve -", "billing addMember ok tea bob -"])
+    }
+  }
+
+  @Test func `an erasure leaves nothing but the pseudonym, also in its own entry`() async throws {
+    try await TestRelay.run { test async throws in
+      _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "annabelle"))
+      let begun = try await test.perform(
+        EraseUser.self, by: Self.billing, ["user": .string("annabelle"), "messages": .string("delete")], key: "order-1")
+      #expect(begun.status == 202)
+      var found: [String] = []
+      repeat { found = try await entries(test) } while found.joined().contains("annabelle")
+      #expect(found.count == 2)
+      let users = Set(found.compactMap { $0.split(separator: " ").dropFirst(4).first })
+      #expect(users.count == 1 && users.first?.hasPrefix("erased-") == true)
+      #expect(found[0].hasPrefix("billing eraseUser ok - erased-"))
+    }
+  }
+
+  @Test(
+    arguments: [
+      (["limit": .number("0")], "/limit"), (["limit": .number("1001")], "/limit"),
+      (["before": .number("0")], "/before"),
+      (["after": .number("-1")], "/after"), (["before": .number("2"), "after": .number("1")], "/after"),
+      (["operation": .string("removeMembr")], "/operation"), (["room": .string("a b")], "/room"),
+      (["user": .string("")], "/user"), (["key": .string(String(repeating: "k", count: 65))], "/key"),
+    ] as [([String: JSON], String)])
+  func `a wrong query names the parameter`(query: [String: JSON], at: String) async throws {
+    try await TestRelay.run { test async throws in
+      let found = await error { _ = try await test.perform(ListAuditEntries.self, by: Self.billing, query) }
+      #expect(found?.code == .badRequest && found?.at == at)
+    }
+  }
+
+  @Test func `a key with rooms or users must name one of them`() async throws {
+    try await TestRelay.run { test async throws in
+      let pattern = [Glob("in*")].compactMap { $0 }
+      let scopes = [
+        ("room", KeyRights(rooms: pattern)), ("user", KeyRights(users: pattern)),
+      ]
+      for (name, rights) in scopes {
+        let caller = Caller.backend(
+          acting: nil, key: BackendKey(name: "bot", scope: KeyScope(name: "s", rights: rights)))
+        for query in [[:], [name: .string("out")]] as [[String: JSON]] {
+          #expect(
+            await error { _ = try await test.perform(ListAuditEntries.self, by: caller, query) }?.code == .forbidden)
+        }
+        let inside = try await test.perform(ListAuditEntries.self, by: caller, [name: .string("in.1")])
+        #expect(inside.status == 200)
+      }
+    }
+  }
+}
+
+extension Relay {
+  fileprivate var auditCounters: AuditLog.Counters { audit.counters }
+}
