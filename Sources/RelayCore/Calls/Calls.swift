@@ -23,6 +23,8 @@ package final class Calls {
   private(set) var unshown = 0
   private var isEnding = false
   private var areMoreDue = false
+  /// The number of sessions for which ``sendRinging(to:of:on:)`` reads the store.
+  private var reads = 0
 
   /// The maximum number of calls that ring at a session when it connects.
   private static let maxRinging = 32
@@ -37,6 +39,9 @@ package final class Calls {
   var pins: [RoomID: Int] {
     ringing.values.reduce(into: [:]) { if $1.state == .ringing { $0[$1.message.room, default: 0] += 1 } }
   }
+
+  /// True if an event of a call, or the end of a call, is in progress.
+  var isBusy: Bool { isEnding || reads > 0 }
 
   /// Loads the calls that an earlier run has left ringing.
   func load(on relay: isolated Relay) async throws {
@@ -253,7 +258,9 @@ package final class Calls {
   /// Sends the calls that ring for a user to a session that has just connected.
   func sendRinging(to session: SessionHandle, of user: UserHandle, on relay: isolated Relay) {
     guard !ringing.isEmpty, let name = relay.hub.name(of: user) else { return }
+    reads += 1
     Task {
+      defer { reads -= 1 }
       do {
         let now = relay.hub.now
         let rings = try await relay.store.read { try $0.calls.ringing(for: name, at: now, limit: Self.maxRinging) }
