@@ -90,6 +90,11 @@ struct ActionSource {
 
   private mutating func request(_ slot: Slot, _ simulation: Simulation) -> ClientRequest {
     let room = random.one(of: World.rooms)
+    let hasCalls = simulation.model.rooms[room]?.calls.isEmpty == false
+    if hasCalls, simulation.model.isMember(slot.user, of: room), random.hits(oneIn: 10) {
+      return .call(room, random.one(of: Call.Action.allCases), back: random.one(weighted: [(8, 0), (2, 1), (1, 2)]))
+    }
+    if room == World.group, let request = governance(of: room, by: slot.user, simulation.model) { return request }
     guard simulation.clients[slot]?.receives(room) == true else {
       return random.hits(oneIn: 3)
         ? requestOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
@@ -110,6 +115,23 @@ struct ActionSource {
     }
   }
 
+  /// A request about the members of the group.
+  private mutating func governance(of room: RoomID, by own: UserID, _ model: Model) -> ClientRequest? {
+    guard model.rooms[room]?.exists == true else { return .create(room) }
+    guard random.hits(oneIn: model.rooms[room]?.role(of: own) == .member ? 40 : 6) else { return nil }
+    let other = random.one(of: World.users.filter { $0 != own })
+    let lasts: Duration? = random.one(weighted: [(1, nil), (3, .seconds(10)), (3, .seconds(45))])
+    switch random.below(20) {
+    case 0: return .create(room)
+    case 1..<8: return .govern(room, .add(other))
+    case 8..<11: return .govern(room, .remove(other))
+    case 11..<13: return .govern(room, .ban(other, lasts: lasts))
+    default:
+      let user = random.hits(oneIn: 4) ? own : other
+      return .govern(room, .role(user, random.one(of: RoomRole.allCases)))
+    }
+  }
+
   private mutating func back() -> Int { random.one(weighted: [(5, 0), (2, 1), (1, 3)]) }
   private mutating func user() -> UserID { random.one(of: World.users) }
   private mutating func label() -> String? { random.one(of: World.labels + [nil]) }
@@ -124,7 +146,7 @@ struct ActionSource {
     options.isRequested = !random.hits(oneIn: 8)
     // A message that requests no push has no options for it.
     guard options.isRequested else { return options }
-    options.isCall = random.hits(oneIn: 10)
+    options.isCall = random.hits(oneIn: 6)
     options.level = random.one(weighted: [(8, .active), (2, .passive), (2, .timeSensitive), (1, .critical)])
     options.criteria = label()
     options.lifetime = random.one(weighted: [(10, nil), (1, .seconds(1)), (1, .seconds(10)), (1, .seconds(60))])

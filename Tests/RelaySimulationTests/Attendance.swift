@@ -90,6 +90,12 @@ struct Attendance {
     leaves[membership] = Leave(time: now, isClean: true)
   }
 
+  /// A user creates a room. The relay loads the room later, with its members, and then does not know if the creator had
+  /// a session before the start.
+  mutating func create(_ membership: Membership) {
+    leaves[membership] = Leave(time: start, isClean: true, isDoubtful: true)
+  }
+
   /// A session that was not in the background has ended, or was moved to the background.
   private mutating func goAway(_ membership: Membership, isClean: Bool, now: Timestamp) {
     if isClean { graceless[membership] = now }

@@ -75,6 +75,7 @@ extension Simulation {
   func look() throws {
     model.forgive(now: clock.now)
     guard let changes = audit.changes else { return }
+    try lookAtRooms(changes.governed)
     for job in changes.jobs {
       let known = audit.add(job)
       if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
@@ -137,7 +138,12 @@ extension Simulation {
       if job.attempts > 0, expectedDecisions.contains(.hold) { expectedDecisions.append(.push(.passive)) }
       let made: ExpectedDecision =
         job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
-      guard expectedDecisions.contains(made) || job.state == .merged else {
+      // A push that was held before a crash may have expired after it.
+      let hasExpired = job.created < model.attendance.start && job.state == .expired
+      guard
+        expectedDecisions.contains(made) || hasExpired && expectedDecisions.contains(.hold)
+          || job.state == .merged
+      else {
         throw Violation(.needed, "\(place) for \(job.target) is \(made), but the model decides \(expectedDecisions)")
       }
     }
@@ -202,6 +208,7 @@ extension Simulation {
       throw Violation(.inTime, "\(what), but the model decides \(expectedDecisions)")
     }
     try lookAtPayload(push, job, before, after, what)
+    if options.isCall { try lookAtRinging(place, target.user, before, after, what) }
     let membership = Membership(room: place.room, user: target.user)
     // Marks reach the disk and the jobs within a second.
     let marks = before.members[membership].map { options.isCall ? $0.read : $0.mark }

@@ -14,6 +14,12 @@ final class Client {
   var shown: [UserID: Bool?] = [:]
   /// The Focus states that the client must receive and has not received yet.
   var wrong: [UserID: Wrong] = [:]
+  /// The state of each call that the client received last.
+  var calls: [Place: Call.State] = [:]
+  /// The role of each member that the client was shown in the present step.
+  var roles: [Membership: RoomRole] = [:]
+  /// True until the end of the step in which the client connected.
+  var isNew = true
   var isFrozen = false
   /// True if the relay or the client has begun to close the connection.
   var isEnding = false

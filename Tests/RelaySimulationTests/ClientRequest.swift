@@ -6,6 +6,9 @@ import RelayProtocol
 enum ClientRequest: Sendable {
   case join(RoomID, after: After, history: Int)
   case leave(RoomID, stays: Bool)
+  /// Creates a group. The user becomes its owner.
+  case create(RoomID)
+  case govern(RoomID, Governance)
   case send(RoomID, key: Int?, PushOptions)
   /// The message that is `back` messages before the newest one that the client knows.
   case received(RoomID, back: Int)
@@ -16,6 +19,8 @@ enum ClientRequest: Sendable {
   case delete(RoomID, back: Int)
   /// Without users, all silenced users.
   case notify(RoomID, back: Int, users: [UserID]?)
+  /// A request about the call that is `back` calls before the newest one of the room.
+  case call(RoomID, Call.Action, back: Int)
   case register(DeviceID, Registration)
   case forget(DeviceID)
   case focus(DeviceID, Bool?, FocusAuthorization, Stamp)
@@ -90,7 +95,8 @@ extension ClientRequest {
   var room: RoomID? {
     switch self {
     case .join(let room, _, _), .leave(let room, _), .send(let room, _, _), .received(let room, _),
-      .read(let room, _), .history(let room, _, _), .edit(let room, _), .delete(let room, _), .notify(let room, _, _):
+      .read(let room, _), .history(let room, _, _), .edit(let room, _), .delete(let room, _), .notify(let room, _, _),
+      .call(let room, _, _), .create(let room), .govern(let room, _):
       room
     case .activity, .register, .forget, .focus, .filter, .prefer, .block, .unblock, .watch: nil
     }
@@ -98,8 +104,14 @@ extension ClientRequest {
 
   /// True if the session must have joined the room.
   var needsRoom: Bool {
-    if case .join = self { false } else { room != nil }
+    switch self {
+    case .join, .call, .create, .govern: false
+    default: room != nil
+    }
   }
+
+  /// The other user whose membership the request changes.
+  var governed: UserID? { if case .govern(_, let request) = self { request.user } else { nil } }
 
   /// The device of the request.
   var device: DeviceID? {
@@ -120,12 +132,18 @@ extension ClientRequest {
   var back: Int {
     switch self {
     case .received(_, let back), .read(_, let back), .history(_, let back, _), .edit(_, let back),
-      .delete(_, let back), .notify(_, let back, _):
+      .delete(_, let back), .notify(_, let back, _), .call(_, _, let back):
       back
     default: 0
     }
   }
 
   /// The kind of the request, for the tally.
-  var name: String { String("\(self)".prefix { $0 != "(" }) }
+  var name: String {
+    switch self {
+    case .call(_, let action, _): action.rawValue
+    case .govern(_, let request): request.type
+    default: String("\(self)".prefix { $0 != "(" })
+    }
+  }
 }

@@ -66,6 +66,7 @@ struct DiskChanges: Sendable {
   let cursors: [RoomID: Int64]
   let devices: Set<Target>
   let reports: Disk.Reports
+  let governed: Disk.Rooms
   /// The next time at which a job can be claimed.
   let nextDue: Timestamp?
 
@@ -87,6 +88,7 @@ struct DiskChanges: Sendable {
       uniqueKeysWithValues: try db.all("SELECT name, cursor FROM rooms").map { (RoomID(unchecked: $0[0]), $0[1]) })
     devices = Set(try Disk.devices(db).keys)
     reports = try Disk.Reports(db)
+    governed = try Disk.Rooms(db, endedSince: time)
     nextDue = try reader.queue.nextDue()
   }
 }
@@ -115,6 +117,7 @@ struct Disk: Sendable {
   let people: [UserID: UserRecord]
   /// The users who were silenced, and the times at which they were notified.
   let silenced: [Place: [UserID: Timestamp?]]
+  let governed: Rooms
 
   init(_ reader: Reader) throws {
     let db = reader.db
@@ -159,6 +162,7 @@ struct Disk: Sendable {
           Model.First(seq: $0[3], time: Timestamp(rawValue: $0[4]))
         )
       })
+    governed = try Rooms(db, endedSince: VirtualClock.start)
     people = Dictionary(uniqueKeysWithValues: try reader.people.users(World.users).map { ($0.user.id, $0) })
     silenced = try db.all(
       """

@@ -67,6 +67,26 @@ enum Fault: String, CaseIterable, Sendable {
   case namesOthers
   /// Counts hidden users as online in the reply to a `send`.
   case countsHidden
+  /// Deletes calls that are over.
+  case losesCalls
+  /// Makes calls that are over go on.
+  case revivesCalls
+  /// Postpones the end of the ringing again and again.
+  case keepsRinging
+  /// Deletes the answers and refusals of calls.
+  case forgetsAnswers
+  /// Shows a missed call as one that rings.
+  case showsRinging
+  /// Deletes bans.
+  case losesBans
+  /// Takes away the roles of members.
+  case losesRoles
+  /// Makes banned users members again.
+  case returnsBanned
+  /// Shows the members of a room without their roles.
+  case showsNoOwner
+  /// Hides the removal of users from them.
+  case hidesRemovals
 
   /// The invariants whose check may find the fault.
   var invariants: Set<Invariant> {
@@ -78,7 +98,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .losesMessages: [.ordered, .answered]
     case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices: [.kept]
     // The relay reads a user from the disk again when a device is deleted or registered.
-    case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached]
+    case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached, .called, .governed]
     case .keepsFocusFresh: [.kept, .focused, .discreet]
     case .forgetsOnline: [.awaited]
     case .forgetsNotified: [.needed, .kept]
@@ -92,6 +112,11 @@ enum Fault: String, CaseIterable, Sendable {
     case .showsFocus: [.focused, .discreet]
     case .namesOthers: [.focused, .discreet]
     case .countsHidden: [.discreet]
+    case .losesBans, .losesRoles, .showsNoOwner: [.governed]
+    // A removed user may also seem to miss messages.
+    case .hidesRemovals: [.governed, .ordered, .answered]
+    case .returnsBanned: [.kept]
+    case .losesCalls, .revivesCalls, .keepsRinging, .forgetsAnswers, .showsRinging: [.called]
     }
   }
 
@@ -132,6 +157,9 @@ enum Fault: String, CaseIterable, Sendable {
     case .showsFocus: replace("\"isFocused\":null", by: "\"isFocused\":true", in: &wrong)
     case .namesOthers: replace("\"quiet\":[]", by: "\"quiet\":[\"ann\"]", in: &wrong)
     case .quotesOtherWords: replace("\"preview\":\"", by: "\"preview\":\"1", in: &wrong)
+    case .showsNoOwner: replace("\"role\":\"owner\"", by: "\"role\":\"member\"", in: &wrong)
+    case .hidesRemovals: replace("\"event\":\"removed\"", by: "\"event\":\"joined\"", in: &wrong)
+    case .showsRinging: replace("\"state\":\"missed\"", by: "\"state\":\"ringing\"", in: &wrong)
     case .countsHidden: replace("\"delivery\":{\"live\":0", by: "\"delivery\":{\"live\":1", in: &wrong)
     default: break
     }
@@ -165,6 +193,15 @@ enum Fault: String, CaseIterable, Sendable {
         UPDATE messages SET is_deleted = 0, body = CAST('"1"' AS BLOB) WHERE is_deleted;
         UPDATE jobs SET state = 'ready', is_next = 1, finished_at = NULL WHERE state = 'cancelled' AND note = 'deleted'
         """
+      case .losesBans: "DELETE FROM bans"
+      case .losesRoles: "UPDATE members SET role = 0"
+      case .returnsBanned:
+        "INSERT OR IGNORE INTO members (room, user, read, received) SELECT room, user, 0, 0 FROM bans"
+      case .losesCalls: "DELETE FROM calls WHERE ended IS NOT NULL"
+      case .revivesCalls:
+        "UPDATE calls SET state = 'answered', due = ended + 43200000, ended = NULL WHERE ended IS NOT NULL"
+      case .keepsRinging: "UPDATE calls SET due = due + 60000, ring_until = ring_until + 60000 WHERE state = 'ringing'"
+      case .forgetsAnswers: "DELETE FROM call_parties"
       case .changesFacts:
         "UPDATE jobs SET explanation = json_set(explanation, '$.facts.message.isPushAsked', json('false'))"
       default: nil

@@ -20,6 +20,10 @@ enum Invariant: String, Sendable {
   case discreet
   /// A user who was online before a start is shown as online until the time to return is over.
   case awaited
+  /// Roles and bans are those that the requests give. A group that was created has an owner. A banned user cannot join.
+  case governed
+  /// A call has the state that its requests give it, on disk and for each client. It rings at most until its end.
+  case called
   /// The same facts give the same decision.
   case repeated
   /// The relay becomes idle after every step, and every request has one reply.

@@ -18,6 +18,7 @@ extension Model {
     for membership in memberships {
       try adopt(
         membership, disk.members[membership], end: end,
+        isRequested: unanswered.contains { $0.changes(membership) },
         unanswered: unanswered.filter { $0.user == membership.user }.map(\.sentRequest.request), now: now)
     }
     try adopt(disk.devices, unanswered: unanswered, refused: refused)
@@ -72,15 +73,9 @@ extension Model {
   }
 
   private mutating func adopt(
-    _ membership: Membership, _ found: (read: Int64, received: Int64)?, end: Timestamp, unanswered: [ClientRequest],
-    now: Timestamp
+    _ membership: Membership, _ found: (read: Int64, received: Int64)?, end: Timestamp, isRequested: Bool,
+    unanswered: [ClientRequest], now: Timestamp
   ) throws {
-    let isRequested = unanswered.contains { request in
-      switch request {
-      case .join(let room, _, _), .leave(let room, false): room == membership.room
-      default: false
-      }
-    }
     let known = members[membership]
     guard (known == nil) == (found == nil) || isRequested else {
       throw Violation(.kept, "\(membership): \(found == nil ? "no member any more" : "a member again")")
@@ -208,6 +203,18 @@ extension Model {
         }
         if isRequested { notified[place, default: [:]][user] = time }
       }
+    }
+  }
+}
+
+extension Unanswered {
+  /// True if the request may begin or end a membership.
+  fileprivate func changes(_ membership: Membership) -> Bool {
+    guard sentRequest.request.room == membership.room else { return false }
+    return switch sentRequest.request {
+    case .join, .leave(_, false), .create: user == membership.user
+    case .govern(_, let request): request.user == membership.user
+    default: false
     }
   }
 }

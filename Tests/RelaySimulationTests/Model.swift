@@ -56,6 +56,8 @@ struct Model {
   var devices: [Target: Registration] = [:]
   var keys: [Key: First] = [:]
   var people: [UserID: PersonModel] = [:]
+  /// The members, bans and calls, as they were on disk after the last step.
+  var rooms: [RoomID: RoomModel] = [:]
   /// The users that the reply to a `send` named as silenced, and the times at which they were notified.
   var silenced: [Place: Set<UserID>] = [:]
   var notified: [Place: [UserID: Timestamp]] = [:]
@@ -111,7 +113,7 @@ struct Model {
   /// True if the user has the message, so that no push is needed. A call rings until it is read.
   func hasReached(_ place: Place, _ user: UserID, isCall: Bool) -> Bool {
     guard let member = members[Membership(room: place.room, user: user)] else { return false }
-    if isCall { return member.read.latest >= place.seq }
+    if isCall { return member.read.latest >= place.seq || !mayRing(place, for: user) }
     return member.mark.latest >= place.seq || attendance.isActivelyReceived(place, by: user)
   }
 
@@ -199,12 +201,14 @@ struct Model {
 
   mutating func leave(_ membership: Membership) {
     members[membership] = nil
-    let pushOptions = pushOptions
-    // The user leaves the calls of the room, which may end them.
-    clear {
-      $0.place.room == membership.room
-        && ($0.target.user == membership.user || pushOptions[$0.place]?.isCall == true)
-    }
+    clear { $0.place.room == membership.room && $0.target.user == membership.user }
+  }
+
+  /// Removes the pushes of calls that do not ring for their recipients any more.
+  mutating func forgiveCalls() {
+    guard !debts.isEmpty else { return }
+    let model = self
+    clear { !model.mayRing($0.place, for: $0.target.user) }
   }
 
   mutating func register(_ target: Target, _ registration: Registration) {
@@ -273,6 +277,8 @@ struct Model {
     model.members = other.members
     return model
   }
+
+  func members(of room: RoomID) -> Set<UserID> { Set(World.users.filter { isMember($0, of: room) }) }
 
   func message(at place: Place) -> RoomLog.Message? { logs[place.room]?[place.seq] }
 }

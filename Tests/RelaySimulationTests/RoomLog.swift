@@ -21,6 +21,11 @@ struct RoomLog {
 
   subscript(seq: Int64) -> Message? { messages[seq] }
 
+  func message(with body: Int) -> (seq: Int64, message: Message)? {
+    guard let seq = seqs[body], let message = messages[seq] else { return nil }
+    return (seq, message)
+  }
+
   /// Checks a message that a client was shown.
   mutating func see(_ message: Message, at place: Place) throws {
     let seq = place.seq

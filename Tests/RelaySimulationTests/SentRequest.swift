@@ -8,7 +8,7 @@ struct SentRequest {
   let request: ClientRequest
   /// The body of a message. Each message has its own.
   let body: Int
-  /// The message of the request: `back` messages before the newest one that the client knows.
+  /// The message of the request: `back` messages before the newest one that the client knows, or a call.
   let seq: Int64
   /// The position that a client reports when it joins.
   let after: Position?
@@ -60,6 +60,22 @@ struct SentRequest {
       json["type"] = "notify"
       json.integer("seq", seq)
       if let users { json.array("users") { list in users.forEach { list.string($0.rawValue) } } }
+    case .create:
+      json["type"] = "create"
+      json["kind"] = "group"
+    case .govern(_, let request):
+      json["type"] = request.type
+      json["user"] = request.user.rawValue
+      switch request {
+      case .add, .remove: break
+      case .ban(_, let duration):
+        json.bool("ban", true)
+        json.integer("until", duration.map { (now + $0).rawValue })
+      case .role(_, let role): json["role"] = role.name
+      }
+    case .call(_, let action, _):
+      json["type"] = action.rawValue
+      json.integer("seq", seq)
     case .register(let device, let registration):
       json["type"] = "device"
       json["device"] = device.rawValue

@@ -80,6 +80,7 @@ extension Simulation {
     try model.adopt(
       disk, drafts: drafts.mapValues(\.options), end: end - lateness, unanswered: unanswered, refused: audit.refused,
       now: clock.now)
+    try adoptRooms(disk.governed, unanswered, end: end)
     model.attendance.awaited = online
     if World.rooms.contains(where: { model.log(of: $0).newest > known.log(of: $0).newest }) {
       audit.tally.count(.unacknowledged)

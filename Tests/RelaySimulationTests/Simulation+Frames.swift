@@ -19,7 +19,9 @@ extension Simulation {
     case "edited", "deleted": try see(change: fields)
     case "delivery": receiveDelivery(fields, client)
     case "receipt": break
-    case "call" where !fields.has("id"): break
+    case "call" where !fields.has("id"): try receiveCall(fields, client)
+    case "room" where !fields.has("id"): try receiveRoom(fields, client)
+    case "role" where !fields.has("id"): try receiveRole(fields, client)
     case let type where fields.has("id"): try take(reply: fields, type, json, client)
     default: throw Violation(.answered, "\(client.slot) receives \(String(decoding: json, as: UTF8.self))")
     }
@@ -101,8 +103,11 @@ extension Simulation {
   }
 
   private func receiveMember(_ fields: Fields, _ client: Client) throws {
-    // The user's own event `left`: another connection of the user has left the room for all connections.
-    guard try fields.string("event", maxLength: 16) == "left", try fields.name("user") == client.slot.user else {
+    // The user's own event: another connection of the user has left the room for all connections, or a moderator has
+    // removed the user.
+    guard try ["left", "removed"].contains(fields.string("event", maxLength: 16)),
+      try fields.name("user") == client.slot.user
+    else {
       return
     }
     client.received[try fields.room] = nil
@@ -134,6 +139,7 @@ extension Simulation {
       guard expected.contains(code) else {
         throw Violation(.answered, "\(client.slot) gets \(code ?? "ok") for \(sentRequest.request), not \(expected)")
       }
+      try noteReply(fields, code, to: sentRequest, of: client)
       if let code { audit.tally.count(refused: code) } else { try take(fields, to: sentRequest, json, client) }
     default: throw Violation(.answered, "\(client.slot) gets an error for \(pending): \(code ?? "")")
     }
@@ -149,6 +155,11 @@ extension Simulation {
       let leaving = stays ? [slot] : World.slots.filter { $0.user == user }
       for slot in leaving { model.attendance.leave(slot, room, isClean: true, now: now) }
       if !stays { model.leave(Membership(room: room, user: user)) }
+    case .create(let room):
+      let membership = Membership(room: room, user: user)
+      model.members[membership] = Model.Member(read: 0, now: now)
+      model.attendance.create(membership)
+    case .govern(let room, let request): try governed(room, request, fields)
     case .send(let room, let key, let options): try sent(room, key, options, fields, body: sentRequest.body, client)
     case .received(let room, _): model.received(slot, room, upTo: sentRequest.seq, now: now)
     case .read(let room, _): model.read(Membership(room: room, user: user), upTo: sentRequest.seq, now: now)
@@ -156,6 +167,7 @@ extension Simulation {
     case .history(let room, _, let limit): try paged(room, fields, upTo: sentRequest.seq, limit: limit, client)
     case .edit(let room, _): model.logs[room]?.edit(sentRequest.seq, sentRequest.body)
     case .delete(let room, _): model.logs[room]?.delete(sentRequest.seq)
+    case .call: break  // the events of the step explain the calls
     case .notify(let room, _, let users):
       try notified(fields, Place(room: room, seq: sentRequest.seq), users, by: user)
     case .register(let device, let registration):
@@ -214,7 +226,10 @@ extension Simulation {
     let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
     try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
     for change in try entries(fields, "changes") { try see(change: change) }
-    for entry in try entries(fields, "members") { try see(entry, client) }
+    for entry in try entries(fields, "members") {
+      try see(entry, client)
+      try seeRole(entry, in: room, client)
+    }
     let mark = model.members[Membership(room: room, user: client.slot.user)]?.mark.latest ?? 0
     model.attendance.join(client.slot, room, givenFrom: seq - count + 1, mark: mark, now: clock.now)
     move(client, to: Place(room: room, seq: seq))
@@ -276,10 +291,9 @@ extension Simulation {
     audit.tally.count(.message)
     if let key { model.keys[key] = Model.First(seq: seq, time: time) }
     let silenced = try delivered(fields, place, options, to: client.slot.user)
-    try model.acknowledge(
-      RoomLog.Message(from: client.slot.user, time: time, body: body), options, silenced: silenced, at: place,
-      before: before,
-      now: clock.now)
+    let message = RoomLog.Message(from: client.slot.user, time: time, body: body)
+    try model.acknowledge(message, options, silenced: silenced, at: place, before: before, now: clock.now)
+    if options.isCall { note(.begin(seq: seq, CallModel(of: message, options)), in: room) }
     try pass(place, client)
   }
 

@@ -212,6 +212,14 @@ extension Simulation {
 
   /// The possible error codes of a reply. An inner `nil` means no error.
   func refusal(of sentRequest: SentRequest, _ user: UserID) -> Set<String?> {
+    // The events of the step explain these replies.
+    switch sentRequest.request {
+    case .call: return [nil, "conflict", "not_found"]
+    case .join(World.group, _, _): return [nil, "forbidden"]
+    case .create: return [nil, "conflict"]
+    case .govern: return [nil, "conflict", "forbidden", "not_found", "not_joined"]
+    default: break
+    }
     guard sentRequest.request.needsMessage, let room = sentRequest.request.room else { return [nil] }
     let place = Place(room: room, seq: sentRequest.seq)
     guard let message = model.message(at: place) else { return ["not_found"] }
@@ -226,8 +234,16 @@ extension Simulation {
     case .edit:
       if message.from != user { return ["forbidden"] }
       return isDeleted ? ["not_found"] : [nil]
-    default: return message.from == user ? [nil] : ["forbidden"]
+    default: return Set(mayDelete(place, user).map { $0 ? nil : "forbidden" })
     }
+  }
+
+  /// Returns whether the user may delete a message. Both values are possible if a leave makes the user the owner.
+  func mayDelete(_ place: Place, _ user: UserID) -> Set<Bool> {
+    guard model.message(at: place)?.from != user else { return [true] }
+    let room = before.rooms[place.room] ?? RoomModel()
+    guard room.role(of: user) < .moderator else { return [true] }
+    return room.isOwned && requests > 1 ? [true, false] : [false]
   }
 }
 

@@ -23,6 +23,8 @@ final class Simulation {
   private(set) var begun = VirtualClock.start
   /// The number of messages that the present step sends.
   private(set) var sends = 0
+  /// The number of requests of the present step.
+  private(set) var requests = 0
   /// The number of steps, including those of timers.
   private(set) var steps = 0
   let clock = VirtualClock()
@@ -31,6 +33,8 @@ final class Simulation {
   /// Checks that run at the end of the present step, when all frames are known: a client may receive the effect of a
   /// frame before another client receives the frame.
   var claims: [() throws -> Void] = []
+  /// The events of the present step that may have changed the members, bans or calls of a room.
+  var roomEvents: [RoomID: [RoomEvent]] = [:]
   /// The sender, the room and the options of each body.
   private(set) var drafts: [Int: Draft] = [:]
   var audit = Audit()
@@ -137,7 +141,14 @@ final class Simulation {
   private func possible(_ requests: [Action.SlotRequest]) -> [Action.SlotRequest] {
     let taken = Set(requests.flatMap { slotRequest in model.taken(by: slotRequest.request, of: slotRequest.slot.user) })
     var tokens: Set<Int> = []
+    let governed = Set(requests.compactMap { $0.request.governed == $0.slot.user ? nil : $0.request.governed })
+    var governedRooms: Set<RoomID> = []
     return requests.filter { slotRequest in
+      // A request of a user whose membership another user changes in the same step could count as before or after it.
+      guard !governed.contains(slotRequest.slot.user) else { return false }
+      if let room = slotRequest.request.room, slotRequest.request.governed != nil {
+        guard governedRooms.insert(room).inserted else { return false }
+      }
       // If two users register a token at once, either may be the last, so only one of them may.
       if case .register(_, let registration) = slotRequest.request, !tokens.insert(registration.token).inserted {
         return false
@@ -147,6 +158,15 @@ final class Simulation {
         return false
       }
       guard let client = clients[slotRequest.slot], !client.isFrozen, !client.isEnding else { return false }
+      if case .call(let room, _, let back) = slotRequest.request {
+        return model.isMember(slotRequest.slot.user, of: room) && seq(ofCall: back, in: room) > 0
+      }
+      switch slotRequest.request {
+      // Only a `create` makes the group.
+      case .join(World.group, _, _): return model.rooms[World.group]?.exists == true
+      case .create(let room): return room == World.group
+      default: break
+      }
       guard slotRequest.request.needsRoom else { return true }
       guard let received = slotRequest.request.room.flatMap({ client.received[$0] }) else { return false }
       return !slotRequest.request.needsMessage || received > slotRequest.request.back
@@ -177,19 +197,30 @@ final class Simulation {
   }
 
   func say(_ requests: [Action.SlotRequest]) {
+    self.requests = requests.count
     for slotRequest in requests {
       guard let client = clients[slotRequest.slot] else { continue }
       let (request, room) = (slotRequest.request, slotRequest.request.room)
       let id = nextID()
-      let received = room.flatMap { client.received[$0] } ?? 0
       let sentRequest = SentRequest(
-        request: request, body: id, seq: max(0, received - Int64(request.back)),
+        request: request, body: id, seq: seq(of: request, client),
         after: after(request, room.flatMap { positions[slotRequest.slot]?[$0] }), now: clock.now,
         number: model.newestNumber(of: request, slotRequest.slot.user))
       note(sentRequest, slotRequest.slot.user)
       audit.tally.count(requested: request.name)
       client.request(.request(sentRequest), id: id, sentRequest.write)
     }
+  }
+
+  private func seq(of request: ClientRequest, _ client: Client) -> Int64 {
+    if case .call(let room, _, let back) = request { return seq(ofCall: back, in: room) }
+    let received = request.room.flatMap { client.received[$0] } ?? 0
+    return max(0, received - Int64(request.back))
+  }
+
+  /// The newest message stands for a call that does not exist.
+  private func seq(ofCall back: Int, in room: RoomID) -> Int64 {
+    model.rooms[room]?.seq(back: back) ?? model.log(of: room).newest
   }
 
   /// Records what may be shown because of a request.
@@ -203,7 +234,7 @@ final class Simulation {
       drafts[sentRequest.body] = Draft(membership: Membership(room: room, user: user), options: PushOptions())
       model.logs[room]?.requestEdit(sentRequest.seq, sentRequest.body)
     case .delete(let room, _):
-      guard model.log(of: room)[sentRequest.seq]?.from == user else { return }
+      guard mayDelete(Place(room: room, seq: sentRequest.seq), user) != [false] else { return }
       model.logs[room]?.requestDelete(sentRequest.seq)
     default: break
     }
@@ -234,6 +265,7 @@ final class Simulation {
     begun = clock.now
     claims = []
     sends = 0
+    requests = 0
     steps += 1
     try body()
     try settle()
@@ -273,6 +305,9 @@ final class Simulation {
       relay.rest()
       if try receive() || relay.takeTurn() { continue }
       if clients.values.allSatisfy(\.pendingRequests.isEmpty), relay.isAtRest(sessions: clients.count) {
+        // A read may have ended since the first rest. No reply follows its event, which the hub writes in this rest.
+        relay.rest()
+        if try receive() || relay.takeTurn() { continue }
         let changes = try audit.read(relay)
         if relay.isWorking {
           if !gateway.waiting.isEmpty { return }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayProtocol
 import RelayStore
 
 /// Counts the events of a run, to check that the run has covered them.
 struct Tally: Sendable {
   enum Event: String, CaseIterable, Sendable {
-    case message, duplicate, recovery, noRecovery, newMember
+    case message, duplicate, recovery, noRecovery, newMember, added, removed
     /// A job made together with its message, or after a wait.
     case jobAtOnce, jobAfterWait
     case pushed, pushedAgain, pushRefused, pushUnanswered
@@ -44,22 +45,26 @@ struct Tally: Sendable {
   mutating func count(refused code: String) { count("refused \(code)") }
   mutating func count(cancelled note: String) { count("cancelled \(note)") }
   mutating func count(_ code: Reason.Code) { count("reason \(code.rawValue)") }
+  mutating func count(_ state: Call.State) { count("call \(state.rawValue)") }
   mutating func count(_ state: JobState) { count("job \(state.rawValue)") }
 
   /// The names that must be counted: each request, each state of a job, and each reason of a job. The sender's own
   /// messages, messages without a push, waits and users without a device make no job.
   static let names =
     [
-      "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "notify", "register",
-      "forget", "focus", "filter", "prefer", "block", "unblock", "watch",
+      "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "notify", "create",
+      "add", "remove", "roles", "answer", "decline", "hangup", "register", "forget", "focus", "filter", "prefer",
+      "block",
+      "unblock", "watch",
     ].map { "ask \($0)" }
     + [JobState.waiting, .held, .merged, .ready, .sending, .retrying, .sent, .expired, .dead].map {
       "job \($0.rawValue)"
     }
+    + Call.State.allCases.map { "call \($0.rawValue)" }
     + [
       Reason.Code.blocked, .read, .received, .deleted, .expired, .muted, .notAllowed, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered,
-    ].map { "reason \($0.rawValue)" } + ["refused forbidden", "refused not_found"]
+    ].map { "reason \($0.rawValue)" } + ["refused conflict", "refused forbidden", "refused not_found"]
 
   private mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 

@@ -5,6 +5,8 @@ import RelayProtocol
 enum World {
   static let users = ["ann", "bob", "cat", "dan"].map(UserID.init(unchecked:))
   static let rooms = ["tea", "pub"].map(RoomID.init(unchecked:))
+  /// The room that only a `create` makes, so that it has an owner. The first join makes the other one.
+  static let group = rooms[1]
   static let devices = ["phone", "mac"].map(DeviceID.init(unchecked:))
   /// Fewer tokens than devices, so that tokens move from one device to another.
   static let tokens = (0..<6).map { "token-\($0)" }
