@@ -53,6 +53,10 @@ enum After: Sendable {
   case otherEpoch
   /// A position above the newest message.
   case tooFar
+  /// The position, with the newest change that the clients of the slot have.
+  case change
+  /// The position, with a change above the newest one.
+  case changeTooFar
 }
 
 extension Action: CustomStringConvertible {

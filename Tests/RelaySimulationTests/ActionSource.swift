@@ -44,7 +44,9 @@ struct ActionSource {
   }
 
   private mutating func after() -> After {
-    random.one(weighted: [(10, .nothing), (10, .position), (1, .otherEpoch), (1, .tooFar)])
+    random.one(weighted: [
+      (10, .nothing), (4, .position), (8, .change), (1, .otherEpoch), (1, .tooFar), (1, .changeTooFar),
+    ])
   }
 
   private mutating func answer() -> RecordingGateway.Answer {
@@ -99,7 +101,7 @@ struct ActionSource {
       return random.hits(oneIn: 3)
         ? requestOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
     }
-    switch random.below(70) {
+    switch random.below(80) {
     case 0: return .leave(room, stays: false)
     case 1..<3: return .leave(room, stays: true)
     case 3..<5: return .join(room, after: after(), history: random.one(of: [0, 3, 300]))
@@ -111,6 +113,9 @@ struct ActionSource {
     case 38..<40: return .edit(room, back: back())
     case 40..<42: return .delete(room, back: back())
     case 42..<46: return .notify(room, back: back(), users: random.hits(oneIn: 4) ? [user()] : nil)
+    case 46..<49: return .react(room, back: back(), key: random.below(World.reactions.count))
+    case 49..<51: return .unreact(room, back: back(), key: random.below(World.reactions.count))
+    case 51..<55: return .pin(room, back: back(), random.hits(oneIn: 2))
     default: return requestOfPerson(slot.user)
     }
   }

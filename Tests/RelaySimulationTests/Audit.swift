@@ -76,6 +76,7 @@ extension Simulation {
     model.forgive(now: clock.now)
     guard let changes = audit.changes else { return }
     try lookAtRooms(changes.governed)
+    try lookAtChanges()
     for job in changes.jobs {
       let known = audit.add(job)
       if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
@@ -94,6 +95,7 @@ extension Simulation {
     for claim in claims { try claim() }
     try lookAtWaits(changes.cursors)
     try lookAtClients()
+    try lookAtShownChanges()
     try lookAtShown()
     audit.close(clock.now)
   }

@@ -10,6 +10,8 @@ final class Client {
   var pendingRequests: [Int: PendingRequest] = [:]
   /// The newest message that the client has received in each joined room.
   var received: [RoomID: Int64] = [:]
+  /// The changes that the client has in each joined room.
+  var changes: [RoomID: ChangeCount] = [:]
   /// The Focus of each user that the client received last. The inner `nil` means null.
   var shown: [UserID: Bool?] = [:]
   /// The Focus states that the client must receive and has not received yet.

@@ -17,6 +17,10 @@ enum ClientRequest: Sendable {
   case history(RoomID, back: Int, limit: Int)
   case edit(RoomID, back: Int)
   case delete(RoomID, back: Int)
+  case react(RoomID, back: Int, key: Int)
+  case unreact(RoomID, back: Int, key: Int)
+  /// Pins a message, or ends its pin.
+  case pin(RoomID, back: Int, Bool)
   /// Without users, all silenced users.
   case notify(RoomID, back: Int, users: [UserID]?)
   /// A request about the call that is `back` calls before the newest one of the room.
@@ -96,7 +100,8 @@ extension ClientRequest {
     switch self {
     case .join(let room, _, _), .leave(let room, _), .send(let room, _, _), .received(let room, _),
       .read(let room, _), .history(let room, _, _), .edit(let room, _), .delete(let room, _), .notify(let room, _, _),
-      .call(let room, _, _), .create(let room), .govern(let room, _):
+      .react(let room, _, _), .unreact(let room, _, _), .pin(let room, _, _), .call(let room, _, _), .create(let room),
+      .govern(let room, _):
       room
     case .activity, .register, .forget, .focus, .filter, .prefer, .block, .unblock, .watch: nil
     }
@@ -122,9 +127,12 @@ extension ClientRequest {
   }
 
   /// True if the request needs an existing message.
-  var needsMessage: Bool {
+  var needsMessage: Bool { if case .notify = self { true } else { changesMessage } }
+
+  /// True if the request may change an existing message.
+  var changesMessage: Bool {
     switch self {
-    case .edit, .delete, .notify: true
+    case .edit, .delete, .react, .unreact, .pin: true
     default: false
     }
   }
@@ -132,7 +140,8 @@ extension ClientRequest {
   var back: Int {
     switch self {
     case .received(_, let back), .read(_, let back), .history(_, let back, _), .edit(_, let back),
-      .delete(_, let back), .notify(_, let back, _), .call(_, _, let back):
+      .delete(_, let back), .notify(_, let back, _), .react(_, let back, _), .unreact(_, let back, _),
+      .pin(_, let back, _), .call(_, _, let back):
       back
     default: 0
     }
@@ -143,6 +152,7 @@ extension ClientRequest {
     switch self {
     case .call(_, let action, _): action.rawValue
     case .govern(_, let request): request.type
+    case .pin(_, _, let isPinned): isPinned ? "pin" : "unpin"
     default: String("\(self)".prefix { $0 != "(" })
     }
   }

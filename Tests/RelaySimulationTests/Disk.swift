@@ -118,6 +118,7 @@ struct Disk: Sendable {
   /// The users who were silenced, and the times at which they were notified.
   let silenced: [Place: [UserID: Timestamp?]]
   let governed: Rooms
+  let changes: [RoomID: ChangeModel]
 
   init(_ reader: Reader) throws {
     let db = reader.db
@@ -163,6 +164,7 @@ struct Disk: Sendable {
         )
       })
     governed = try Rooms(db, endedSince: VirtualClock.start)
+    changes = try Self.changes(db)
     people = Dictionary(uniqueKeysWithValues: try reader.people.users(World.users).map { ($0.user.id, $0) })
     silenced = try db.all(
       """

@@ -87,6 +87,18 @@ enum Fault: String, CaseIterable, Sendable {
   case showsNoOwner
   /// Hides the removal of users from them.
   case hidesRemovals
+  /// Deletes the numbers of edits and deletions.
+  case losesChanges
+  /// Skips a number after each restart.
+  case skipsChanges
+  /// Deletes reactions.
+  case losesReactions
+  /// Counts a reaction twice.
+  case countsReactionsTwice
+  /// Deletes pins.
+  case losesPins
+  /// Hides the events of pins.
+  case hidesPins
 
   /// The invariants whose check may find the fault.
   var invariants: Set<Invariant> {
@@ -95,7 +107,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .losesJobs: [.reached, .needed]
     case .losesHolds, .putsHoldsOff, .holdsTooLong, .waitsForReceiptsTooLong: [.reached]
     case .movesCursors: [.reached]
-    case .losesMessages: [.ordered, .answered]
+    case .losesMessages: [.ordered, .answered, .changed]
     case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices: [.kept]
     // The relay reads a user from the disk again when a device is deleted or registered.
     case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached, .called, .governed]
@@ -103,7 +115,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .forgetsOnline: [.awaited]
     case .forgetsNotified: [.needed, .kept]
     case .quotesOtherWords: [.ordered]
-    case .revivesDeleted: [.ordered, .inTime, .kept]
+    case .revivesDeleted: [.ordered, .inTime, .kept, .answered]
     case .changesFacts: [.repeated]
     case .pushesTwice: [.collapsed]
     case .pushesLate, .pushesElsewhere, .pushesOtherWords: [.inTime]
@@ -115,6 +127,7 @@ enum Fault: String, CaseIterable, Sendable {
     case .losesBans, .losesRoles, .showsNoOwner: [.governed]
     // A removed user may also seem to miss messages.
     case .hidesRemovals: [.governed, .ordered, .answered]
+    case .losesChanges, .skipsChanges, .losesReactions, .countsReactionsTwice, .losesPins, .hidesPins: [.changed]
     case .returnsBanned: [.kept]
     case .losesCalls, .revivesCalls, .keepsRinging, .forgetsAnswers, .showsRinging: [.called]
     }
@@ -159,6 +172,9 @@ enum Fault: String, CaseIterable, Sendable {
     case .quotesOtherWords: replace("\"preview\":\"", by: "\"preview\":\"1", in: &wrong)
     case .showsNoOwner: replace("\"role\":\"owner\"", by: "\"role\":\"member\"", in: &wrong)
     case .hidesRemovals: replace("\"event\":\"removed\"", by: "\"event\":\"joined\"", in: &wrong)
+    case .countsReactionsTwice: replace("\"count\":1", by: "\"count\":2", in: &wrong)
+    // The simulation ignores receipts.
+    case .hidesPins: replace("\"type\":\"pinned\"", by: "\"type\":\"receipt\"", in: &wrong)
     case .showsRinging: replace("\"state\":\"missed\"", by: "\"state\":\"ringing\"", in: &wrong)
     case .countsHidden: replace("\"delivery\":{\"live\":0", by: "\"delivery\":{\"live\":1", in: &wrong)
     default: break
@@ -202,6 +218,10 @@ enum Fault: String, CaseIterable, Sendable {
         "UPDATE calls SET state = 'answered', due = ended + 43200000, ended = NULL WHERE ended IS NOT NULL"
       case .keepsRinging: "UPDATE calls SET due = due + 60000, ring_until = ring_until + 60000 WHERE state = 'ringing'"
       case .forgetsAnswers: "DELETE FROM call_parties"
+      case .losesChanges: "UPDATE messages SET changed = NULL, change = NULL"
+      case .skipsChanges: "UPDATE rooms SET change = change + 1 WHERE change > 0"
+      case .losesReactions: "DELETE FROM reactions"
+      case .losesPins: "DELETE FROM annotations WHERE kind = 'pinned'"
       case .changesFacts:
         "UPDATE jobs SET explanation = json_set(explanation, '$.facts.message.isPushAsked', json('false'))"
       default: nil

@@ -24,6 +24,9 @@ enum Invariant: String, Sendable {
   case governed
   /// A call has the state that its requests give it, on disk and for each client. It rings at most until its end.
   case called
+  /// The changes of the messages of a room are numbered 1, 2, 3 … Each client in the room gets each of them once: in an
+  /// event, in a reply, or when it joins.
+  case changed
   /// The same facts give the same decision.
   case repeated
   /// The relay becomes idle after every step, and every request has one reply.

@@ -58,6 +58,8 @@ struct Model {
   var people: [UserID: PersonModel] = [:]
   /// The members, bans and calls, as they were on disk after the last step.
   var rooms: [RoomID: RoomModel] = [:]
+  /// The edits, deletions, reactions and pins of each room.
+  var changes: [RoomID: ChangeModel] = [:]
   /// The users that the reply to a `send` named as silenced, and the times at which they were notified.
   var silenced: [Place: Set<UserID>] = [:]
   var notified: [Place: [UserID: Timestamp]] = [:]

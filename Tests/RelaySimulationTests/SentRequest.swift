@@ -12,6 +12,8 @@ struct SentRequest {
   let seq: Int64
   /// The position that a client reports when it joins.
   let after: Position?
+  /// The newest change that a client reports when it joins.
+  let afterChange: Int64?
   let now: Timestamp
   /// The newest report number of the request's device.
   let number: Int64
@@ -27,6 +29,7 @@ struct SentRequest {
           $0.integer("seq", after.seq)
         }
       }
+      json.integer("afterChange", afterChange)
       if history > 0 { json.integer("history", history) }
     case .leave(_, let stays):
       json["type"] = "leave"
@@ -55,6 +58,13 @@ struct SentRequest {
       json["body"] = String(body)
     case .delete:
       json["type"] = "delete"
+      json.integer("seq", seq)
+    case .react(_, _, let key), .unreact(_, _, let key):
+      json["type"] = request.name
+      json.integer("seq", seq)
+      json["key"] = World.reactions[key]
+    case .pin:
+      json["type"] = request.name
       json.integer("seq", seq)
     case .notify(_, _, let users):
       json["type"] = "notify"

@@ -52,12 +52,10 @@ extension Simulation {
     let all = clients.values.map { $0 }
     while !clients.isEmpty { _ = try receive() }
     return all.flatMap { client in
-      client.pendingRequests.values.compactMap { pending in
-        if case .request(let sentRequest) = pending {
-          Unanswered(user: client.slot.user, sentRequest: sentRequest)
-        } else {
-          nil
-        }
+      client.pendingRequests.values.compactMap { pending -> Unanswered? in
+        guard case .request(let sentRequest) = pending else { return nil }
+        unansweredRooms[client.slot] = sentRequest.request.room
+        return Unanswered(user: client.slot.user, sentRequest: sentRequest)
       }
     }
   }
@@ -81,6 +79,7 @@ extension Simulation {
       disk, drafts: drafts.mapValues(\.options), end: end - lateness, unanswered: unanswered, refused: audit.refused,
       now: clock.now)
     try adoptRooms(disk.governed, unanswered, end: end)
+    try adoptChanges(disk.changes, unanswered)
     model.attendance.awaited = online
     if World.rooms.contains(where: { model.log(of: $0).newest > known.log(of: $0).newest }) {
       audit.tally.count(.unacknowledged)

@@ -16,7 +16,9 @@ extension Simulation {
     case "member": try receiveMember(fields, client)
     case "bye": try part(fields, client)
     case "presence" where !fields.has("id"): try see(fields, client)
-    case "edited", "deleted": try see(change: fields)
+    case "edited", "deleted", "reactions", "pinned":
+      try see(change: fields)
+      try receiveChange(fields, client)
     case "delivery": receiveDelivery(fields, client)
     case "receipt": break
     case "call" where !fields.has("id"): try receiveCall(fields, client)
@@ -74,7 +76,7 @@ extension Simulation {
   }
 
   /// The body of a message. At the top level of a frame, the parser keeps it as raw bytes.
-  private func body(of fields: Fields) throws -> Int? {
+  func body(of fields: Fields) throws -> Int? {
     let text =
       try fields.raw("body").map { String(decoding: $0.dropFirst().dropLast(), as: UTF8.self) }
       ?? fields.string("body", maxLength: 20)
@@ -111,6 +113,7 @@ extension Simulation {
       return
     }
     client.received[try fields.room] = nil
+    client.changes[try fields.room] = nil
   }
 
   private func part(_ fields: Fields, _ client: Client) throws {
@@ -140,6 +143,7 @@ extension Simulation {
         throw Violation(.answered, "\(client.slot) gets \(code ?? "ok") for \(sentRequest.request), not \(expected)")
       }
       try noteReply(fields, code, to: sentRequest, of: client)
+      try noteChange(fields, code, by: sentRequest, of: client)
       if let code { audit.tally.count(refused: code) } else { try take(fields, to: sentRequest, json, client) }
     default: throw Violation(.answered, "\(client.slot) gets an error for \(pending): \(code ?? "")")
     }
@@ -149,9 +153,10 @@ extension Simulation {
     let (slot, user, now) = (client.slot, client.slot.user, clock.now)
     switch sentRequest.request {
     case .join(let room, _, let history):
-      try joined(room, fields, after: sentRequest.after, history: history, client)
+      try joined(room, fields, sentRequest, history: history, client)
     case .leave(let room, let stays):
       client.received[room] = nil
+      client.changes[room] = nil
       let leaving = stays ? [slot] : World.slots.filter { $0.user == user }
       for slot in leaving { model.attendance.leave(slot, room, isClean: true, now: now) }
       if !stays { model.leave(Membership(room: room, user: user)) }
@@ -168,6 +173,7 @@ extension Simulation {
     case .edit(let room, _): model.logs[room]?.edit(sentRequest.seq, sentRequest.body)
     case .delete(let room, _): model.logs[room]?.delete(sentRequest.seq)
     case .call: break  // the events of the step explain the calls
+    case .react, .unreact, .pin: break  // the order of the requests of the step explains the changes
     case .notify(let room, _, let users):
       try notified(fields, Place(room: room, seq: sentRequest.seq), users, by: user)
     case .register(let device, let registration):
@@ -194,7 +200,10 @@ extension Simulation {
     }
   }
 
-  private func joined(_ room: RoomID, _ fields: Fields, after: Position?, history: Int, _ client: Client) throws {
+  private func joined(
+    _ room: RoomID, _ fields: Fields, _ sentRequest: SentRequest, history: Int, _ client: Client
+  ) throws {
+    let after = sentRequest.after
     let epoch = try fields.string("epoch", maxLength: Position.maxEpochLength) ?? ""
     let seq = try fields.required("seq", fields.integer("seq", 0...maxInteger))
     let read = try fields.required("read", fields.integer("read", 0...maxInteger))
@@ -216,8 +225,9 @@ extension Simulation {
       model.attendance.begin(membership, now: clock.now)
       audit.tally.count(.newMember)
     }
-    let messages = try messages(fields, in: room)
-    let isKnown = after.map { $0.epoch == epoch && $0.seq <= seq && seq - $0.seq <= 300 } ?? false
+    let messages = try messages(fields, in: room, of: client)
+    let isChangeKnown = try sentRequest.afterChange ?? 0 <= fields.integer("change", 0...maxInteger) ?? 0
+    let isKnown = after.map { $0.epoch == epoch && $0.seq <= seq && seq - $0.seq <= 300 && isChangeKnown } ?? false
     guard try fields.bool("recovered") == after.map({ _ in isKnown }) else {
       throw Violation(
         .ordered, "\(client.slot) recovers \(room) from \(String(describing: after)) to \(seq): \(!isKnown)")
@@ -226,6 +236,7 @@ extension Simulation {
     let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
     try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
     for change in try entries(fields, "changes") { try see(change: change) }
+    try recover(fields, sentRequest, in: room, isRecovered: isKnown, client)
     for entry in try entries(fields, "members") {
       try see(entry, client)
       try seeRole(entry, in: room, client)
@@ -244,7 +255,7 @@ extension Simulation {
     return Int64(count)
   }
 
-  private func messages(_ fields: Fields, in room: RoomID) throws -> [Int64] {
+  private func messages(_ fields: Fields, in room: RoomID, of client: Client) throws -> [Int64] {
     guard case .array(let items) = fields.members["messages"] else {
       throw Violation(.ordered, "a reply without messages")
     }
@@ -257,6 +268,7 @@ extension Simulation {
       }
       let claimed = try message(fields, in: room)
       try model.see(claimed.message, at: claimed.place)
+      try see(marks: fields, of: claimed.place, client)
       return claimed.place.seq
     }
   }
@@ -298,7 +310,7 @@ extension Simulation {
   }
 
   private func paged(_ room: RoomID, _ fields: Fields, upTo seq: Int64, limit: Int, _ client: Client) throws {
-    let seqs = try messages(fields, in: room)
+    let seqs = try messages(fields, in: room, of: client)
     try expect(seqs, from: max(1, seq - Int64(limit) + 1), to: seq, in: room, of: client)
   }
 }

@@ -223,27 +223,36 @@ extension Simulation {
     guard sentRequest.request.needsMessage, let room = sentRequest.request.room else { return [nil] }
     let place = Place(room: room, seq: sentRequest.seq)
     guard let message = model.message(at: place) else { return ["not_found"] }
-    let isDeleted = model.log(of: room).isDeleted(place.seq)
+    // Another user may delete the message in the same step.
+    let isDeleted = before.log(of: room).isDeleted(place.seq)
     let isGoing = model.log(of: room).isGoing(place.seq)
+    let found: Set<String?> = isDeleted ? ["not_found"] : isGoing ? [nil, "not_found"] : [nil]
     switch sentRequest.request {
     case .notify(_, _, let users):
-      if isDeleted { return ["not_found"] }
-      if message.from != user { return isGoing ? ["forbidden", "not_found"] : ["forbidden"] }
-      if clock.now >= message.time + .seconds(600) { return ["forbidden"] }
-      return candidates(place, users).contains { model.isOverRate(user, $0, at: clock.now) } ? ["rate_limited"] : [nil]
-    case .edit:
-      if message.from != user { return ["forbidden"] }
-      return isDeleted ? ["not_found"] : [nil]
+      if isDeleted { return found }
+      let isForbidden = message.from != user || clock.now >= message.time + .seconds(600)
+      let isOverRate = candidates(place, users).contains { model.isOverRate(user, $0, at: clock.now) }
+      let code = isForbidden ? "forbidden" : isOverRate ? "rate_limited" : nil
+      return Set(found.map { $0 ?? code })
+    case .edit where message.from != user: return ["forbidden"]
+    case .edit, .react, .unreact: return found
+    case .pin:
+      let rights = moderates(room, user)
+      return rights == [true] ? found : rights == [false] ? ["forbidden"] : found.union(["forbidden"])
     default: return Set(mayDelete(place, user).map { $0 ? nil : "forbidden" })
     }
   }
 
   /// Returns whether the user may delete a message. Both values are possible if a leave makes the user the owner.
   func mayDelete(_ place: Place, _ user: UserID) -> Set<Bool> {
-    guard model.message(at: place)?.from != user else { return [true] }
-    let room = before.rooms[place.room] ?? RoomModel()
-    guard room.role(of: user) < .moderator else { return [true] }
-    return room.isOwned && requests > 1 ? [true, false] : [false]
+    model.message(at: place)?.from == user ? [true] : moderates(place.room, user)
+  }
+
+  /// Returns whether the user moderates the room. Both values are possible if a leave makes the user the owner.
+  func moderates(_ room: RoomID, _ user: UserID) -> Set<Bool> {
+    let known = before.rooms[room] ?? RoomModel()
+    guard known.role(of: user) < .moderator else { return [true] }
+    return known.isOwned && requests > 1 ? [true, false] : [false]
   }
 }
 

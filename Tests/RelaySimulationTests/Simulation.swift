@@ -14,6 +14,8 @@ final class Simulation {
   private(set) var clients: [Slot: Client] = [:]
   /// The position that the clients of a slot have reached in a room, over all its connections.
   var positions: [Slot: [RoomID: Position]] = [:]
+  /// The change up to which the clients of a slot have all changes of a room, over all its connections.
+  var changePositions: [Slot: [RoomID: Int64]] = [:]
   var model = Model(start: VirtualClock.start)
   /// The model before the present step.
   private(set) var before = Model(start: VirtualClock.start)
@@ -35,6 +37,15 @@ final class Simulation {
   var claims: [() throws -> Void] = []
   /// The events of the present step that may have changed the members, bans or calls of a room.
   var roomEvents: [RoomID: [RoomEvent]] = [:]
+  /// The requests of the present step that may have changed messages.
+  var changeEvents: [RoomID: [ChangeEvent]] = [:]
+  /// The changes of each room that a request of the present step has changed, see ``ChangeModel/orders(of:perhaps:)``.
+  var changeStates: [RoomID: [ChangeModel]] = [:]
+  /// The rooms of requests that had no reply before a crash. Their clients may lack a change that was older than the
+  /// newest message that they received.
+  var unansweredRooms: [Slot: RoomID] = [:]
+  /// The newest change of each room that a client was shown.
+  var shownChanges: [RoomID: Int64] = [:]
   /// The sender, the room and the options of each body.
   private(set) var drafts: [Int: Draft] = [:]
   var audit = Audit()
@@ -204,7 +215,8 @@ final class Simulation {
       let id = nextID()
       let sentRequest = SentRequest(
         request: request, body: id, seq: seq(of: request, client),
-        after: after(request, room.flatMap { positions[slotRequest.slot]?[$0] }), now: clock.now,
+        after: after(request, room.flatMap { positions[slotRequest.slot]?[$0] }),
+        afterChange: afterChange(request, room.flatMap { changePositions[slotRequest.slot]?[$0] }), now: clock.now,
         number: model.newestNumber(of: request, slotRequest.slot.user))
       note(sentRequest, slotRequest.slot.user)
       audit.tally.count(requested: request.name)
@@ -244,11 +256,20 @@ final class Simulation {
     guard case .join(_, let after, _) = request, var position else { return nil }
     switch after {
     case .nothing: return nil
-    case .position: break
+    case .position, .change, .changeTooFar: break
     case .otherEpoch: position.epoch += "x"
     case .tooFar: position.seq += 1_000
     }
     return position
+  }
+
+  private func afterChange(_ request: ClientRequest, _ number: Int64?) -> Int64? {
+    guard case .join(_, let after, _) = request, let number else { return nil }
+    return switch after {
+    case .nothing, .position, .otherEpoch, .tooFar: nil
+    case .change: number
+    case .changeTooFar: number + 1_000
+    }
   }
 
   private func nextID() -> Int {

@@ -33,6 +33,8 @@ struct Tally: Sendable {
     case awaitedShown
     /// A push contained several messages.
     case digest
+    /// A client that returned got the changes that it had missed.
+    case changesRecovered
   }
 
   /// The counts by the name of an event, or by a prefix and a name.
@@ -52,10 +54,9 @@ struct Tally: Sendable {
   /// messages, messages without a push, waits and users without a device make no job.
   static let names =
     [
-      "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "notify", "create",
-      "add", "remove", "roles", "answer", "decline", "hangup", "register", "forget", "focus", "filter", "prefer",
-      "block",
-      "unblock", "watch",
+      "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "react", "unreact", "pin",
+      "unpin", "notify", "create", "add", "remove", "roles", "answer", "decline", "hangup", "register", "forget",
+      "focus", "filter", "prefer", "block", "unblock", "watch",
     ].map { "ask \($0)" }
     + [JobState.waiting, .held, .merged, .ready, .sending, .retrying, .sent, .expired, .dead].map {
       "job \($0.rawValue)"

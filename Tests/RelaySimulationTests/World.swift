@@ -13,6 +13,8 @@ enum World {
   /// The devices that report. One of them is never registered, so it gets no pushes.
   static let reporters = devices + [DeviceID(unchecked: "watch")]
   static let labels = ["work", "home"]
+  /// The keys of reactions.
+  static let reactions = ["👍", "tea"]
   /// The maximum number of connections of a user.
   static let places = 2
   static let slots = users.flatMap { user in (0..<places).map { Slot(user: user, place: $0) } }
