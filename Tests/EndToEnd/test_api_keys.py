@@ -161,9 +161,8 @@ def test_a_notification_without_a_room_belongs_to_its_user_alone(keys):
         sent = keys.call(key, "POST", f"/v1/users/{user}/notifications", body)
         assert sent.status == 201
         ids[user] = sent.json["devices"][0]["push"]
-    answer = keys.call(
-        keys.bot, "POST", f"/v1/notifications/{ids['bot-2']}/responses", {"user": "bot-2", "action": "open"}
-    )
+    response = {"user": "bot-2", "action": "com.apple.UNNotificationDefaultActionIdentifier"}
+    answer = keys.call(keys.bot, "POST", f"/v1/notifications/{ids['bot-2']}/responses", response)
     assert answer.status == 201
     assert keys.call(keys.bot, "GET", f"/v1/pushes/{ids['bot-2']}").status == 200
     answer = keys.call(keys.bot, "POST", f"/v1/notifications/{ids['ann']}/responses", {"user": "ann", "action": "open"})
