@@ -142,7 +142,7 @@ extension HTTPService {
   private func write(_ audit: AuditLog.Counters, to text: inout MetricsText) {
     text.family(
       "stillwire_audit_entries_total",
-      "Entries of the audit log, by outcome. skipped: too many refused requests. lost: the store rejected too many.",
+      "Entries of the audit log, by outcome. skipped: too many failed requests. lost: the store rejected too many.",
       .counter, by: "outcome", [("stored", audit.stored), ("skipped", audit.skipped), ("lost", audit.lost)])
   }
 

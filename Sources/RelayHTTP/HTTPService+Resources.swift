@@ -144,18 +144,26 @@ extension HTTPService {
     try stream(
       relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
       to: request.exchange, of: caller.key, on: relay)
+    await relay.audit.record(.followLockScreen, by: caller, from: request.address, on: relay)
     return nil
   }
 
   /// Streams the changes of the presence of all users, or of the users of the parameter `users`.
   private func presenceEvents(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse? {
-    let key = try await admit(request, to: .followPresence, on: relay).key
+    let caller = try await admit(request, to: .followPresence, on: relay)
+    let key = caller.key
     var filter = PresenceFilter.all
     if case .string(let users) = try request.arguments(["users": .text])["users"] { filter = try PresenceFilter(users) }
-    filter = try relay.backends.limit(filter, to: key)
+    do throws(RequestError) {
+      filter = try relay.backends.limit(filter, to: key)
+    } catch {
+      await relay.audit.record(.followPresence, error.code, by: caller, from: request.address, on: relay)
+      throw error
+    }
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     if try beginStream(to: request.exchange, of: key, on: relay) {
       relay.presenceStreams.add(request.exchange, filter, after: request.fields[.lastEventID], on: relay)
+      await relay.audit.record(.followPresence, by: caller, from: request.address, on: relay)
     }
     return nil
   }

@@ -2,7 +2,7 @@
 
 /// An action of a backend in the audit log: a request with an API key, and its result.
 ///
-/// It has the names of what the request concerns. It has no text of a message, no other content, and no secret.
+/// It names the room and the users of the request. It has no text of a message, no other content, and no secret.
 public struct AuditEntry: Equatable, Sendable {
   public var time: Timestamp
   /// The name of the API key.
@@ -22,7 +22,7 @@ public struct AuditEntry: Equatable, Sendable {
   public var request: String?
   /// The address of the client. Is `nil` if it is not known.
   public var address: String?
-  /// The number of refused requests of the key that the log left out before this one, because there were too many.
+  /// The number of failed requests of the key that the log left out before this one, because there were too many.
   public var skipped: Int
 
   public init(

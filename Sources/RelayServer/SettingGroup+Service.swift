@@ -197,7 +197,7 @@ extension SettingGroup {
           of: "an operation of openapi.json, read, or write",
           { Operation.names.contains($0) || Operation.groups[$0] != nil ? $0 : nil }, text: { $0 }),
         \.audit.operations, default: "all changes that are not frequent, and `exportUser`",
-        "Operations whose successful requests become entries: names of `openapi.json`, such as `sendMessage`; `read` "
+        "Operations whose requests become entries, also failed ones: names of `openapi.json`, such as `sendMessage`; `read` "
           + "for all operations that change nothing; and `write` for all others."),
     ])
 

@@ -133,6 +133,14 @@ def test_a_restricted_member_who_becomes_an_owner_sends_again(club):
     assert "restrictedUntil" not in club.member.join(club.room)
 
 
+def test_a_restricted_owner_who_repeats_the_role_stays_restricted(club):
+    body = {"user": club.ann, "until": now() + HOUR}
+    assert call(club.relay, "PUT", f"/v1/rooms/{club.room}/restrictions", body).status == 200
+    club.owner.request("roles", room=club.room, user=club.ann, role="owner")
+    assert club.owner.refusal("send", room=club.room, body="hi")["code"] == "restricted"
+    assert club.member.received("role") == []
+
+
 def test_a_restricted_member_who_succeeds_the_last_owner_sends_again(club):
     until = now() + HOUR
     for user in (club.bob, club.eve):

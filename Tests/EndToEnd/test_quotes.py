@@ -140,6 +140,10 @@ def test_a_message_that_has_left_the_history_is_not_quoted(configured):
     circle.send("even more")
     [kept] = [m for m in history(circle.relay, circle.room, bob.user) if m["seq"] == reply]
     assert kept["replyTo"] == first and "quote" not in kept
+    # The relay still has the frame of the reply in memory, with the old quote.
+    position = {"epoch": circle.alice.join(circle.room)["epoch"], "seq": first}
+    joined = circle.back(bob).join(circle.room, after=position)
+    assert joined["recovered"] is True and "quote" not in joined["messages"][0]
     assert "quote" not in circle.send("another reply", replyTo=first)
 
 

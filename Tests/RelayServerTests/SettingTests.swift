@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Logging
+import RelayCore
 import RelayGateways
 import RelayHub
 import RelayIdentity

@@ -16,10 +16,10 @@ private let tea = RoomID(unchecked: "tea")
 
   private func ids(
     _ filter: AuditFilter = AuditFilter(), _ position: AuditPosition = .before(.max), limit: Int = 100,
-    maxLooked: Int = 100
+    maxScanned: Int = 100
   ) async throws -> [Int64] {
     try await test.read { reader in
-      try reader.audit.page(filter, position, limit: limit, maxLooked: maxLooked).entries.map(\.id)
+      try reader.audit.page(filter, position, limit: limit, maxScanned: maxScanned).entries.map(\.id)
     }
   }
 
@@ -92,11 +92,11 @@ private let tea = RoomID(unchecked: "tea")
   @Test func `a page looks at a bounded number of entries`() async throws {
     try await fill()
     let filter = AuditFilter(key: "support", room: tea)
-    let first = try await test.read { try $0.audit.page(filter, .after(0), limit: 9, maxLooked: 2) }
+    let first = try await test.read { try $0.audit.page(filter, .after(0), limit: 9, maxScanned: 2) }
     #expect(first.entries.isEmpty && first.next == 2)
-    let second = try await test.read { try $0.audit.page(filter, .after(2), limit: 9, maxLooked: 2) }
+    let second = try await test.read { try $0.audit.page(filter, .after(2), limit: 9, maxScanned: 2) }
     #expect(second.entries.map(\.id) == [4] && second.next == 4)
-    let last = try await test.read { try $0.audit.page(filter, .after(4), limit: 9, maxLooked: 2) }
+    let last = try await test.read { try $0.audit.page(filter, .after(4), limit: 9, maxScanned: 2) }
     #expect(last.entries.map(\.id) == [5] && last.next == nil)
   }
 
@@ -125,6 +125,18 @@ private let tea = RoomID(unchecked: "tea")
     // No number is used twice.
     try await test.write { try $0.addAudit("setRole", [alice.id]) }
     #expect(try await ids() == [Int64(AuditWriter.maxPurged) + 6])
+  }
+
+  @Test func `a slice ends after a number of rows`() async throws {
+    let users = (0..<AuditEntry.maxUsers).map { UserID(unchecked: "user\($0)") }
+    let inSlice = AuditWriter.maxPurgedRows / (users.count + 1) + 1
+    try await test.write { transaction in
+      for _ in 0..<(inSlice + 2) { try transaction.addAudit("createRoom", users) }
+    }
+    #expect(try await test.write { try $0.audit.purge(olderThan: .seconds(1), max: 0) })
+    #expect(try await count("audit") == 2)
+    #expect(try await !test.write { try $0.audit.purge(olderThan: .seconds(1), max: 0) })
+    #expect(try await count("audit") == 0)
   }
 
   @Test func `an old entry is deleted after the retention`() async throws {

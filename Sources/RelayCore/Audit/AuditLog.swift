@@ -6,16 +6,16 @@ import RelayStore
 
 /// Records the actions of backends in the audit log of the store.
 ///
-/// The client of a change gets the answer when the entry is on disk. So an answered change always has its entry, and a
-/// crash loses at most the entries of requests without an answer. Refused requests and frequent ones do not wait: a
-/// crash may lose those of the last ``Store/maxWait`` and one commit. The state is private. The relay creates one
+/// The relay stores the entry of a change before it answers, unless the store rejects the entry. The answers to failed
+/// requests and frequent changes do not wait: a crash may lose the entries of the last ``Store/maxWait`` and one commit.
+/// The state is private. The relay creates one
 /// object, and the methods run on the hub's thread.
 package final class AuditLog {
   private var requests = AuditedRequests()
   private var refusals = AuditedRefusals()
   /// The entries that the store has rejected, with their erased users. They wait for a retry.
   private var rejected: [(entry: AuditEntry, erased: Set<UserID>)] = []
-  /// The number of entries that the store has, but not on disk, and that no answer waits for.
+  /// The number of submitted entries that are not on disk yet, without those that an answer waits for.
   private var late = 0
   private var retry: Task<Void, Never>?
   /// The counters since the start.
@@ -23,7 +23,7 @@ package final class AuditLog {
 
   package struct Counters: Equatable, Sendable {
     package var stored: UInt64 = 0
-    /// Refused requests above the rate, which became no entries.
+    /// Failed requests above the rate, which became no entries.
     package var skipped: UInt64 = 0
     /// Entries that the relay dropped, because the store rejected too many.
     package var lost: UInt64 = 0
@@ -53,7 +53,7 @@ package final class AuditLog {
   func begin(_ operation: @autoclosure () -> Operation, _ request: Request, on relay: isolated Relay) -> Action? {
     guard let key = request.caller.key else { return nil }
     return Action(
-      number: requests.begin(erased: relay.erasures.erased(in: request.fields)), time: relay.hub.now, key: key.name,
+      number: requests.begin(erased: relay.erasures.erased(in: request)), time: relay.hub.now, key: key.name,
       operation: operation(), request: request, address: request.address)
   }
 
@@ -190,13 +190,13 @@ struct AuditedRequests {
     return newest
   }
 
-  /// Returns the users of whom the entry must have nothing but the pseudonym.
+  /// Returns the erased users. The entry must not have their names.
   mutating func end(_ number: Int) -> Set<UserID> { erased.removeValue(forKey: number) ?? [] }
 
   mutating func forget(_ user: UserID) { for number in erased.keys { erased[number]?.insert(user) } }
 }
 
-/// The rate of entries about refused requests: a backend that repeats a forbidden request forever must not replace the
+/// The rate of entries about failed requests: a backend that repeats a forbidden request forever must not replace the
 /// rest of the log. Pure.
 struct AuditedRefusals {
   /// The rate of each key. The first 60 refusals of a key become entries, then one each second.

@@ -8,7 +8,7 @@ package struct AuditPolicy: Equatable, Sendable {
   package var retention = Duration.seconds(90 * 86_400)
   /// The maximum number of entries. 0 turns the log off.
   package var maxEntries = 1_000_000
-  /// The operations whose successful requests become entries: names, and groups of ``Operation/groups``. If the list is
+  /// The operations with entries, also for failed requests: names, and groups of ``Operation/groups``. If the list is
   /// empty, those of ``usual``.
   package var operations: [String] = [] { didSet { names = Self.names(of: operations) } }
 
@@ -23,7 +23,7 @@ package struct AuditPolicy: Equatable, Sendable {
     case beforeAnswer
     /// The answer does not wait for the entry.
     case late
-    /// As `late`, within the rate of the refused requests of the key.
+    /// As `late`, within the rate of the failed requests of the key.
     case refused
   }
 
@@ -54,7 +54,7 @@ package struct AuditPolicy: Equatable, Sendable {
   }
 }
 
-/// What a request of a backend concerns: the names in its members. Pure.
+/// The room, the users and the target that a request of a backend names. Pure.
 package struct AuditSubject: Equatable {
   package var room: RoomID?
   /// In the order of the members, each one once.
@@ -97,7 +97,7 @@ package struct AuditSubject: Equatable {
     }
   }
 
-  /// The variables of paths that name what a request concerns. A key of a reaction and a token of a device are not
+  /// The variables of paths with the target. A key of a reaction and a token of a device are not
   /// among them: the former is content, and the latter a secret.
   private static let targets = ["seq", "report", "id", "device"]
 }

@@ -18,9 +18,6 @@ package final class Calls {
   private var maxKept = Calls.minKept
   /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
   package private(set) var alarm: Timestamp?
-  /// The number of changes of calls in rooms that were not in memory. A read of such a room that began before may be
-  /// outdated.
-  private(set) var unshown = 0
   private var isEnding = false
   private var areMoreDue = false
   /// The number of sessions for which ``sendRinging(to:of:on:)`` reads the store.
@@ -137,7 +134,11 @@ package final class Calls {
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
   ) {
     keep(call, on: relay)
-    if let room = relay.hub.room(call.message.room) { show(call, in: room, on: relay) } else { unshown += 1 }
+    if let room = relay.hub.room(call.message.room) {
+      show(call, in: room, on: relay)
+    } else {
+      relay.rooms.noteCall(in: call.message.room)
+    }
     expectEnd(of: call, on: relay)
     announce(call, cause, by: user, on: device, relay: relay)
   }

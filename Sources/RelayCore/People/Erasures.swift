@@ -35,12 +35,13 @@ package final class Erasures {
 
   private func isOpen(_ user: UserID) -> Bool { beginning[user] != nil || open.contains(user) }
 
-  /// The users in the members of a request whose erasure is in progress.
-  func erased(in fields: Fields) -> Set<UserID> {
+  /// The users in a request, in its members or in its header, whose erasure is in progress.
+  func erased(in request: Request) -> Set<UserID> {
     guard !open.isEmpty || !beginning.isEmpty else { return [] }
     var found: Set<UserID> = []
+    if let user = request.caller.actsFor, isOpen(user) { found.insert(user) }
     for key in NamedMembers.users {
-      guard let value = fields.members[key] else { continue }
+      guard let value = request.fields.members[key] else { continue }
       let names = if case .array(let names) = value { names } else { [value] }
       for case .string(let name) in names where isOpen(UserID(unchecked: name)) {
         found.insert(UserID(unchecked: name))

@@ -9,7 +9,7 @@ struct QuoteTrail {
   static let capacity = 64
 
   private var replies: [(seq: Int64, quoted: Int64)] = []
-  /// The place of the oldest reply in a full trail.
+  /// The index of the oldest reply in a full trail.
   private var oldest = 0
 
   mutating func add(_ reply: Int64, quoting quoted: Int64) {

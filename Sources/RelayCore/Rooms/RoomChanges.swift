@@ -3,15 +3,15 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// The changes of a room's messages that the hub has published: the newest numbers, and the changes during the reads of
-/// the history that run. A read may return states from before these changes.
+/// The changes of a room's messages that the hub has published: the newest numbers, and the changes while a read of the
+/// history is in progress. The read may return older states, so the reader applies these changes to its result.
 struct RoomChanges {
   /// The newest seq of the room at the last change. Is 0 if no message in the history was ever changed.
   private(set) var newest: Int64
   /// The number of the newest change that the hub has published.
   private(set) var change: Int64
   private var reads = 0
-  /// The newest changes, if a read runs.
+  /// The newest changes, if a read is in progress.
   private var recent: [ChangedMessage] = []
   private var bytes = 0
   /// The number of changes that are not in `recent` any more.
@@ -27,7 +27,7 @@ struct RoomChanges {
     self.change = change
   }
 
-  /// True if no message was ever changed and no read runs.
+  /// True if no message was ever changed and no read is in progress.
   var isEmpty: Bool { change == 0 && reads == 0 }
 
   /// Counts a change.
@@ -57,7 +57,7 @@ struct RoomChanges {
   }
 
   mutating func endRead() {
-    // A room that has left the memory during the read has lost the count.
+    // If the room was unloaded during the read, the number is 0.
     reads = max(0, reads - 1)
     guard reads == 0 else { return }
     forgotten += recent.count
@@ -65,7 +65,7 @@ struct RoomChanges {
     bytes = 0
   }
 
-  /// The changes since the beginning of a read that runs, in their order. Is `nil` if there were too many.
+  /// The changes since the beginning of a read in progress, in their order. Is `nil` if there were too many.
   func changes(since mark: Mark) -> ArraySlice<ChangedMessage>? {
     let index = mark.position - forgotten
     return recent.indices.contains(index) || index == recent.count ? recent[index...] : nil

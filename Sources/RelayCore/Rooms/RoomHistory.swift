@@ -53,6 +53,9 @@ struct RoomHistory {
     }
     // The reader's thread writes the text, too, so that the hub's thread at most copies it.
     let published = position?.seq ?? maxInteger
+    let handle = relay.hub.room(room)
+    let mark = handle.map { relay.rooms.beginRead(of: $0) }
+    defer { if let handle { relay.rooms.endRead(of: handle) } }
     let found = try await relay.store.read { [room] reader in
       let page =
         if let after = query.after {
@@ -64,13 +67,20 @@ struct RoomHistory {
             room, before: min(query.before ?? .max, published + 1), limit: query.limit, kept: kept,
             pageBytes: Self.maxPaged, quoting: quoting)
         }
-      return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
+      return page.map { (page: $0, text: Replies.text(of: $0.messages).array) }
     }
-    guard let page = found else { throw StoreError.noRoom(room) }
+    guard case (let page, var text)? = found else { throw StoreError.noRoom(room) }
+    if let handle, let mark {
+      // The client has got the events of these changes before the page, which must not bring back an earlier text.
+      guard let during = relay.rooms.changes(of: handle).changes(since: mark) else {
+        throw RequestError(.unavailable, "too many messages of the room have changed during the read")
+      }
+      if !during.isEmpty { text = Replies.text(of: RoomChanges.apply(during, quoting, to: page.messages)).array }
+    }
     return {
       $0["epoch"] = page.epoch
       $0.integer("first", page.first)
-      $0.raw("messages", page.text)
+      $0.raw("messages", text)
       $0.bool("more", page.more)
     }
   }
@@ -124,7 +134,7 @@ struct RoomHistory {
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
       if let changes = try await changes(handle, since: since, kept: kept, on: relay) {
-        if let tail = hub.tail(of: handle, after: after.seq) {
+        if let tail = tail(of: handle, after: after.seq, kept: kept, on: relay) {
           guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
           if let changes = merged(changes, during, since: since, limits) {
             return Replay(messages: tail, isComplete: true, changes: changes)
@@ -148,7 +158,7 @@ struct RoomHistory {
     }
     let newest = min(newest, kept)
     guard newest > 0, position.seq > 0 else { return .nothing }
-    if let tail = hub.tail(of: handle, after: max(0, position.seq - Int64(newest))) {
+    if let tail = tail(of: handle, after: max(0, position.seq - Int64(newest)), kept: kept, on: relay) {
       return Replay(messages: tail, isComplete: false)
     }
     guard
@@ -185,6 +195,14 @@ struct RoomHistory {
     return try await relay.store.read { [room] in
       try $0.messages.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: maxBytes)
     }
+  }
+
+  /// The frames of the messages after a seq, if the hub has them all. Forgets frames whose quotes have left the history.
+  private func tail(of handle: RoomHandle, after seq: Int64, kept: Int, on relay: isolated Relay) -> MessagesText? {
+    let newest = relay.hub.position(of: handle)?.seq ?? 0
+    let gone = max(0, newest - Int64(clamping: kept))
+    relay.rooms.forgetFrames(quoting: 0...gone, in: handle, on: relay)
+    return relay.hub.tail(of: handle, after: seq)
   }
 
   private static func maxChanged(_ limits: Limits) -> Int { min(maxChanged, limits.outgoingQueue) }

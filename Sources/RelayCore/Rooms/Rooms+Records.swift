@@ -164,10 +164,10 @@ extension Rooms {
     _ role: RoomRole, of name: UserID, _ access: RoomAccess, _ request: Request, on relay: isolated Relay
   ) async throws {
     let (actor, by) = (request.caller.actor(access, on: relay), request.caller.by)
-    try await relay.commit {
+    _ = try await relay.commit {
       try $0.rooms.setRole(role, of: name, in: access.room, by: actor)
     } then: { relay, result in
-      guard case .success = result, let user = relay.hub.user(name) else { return }
+      guard (try? result.get()) == true, let user = relay.hub.user(name) else { return }
       relay.rooms.show(role, of: user, in: access.handle, by: by, on: relay)
     }
   }

@@ -17,6 +17,8 @@ package final class Rooms {
   private var joins: [RoomID: Int] = [:]
   /// The number of deletions of each room that the store has not completed yet.
   private var deletions: [RoomID: Int] = [:]
+  /// The number of changes of calls in the rooms that are being loaded. A read that began before may be outdated.
+  private var changedCalls: [RoomID: Int] = [:]
   /// The number of rooms that were deleted in this run. A read of a room that began before may be outdated.
   private var deleted = 0
   /// True while the rows of deleted rooms are being deleted.
@@ -73,15 +75,23 @@ package final class Rooms {
     if let handle = relay.hub.room(room) { return handle }
     let task = loads[room] ?? Task { try await self.read(room, on: relay) }
     loads[room] = task
-    defer { loads[room] = nil }
+    defer {
+      loads[room] = nil
+      changedCalls[room] = nil
+    }
     return try await task.value
+  }
+
+  /// A call has changed in a room that is not in memory.
+  func noteCall(in room: RoomID) {
+    if loads[room] != nil { changedCalls[room, default: 0] += 1 }
   }
 
   private func read(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
     relay.people.beginReading()
     defer { relay.people.endReading() }
     let since = relay.people.newestChange
-    let (deletedBefore, unshownBefore) = (deleted, relay.calls.unshown)
+    let (deletedBefore, callsBefore) = (deleted, changedCalls[room])
     let found = try await relay.store.read { reader in
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead], [Call])? }
       let calls = try reader.calls.open(in: room, limit: Calls.maxShown)
@@ -93,7 +103,7 @@ package final class Rooms {
     let newer = try await relay.people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: relay)
     // Checked again: a first join, or another load, may have made the room during the second read.
     if let handle = relay.hub.room(room) { return handle }
-    guard deletedBefore == deleted, unshownBefore == relay.calls.unshown else { return try await read(room, on: relay) }
+    guard deletedBefore == deleted, callsBefore == changedCalls[room] else { return try await read(room, on: relay) }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     relay.hub.setReadOnly(snapshot.isReadOnly, handle)

@@ -34,30 +34,30 @@ public enum AuditPosition: Equatable, Sendable {
 public struct AuditReader {
   let db: Database
 
-  /// The maximum number of entries that a page looks at. An index finds the entries of one member of the filter, and a
-  /// page with several members looks at them one by one.
-  static let maxLooked = 10_000
+  /// The maximum number of entries that a page scans. An index finds the entries of one member of the filter, and a
+  /// page with several members scans them one by one.
+  static let maxScanned = 10_000
 
   /// A page of entries.
-  /// - Parameter maxLooked: The maximum number of entries that the page looks at.
-  /// - Returns: The entries, and the id of the last entry that the page has looked at if others follow. Then the page
+  /// - Parameter maxScanned: The maximum number of entries that the page scans.
+  /// - Returns: The entries, and the id of the last scanned entry if others follow. Then the page
   ///   may have fewer entries than the limit, or none.
   public func page(
     _ filter: AuditFilter = AuditFilter(), _ position: AuditPosition = .before(.max), limit: Int
   ) throws -> (entries: [StoredAuditEntry], next: Int64?) {
-    try page(filter, position, limit: limit, maxLooked: Self.maxLooked)
+    try page(filter, position, limit: limit, maxScanned: Self.maxScanned)
   }
 
   func page(
-    _ filter: AuditFilter, _ position: AuditPosition, limit: Int, maxLooked: Int
+    _ filter: AuditFilter, _ position: AuditPosition, limit: Int, maxScanned: Int
   ) throws -> (entries: [StoredAuditEntry], next: Int64?) {
     let (sql, arguments) = Self.query(filter, position)
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments + [maxLooked + 1])
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments + [maxScanned + 1])
     var entries: [StoredAuditEntry] = []
     var (looked, last) = (0, 0 as Int64)
     var hasMore = false
     while let row = try rows.next() {
-      guard looked < maxLooked, entries.count < limit else {
+      guard looked < maxScanned, entries.count < limit else {
         hasMore = true
         break
       }

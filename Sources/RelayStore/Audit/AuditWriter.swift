@@ -6,8 +6,10 @@ public import RelayProtocol
 public struct AuditWriter: TransactionPart {
   let transaction: Transaction
 
-  /// The maximum number of entries that one call deletes. Each one has at most ``AuditEntry/maxUsers`` users.
+  /// The maximum number of entries that one call deletes.
   public static let maxPurged = 100
+  /// A call deletes no further entry after this number of rows: an entry has a row for each user.
+  static let maxPurgedRows = 1_000
   /// The maximum number of old entries that a new one replaces. More are left only after the maximum was lowered.
   static let maxReplaced = 2
 
@@ -15,7 +17,8 @@ public struct AuditWriter: TransactionPart {
   ///
   /// The pseudonym replaces the name of a user who is being erased, so that no entry brings the name back.
   /// - Parameters:
-  ///   - erased: Users whose erasure has begun after the request. An erasure that has ended leaves nothing of them.
+  ///   - erased: The users who have been erased since the begin of the request. After the end of the erasure, the entry
+  ///     omits them.
   ///   - max: The maximum number of entries.
   public func add(_ entry: AuditEntry, erased: Set<UserID> = [], max: Int) throws {
     var names: Set<String> = []
@@ -41,7 +44,7 @@ public struct AuditWriter: TransactionPart {
       ])
     let id = db.lastInsertedRowID
     for name in names.sorted() { try db.run("INSERT INTO audit_users (user, entry) VALUES (?, ?)", [name, id]) }
-    _ = try delete(upTo: id - Int64(max), limit: Self.maxReplaced)
+    _ = try delete(ids(upTo: id - Int64(max), limit: Self.maxReplaced))
   }
 
   private func pseudonym(of user: UserID) throws -> String? {
@@ -54,27 +57,33 @@ public struct AuditWriter: TransactionPart {
     let old = try db.all(
       "SELECT id FROM audit WHERE time < ? ORDER BY time LIMIT ?", [(now - age).rawValue, Self.maxPurged]
     ) { $0[0] as Int64 }
-    for id in old { try delete(id) }
-    guard old.count < Self.maxPurged else { return true }
-    return try delete(upTo: reader.audit.newest() - Int64(max), limit: Self.maxPurged) == Self.maxPurged
+    guard try delete(old), old.count < Self.maxPurged else { return true }
+    let surplus = try ids(upTo: reader.audit.newest() - Int64(max), limit: Self.maxPurged)
+    return try !delete(surplus) || surplus.count == Self.maxPurged
   }
 
-  /// Deletes the oldest entries with at most this id, and returns their number. The ids have no gaps but those of
-  /// deleted entries, so at most `max` entries have a higher id than the newest one minus `max`.
-  private func delete(upTo id: Int64, limit: Int) throws -> Int {
-    guard id > 0 else { return 0 }
-    let old = try db.all("SELECT id FROM audit WHERE id <= ? ORDER BY id LIMIT ?", [id, limit]) { $0[0] as Int64 }
-    for id in old { try delete(id) }
-    return old.count
+  /// The oldest entries with at most this id. The ids have no gaps but those of deleted entries, so at most `max` entries
+  /// have a higher id than the newest one minus `max`.
+  private func ids(upTo id: Int64, limit: Int) throws -> [Int64] {
+    guard id > 0 else { return [] }
+    return try db.all("SELECT id FROM audit WHERE id <= ? ORDER BY id LIMIT ?", [id, limit]) { $0[0] as Int64 }
   }
 
-  private func delete(_ id: Int64) throws {
-    try db.run("DELETE FROM audit_users WHERE entry = ?", [id])
-    try db.run("DELETE FROM audit WHERE id = ?", [id])
+  /// Deletes entries, in order, until their rows are enough for one transaction.
+  /// - Returns: False if some of them are left.
+  private func delete(_ ids: [Int64]) throws -> Bool {
+    var rows = 0
+    for id in ids {
+      guard rows < Self.maxPurgedRows else { return false }
+      try db.run("DELETE FROM audit_users WHERE entry = ?", [id])
+      rows += db.changesCount + 1
+      try db.run("DELETE FROM audit WHERE id = ?", [id])
+    }
+    return true
   }
 
-  /// Replaces the name of an erased user in some entries. Also deletes what may contain the name: the idempotency key
-  /// and the name of a device.
+  /// Replaces the name of an erased user in some entries. Also deletes the idempotency key and the name of a device,
+  /// because they may contain the name.
   /// - Returns: True if no entry has the name any more.
   func replace(_ user: UserID, by pseudonym: UserID, limit: Int) throws -> Bool {
     let entries = try db.all("SELECT entry FROM audit_users WHERE user = ? LIMIT ?", [user.rawValue, limit]) {

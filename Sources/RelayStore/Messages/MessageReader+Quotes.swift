@@ -8,8 +8,8 @@ import RelayProtocol
 /// A reply stores only the seq of the message that it answers. So a quote always has the current state of this message:
 /// after an edit, a deletion, the erasure of its sender, or its end in the history.
 extension MessageReader {
-  /// Adds the quotes to the replies of a page, whose messages are in the order of reading. A page without replies runs
-  /// no statement.
+  /// Adds the quotes to the replies of a page. The order of the messages is that in which the page reads them. A page
+  /// without replies runs no statement.
   /// - Parameter maxBytes: The maximum of the bodies of all quoted messages, in bytes. The page then ends early, before
   ///   the first reply without its quote, and `more` is true. At least one quoted message is read.
   func addQuotes(to page: inout MessagePage, in room: Int64, _ parts: QuotedParts, maxBytes: Int) throws {
@@ -59,7 +59,7 @@ extension MessageReader {
 }
 
 extension MessageWriter {
-  /// The message that a draft answers, in its state in this transaction. Runs no statement for other messages.
+  /// The message that a draft answers, in its state in this transaction. Runs no statement if the draft is no reply.
   /// - Parameter room: The row of the draft's room.
   func quote(of draft: MessageDraft, _ room: WriterCache.Room) throws -> Quote? {
     guard let seq = draft.replyTo, draft.quoting != .nothing, seq >= room.first,

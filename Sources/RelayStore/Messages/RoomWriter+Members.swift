@@ -50,17 +50,20 @@ extension RoomWriter {
   ///
   /// Throws ``RoomRefusal/needs(_:)`` unless the actor is an owner or a backend, ``RoomRefusal/noMember``, and
   /// ``RoomRefusal/lastOwner``.
-  public func setRole(_ role: RoomRole, of user: UserID, in room: RoomID, by actor: RoomActor) throws {
+  /// - Returns: False if the member has the role already. Nothing is changed then.
+  @discardableResult
+  public func setRole(_ role: RoomRole, of user: UserID, in room: RoomID, by actor: RoomActor) throws -> Bool {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
     if try reader.rooms.details(of: room)?.kind == .direct { throw StoreError.refused(.isDirect) }
     try check(actor, has: .owner, in: known)
     guard let before = try self.role(of: user, in: known), let id = try row(of: user) else {
       throw StoreError.refused(.noMember)
     }
-    guard before != role else { return }
+    guard before != role else { return false }
     try db.run("UPDATE members SET role = ? WHERE room = ? AND user = ?", [role.rawValue, known.id, id])
     if try before == .owner && needsOwner(known.id) { throw StoreError.refused(.lastOwner) }
     if role == .owner { try endRestriction(of: id, in: known.id) }
+    return true
   }
 
   // MARK: Restrictions

@@ -15,7 +15,7 @@ public struct ErasureWriter: TransactionPart {
   /// The time for which finished erasures are kept.
   public static let lifetime = Duration.seconds(30 * 86_400)
   /// The maximum number of rows of all users that one slice looks at.
-  static let maxLooked = 1_000
+  static let maxScanned = 1_000
   /// The maximum number of rows of the user that one slice deletes or changes. Most of them change further rows.
   static let maxChanged = 20
 
@@ -151,7 +151,7 @@ public struct ErasureWriter: TransactionPart {
     _ body: (Int64, Int64) throws -> Void
   ) throws -> Bool {
     let slice = try TableSlice(
-      db, table, first, second, after: work.position, rows: Self.maxLooked, limit: Self.maxChanged, where: condition)
+      db, table, first, second, after: work.position, rows: Self.maxScanned, limit: Self.maxChanged, where: condition)
     for (first, second) in slice.found { try body(first, second) }
     work.position = slice.last
     return slice.isComplete
@@ -181,7 +181,7 @@ public struct ErasureWriter: TransactionPart {
   private func clearRooms(_ work: inout Work) throws -> Bool {
     let user = work.user
     let slice = try TableSlice(
-      db, "rooms", "id", "0", after: work.position, rows: Self.maxLooked, limit: Self.maxLooked, where: "1")
+      db, "rooms", "id", "0", after: work.position, rows: Self.maxScanned, limit: Self.maxScanned, where: "1")
     for (room, _) in slice.found {
       try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
       try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
@@ -196,7 +196,7 @@ public struct ErasureWriter: TransactionPart {
 
   private func endBlocks(_ work: inout Work, of name: UserID) throws -> Bool {
     let slice = try TableSlice(
-      db, "users", "id", "0", after: work.position, rows: Self.maxLooked, limit: Self.maxLooked, where: "1")
+      db, "users", "id", "0", after: work.position, rows: Self.maxScanned, limit: Self.maxScanned, where: "1")
     for (user, _) in slice.found {
       try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [user, name.rawValue])
       guard db.changesCount == 1 else { continue }
@@ -213,7 +213,7 @@ public struct ErasureWriter: TransactionPart {
     // Names need no escape in SQL and in JSON.
     let isMentioned = "(mentions IS NOT NULL AND instr(mentions, '\"\(name)\"'))"
     let slice = try TableSlice(
-      db, "messages", "room", "seq", after: work.position, rows: Self.maxLooked, limit: Self.maxChanged,
+      db, "messages", "room", "seq", after: work.position, rows: Self.maxScanned, limit: Self.maxChanged,
       where: "sender = \(work.user) OR \(isMentioned)")
     for (room, seq) in slice.found {
       let row = try db.first(
@@ -277,7 +277,7 @@ public struct ErasureWriter: TransactionPart {
   }
 
   private func clearReports(_ user: Int64) throws -> Bool {
-    var left = Self.maxLooked
+    var left = Self.maxScanned
     for column in ["user", "author"] where left > 0 {
       try db.run(
         """
@@ -329,7 +329,7 @@ public struct ErasureWriter: TransactionPart {
   private func clearCreations(_ user: Int64) throws -> Bool {
     try db.run(
       "DELETE FROM creations WHERE user = ?1 AND key IN (SELECT key FROM creations WHERE user = ?1 LIMIT ?2)",
-      [user, Self.maxLooked])
-    return db.changesCount < Self.maxLooked
+      [user, Self.maxScanned])
+    return db.changesCount < Self.maxScanned
   }
 }

@@ -4,7 +4,7 @@
 extension Schema {
   static let audit = """
     -- The actions of backends, see `AuditEntry`. The rows refer to no other table: a deleted room stays in the log, and
-    -- a refused request may name rooms and users that do not exist.
+    -- a failed request may name rooms and users that do not exist.
     CREATE TABLE audit (
       -- Increases with each entry. No id is used twice: clients continue after the newest entry that they have.
       id INTEGER PRIMARY KEY AUTOINCREMENT,

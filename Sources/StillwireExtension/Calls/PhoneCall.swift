@@ -131,7 +131,7 @@ public struct PhoneCall: Equatable, Sendable {
     case .discarded: return leave(ringing: [.finish], answered: [.finish, .send(.hangUp)])
     case .notShown: return leave(ringing: [.finish], answered: [.finish])
     case .dismissed:
-      // A hang-up may follow, after the reply to the answer.
+      // If the relay has not replied to the answer, the hang-up follows the reply.
       if isActive { phase = phase == .answering ? .leaving : .over }
       return []
     case .timedOut: return phase == .ringing ? end(.unanswered) : []

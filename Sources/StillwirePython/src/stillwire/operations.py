@@ -564,8 +564,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -597,8 +597,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -635,8 +635,8 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -1379,10 +1379,10 @@ class Operations(ABC):
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
         `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
-        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response` or `push`. The
-        last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
-        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
-        lines, or none, although others follow.
+        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response`, `push` or
+        `audit` (an action of a backend about the user). The last line is {`type`: `next`, `cursor`}, and the
+        next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of entries,
+        and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. It has the state at the time of each page. A `message` with
@@ -2058,7 +2058,7 @@ class Operations(ABC):
 
         The audit log has an entry for each change that an API key has requested, except the frequent ones
         that the configuration does not name (`audit.operations`), for each export of a user, and for refused
-        requests. An entry has the names of what the request concerns, and no text or other content.
+        requests. An entry names the room and the users of the request, and has no text or other content.
 
         Without `after` the newest entry is the first. A collector reads all entries in their order: it begins
         with `after=0`, and continues with the number of the newest entry that it has. A page with several
@@ -2845,8 +2845,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -2878,8 +2878,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -2916,8 +2916,8 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that rings. Its push is not replaced. With a report key it is the device of the
-                key.
+            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
+                up for the user. With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -3660,10 +3660,10 @@ class AsyncOperations(ABC):
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
         `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
-        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response` or `push`. The
-        last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
-        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
-        lines, or none, although others follow.
+        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response`, `push` or
+        `audit` (an action of a backend about the user). The last line is {`type`: `next`, `cursor`}, and the
+        next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of entries,
+        and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. It has the state at the time of each page. A `message` with
@@ -4339,7 +4339,7 @@ class AsyncOperations(ABC):
 
         The audit log has an entry for each change that an API key has requested, except the frequent ones
         that the configuration does not name (`audit.operations`), for each export of a user, and for refused
-        requests. An entry has the names of what the request concerns, and no text or other content.
+        requests. An entry names the room and the users of the request, and has no text or other content.
 
         Without `after` the newest entry is the first. A collector reads all entries in their order: it begins
         with `after=0`, and continues with the number of the newest entry that it has. A page with several

@@ -133,9 +133,28 @@ class Message(_MessageFrom):
     """Byte for byte as the sender sent it."""
     mentions: NotRequired[list[str]]
     replyTo: NotRequired[int]
+    quote: NotRequired[Quote]
     reactions: NotRequired[list[Reaction]]
     """Absent if there are none."""
     pinnedAt: NotRequired[int]
+
+
+_QuoteFrom = TypedDict("_QuoteFrom", {"from": str})
+
+
+@final
+class Quote(_QuoteFrom):
+    """The message that a reply answers, in its newest state. Absent if the message is no reply, or if the
+    history no longer has the answered message.
+    """
+
+    seq: int
+    preview: NotRequired[str]
+    """The beginning of the text, at most 160 characters and 1,024 bytes. Absent without a text, after a
+    deletion, and in rooms without previews.
+    """
+    deleted: NotRequired[Literal[True]]
+    """The answered message was deleted."""
 
 
 @final
@@ -242,6 +261,7 @@ class Sent(TypedDict):
     seq: int
     time: int
     delivery: NotRequired[Delivery]
+    quote: NotRequired[Quote]
     duplicate: NotRequired[Literal[True]]
 
 
@@ -302,7 +322,7 @@ class Pin(_PinFrom):
     pinnedAt: int
     """The time of the pin."""
     preview: NotRequired[str]
-    """The beginning of the text, at most 160 characters. Absent without a text."""
+    """The beginning of the text, at most 160 characters and 1,024 bytes. Absent without a text."""
 
 
 @final
@@ -668,8 +688,8 @@ class InboxEntryLastMessage(_InboxEntryLastMessageFrom):
     name: NotRequired[str]
     """The name of the sender that others see."""
     preview: NotRequired[str]
-    """The beginning of the text, at most 160 characters: of the body if it is a string, or else of its member
-    `text`.
+    """The beginning of the text, at most 160 characters and 1,024 bytes: of the body if it is a string, or else
+    of its member `text`.
     """
     deleted: NotRequired[Literal[True]]
 
@@ -1235,7 +1255,7 @@ class AuditEntry(TypedDict):
     address: NotRequired[str]
     """The IP address of the client."""
     skipped: NotRequired[int]
-    """The number of refused requests of the key before this one that have no entry, because they were too many."""
+    """The number of failed requests of the key before this one that have no entry, because they were too many."""
 
 
 @final
