@@ -82,8 +82,8 @@ simulate: build ## run the relay under a virtual clock, with crashes and restart
 	simulate $$(( $(or $(SEED),1) + (half + 999) / 1000 )); second=$$?; \
 	wait $$first && exit $$second
 
-test-simulation: STEPS = 100000
-test-simulation: simulate ## run the simulation for 100,000 steps, and check that it finds each planted fault
+test-simulation: STEPS = 60000
+test-simulation: simulate ## run the simulation for 60,000 steps, and check that it finds each planted fault
 	$(SWIFT_TESTS) --filter RelaySimulationTests --skip "every invariant"
 
 # Some of these tests have real clocks and servers, so all run once more if one fails.

@@ -237,7 +237,8 @@ def test_a_call_that_rings_when_the_relay_is_killed_is_still_missed(start, conne
     relay = start()
     pair = Pair(relay, connect, names)
     phone = pair.phone()
-    rung = pair.ring(push={"expires": 3 * SLOW})
+    # The device must be back before the end of the ringing.
+    rung = pair.ring(push={"expires": 8 * SLOW})
     long = pair.ring(pair.group, pair.other)
     eventually(phone.notifications)
     relay.kill()

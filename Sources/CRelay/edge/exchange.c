@@ -275,7 +275,7 @@ void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {
 }
 
 char *relay_address_print(const uint8_t bytes[16], char text[RELAY_ADDRESS_TEXT]) {
-  _Static_assert(RELAY_ADDRESS_TEXT == RELAY__ADDRESS_TEXT, "the buffers have the same size");
+  _Static_assert((int)RELAY_ADDRESS_TEXT == (int)RELAY__ADDRESS_TEXT, "the buffers have the same size");
   relay__address_t address;
   memcpy(address.bytes, bytes, sizeof address.bytes);
   return relay__address_print(address, text);
