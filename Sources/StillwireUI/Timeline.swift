@@ -67,6 +67,7 @@ public struct Timeline: Equatable, Sendable {
       $0.pinned = nil
       $0.isDeleted = true
     }
+    changeQuotes(of: seq) { $0.delete() }
   }
 
   /// Replaces the reactions to a message, if it is in the timeline.

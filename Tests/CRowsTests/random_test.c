@@ -15,7 +15,7 @@
 #include "internal.h"
 #include "test.h"
 
-enum { MAX_TABLES = 32, MAX_COLUMNS = 64, MAX_DEPTH = 3, MAX_FAILURES = 5 };
+enum { MAX_TABLES = 64, MAX_COLUMNS = 64, MAX_DEPTH = 3, MAX_FAILURES = 5 };
 
 static const char shapes[] =
     "CREATE TABLE numbers (id INTEGER PRIMARY KEY AUTOINCREMENT, u INTEGER UNIQUE, a, r REAL, n NUMERIC "
@@ -88,6 +88,7 @@ static void read_tables(run_t *run) {
   while (sqlite3_step(row) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(row, 0);
     if (!table || strcmp(table->name, name)) {
+      if (!EXPECT(run->table_count < MAX_TABLES)) break;
       table = &run->tables[run->table_count++];
       table->name = strdup(name);
     }

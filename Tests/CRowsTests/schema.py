@@ -8,6 +8,6 @@ import sys
 source = "\n".join(path.read_text() for path in sorted(pathlib.Path(sys.argv[1]).glob("Schema*.swift")))
 texts = dict(re.findall(r'static let (\w+) = "([^"\n]*)"', source))
 texts |= dict(re.findall(r'static let (\w+) = """\n(.*?)\n +"""', source, re.DOTALL))
-order = re.search(r"for statements in \[([^\]]*)\]", source)[1]
-for name in order.split(","):
-    print(re.sub(r"\\\((\w+)\)", lambda match: texts[match[1]], texts[name.strip()]))
+order = re.search(r"let tables = \[([^\]]*)\]", source)[1]
+for name in filter(None, (part.strip() for part in order.split(","))):
+    print(re.sub(r"\\\((\w+)\)", lambda match: texts[match[1]], texts[name]))
