@@ -120,6 +120,15 @@ enum NamedMembers {
   /// The members of these objects have the names of rooms.
   static let roomObjects = ["rooms"]
   static let users = ["user", "from", "owner", "other", "users", "members"]
+
+  /// The items of a list, or the value of another member.
+  static func values(of key: String, in fields: Fields) -> [JSON] {
+    switch fields.members[key] {
+    case .array(let items): items
+    case .some(let value): [value]
+    case nil: []
+    }
+  }
 }
 
 extension BackendKey {

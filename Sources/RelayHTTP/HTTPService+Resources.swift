@@ -154,11 +154,8 @@ extension HTTPService {
     let key = caller.key
     var filter = PresenceFilter.all
     if case .string(let users) = try request.arguments(["users": .text])["users"] { filter = try PresenceFilter(users) }
-    do throws(RequestError) {
-      filter = try relay.backends.limit(filter, to: key)
-    } catch {
-      await relay.audit.record(.followPresence, error.code, by: caller, from: request.address, on: relay)
-      throw error
+    filter = try await recordRefusal(of: .followPresence, request, by: caller, on: relay) {
+      [filter] relay throws(RequestError) in try relay.backends.limit(filter, to: key)
     }
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     if try beginStream(to: request.exchange, of: key, on: relay) {

@@ -108,13 +108,23 @@ package final class HTTPService: HTTPHandler {
     _ request: HTTPRequest, to operation: Operation, on relay: isolated Relay
   ) async throws -> Caller {
     let caller = try await admit(request, .backend, on: relay)
-    do throws(RequestError) {
+    try await recordRefusal(of: operation, request, by: caller, on: relay) { relay throws(RequestError) in
       try relay.backends.check(operation, Fields([:]), by: caller)
+    }
+    return caller
+  }
+
+  /// Performs a check, and records its error in the audit log.
+  func recordRefusal<T>(
+    of operation: Operation, _ request: HTTPRequest, by caller: Caller, on relay: isolated Relay,
+    _ check: (isolated Relay) throws(RequestError) -> T
+  ) async throws(RequestError) -> T {
+    do throws(RequestError) {
+      return try check(relay)
     } catch {
       await relay.audit.record(operation, error.code, by: caller, from: request.address, on: relay)
       throw error
     }
-    return caller
   }
 
   private func count(_ request: HTTPRequest, for caller: Caller, _ hub: Hub) throws(RequestError) {

@@ -35,7 +35,7 @@ JOINED = 100
 
 
 class Client:
-    """A session that sends requests and waits for their replies."""
+    """A session that sends requests and waits for replies, without the slow checks of `client.Session`."""
 
     def __init__(self, port: int, user: str, **hello: Any):
         self.wire = Wire(port)

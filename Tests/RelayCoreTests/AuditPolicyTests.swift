@@ -126,7 +126,7 @@ import Testing
     #expect(refusals.take("a", now: start + .seconds(1)) == 3)
     #expect(refusals.take("a", now: start + .seconds(2)) == 0)
     #expect(refusals.take("a", now: start + .seconds(2)) == nil)
-    // A key that was removed and comes back begins anew.
+    // A key that was removed has its full rate when it is added again.
     refusals.keep(["b"])
     #expect(refusals.take("a", now: start + .seconds(2)) == 0)
   }

@@ -178,7 +178,7 @@ extension Simulation {
 
   // MARK: Events
 
-  /// Takes the event `room`, which tells a user of a membership that others have changed.
+  /// Takes the event `room`: others have changed a membership of the user.
   func receiveRoom(_ fields: Fields, _ client: Client) throws {
     let room: RoomID = try fields.required("room", fields.name("room"))
     let event = try fields.string("event", maxLength: 16) ?? ""

@@ -68,13 +68,7 @@ package struct AuditSubject: Equatable {
     if case .string(let name)? = fields.members["room"] { room = RoomID(rawValue: name) }
     if let acting { users.append(acting) }
     for key in NamedMembers.users {
-      let names: [JSON] =
-        switch fields.members[key] {
-        case .array(let names): names
-        case .some(let name): [name]
-        case nil: []
-        }
-      for case .string(let name) in names.prefix(AuditEntry.maxUsers) {
+      for case .string(let name) in NamedMembers.values(of: key, in: fields).prefix(AuditEntry.maxUsers) {
         guard let user = UserID(rawValue: name), !users.contains(user), users.count < AuditEntry.maxUsers else {
           continue
         }
@@ -97,7 +91,7 @@ package struct AuditSubject: Equatable {
     }
   }
 
-  /// The variables of paths with the target. A key of a reaction and a token of a device are not
-  /// among them: the former is content, and the latter a secret.
+  /// The variables of paths with the target. A key of a reaction and a token of a device are not among them: the former
+  /// is content, and the latter a secret.
   private static let targets = ["seq", "report", "id", "device"]
 }

@@ -41,9 +41,8 @@ package final class Erasures {
     var found: Set<UserID> = []
     if let user = request.caller.actsFor, isOpen(user) { found.insert(user) }
     for key in NamedMembers.users {
-      guard let value = request.fields.members[key] else { continue }
-      let names = if case .array(let names) = value { names } else { [value] }
-      for case .string(let name) in names where isOpen(UserID(unchecked: name)) {
+      for case .string(let name) in NamedMembers.values(of: key, in: request.fields)
+      where isOpen(UserID(unchecked: name)) {
         found.insert(UserID(unchecked: name))
       }
     }

@@ -133,22 +133,20 @@ struct RoomHistory {
     if let since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
-      if let changes = try await changes(handle, since: since, kept: kept, on: relay) {
-        if let tail = tail(of: handle, after: after.seq, kept: kept, on: relay) {
-          guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
-          if let changes = merged(changes, during, since: since, limits) {
-            return Replay(messages: tail, isComplete: true, changes: changes)
-          }
-        } else {
-          let from = after.seq
-          let page = try await relay.store.read { [room] in
+      if let missed = try await changes(handle, since: since, kept: kept, on: relay) {
+        let from = after.seq
+        let frames = tail(of: handle, after: from, kept: kept, on: relay)
+        var page: MessagePage?
+        if frames == nil {
+          page = try await relay.store.read { [room] in
             try $0.messages.page(
               room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered, quoting: quoting)
           }
-          guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
-          if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from,
-            let changes = merged(changes, during, since: since, limits)
-          {
+        }
+        guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+        if let changes = merged(missed, during, since: since, limits) {
+          if let frames { return Replay(messages: frames, isComplete: true, changes: changes) }
+          if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
             return shown(page, during, quoting, in: handle, newest: .max, hub).map {
               Replay(messages: $0, isComplete: true, changes: changes)
             }

@@ -8,8 +8,8 @@ public struct RoomWriter: TransactionPart {
 
   /// Makes the user a member. Creates a new room, and a row for a new user.
   ///
-  /// A new member has read and received all messages so far. A new member of a group without members becomes its owner,
-  /// and is restricted no more. The stored name or avatar stays if `user` has none.
+  /// A new member has read and received all messages so far. The first member of a group without members becomes
+  /// its owner, and any restriction of this user ends. The stored name or avatar stays if `user` has none.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.

@@ -14,7 +14,7 @@ public struct ErasureWriter: TransactionPart {
 
   /// The time for which finished erasures are kept.
   public static let lifetime = Duration.seconds(30 * 86_400)
-  /// The maximum number of rows of all users that one slice looks at.
+  /// The maximum number of rows of all users that one slice scans.
   static let maxScanned = 1_000
   /// The maximum number of rows of the user that one slice deletes or changes. Most of them change further rows.
   static let maxChanged = 20
