@@ -207,18 +207,18 @@ def test_an_error_is_one_line(relay, tmp_path):
         assert len(ended.stderr.splitlines()) == 1
 
 
-def test_ten_thousand_join_one_room_without_an_event_for_each(relay):
+def test_two_thousand_join_one_room_without_an_event_for_each(relay):
     command = [tool("bench"), "presence", "--json", "--port", relay.port]
-    command += ["--sessions", 10_000, "--within", 10, "--seconds", 0, "--prefix", "stored.bench"]
+    command += ["--sessions", 2_000, "--within", 10, "--seconds", 0, "--prefix", "stored.bench"]
     ended = subprocess.run(
         [str(word) for word in command], env=environment(), capture_output=True, text=True, timeout=10 * DEADLINE
     )
-    assert ended.returncode == 0, ended
+    assert ended.returncode == 0, ended.stderr
     report = json.loads(ended.stdout)
     events = report["joinEvents"]
     # Up to the limit `memberList`, each member receives an event for each join. Above it, the relay sends one count
     # each second.
     assert events["member"] <= 256 * 255 / 2
     assert events["presence"] <= 256 * 256
-    assert events["perSession"] < 200
+    assert events["perSession"] < 200  # An event for each join would be 1,000.
     assert report["faults"]["misinformed"] == 0
