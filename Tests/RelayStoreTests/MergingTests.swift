@@ -106,6 +106,28 @@ import Testing
     #expect(claim.count == 1)
   }
 
+  @Test(arguments: [(deleted: [1], Level.active), (deleted: [2], .timeSensitive), (deleted: [1, 2], .passive)])
+  func `a digest has the highest level of the messages that remain`(deleted: [Int64], level: Level) async throws {
+    let ids = try await test.write { transaction in
+      for (index, level) in [Level.timeSensitive, .active, .passive].enumerated() {
+        var message = draft("\(index)", in: Self.a, from: alice, at: .at(Int64(index) - 1_000), jobs: [Self.held])
+        message.push = PushRequest(level: level)
+        _ = try transaction.messages.append(message)
+      }
+      let ids = try transaction.reader.queue.jobs(limit: 3).reversed().map(\.id)
+      for (id, level) in zip(ids, [Level.timeSensitive, .active]) {
+        _ = try transaction.queue.decide(id, .merge(into: ids[2], level: level))
+      }
+      _ = try transaction.queue.decide(ids[2], .push(level: .timeSensitive))
+      for seq in deleted { _ = try transaction.messages.delete(Self.a, seq) }
+      return ids
+    }
+    let claim = try #require(try await claim().first)
+    #expect(claim.id == ids[2])
+    #expect(claim.count == 3 - deleted.count)
+    #expect(claim.level == level)
+  }
+
   @Test func `a digest leaves out expired jobs`() async throws {
     let expiring = [0: Timestamp.at(0), 1: .at(1), 3: .at(0), 4: .at(-1)]
     let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.a], expiring: expiring)

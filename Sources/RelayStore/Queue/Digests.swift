@@ -126,12 +126,15 @@ struct Digests: TransactionPart {
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
-  /// The contents of a digest without its head's own message. Messages that were read or deleted meanwhile are left
-  /// out.
-  func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
+  /// The contents of a digest without its head's own message, and the highest level of these messages. Messages that
+  /// were read or deleted meanwhile are left out.
+  func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
+    // A job without a level has the level that its message requests, which may be any.
     let rows = try db.all(
       """
-      SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time FROM jobs AS job
+      SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time,
+        group_concat(DISTINCT coalesce(job.level, '\(Level.critical.rawValue)')) AS levels
+      FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
@@ -154,6 +157,7 @@ struct Digests: TransactionPart {
           sender: User(id: message.from, name: found["display_name"], avatar: found["avatar"]), count: row["count"])
       }
     }
-    return (1 + (own?["count"] ?? 0), others)
+    let levels = rows.flatMap { ($0["levels"] as String).split(separator: ",") }
+    return (1 + (own?["count"] ?? 0), others, levels.compactMap { Level(rawValue: String($0)) }.max())
   }
 }

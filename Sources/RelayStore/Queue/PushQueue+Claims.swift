@@ -185,7 +185,10 @@ extension PushQueue {
   /// Adds the merged messages to the claim of a digest head, and stores the contents of the digest.
   private func addDigest(to claim: inout Claim, in room: Int64) throws {
     try transaction.digests.expireMerged(into: claim.id)
-    (claim.count, claim.others) = try transaction.digests.digest(of: claim.id, in: room)
+    let digest = try transaction.digests.digest(of: claim.id, in: room)
+    (claim.count, claim.others) = (digest.count, digest.others)
+    // A message that was read or deleted meanwhile does not make the sound of the others louder.
+    claim.level = claim.level.map { min($0, max(claim.push.level, digest.maxLevel ?? .passive)) }
     // All merged jobs have ended, so the job is not a digest any more.
     guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {
       try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
