@@ -36,8 +36,13 @@ extension Room {
 
   /// Leaves a call of the room, or cancels the user's own call before anybody answers. Throws `conflict` if another
   /// device of the user has answered and is still connected.
+  /// - Parameter device: The device of the user that has answered, if it cannot hang up itself. Then there is no conflict.
   @discardableResult
-  public func hangUp(_ seq: Int64) async throws -> CallRecord { try await perform("hangup", ["seq": seq.json]) }
+  public func hangUp(_ seq: Int64, device: DeviceID? = nil) async throws -> CallRecord {
+    var fields = ["seq": seq.json]
+    fields["device"] = device.map { .string($0.rawValue) }
+    return try await perform("hangup", fields)
+  }
 
   /// Reads a call of the room.
   public func call(_ seq: Int64) async throws -> CallRecord { try await perform("call", ["seq": seq.json]) }

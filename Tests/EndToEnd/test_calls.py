@@ -119,6 +119,8 @@ def test_a_late_hang_up_of_another_device_does_not_end_an_answered_call(pair):
     path = f"/v1/rooms/{pair.room}/calls/{rung['seq']}/hangup"
     late = call(pair.relay, "POST", path, {"device": "phone"}, user=pair.bob)
     assert (late.status, late.problem["code"]) == (409, "conflict")
+    error = phone.refusal("hangup", room=pair.room, seq=rung["seq"], device="watch")
+    assert (error["code"], "device tablet" in error["message"]) == ("conflict", True)
     assert pair.state(rung)["state"] == "answered"
     # Without its session, the tablet cannot hang up any more.
     tablet.drop()
@@ -127,6 +129,19 @@ def test_a_late_hang_up_of_another_device_does_not_end_an_answered_call(pair):
     assert phone.request("hangup", room=pair.room, seq=rung["seq"])["state"] == "ended"
     event = pair.caller.expect("call", event="hangup")
     assert (event["user"], event["device"], event["state"]) == (pair.bob, "phone", "ended")
+
+
+def test_a_session_hangs_up_for_a_phone_that_has_answered_over_http(pair):
+    """The phone may be lost, so no session of it ends the call."""
+    rung = pair.ring()
+    tablet = pair.devices["tablet"]
+    path = f"/v1/rooms/{pair.room}/calls/{rung['seq']}/answer"
+    assert call(pair.relay, "POST", path, {"device": "lost"}, user=pair.bob).status == 200
+    error = tablet.refusal("hangup", room=pair.room, seq=rung["seq"])
+    assert (error["code"], "device lost" in error["message"]) == ("conflict", True)
+    assert tablet.request("hangup", room=pair.room, seq=rung["seq"], device="lost")["state"] == "ended"
+    event = pair.caller.expect("call", event="hangup")
+    assert (event["user"], event["device"], event["state"]) == (pair.bob, "lost", "ended")
 
 
 def test_a_declined_call_ends_on_all_devices(pair):

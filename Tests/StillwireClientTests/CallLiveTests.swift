@@ -48,7 +48,7 @@ import Testing
     let late = await #expect(throws: StillwireError.self) { try await tablet.room("tea").hangUp(rung.message.seq) }
     #expect(late?.code == .refused(.conflict))
     #expect(try await ann.room("tea").call(rung.message.seq).state == .answered)
-    let ended = try await ann.room("tea").hangUp(rung.message.seq)
+    let ended = try await tablet.room("tea").hangUp(rung.message.seq, device: "phone")
     #expect(ended.state == .ended && ended.ended != nil)
     let event = try await next(tabletsEvents)
     #expect((event.cause, event.call.state) == (.hangUp, .ended))

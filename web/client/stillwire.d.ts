@@ -447,9 +447,9 @@ export class Stillwire {
   decline(call: CallName): Promise<CallReply>
   /**
    * Leaves a call, or cancels the user's own call before anybody answers. Fails with `conflict` if another device of the
-   * user has answered and is still connected.
+   * user has answered and is still connected, unless `device` names it.
    */
-  hangUp(call: CallName): Promise<CallReply>
+  hangUp(call: CallName, options?: { device?: string }): Promise<CallReply>
   /** Reads a call. */
   call(call: CallName): Promise<CallReply>
   /** Lists the calls of a room, newest first (20). */

@@ -192,10 +192,10 @@ export class Stillwire extends EventTarget {
 
   /**
    * Leaves a call, or cancels the user's own call before anybody answers. Fails with `conflict` if another device of the
-   * user has answered and is still connected.
+   * user has answered and is still connected, unless `device` names it.
    */
-  hangUp({ room, seq }) {
-    return this.request('hangup', { room, seq })
+  hangUp({ room, seq }, { device } = {}) {
+    return this.request('hangup', { room, seq, device })
   }
 
   /** Reads a call. */

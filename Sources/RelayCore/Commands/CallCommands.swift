@@ -172,7 +172,7 @@ protocol CallAction: Command {
 }
 
 extension CallAction {
-  package init(_ request: Request) throws(RequestError) { self.init(change: try CallRequest(request)) }
+  package init(_ request: Request) throws(RequestError) { self.init(change: try CallRequest(request, Self.action)) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { try await change.perform(Self.action, $0, on: relay) }
@@ -194,11 +194,12 @@ struct CallRequest: Sendable {
   private let user: UserID
   private let device: DeviceID?
 
-  init(_ request: Request) throws(RequestError) {
+  init(_ request: Request, _ action: Call.Action) throws(RequestError) {
     self.request = request
     message = MessageReference(room: try request.room, seq: try request.seq)
     user = try request.actor("user")
-    device = try request.callDevice
+    // A session hangs up for another device of its user: the device may be lost, or its app may have ended.
+    device = try action == .hangUp ? request.namedDevice ?? request.callDevice : request.callDevice
   }
 
   func perform(_ action: Call.Action, _ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
@@ -225,8 +226,13 @@ struct CallRequest: Sendable {
 extension Request {
   /// The device of the caller: that of the session or of the report key, or the member `device`.
   fileprivate var callDevice: DeviceID? {
+    get throws(RequestError) { try caller.session == nil ? namedDevice ?? caller.device : caller.device }
+  }
+
+  /// The member `device`. Throws `forbidden` if a report key names another device than its own.
+  fileprivate var namedDevice: DeviceID? {
     get throws(RequestError) {
-      guard caller.session == nil, let named = try fields.name("device", DeviceID.self) else { return caller.device }
+      guard let named = try fields.name("device", DeviceID.self) else { return nil }
       try caller.check(named)
       return named
     }
