@@ -199,7 +199,8 @@ struct CallRequest: Sendable {
     message = MessageReference(room: try request.room, seq: try request.seq)
     user = try request.actor("user")
     // A session hangs up for another device of its user: the device may be lost, or its app may have ended.
-    device = try action == .hangUp ? request.namedDevice ?? request.callDevice : request.callDevice
+    let named = try action == .hangUp ? request.namedDevice : nil
+    device = if let named { named } else { try request.callDevice }
   }
 
   func perform(_ action: Call.Action, _ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
@@ -226,7 +227,10 @@ struct CallRequest: Sendable {
 extension Request {
   /// The device of the caller: that of the session or of the report key, or the member `device`.
   fileprivate var callDevice: DeviceID? {
-    get throws(RequestError) { try caller.session == nil ? namedDevice ?? caller.device : caller.device }
+    get throws(RequestError) {
+      guard caller.session == nil, let named = try namedDevice else { return caller.device }
+      return named
+    }
   }
 
   /// The member `device`. Throws `forbidden` if a report key names another device than its own.

@@ -17,7 +17,7 @@ public struct InboxReader {
   /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
   ///
   /// Scans two short rows for each room of the user, and reads other rows only for the rooms of the page. For a user
-  /// with at least 1,000 rooms it first searches the 1,000 rooms of the relay with the newest activity.
+  /// with at least 1,000 rooms it first walks over 1,000 rooms of the relay, in the order of the page.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -32,17 +32,20 @@ public struct InboxReader {
     let preferences = try row.preferences()
     let mention = "\"\(user.rawValue)\""
     let id: Int64 = row["id"]
-    func read(_ query: String, from place: Int64) throws -> [InboxEntry] {
-      try db.all(query, [id, place, limit + 1, mention, hasBodies], { try InboxEntry($0, preferences, now: now) })
+    func read(_ query: String, to end: Int64) throws -> [InboxEntry] {
+      try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies]) {
+        try InboxEntry($0, preferences, now: now)
+      }
     }
     var entries: [InboxEntry] = []
-    switch page {
-    case .before(let number):
-      if try hasManyRooms(id) { entries = try read(Self.newestEntries, from: number) }
-      // The newest rooms of all users may not have enough rooms of this one.
-      if entries.count <= limit { entries = try read(Self.recentEntries, from: number) }
-    case .after(let number): entries = try read(Self.changedEntries, from: number)
+    var isFilled = false
+    if try hasManyRooms(id) {
+      let end: Int64? = try db.first(page.endOfWalk, [page.start])?[0]
+      entries = try read(page.walk, to: end ?? page.end)
+      // The rooms of all users in the walk may not have enough rooms of this one.
+      isFilled = end == nil || entries.count > limit
     }
+    if !isFilled { entries = try read(page.scan, to: page.end) }
     let more = entries.count > limit
     if more { entries.removeLast() }
     return InboxRooms(entries: entries, position: position, more: more)
@@ -64,62 +67,149 @@ public struct InboxReader {
 
   /// The number of rooms from which on a user has many.
   static let manyRooms = 1_000
-  /// The maximum number of rooms of all users that a page of a user with many rooms looks at, before the scan.
+  /// The maximum number of rooms of all users that the walk for a page looks at, before the scan.
   static let maxWalked = 1_000
 
   private func hasManyRooms(_ user: Int64) throws -> Bool {
     try db.has("SELECT 1 FROM members WHERE user = ? LIMIT 1 OFFSET \(Self.manyRooms - 1)", [user])
   }
+}
 
-  private static let newestEntries = entries(newest, order: "DESC")
-  private static let recentEntries = entries(recent, order: "DESC")
-  private static let changedEntries = entries(changed, order: "ASC")
+/// The queries of a page. Each finds rooms of user ?1 with a number between ?2 and ?3, at most ?4 of them.
+extension InboxPage {
+  fileprivate var start: Int64 {
+    switch self {
+    case .before(let number), .after(let number): number
+    }
+  }
 
-  /// The rooms of user ?1 among the ``maxWalked`` rooms of all users with the newest activity before ?2.
-  private static let newest = """
-    SELECT found.room, found.position AS number, found.members AS member_count
-    FROM (
-      SELECT room, position, members FROM activity INDEXED BY activity_position
-      WHERE position < ?2 ORDER BY position DESC LIMIT \(maxWalked)
-    ) AS found CROSS JOIN members AS own ON own.room = found.room AND own.user = ?1
-    WHERE NOT own.is_withdrawn ORDER BY found.position DESC LIMIT ?3
+  /// The last number that a page may have.
+  fileprivate var end: Int64 {
+    switch self {
+    case .before: 0
+    case .after: .max
+    }
+  }
+
+  /// Scans the rooms of the user.
+  fileprivate var scan: String {
+    switch self {
+    case .before: Self.scanForActivity
+    case .after: Self.scanForChanges
+    }
+  }
+
+  /// Walks over the rooms of all users, in the order of the page.
+  fileprivate var walk: String {
+    switch self {
+    case .before: Self.walkBack
+    case .after: Self.walkOn
+    }
+  }
+
+  /// The number at which the walk ends, because it has seen ``InboxReader/maxWalked`` rooms. Is NULL if the walk sees all
+  /// rooms.
+  fileprivate var endOfWalk: String {
+    switch self {
+    case .before: Self.endOfWalkBack
+    case .after: Self.endOfWalkOn
+    }
+  }
+
+  // MARK: By activity, the newest first
+
+  /// The index on the user has the rooms in the order of `activity`.
+  private static let scanForActivity = entries(
     """
-
-  /// The rooms of user ?1 with activity before ?2. The index on the user has the rooms in the order of `activity`.
-  private static let recent = """
     SELECT activity.room, activity.position AS number, activity.members AS member_count
     FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
-    WHERE own.user = ?1 AND activity.position < ?2 AND own.room NOT IN (\(withdrawn))
-    ORDER BY activity.position DESC LIMIT ?3
+    WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND own.room NOT IN (\(withdrawn))
+    ORDER BY activity.position DESC LIMIT ?4
+    """, order: "DESC")
+
+  private static let walkBack = entries(
+    """
+    SELECT activity.room, activity.position AS number, activity.members AS member_count
+    FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
+    WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND NOT own.is_withdrawn
+    ORDER BY activity.position DESC LIMIT ?4
+    """, order: "DESC")
+
+  private static let endOfWalkBack = """
+    SELECT position FROM activity INDEXED BY activity_position WHERE position < ?1
+    ORDER BY position DESC LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)
     """
 
-  /// The rooms of user ?1 that changed after ?2, for all members or for this one.
-  private static let changed = """
+  // MARK: By changes, the oldest first
+
+  /// The rooms that changed for all members or for this one.
+  private static let scanForChanges = entries(
+    """
     SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
     FROM (
       SELECT activity.room, activity.changed AS number
       FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
-      WHERE own.user = ?1 AND activity.changed > ?2
+      WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
       UNION ALL
       SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
-      WHERE own.user = ?1 AND own.changed > ?2 AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
+      WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3
+        AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
     ) AS found
-    WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?3
+    WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
+    """, order: "ASC")
+
+  /// A room may have a lower number here than in the scan: it is then in a later page again.
+  private static let walkOn = entries(
+    """
+    SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
+    FROM (
+      SELECT * FROM (
+        SELECT activity.room, activity.position AS number
+        FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
+        WHERE own.user = ?1 AND activity.position > ?2 AND activity.position <= ?3
+          AND activity.changed = activity.position AND NOT own.is_withdrawn
+        ORDER BY activity.position LIMIT ?4)
+      UNION ALL
+      SELECT * FROM (
+        SELECT activity.room, activity.changed
+        FROM activity INDEXED BY activity_edited CROSS JOIN members AS own ON own.room = activity.room
+        WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
+          AND activity.changed <> activity.position AND NOT own.is_withdrawn
+        ORDER BY activity.changed LIMIT ?4)
+      UNION ALL
+      SELECT * FROM (
+        SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
+        WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3 AND NOT own.is_withdrawn
+          AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
+        ORDER BY own.changed LIMIT ?4)
+    ) AS found
+    GROUP BY room ORDER BY number LIMIT ?4
+    """, order: "ASC")
+
+  private static let endOfWalkOn = """
+    SELECT min(number) FROM (
+      SELECT * FROM (
+        SELECT position AS number FROM activity INDEXED BY activity_position WHERE position > ?1
+        ORDER BY position LIMIT 1 OFFSET \(InboxReader.maxWalked - 1))
+      UNION ALL
+      SELECT * FROM (
+        SELECT changed FROM activity INDEXED BY activity_edited WHERE changed <> position AND changed > ?1
+        ORDER BY changed LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)))
     """
 
   private static let withdrawn = """
     SELECT room FROM members INDEXED BY members_withdrawn WHERE user = ?1 AND is_withdrawn
     """
 
-  /// - Parameter found: A query of the page's rooms.
+  /// Adds the columns of ``InboxEntry`` to the rooms of a page.
   private static func entries(_ found: String, order: String) -> String {
     """
     WITH page AS MATERIALIZED (\(found))
     SELECT page.number, page.member_count, rooms.name, rooms.seq, members.read,
       details.kind, details.join_rule, details.title, details.avatar, NULL AS metadata, details.read_only,
       details.version, details.created,
-      \(MessageReader.unreadMessages) AS unread, \(MessageReader.unreadMentions("?4")) AS unread_mentions,
-      messages.time, messages.is_deleted, CASE WHEN ?5 THEN messages.body END AS body,
+      \(MessageReader.unreadMessages) AS unread, \(MessageReader.unreadMentions("?5")) AS unread_mentions,
+      messages.time, messages.is_deleted, CASE WHEN ?6 THEN messages.body END AS body,
       sender.name AS sender, sender.display_name AS sender_name, sender.avatar AS sender_avatar,
       other.name AS other, other.display_name AS other_name, other.avatar AS other_avatar
     FROM page CROSS JOIN rooms ON rooms.id = page.room

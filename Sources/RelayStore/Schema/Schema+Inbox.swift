@@ -18,6 +18,8 @@ extension Schema {
       members INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX activity_position ON activity (position);
+    -- The rooms whose newest change is no message, so that a message does not change this index.
+    CREATE INDEX activity_edited ON activity (changed) WHERE changed <> position;
     CREATE INDEX members_changed ON members (user, changed);
 
     -- One row.
