@@ -32,6 +32,7 @@ public struct InboxReader {
     let preferences = try row.preferences()
     let mention = "\"\(user.rawValue)\""
     let id: Int64 = row["id"]
+    let queries = page.queries
     func read(_ query: String, to end: Int64) throws -> [InboxEntry] {
       try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies]) {
         try InboxEntry($0, preferences, now: now)
@@ -40,12 +41,12 @@ public struct InboxReader {
     var entries: [InboxEntry] = []
     var isFilled = false
     if try hasManyRooms(id) {
-      let end: Int64? = try db.first(page.endOfWalk, [page.start])?[0]
-      entries = try read(page.walk, to: end ?? page.end)
+      let end: Int64? = try db.first(queries.endOfWalk, [page.start])?[0]
+      entries = try read(queries.walk, to: end ?? queries.end)
       // The rooms of all users in the walk may not have enough rooms of this one.
       isFilled = end == nil || entries.count > limit
     }
-    if !isFilled { entries = try read(page.scan, to: page.end) }
+    if !isFilled { entries = try read(queries.scan, to: queries.end) }
     let more = entries.count > limit
     if more { entries.removeLast() }
     return InboxRooms(entries: entries, position: position, more: more)
@@ -75,7 +76,6 @@ public struct InboxReader {
   }
 }
 
-/// The queries of a page. Each finds rooms of user ?1 with a number between ?2 and ?3, at most ?4 of them.
 extension InboxPage {
   fileprivate var start: Int64 {
     switch self {
@@ -83,119 +83,103 @@ extension InboxPage {
     }
   }
 
+  fileprivate var queries: PageQueries {
+    switch self {
+    case .before: .activity
+    case .after: .changes
+    }
+  }
+}
+
+/// The queries of one kind of page. Each finds rooms of user ?1 with a number between ?2 and ?3, at most ?4 of them.
+private struct PageQueries {
   /// The last number that a page may have.
-  fileprivate var end: Int64 {
-    switch self {
-    case .before: 0
-    case .after: .max
-    }
-  }
-
+  let end: Int64
   /// Scans the rooms of the user.
-  fileprivate var scan: String {
-    switch self {
-    case .before: Self.scanForActivity
-    case .after: Self.scanForChanges
-    }
-  }
-
+  let scan: String
   /// Walks over the rooms of all users, in the order of the page.
-  fileprivate var walk: String {
-    switch self {
-    case .before: Self.walkBack
-    case .after: Self.walkOn
-    }
-  }
+  let walk: String
+  /// Finds the number at which the walk after ?1 ends, because it has seen ``InboxReader/maxWalked`` rooms. Is NULL if the
+  /// walk sees all rooms.
+  let endOfWalk: String
 
-  /// The number at which the walk ends, because it has seen ``InboxReader/maxWalked`` rooms. Is NULL if the walk sees all
-  /// rooms.
-  fileprivate var endOfWalk: String {
-    switch self {
-    case .before: Self.endOfWalkBack
-    case .after: Self.endOfWalkOn
-    }
-  }
-
-  // MARK: By activity, the newest first
-
-  /// The index on the user has the rooms in the order of `activity`.
-  private static let scanForActivity = entries(
-    """
-    SELECT activity.room, activity.position AS number, activity.members AS member_count
-    FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
-    WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND own.room NOT IN (\(withdrawn))
-    ORDER BY activity.position DESC LIMIT ?4
-    """, order: "DESC")
-
-  private static let walkBack = entries(
-    """
-    SELECT activity.room, activity.position AS number, activity.members AS member_count
-    FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
-    WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND NOT own.is_withdrawn
-    ORDER BY activity.position DESC LIMIT ?4
-    """, order: "DESC")
-
-  private static let endOfWalkBack = """
-    SELECT position FROM activity INDEXED BY activity_position WHERE position < ?1
-    ORDER BY position DESC LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)
-    """
-
-  // MARK: By changes, the oldest first
-
-  /// The rooms that changed for all members or for this one.
-  private static let scanForChanges = entries(
-    """
-    SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
-    FROM (
-      SELECT activity.room, activity.changed AS number
+  /// The rooms by their newest activity, the newest first.
+  static let activity = PageQueries(
+    end: 0,
+    // The index on the user has the rooms in the order of `activity`.
+    scan: entries(
+      """
+      SELECT activity.room, activity.position AS number, activity.members AS member_count
       FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
-      WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
-      UNION ALL
-      SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
-      WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3
-        AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
-    ) AS found
-    WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
-    """, order: "ASC")
+      WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND own.room NOT IN (\(withdrawn))
+      ORDER BY activity.position DESC LIMIT ?4
+      """, order: "DESC"),
+    walk: entries(
+      """
+      SELECT activity.room, activity.position AS number, activity.members AS member_count
+      FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
+      WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND NOT own.is_withdrawn
+      ORDER BY activity.position DESC LIMIT ?4
+      """, order: "DESC"),
+    endOfWalk: """
+      SELECT position FROM activity INDEXED BY activity_position WHERE position < ?1
+      ORDER BY position DESC LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)
+      """)
 
-  /// A room may have a lower number here than in the scan: it is then in a later page again.
-  private static let walkOn = entries(
-    """
-    SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
-    FROM (
-      SELECT * FROM (
-        SELECT activity.room, activity.position AS number
-        FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
-        WHERE own.user = ?1 AND activity.position > ?2 AND activity.position <= ?3
-          AND activity.changed = activity.position AND NOT own.is_withdrawn
-        ORDER BY activity.position LIMIT ?4)
-      UNION ALL
-      SELECT * FROM (
-        SELECT activity.room, activity.changed
-        FROM activity INDEXED BY activity_edited CROSS JOIN members AS own ON own.room = activity.room
+  /// The rooms that changed for all members or for this one, the oldest change first.
+  static let changes = PageQueries(
+    end: .max,
+    scan: entries(
+      """
+      SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
+      FROM (
+        SELECT activity.room, activity.changed AS number
+        FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
         WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
-          AND activity.changed <> activity.position AND NOT own.is_withdrawn
-        ORDER BY activity.changed LIMIT ?4)
-      UNION ALL
-      SELECT * FROM (
+        UNION ALL
         SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
-        WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3 AND NOT own.is_withdrawn
+        WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3
           AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
-        ORDER BY own.changed LIMIT ?4)
-    ) AS found
-    GROUP BY room ORDER BY number LIMIT ?4
-    """, order: "ASC")
-
-  private static let endOfWalkOn = """
-    SELECT min(number) FROM (
-      SELECT * FROM (
-        SELECT position AS number FROM activity INDEXED BY activity_position WHERE position > ?1
-        ORDER BY position LIMIT 1 OFFSET \(InboxReader.maxWalked - 1))
-      UNION ALL
-      SELECT * FROM (
-        SELECT changed FROM activity INDEXED BY activity_edited WHERE changed <> position AND changed > ?1
-        ORDER BY changed LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)))
-    """
+      ) AS found
+      WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
+      """, order: "ASC"),
+    // A room may have a lower number here than in the scan: it is then in a later page again.
+    walk: entries(
+      """
+      SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
+      FROM (
+        SELECT * FROM (
+          SELECT activity.room, activity.position AS number
+          FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
+          WHERE own.user = ?1 AND activity.position > ?2 AND activity.position <= ?3
+            AND activity.changed = activity.position AND NOT own.is_withdrawn
+          ORDER BY activity.position LIMIT ?4)
+        UNION ALL
+        SELECT * FROM (
+          SELECT activity.room, activity.changed
+          FROM activity INDEXED BY activity_edited CROSS JOIN members AS own ON own.room = activity.room
+          WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
+            AND activity.changed <> activity.position AND NOT own.is_withdrawn
+          ORDER BY activity.changed LIMIT ?4)
+        UNION ALL
+        SELECT * FROM (
+          SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
+          WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3 AND NOT own.is_withdrawn
+            AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
+          ORDER BY own.changed LIMIT ?4)
+      ) AS found
+      GROUP BY room ORDER BY number LIMIT ?4
+      """, order: "ASC"),
+    endOfWalk: """
+      SELECT min(number) FROM (
+        SELECT * FROM (
+          SELECT position AS number FROM activity INDEXED BY activity_position WHERE position > ?1
+          ORDER BY position LIMIT 1 OFFSET \(InboxReader.maxWalked - 1))
+        UNION ALL
+        SELECT * FROM (
+          SELECT changed FROM activity INDEXED BY activity_edited WHERE changed <> position AND changed > ?1
+          ORDER BY changed LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)))
+      """)
 
   private static let withdrawn = """
     SELECT room FROM members INDEXED BY members_withdrawn WHERE user = ?1 AND is_withdrawn
