@@ -2,6 +2,7 @@
 // Tests order.js: messages arrive in any order, and are shown in order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { requestedChange } from '../../web/client/changes.js'
 import { hasGap, nowhere, orderAfterChange, orderAfterJoin, orderAfterMessage, position } from '../../web/client/order.js'
 
 const messages = (...seqs) => seqs.map((seq) => ({ seq }))
@@ -45,6 +46,15 @@ test('a change of a message changes the quotes of held replies', () => {
   const { order: next, shown: seen } = orderAfterMessage(orderAfterChange(order, { type: 'deleted', seq: 2 }), { seq: 4 })
   assert.deepEqual(seen.map(({ quote }) => quote), [undefined, { seq: 2, from: 'ann', deleted: true }, undefined])
   assert.deepEqual([next.seq, next.held], [6, []])
+})
+
+test('the request of an edit or a deletion is a change of held replies, too', () => {
+  const { order } = orderAfterMessage(at(3), { seq: 5, quote: { seq: 2, from: 'ann', preview: 'Tea?' } })
+  const quote = (type, fields) => orderAfterChange(order, requestedChange(type, fields)).held[0].quote
+  assert.deepEqual(quote('edit', { room: 'tea', seq: 2, body: { text: 'Coffee?' } }), { seq: 2, from: 'ann', preview: 'Coffee?' })
+  assert.deepEqual(quote('delete', { room: 'tea', seq: 2 }), { seq: 2, from: 'ann', deleted: true })
+  assert.deepEqual(quote('delete', { room: 'tea', seq: 3 }), { seq: 2, from: 'ann', preview: 'Tea?' })
+  for (const type of ['pin', 'react', 'send']) assert.equal(requestedChange(type, { seq: 2 }), undefined)
 })
 
 test('the number of held messages is limited, also during a send', () => {

@@ -98,6 +98,45 @@ import Testing
     #expect(track.joinAnswered(reply(9, recovered: true, read: 9), me: "ann")?.read == nil)
   }
 
+  @Test
+  mutating func `the reply to an own change changes the quotes of held replies, unless a later change was earlier`() {
+    struct Outcome: Equatable {
+      let needsJoin: Bool
+      let quote: Quote?
+    }
+    func changed(
+      _ track: RoomTrack, _ request: String, _ seq: Int64, _ number: Int64, after later: Int64? = nil
+    ) -> Outcome {
+      var track = track
+      if let later { _ = track.changeArrived(Frame(["type": "reactions", "change": .number(String(later))])) }
+      let event = Frame(changeBy: request, ["seq": .number(String(seq)), "body": "Coffee?"])
+      let needsJoin = track.changeAnswered(number, event)
+      return Outcome(
+        needsJoin: needsJoin, quote: track.arrived(message(6), me: "ann", isSending: false).shown.last?.quote)
+    }
+    guard case .object(var members) = reply(5) else { return }
+    members["change"] = 0
+    join(.object(members))
+    var early = message(7)
+    let quote = Quote(seq: 2, from: "ann", preview: "Tea?")
+    early.quote = quote
+    _ = track.arrived(early, me: "ann", isSending: true)
+    let edited = Quote(seq: 2, from: "ann", preview: "Coffee?")
+    #expect(changed(track, "edit", 2, 1) == Outcome(needsJoin: false, quote: edited))
+    let deleted = Quote(seq: 2, from: "ann", isDeleted: true)
+    #expect(changed(track, "delete", 2, 1) == Outcome(needsJoin: false, quote: deleted))
+    for (request, seq) in [("edit", 3), ("pin", 2)] as [(String, Int64)] {
+      #expect(changed(track, request, seq, 1) == Outcome(needsJoin: false, quote: quote))
+    }
+    // The app has the change already.
+    #expect(changed(track, "edit", 2, 0) == Outcome(needsJoin: false, quote: quote))
+    // The quote may be that of the later change.
+    #expect(changed(track, "edit", 2, 1, after: 2) == Outcome(needsJoin: true, quote: quote))
+    #expect(changed(track, "edit", 3, 1, after: 2) == Outcome(needsJoin: false, quote: quote))
+    // The message itself is held.
+    #expect(changed(track, "edit", 7, 1) == Outcome(needsJoin: true, quote: quote))
+  }
+
   @Test mutating func `no message is shown while a join is pending`() {
     join(reply(5))
     track.phase = .joining

@@ -22,6 +22,15 @@ export function isChange(frame) {
   return types.includes(frame?.type)
 }
 
+/**
+ * Returns the edit or the deletion that a request makes, as the event that other sessions get. Returns undefined for
+ * other requests.
+ */
+export function requestedChange(type, { seq, body }) {
+  if (type === 'edit') return { type: 'edited', seq, body }
+  return type === 'delete' ? { type: 'deleted', seq } : undefined
+}
+
 /** Returns true if the app has the change with this number. */
 export function hasChange({ newest, ahead }, number) {
   return Number.isSafeInteger(number) && (number <= newest || ahead.includes(number))

@@ -53,7 +53,10 @@ export function orderAfterMessage(order, message) {
   return shown({ ...order, seq: seq + ready.length - 1, held }, ready)
 }
 
-/** Returns the order after the event of a change of a message: held replies to the message quote its new state. */
+/**
+ * Returns the order after a change of a message, as an event of the room or of this client: held replies to the message
+ * quote its new state.
+ */
 export function orderAfterChange(order, change) {
   if (!order.held.some(({ quote }) => quote?.seq === change.seq)) return order
   const held = order.held.map((message) => ({ ...message, quote: quoteAfter(message.quote, change) }))

@@ -250,9 +250,23 @@ export class Room extends EventTarget {
     }
   }
 
-  /** Stores the number of a change that this client has requested. The relay sends no event about it. */
-  [changed](number) {
+  /**
+   * Stores the number of a change that this client has requested. The relay sends no event about it. `change` is an edit
+   * or a deletion, as the event that other sessions get. Is undefined for other changes.
+   */
+  [changed](number, change) {
+    const isLate = this.#changes.ahead.some((other) => other > number)
     this.#changes = changesAfter(this.#changes, number)
+    if (!change) return
+    const order = orderAfterChange(this.#order, change)
+    const isHeld = this.#order.held.some(({ seq }) => seq === change.seq)
+    if (order === this.#order && !isHeld) return
+    // A new join returns the held messages in their newest state. A later change may have arrived before the reply.
+    if (isHeld || isLate) {
+      if (this.isJoined) this[opened]()
+    } else {
+      this.#order = order
+    }
   }
 
   // Returns true if the app needs the event.

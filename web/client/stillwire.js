@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point of the JavaScript client. It has no dependencies outside this folder.
 import { Addresses } from './addresses.js'
+import { requestedChange } from './changes.js'
 import { Connection, suspended } from './connection.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'
@@ -113,7 +114,8 @@ export class Stillwire extends EventTarget {
       isOpen: () => this.state === 'open',
       isRefused: () => this.state === 'refused',
       ask: (type, fields, settle) => {
-        if (this.#connection) this.#connection.ask(type, fields, (error, reply) => this.#answered(type, settle, error, reply))
+        const answered = (error, reply) => this.#answered(type, fields, settle, error, reply)
+        if (this.#connection) this.#connection.ask(type, fields, answered)
         else settle(closed())
       },
       notify: (type, fields) => this.notify(type, fields),
@@ -297,9 +299,11 @@ export class Stillwire extends EventTarget {
     this.#watches.opened()
   }
 
-  #answered(type, settle, error, reply) {
+  #answered(type, fields, settle, error, reply) {
     // The reply to a change of a message has its number. The reply to `join` is a matter of the room.
-    if (reply?.change !== undefined && type !== 'join') this.#rooms.get(reply.room)?.room[changed](reply.change)
+    if (reply?.change !== undefined && type !== 'join') {
+      this.#rooms.get(reply.room)?.room[changed](reply.change, requestedChange(type, fields))
+    }
     settle(error, reply)
   }
 

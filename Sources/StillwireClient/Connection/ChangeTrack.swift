@@ -27,6 +27,9 @@ struct ChangeTrack: Equatable {
     return change <= newest || ahead.contains(change)
   }
 
+  /// True if the app has a change after a missing one, with a higher number than this.
+  func hasLater(than change: Int64) -> Bool { ahead.contains { $0 > change } }
+
   /// Stores a change that the app now has.
   /// - Returns: True if it is new, or has no number.
   mutating func arrived(_ change: Int64?) -> Bool {
@@ -46,4 +49,11 @@ struct ChangeTrack: Equatable {
 extension Frame {
   /// True if the frame is the event of a change of a message.
   var isChange: Bool { ["edited", "deleted", "reactions", "pinned"].contains(type) }
+
+  /// Makes the event that other sessions get about the edit or the deletion of a request. Returns `nil` for other
+  /// requests.
+  init?(changeBy request: String, _ members: [String: JSON]) {
+    guard let event = ["edit": "edited", "delete": "deleted"][request] else { return nil }
+    self.init(.object(members.merging(["type": .string(event)]) { $1 }))
+  }
 }

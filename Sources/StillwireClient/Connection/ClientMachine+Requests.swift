@@ -9,7 +9,8 @@ extension ClientMachine {
     watches.requested(type, members, ticket)
     guard isOpen else { return answered(.app(ticket), .failure(.closed)) }
     guard requests.pending.count < Requests.capacity else { return answered(.app(ticket), .failure(.outboxFull)) }
-    let id = requests.begin(.app(ticket), due: now + settings.timeout)
+    let purpose = Requests.Purpose.app(ticket, change: Frame(changeBy: type, members))
+    let id = requests.begin(purpose, due: now + settings.timeout)
     let bytes = frame(type, members, id: id)
     guard bytes.count <= maxFrame else {
       requests.forget(ticket)
@@ -34,9 +35,9 @@ extension ClientMachine {
   /// Handles the reply to a request, or its failure without a reply.
   mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
     switch purpose {
-    case .app(let ticket):
+    case .app(let ticket, let change):
       watches.ended(ticket, isAccepted: (try? result.get()) != nil)
-      if let reply = try? result.get() { changeAnswered(reply) }
+      if let reply = try? result.get() { changeAnswered(reply, change) }
       finish(ticket, result)
     case .watch: watchAnswered(result)
     case .join(let room): joinAnswered(room, result)

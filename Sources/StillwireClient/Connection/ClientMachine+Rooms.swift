@@ -124,9 +124,12 @@ extension ClientMachine {
   }
 
   /// Stores a change of a message that this client has requested. The relay sends no event about it to this session.
-  mutating func changeAnswered(_ reply: JSON) {
+  /// - Parameter event: The edit or the deletion. Is `nil` for other changes.
+  mutating func changeAnswered(_ reply: JSON, _ event: Frame?) {
     guard let room: RoomID = reply.name("room"), let number = reply["change"]?.integer else { return }
-    change(room) { _ = $0.changeArrived(number) }
+    guard change(room, { $0.changeAnswered(number, event) }) == true else { return }
+    // A new join returns the held messages in their newest state.
+    take(RoomTrack.Arrival(needsJoin: true), room)
   }
 
   mutating func peopleChanged(_ event: Frame) {

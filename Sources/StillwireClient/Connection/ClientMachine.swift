@@ -315,7 +315,7 @@ extension ClientMachine {
     renewal = nil
     watches.connectionLost()
     for purpose in requests.ended() {
-      if case .app(let ticket) = purpose { finish(ticket, .failure(.closed)) }
+      if case .app(let ticket, _) = purpose { finish(ticket, .failure(.closed)) }
     }
     outbox.connectionLost()
     for room in order { change(room) { $0.connectionLost() } }

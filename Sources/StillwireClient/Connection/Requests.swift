@@ -4,8 +4,8 @@ import RelayProtocol
 /// The pending requests of one client.
 struct Requests: Equatable {
   enum Purpose: Equatable {
-    /// A request of the app.
-    case app(Ticket)
+    /// A request of the app. `change` is the edit or the deletion that it makes, as the event that other sessions get.
+    case app(Ticket, change: Frame? = nil)
     case join(RoomID)
     case send(RoomID)
     case focus
@@ -61,7 +61,9 @@ struct Requests: Equatable {
 
   func has(_ purpose: Purpose) -> Bool { pending.contains { $0.purpose == purpose } }
 
-  mutating func forget(_ ticket: Ticket) { forget(.app(ticket)) }
+  mutating func forget(_ ticket: Ticket) {
+    pending.removeAll { if case .app(ticket, _) = $0.purpose { true } else { false } }
+  }
 
   mutating func forget(_ room: RoomID) {
     for purpose in [Purpose.join(room), .send(room), .people(room)] { forget(purpose) }

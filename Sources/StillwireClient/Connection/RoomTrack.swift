@@ -164,12 +164,28 @@ struct RoomTrack: Equatable {
   /// new state.
   mutating func changeArrived(_ event: Frame) -> Bool {
     guard changes.arrived(event["change"]?.integer) else { return false }
-    for seq in held.keys { held[seq]?.quote?.apply(event) }
+    changeQuotes(event)
     return true
   }
 
-  /// Stores a change that the app has. Returns true if it is new.
-  mutating func changeArrived(_ change: Int64?) -> Bool { changes.arrived(change) }
+  /// Stores a change that this client has requested. Held replies to the message then arrive with its new state.
+  /// - Parameter event: The edit or the deletion. Is `nil` for other changes.
+  /// - Returns: True if only a new join knows the newest state of held messages: the message is held itself, or a later
+  ///   change has arrived before the reply.
+  mutating func changeAnswered(_ number: Int64, _ event: Frame?) -> Bool {
+    let isLate = changes.hasLater(than: number)
+    guard changes.arrived(number), let event, let seq = event.seq else { return false }
+    let isQuoted = held.values.contains { $0.quote?.seq == seq }
+    guard holds(seq) || isQuoted && isLate else {
+      changeQuotes(event)
+      return false
+    }
+    return phase == .joined
+  }
+
+  private mutating func changeQuotes(_ event: Frame) {
+    for seq in held.keys { held[seq]?.quote?.apply(event) }
+  }
 
   // MARK: Marks and people
 
