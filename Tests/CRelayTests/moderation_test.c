@@ -178,6 +178,28 @@ TEST(signals_in_call,
   EXPECT(peer_receives_none_with(eve, "\"signal\""));
   host_do(host, set_part, &(part_t){"bob", 5, false});
   EXPECT_CONTAINS(signal_as(bob, "b4"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"signal\""), "\"name\":\"b4\"");
+
+  /* After the end of the newest call, the older one counts again. */
+  host_do(host, set_part, &(part_t){"bob", 9, true});
+  EXPECT_CONTAINS(signal_as(bob, "n1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(eve, "\"signal\""), "\"name\":\"n1\"");
+  EXPECT(peer_receives_none_with(ann, "\"signal\""));
+  host_do(host, set_part, &(part_t){"bob", 9, false});
+  EXPECT_CONTAINS(signal_as(bob, "n2"), "\"ok\"");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"signal\""), "\"name\":\"n2\"");
+  EXPECT(peer_receives_none_with(eve, "\"signal\""));
+
+  /* The hub knows 16 calls of a member: a further one replaces the oldest. The order of the seqs counts, and
+   * a repeated call counts once. */
+  static const int64_t later[] = {22, 21, 36, 24, 23, 25, 27, 26, 22, 28, 30, 29, 31, 33, 32, 34, 35, 6};
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    host_do(host, set_part, &(part_t){"bob", later[i], true});
+  for (int64_t call = 36; call > 21; call--) host_do(host, set_part, &(part_t){"bob", call, false});
+  EXPECT_CONTAINS(signal_as(bob, "m1"), "\"ok\"");
+  host_do(host, set_part, &(part_t){"bob", 21, false});
+  EXPECT_CONTAINS(signal_as(bob, "m2"), "\"code\":\"restricted\"");
+  host_do(host, set_part, &(part_t){"bob", 7, true});
 
   /* A restriction of the member counts also in a call, and the end of the call ends the signals. */
   restriction_t change = {"stored.a", "bob", "ann", 1060000, RELAY_OK, 0};

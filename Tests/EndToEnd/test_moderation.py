@@ -339,6 +339,20 @@ def test_the_users_of_a_call_send_signals_in_a_room_that_is_read_only(club, name
     assert club.member.refusal("signal", room=club.room, name="offer")["code"] == "restricted"
 
 
+def test_a_member_who_leaves_the_newer_of_two_calls_sends_signals_for_the_older_one(club):
+    club.owner.request("update", room=club.room, readOnly=True)
+    calls = {}
+    for caller in (club.moderator, club.owner):
+        calls[caller.user] = caller.request("ring", room=club.room)["seq"]
+        club.member.request("answer", room=club.room, seq=calls[caller.user])
+    club.member.request("signal", room=club.room, name="newer")
+    club.owner.expect("signal", name="newer")
+    club.member.request("hangup", room=club.room, seq=calls[club.ann])
+    club.member.request("signal", room=club.room, name="older")
+    assert club.moderator.expect("signal")["name"] == "older"
+    assert club.owner.received("signal") == []
+
+
 def test_the_users_of_a_call_send_signals_after_a_restart(start, connect, names):
     club = Club(relay := start(), connect, names)
     club.owner.request("update", room=club.room, readOnly=True)

@@ -417,8 +417,9 @@ struct relay_member { /* a user in a room */
   bool is_being_decided,
       has_changed; /* true from RELAY_EVENT_DUE to relay_member_decide(); a fact has changed meanwhile */
   uint8_t role;    /* a relay_role_t */
+  uint8_t call_count;
   int64_t restricted_until; /* since 1970, see relay_room_restrict() */
-  int64_t call;             /* see relay_room_set_call(); 0: none */
+  int64_t *calls;           /* see relay_room_set_call(); ascending. NULL: none */
   int64_t read, received;
   int64_t away_since, away_since_loop;
   int64_t leaves_at;    /* when its membership of a room without a store ends; 0: never; -1: it ends now */
@@ -500,6 +501,8 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
 void relay__member_put_state(const relay_hub_t *hub, const relay_member_t *member, relay__text_t *text);
 /* Returns the end of the restriction of a member; 0: there is none, or it is over. */
 int64_t relay__member_restricted_until(const relay_hub_t *hub, const relay_member_t *member);
+/* Returns the newest call in which the member takes part; 0: none. */
+int64_t relay__member_call(const relay_member_t *member);
 /* Removes a member without seats from its room and its user, and frees it. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
 void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);

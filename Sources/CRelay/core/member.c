@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_CALLS = 16 }; /* of a member in a room */
+
 /* Moves a member to the part of `members` with, or without, a session that is not in the background. */
 static void attend(relay_member_t *member, bool attends) {
   relay_room_t *room = member->room;
@@ -53,6 +55,7 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   relay__timer_clear(hub, &member->timer);
   relay__receipt_forget(hub, member);
   free(member->waits);
+  free(member->calls);
   free(member);
   hub->members--;
   relay__user_release(hub, user);
@@ -351,6 +354,40 @@ int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room_id, 
   return member ? relay__member_restricted_until(hub, member) : 0;
 }
 
+int64_t relay__member_call(const relay_member_t *member) {
+  return member->call_count ? member->calls[member->call_count - 1] : 0;
+}
+
+/* A member in more than MAX_CALLS calls loses the oldest. */
+static void add_call(relay_member_t *member, int64_t call) {
+  if (!member->calls) member->calls = relay__allocate(MAX_CALLS * sizeof *member->calls);
+  int64_t *calls = member->calls;
+  uint32_t at = member->call_count;
+  while (at && calls[at - 1] > call) at--;
+  if (at && calls[at - 1] == call) return;
+  if (member->call_count < MAX_CALLS) {
+    memmove(calls + at + 1, calls + at, (member->call_count - at) * sizeof *calls);
+    member->call_count++;
+  } else {
+    if (!at) return;
+    at--;
+    memmove(calls, calls + 1, at * sizeof *calls);
+  }
+  calls[at] = call;
+}
+
+static void remove_call(relay_member_t *member, int64_t call) {
+  int64_t *calls = member->calls;
+  uint32_t at = 0;
+  while (at < member->call_count && calls[at] != call) at++;
+  if (at == member->call_count) return;
+  member->call_count--;
+  memmove(calls + at, calls + at + 1, (member->call_count - at) * sizeof *calls);
+  if (member->call_count) return;
+  free(calls);
+  member->calls = NULL;
+}
+
 relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t call,
                                    bool takes_part) {
   const relay_room_t *room = relay__room_find(hub, room_id);
@@ -358,8 +395,10 @@ relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room_id, relay_i
   if (!room || !user) return RELAY_GONE;
   relay_member_t *member = relay__member_find(user, room);
   if (!member) return RELAY_NOT_THERE;
-  if (takes_part && call > member->call) member->call = call;
-  if (!takes_part && call == member->call) member->call = 0;
+  if (takes_part)
+    add_call(member, call);
+  else
+    remove_call(member, call);
   return RELAY_OK;
 }
 

@@ -117,7 +117,7 @@ static void fan_out_in_call(relay_hub_t *hub, const relay_room_t *room, relay_fr
                             const relay_session_t *sender, int64_t call) {
   for (uint32_t i = 0; i < room->live_count; i++) {
     const relay_seat_t *seat = room->live[i];
-    if (seat->session == sender || seat->member->call != call) continue;
+    if (seat->session == sender || relay__member_call(seat->member) != call) continue;
     relay__outbox_add(hub, seat->session, frame, false);
     hub->stats.deliveries++;
   }

@@ -300,7 +300,7 @@ static void signal_(const request_t *request) {
   relay_seat_t *seat = seat_of(request);
   if (!seat || !is_unrestricted(request, seat)) return;
   /* In a room that is read-only, the users of a call exchange the signals of its media. */
-  const int64_t call = is_read_only(seat) ? seat->member->call : 0;
+  const int64_t call = is_read_only(seat) ? relay__member_call(seat->member) : 0;
   if (is_read_only(seat) && !call) {
     refuse_read_only(request);
     return;

@@ -499,7 +499,7 @@ relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room, relay_id_t
 /* Returns the end of the restriction of a member; 0: there is none, or it is over. */
 int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* The member takes part in a call from now on, or no more. `call` is the seq of the message that rings. The
- * hub knows the newest call of each member. */
+ * hub knows the 16 newest calls of each member. The newest one decides about the member's signals. */
 relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t call,
                                    bool takes_part);
 /* In a room that is read-only, the hub refuses `send` and `signal` with `restricted`, except those of members
