@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
@@ -59,6 +60,23 @@ import Testing
     }
   }
 
+  @Test func `an erasure forgets the frames of the rooms that quote the user, and of no other`() async throws {
+    try await run { test async throws in
+      let bob = Caller.backend(acting: UserID(unchecked: "bob"))
+      for room in ["tea", "jam"] {
+        _ = try await test.perform(AddMember.self, as: "bob", ["room": .string(room), "user": .string("bob")])
+      }
+      _ = try await post(test, by: bob, replyTo: 1)
+      _ = try await post(test, in: "jam", by: bob)
+      _ = try await post(test, in: "jam", by: bob, replyTo: 1)
+      for room in ["tea", "jam"] { #expect(await test.relay.keepsFrames(of: room, after: 1)) }
+      _ = try await test.perform(
+        EraseUser.self, by: .backend(acting: nil), ["user": .string("ann"), "messages": .string("anonymize")])
+      #expect(await !test.relay.keepsFrames(of: "tea", after: 1))
+      #expect(await test.relay.keepsFrames(of: "jam", after: 1))
+    }
+  }
+
   @Test func `a room without previews has quotes without texts`() async throws {
     try await run { test async throws in
       #expect(try await post(test, in: "safe", replyTo: 1)?["quote"] == quote(nil))
@@ -77,5 +95,11 @@ import Testing
       #expect(sent?["seq"] != nil && sent?["quote"] == nil)
       #expect(try await history(test).last?["quote"] == quote("Kettle is on"))
     }
+  }
+}
+
+extension Relay {
+  fileprivate func keepsFrames(of room: String, after seq: Int64) -> Bool {
+    hub.room(RoomID(unchecked: room)).map { hub.tail(of: $0, after: seq) != nil } ?? false
   }
 }

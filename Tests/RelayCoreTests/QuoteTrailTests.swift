@@ -9,7 +9,7 @@ import Testing
 @Suite struct QuoteTrailTests {
   private static func trail(_ replies: [(Int64, Int64)]) -> QuoteTrail {
     var trail = QuoteTrail()
-    for (reply, quoted) in replies { trail.add(reply, quoting: quoted) }
+    for (reply, quoted) in replies { trail.add(reply, quoting: quoted, of: UserID(unchecked: "ann")) }
     return trail
   }
 
@@ -26,6 +26,18 @@ import Testing
     _ replies: [(Int64, Int64)], _ changed: ClosedRange<Int64>, _ newest: Int64
   ) {
     #expect(Self.trail(replies).newestReply(quoting: changed) == newest)
+  }
+
+  @Test func `the newest reply to an author is found`() {
+    var trail = QuoteTrail()
+    for (reply, quoted, author) in [(5, 2, "ann"), (6, 3, "bob"), (7, 2, "ann"), (9, 4, "eve")]
+      as [(Int64, Int64, String)]
+    {
+      trail.add(reply, quoting: quoted, of: UserID(unchecked: author))
+    }
+    for (author, newest) in [("ann", 7), ("bob", 6), ("eve", 9), ("an", 0)] as [(String, Int64)] {
+      #expect(trail.newestReply(quoting: UserID(unchecked: author)) == newest)
+    }
   }
 
   @Test func `a full trail loses its oldest replies`() {

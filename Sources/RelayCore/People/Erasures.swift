@@ -117,7 +117,7 @@ package final class Erasures {
       relay.deliveries.holds.reconsider(handle, on: relay)
     }
     // The store has the pseudonym of the user from now on.
-    relay.rooms.forgetQuotes(on: relay)
+    relay.rooms.forgetQuotes(of: user, on: relay)
     relay.rooms.sweep(on: relay)
     resume(on: relay)
   }

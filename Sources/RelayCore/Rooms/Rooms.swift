@@ -266,7 +266,7 @@ package final class Rooms {
   /// Records that the hub keeps the frame of a reply with a quote.
   func remember(_ reply: Int64, quoting quote: Quote, in room: RoomHandle) {
     guard policies[room] != nil else { return }
-    quotes[room, default: QuoteTrail()].add(reply, quoting: quote.seq)
+    quotes[room, default: QuoteTrail()].add(reply, quoting: quote.seq, of: quote.from)
   }
 
   /// Forgets the frames of the room before `first`, and the frames up to the newest reply that quotes one of `seqs`.
@@ -278,10 +278,13 @@ package final class Rooms {
     relay.hub.trim(room, before: max(first, newest + 1))
   }
 
-  /// Forgets the frames of all replies with a quote: a quote may have the name or the text of an erased user.
-  func forgetQuotes(on relay: isolated Relay) {
-    for room in quotes.keys { forgetFrames(quoting: 0...Int64.max, in: room, on: relay) }
-    quotes = [:]
+  /// Forgets the frames of each room up to the newest reply that quotes an erased user: a quote has the name, and perhaps
+  /// the text, of the user.
+  func forgetQuotes(of user: UserID, on relay: isolated Relay) {
+    for (room, trail) in quotes {
+      let newest = trail.newestReply(quoting: user)
+      if newest > 0 { relay.hub.trim(room, before: newest + 1) }
+    }
   }
 
   // MARK: Keys
