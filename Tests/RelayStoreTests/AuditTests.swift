@@ -110,6 +110,38 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await count("audit_users") == 10)
   }
 
+  @Test(arguments: [0, 1, AuditEntry.maxUsers])
+  func `an addition to a full log writes the estimated number of rows`(users count: Int) async throws {
+    let users = (0..<count).map { UserID(unchecked: "user\($0)") }
+    let entry = AuditEntry(time: .at(0), key: "k", operation: "createRoom", users: users)
+    try await test.write { transaction in
+      for _ in 0..<3 { try transaction.audit.add(entry, max: 3) }
+    }
+    let rows = try await test.write { transaction in
+      let before = transaction.db.totalChangesCount
+      try transaction.audit.add(entry, max: 3)
+      return transaction.db.totalChangesCount - before
+    }
+    #expect(rows == AuditWriter.rows(toAdd: entry) && rows == 2 * (1 + count))
+  }
+
+  @Test func `the additions of a transaction replace a bounded number of rows, and later ones the rest`() async throws {
+    let users = (0..<AuditEntry.maxUsers).map { UserID(unchecked: "user\($0)") }
+    try await test.write { transaction in
+      for _ in 0..<40 { try transaction.addAudit("createRoom", users, max: 40) }
+    }
+    let rows = try await test.write { transaction in
+      let before = transaction.db.totalChangesCount
+      for _ in 0..<30 { try transaction.addAudit("stepDown", [], max: 40) }
+      return transaction.db.totalChangesCount - before
+    }
+    #expect(rows <= 30 + AuditWriter.maxReplacedRows + AuditWriter.maxReplaced * (1 + AuditEntry.maxUsers))
+    #expect(try await count("audit") == 60)
+    // Each addition replaces two entries, and the next transactions may replace as many rows again.
+    for _ in 0..<20 { try await test.write { try $0.addAudit("stepDown", [], max: 40) } }
+    #expect(try await count("audit") == 40)
+  }
+
   @Test func `a lower maximum applies in slices, and 0 deletes all`() async throws {
     try await test.write { transaction in
       for _ in 1...(AuditWriter.maxPurged + 5) { try transaction.addAudit("setRole", [alice.id]) }

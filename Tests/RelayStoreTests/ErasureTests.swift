@@ -188,6 +188,48 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await test.read { try $0.erasures.next(except: []) } == "e")
   }
 
+  @Test func `a slice changes at most the rows of its estimate`() async throws {
+    let row = try await test.write { transaction in
+      try transaction.prepareRoom()
+      let (ann, other) = (try transaction.needRow(of: alice), try transaction.needRow(of: bob))
+      let numbers = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 700)"
+      try transaction.db.execute(
+        sql: """
+          \(numbers) INSERT INTO rooms (name, epoch) SELECT 'room-' || i, 'e' FROM n;
+          INSERT INTO bans (room, user) SELECT id, \(ann) FROM rooms;
+          INSERT INTO restrictions (room, user, until) SELECT id, \(ann), 1 FROM rooms;
+          \(numbers) INSERT INTO keys SELECT id, \(ann), 'k' || i, 1, 1, 1 FROM rooms, n WHERE name = 'room-7';
+          \(numbers) INSERT INTO users (name) SELECT 'user-' || i FROM n;
+          INSERT INTO blocks SELECT id, 'alice' FROM users WHERE name LIKE 'user-%';
+          \(numbers) INSERT INTO message_reports (room, seq, user, author, reason, time, state)
+            SELECT 1, i, \(ann), \(other), 'spam', 1, 'open' FROM n;
+          \(numbers) INSERT INTO creations SELECT \(ann), 'k' || i, 1, 1 FROM n;
+          """)
+      for _ in 0..<700 { try transaction.addAudit("setRole", [alice.id, bob.id]) }
+      _ = try transaction.erasures.begin("e", of: alice.id, as: pseudonym, .delete)
+      return ann
+    }
+    var (rows, isLast) = ([Int](), false)
+    while !isLast {
+      let slice = try await test.write { transaction in
+        let before = transaction.db.totalChangesCount
+        let isLast = try transaction.erasures.perform("e").isLast
+        return (isLast, transaction.db.totalChangesCount - before)
+      }
+      isLast = slice.0
+      rows.append(slice.1)
+      try #require(rows.count < 1_000)
+    }
+    #expect(rows.allSatisfy { $0 <= ErasureWriter.maxRows }, "\(rows)")
+    // Three rows of each of 700 rooms, 700 blocks, reports and creations, and three rows of each entry of the audit log.
+    #expect(rows.reduce(0, +) >= 9 * 700)
+    for table in ["bans", "restrictions", "keys", "message_reports", "creations"] {
+      #expect(try await count("\(table) WHERE user = \(row)") == 0, "\(table)")
+    }
+    #expect(try await count("blocks WHERE other = 'alice'") == 0)
+    #expect(try await count("audit_users WHERE user = 'alice'") == 0)
+  }
+
   @Test func `a finished erasure has no name, and is deleted after its lifetime`() async throws {
     _ = try await erase(.anonymize)
     #expect(try await count("erasures WHERE name IS NULL") == 1)

@@ -546,7 +546,7 @@ private func changeRoom(_ room: RoomID, _ kind: Int, by user: User, _ number: In
     _ = try transaction.messages.delete(room, 1, moderator: bob.id)
     try transaction.addAudit("removeMember", [user.id, bob.id], room: room, request: "\(number)", max: 9)
     _ = try transaction.audit.purge(olderThan: .seconds(1), max: max(1, number))
-    _ = try transaction.audit.replace(user.id, by: UserID(unchecked: "erased-\(number)"), limit: 2)
+    _ = try transaction.audit.replace(user.id, by: UserID(unchecked: "erased-\(number)"), rows: 6)
   default: _ = try transaction.rooms.sweepDeleted(max: number)
   }
 }

@@ -250,7 +250,7 @@ extension Transaction {
         _ = try reader.audit.page(filter, position, limit: 9)
       }
     }
-    _ = try audit.replace(bob.id, by: UserID(unchecked: "erased-1"), limit: 9)
+    _ = try audit.replace(bob.id, by: UserID(unchecked: "erased-1"), rows: 27)
     _ = try audit.purge(olderThan: .seconds(1), max: 1)
     try addAudit("setRole", [alice.id], time: .at(-9_000))
     _ = try audit.purge(olderThan: .seconds(1), max: 1)

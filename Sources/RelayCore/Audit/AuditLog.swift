@@ -90,7 +90,9 @@ package final class AuditLog {
     if decision == .beforeAnswer {
       let max = relay.settings.audit.maxEntries
       do throws(StoreError) {
-        try await relay.store.write(rows: 1 + entry.users.count) { try $0.audit.add(entry, erased: erased, max: max) }
+        try await relay.store.write(rows: AuditWriter.rows(toAdd: entry)) {
+          try $0.audit.add(entry, erased: erased, max: max)
+        }
         counters.stored += 1
       } catch {
         // The change is made, so the client gets its result.
@@ -109,7 +111,8 @@ package final class AuditLog {
     late += 1
     let max = relay.settings.audit.maxEntries
     relay.store.submit(
-      { try $0.audit.add(entry, erased: erased, max: max) }, rows: 1 + entry.users.count, isUrgent: false
+      { try $0.audit.add(entry, erased: erased, max: max) }, rows: AuditWriter.rows(toAdd: entry),
+      isUrgent: false
     ) { [relay] result in
       relay.assumeIsolated { $0.audit.conclude(entry, erased, result, on: $0) }
     }

@@ -79,7 +79,7 @@ package final class Erasures {
     unsaved.insert(user)
     let closed = relay.hub.user(user).map { relay.hub.closeSessions(of: $0, .byOperator, Self.reason) } ?? 0
     relay.people.noteChange(of: user)
-    let erasure = try await relay.commit(rows: Self.rows) {
+    let erasure = try await relay.commit(rows: ErasureWriter.maxRows) {
       try $0.erasures.begin(id, of: user, as: pseudonym, messages)
     } then: { relay, result in
       relay.erasures.begun(user, hasFailed: (try? result.get()) == nil, on: relay)
@@ -88,9 +88,6 @@ package final class Erasures {
   }
 
   private static let reason = "the user was erased"
-  /// An estimate of the rows that a slice writes.
-  private static let rows = 200
-
   private static func newName(_ prefix: String) -> String {
     prefix + String(UInt64.random(in: 1...UInt64.max), radix: 36) + String(UInt64.random(in: 1...UInt64.max), radix: 36)
   }
@@ -148,7 +145,7 @@ package final class Erasures {
   private func performNext(on relay: isolated Relay) async throws -> Bool {
     if let id = try await relay.store.read({ [failed] in try $0.erasures.next(except: failed) }) {
       do {
-        _ = try await relay.commit(rows: Self.rows) {
+        _ = try await relay.commit(rows: ErasureWriter.maxRows) {
           try $0.erasures.perform(id)
         } then: { relay, result in
           if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }

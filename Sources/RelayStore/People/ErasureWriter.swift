@@ -16,8 +16,13 @@ public struct ErasureWriter: TransactionPart {
   public static let lifetime = Duration.seconds(30 * 86_400)
   /// The maximum number of rows of all users that one slice scans.
   static let maxScanned = 1_000
-  /// The maximum number of rows of the user that one slice deletes or changes. Most of them change further rows.
+  /// The maximum number of rows of the user that one slice deletes or changes, in the steps in which most of them change
+  /// further rows.
   static let maxChanged = 20
+  /// The maximum number of rows that a slice of the other steps changes, and the estimate for all slices.
+  public static let maxRows = 200
+  /// The same without the row of the erasure itself.
+  static let maxOfUser = maxRows - 1
 
   /// Begins an erasure. Deletes the profile, the restrictions, the devices and their reports, and the preferences and
   /// blocks of the user.
@@ -130,7 +135,7 @@ public struct ErasureWriter: TransactionPart {
     case .messages: try clearMessages(&work, of: name)
     case .reactions: try clearReactions(&work)
     case .reports: try clearReports(work.user)
-    case .audit: try transaction.audit.replace(name, by: work.slice.pseudonym, limit: AuditWriter.maxPurged)
+    case .audit: try transaction.audit.replace(name, by: work.slice.pseudonym, rows: Self.maxOfUser)
     case .calls: try clearCalls(&work)
     case .responses:
       try sweep("responses", "id", "0", "user = \(work.user) OR sender = \(work.user)", &work) { id, _ in
@@ -182,11 +187,26 @@ public struct ErasureWriter: TransactionPart {
     let user = work.user
     let slice = try TableSlice(
       db, "rooms", "id", "0", after: work.position, rows: Self.maxScanned, limit: Self.maxScanned, where: "1")
+    var left = Self.maxOfUser
+    func delete(_ sql: String, _ arguments: StatementArguments) throws {
+      try db.run(sql, arguments)
+      left -= db.changesCount
+    }
     for (room, _) in slice.found {
-      try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
-      try db.run("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
-      try db.run("DELETE FROM keys WHERE room = ? AND user = ?", [room, user])
-      try db.run("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, user])
+      // Each of the first three tables has at most one row of the user in a room.
+      guard left > 3 else { return false }
+      try delete("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
+      try delete("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
+      try delete("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, user])
+      try delete(
+        """
+        DELETE FROM keys WHERE room = ?1 AND user = ?2
+          AND key IN (SELECT key FROM keys WHERE room = ?1 AND user = ?2 LIMIT ?3)
+        """,
+        [room, user, left])
+      // The room may have more keys of the user.
+      guard left > 0 else { return false }
+      work.position = (room, 0)
     }
     work.position = slice.last
     return slice.isComplete
@@ -197,9 +217,13 @@ public struct ErasureWriter: TransactionPart {
   private func endBlocks(_ work: inout Work, of name: UserID) throws -> Bool {
     let slice = try TableSlice(
       db, "users", "id", "0", after: work.position, rows: Self.maxScanned, limit: Self.maxScanned, where: "1")
+    var left = Self.maxOfUser
     for (user, _) in slice.found {
+      guard left > 0 else { return false }
+      work.position = (user, 0)
       try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [user, name.rawValue])
       guard db.changesCount == 1 else { continue }
+      left -= 1
       guard let row = try db.first("SELECT name FROM users WHERE id = ?", [user]) else { continue }
       work.slice.unblocked.append(UserID(unchecked: row["name"]))
     }
@@ -277,7 +301,7 @@ public struct ErasureWriter: TransactionPart {
   }
 
   private func clearReports(_ user: Int64) throws -> Bool {
-    var left = Self.maxScanned
+    var left = Self.maxOfUser
     for column in ["user", "author"] where left > 0 {
       try db.run(
         """
@@ -329,7 +353,7 @@ public struct ErasureWriter: TransactionPart {
   private func clearCreations(_ user: Int64) throws -> Bool {
     try db.run(
       "DELETE FROM creations WHERE user = ?1 AND key IN (SELECT key FROM creations WHERE user = ?1 LIMIT ?2)",
-      [user, Self.maxScanned])
-    return db.changesCount < Self.maxScanned
+      [user, Self.maxOfUser])
+    return db.changesCount < Self.maxOfUser
   }
 }
