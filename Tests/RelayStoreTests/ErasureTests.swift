@@ -274,10 +274,14 @@ private let tea = RoomID(unchecked: "tea")
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  @Test(arguments: ["p.0.0", "s.3.17", "j.9223372036854775807.0"])
+  @Test(arguments: ["p.0.0.0", "s.7.3.17", "j.1.9223372036854775807.0"])
   func `a position has a text`(_ text: String) { #expect(ExportPosition(text)?.text == text) }
 
-  @Test(arguments: ["", "p", "p.0", "x.0.0", "p.-1.0", "p.0.0.0", "p.a.0", "p..0", "s.9223372036854775808.0"])
+  @Test(
+    arguments: [
+      "", "p", "p.0", "p.0.0", "x.0.0.0", "p.-1.0.0", "p.0.-1.0", "p.0.0.-1", "p.0.0.0.0", "p.a.0.0", "p..0.0",
+      "s.0.9223372036854775808.0",
+    ])
   func `other texts are no positions`(_ text: String) { #expect(ExportPosition(text) == nil) }
 
   private func kinds(_ bounds: ExportBounds) async throws -> (kinds: [String], pages: Int) {
@@ -307,14 +311,43 @@ private let tea = RoomID(unchecked: "tea")
     return (kinds, pages)
   }
 
-  @Test func `a later page of an erased user is no page`() async throws {
-    try await test.write { _ = try $0.needRow(of: alice) }
-    let position = ExportPosition(section: .messages)
-    let bounds = ExportBounds(entries: 1)
-    #expect(try await test.read { try $0.export.page(of: alice.id, from: position, within: bounds) } != nil)
+  /// The number of entries of a page, or `nil` if there is no such page.
+  private func count(from position: ExportPosition) async throws -> Int? {
+    try await test.read { try $0.export.page(of: alice.id, from: position, within: ExportBounds(entries: 1)) }?
+      .entries.count
+  }
+
+  /// The name of the user is in the audit log until the erasure has come so far.
+  @Test(arguments: [ExportPosition.Section.messages, .pushes, .audit])
+  func `a later page of an erased user is no page`(_ section: ExportPosition.Section) async throws {
+    let row = try await test.write { transaction in
+      for operation in ["setRole", "setAccess"] { try transaction.addAudit(operation, [alice.id]) }
+      return try transaction.needRow(of: alice)
+    }
+    let position = ExportPosition(section: section, row: row)
+    #expect(try await count(from: position) != nil)
     _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, .delete) }
-    #expect(try await test.read { try $0.export.page(of: alice.id, from: position, within: bounds) } == nil)
-    #expect(try await test.read { try $0.export.page(of: alice.id, from: .start, within: bounds) } != nil)
+    #expect(try await count(from: position) == nil)
+    #expect(try await count(from: .start) == 0)
+    while try await !test.write({ try $0.erasures.perform("e").isLast }) {}
+    #expect(try await count(from: position) == nil)
+    #expect(try await count(from: .start) == 0)
+    // A new user of this name.
+    _ = try await test.write { _ = try $0.needRow(of: alice) }
+    #expect(try await count(from: position) == nil)
+    #expect(try await count(from: .start) == 1)
+  }
+
+  @Test func `a later page of a user without a row ends with an erasure, too`() async throws {
+    try await test.write { transaction in
+      for operation in ["setRole", "setAccess"] { try transaction.addAudit(operation, [alice.id]) }
+    }
+    let position = ExportPosition(section: .audit, first: 1)
+    #expect(try await count(from: position) == 1)
+    #expect(try await count(from: ExportPosition(section: .messages)) == nil)
+    _ = try await test.write { try $0.erasures.begin("e", of: alice.id, as: pseudonym, .delete) }
+    #expect(try await count(from: position) == nil)
+    #expect(try await count(from: .start) == 0)
   }
 
   @Test func `all bounds give the same entries in other pages`() async throws {

@@ -48,7 +48,7 @@ struct ExportUser: Command {
       return lines.bytes
     }
     guard let lines else {
-      throw RequestError(.notFound, "the user was erased after the page before", at: "/path/user")
+      throw RequestError(.notFound, "the user was erased, or is a new one, after the page before", at: "/path/user")
     }
     return .lines(lines)
   }

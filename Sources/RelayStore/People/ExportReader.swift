@@ -21,33 +21,39 @@ public struct ExportPosition: Equatable, Sendable {
   }
 
   public var section: Section
+  /// The row of the user. Is 0 at the start, and for a user without a row. A row is never used twice, so a later page does
+  /// not continue with another user of the same name.
+  public var row: Int64
   /// The entries of the section up to these keys are exported. The second one is 0 in tables with one key.
   public var first: Int64
   public var second: Int64
 
-  public static let start = ExportPosition(section: .person, first: 0, second: 0)
+  public static let start = ExportPosition(section: .person)
 
-  public init(section: Section, first: Int64 = 0, second: Int64 = 0) {
+  public init(section: Section, row: Int64 = 0, first: Int64 = 0, second: Int64 = 0) {
     self.section = section
+    self.row = row
     self.first = first
     self.second = second
   }
 
-  public var text: String { "\(section.rawValue).\(first).\(second)" }
+  public var text: String { "\(section.rawValue).\(row).\(first).\(second)" }
 
   /// Parses ``text``. Returns `nil` for any other text.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 3, let section = Section(rawValue: parts[0]), let first = Int64(parts[1]),
-      let second = Int64(parts[2]), first >= 0, second >= 0
+    guard parts.count == 4, let section = Section(rawValue: parts[0]), let row = Int64(parts[1]),
+      let first = Int64(parts[2]), let second = Int64(parts[3]), row >= 0, first >= 0, second >= 0
     else { return nil }
-    self.init(section: section, first: first, second: second)
+    self.init(section: section, row: row, first: first, second: second)
   }
 
   /// The begin of the section after this one. Is `nil` after the last one.
   var next: ExportPosition? {
     let all = Section.allCases
-    return all.firstIndex(of: section).flatMap { $0 + 1 < all.count ? ExportPosition(section: all[$0 + 1]) : nil }
+    return all.firstIndex(of: section).flatMap {
+      $0 + 1 < all.count ? ExportPosition(section: all[$0 + 1], row: row) : nil
+    }
   }
 }
 
@@ -125,14 +131,21 @@ public struct ExportReader {
   let db: Database
 
   /// The next page.
-  /// - Returns: The position of the page that follows is `nil` after the last one. The page is `nil` if the user of a
-  ///   later page does not exist any more.
+  /// - Returns: The position of the page that follows is `nil` after the last one. The page is `nil` if it is a later one,
+  ///   and the user of the first page does not exist any more. From the begin of an erasure on, a first page has no
+  ///   entries.
   public func page(
     of user: UserID, from position: ExportPosition, within bounds: ExportBounds
   ) throws -> (entries: [ExportEntry], next: ExportPosition?)? {
     var page = Page(position: position, bounds: bounds)
-    if let row = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue]) {
-      try read(user, row["id"], &page)
+    let row: Int64 = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue])?["id"] ?? 0
+    guard position == .start || position.row == row else { return nil }
+    page.position.row = row
+    if row > 0 {
+      try read(user, row, &page)
+    } else if try ErasureReader(db: db).open(of: user) != nil {
+      // The name belongs to nobody, although entries of the audit log may still have it.
+      guard position == .start else { return nil }
     } else {
       guard try readWithoutRow(user, &page) else { return nil }
     }
