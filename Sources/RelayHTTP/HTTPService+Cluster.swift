@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import RelayCore
 import RelayHub
 import RelayProtocol
+import RelayStore
 
 /// The operator's requests to a leader. A standby answers them with ``StandbyService``.
 extension HTTPService {
@@ -11,7 +13,10 @@ extension HTTPService {
     },
     .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, relay, request, _ in
       let cluster = try await http.cluster(request, .stepDown, on: relay)
-      cluster.stepDown()
+      let isStored = DispatchSemaphore(value: 0)
+      // The store keeps the order of writes, so this one follows the entry of the audit log.
+      relay.store.submit({ _ in }) { _ in isStored.signal() }
+      cluster.stepDown { _ = isStored.wait(timeout: .now() + maxEntryWait) }
       return cluster.report.response
     },
     .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, relay, request, _ in
@@ -20,6 +25,10 @@ extension HTTPService {
       return cluster.report.response
     },
   ]
+
+  /// The maximum time between the answer to a `step-down` and the end of the leadership, in which the entry of the audit log
+  /// is stored. A leader that steps down writes nothing any more.
+  private static let maxEntryWait = DispatchTimeInterval.seconds(1)
 
   private static let clusterErrors = Route.Action.callerErrors.union([.forbidden, .notFound])
 
@@ -31,7 +40,6 @@ extension HTTPService {
     let caller = try await admit(request, to: operation, on: relay)
     if relay.settings.isOpen { try request.checkLocal() }
     guard let cluster else { throw RequestError(.notFound, "this relay is not part of a cluster") }
-    // A leader that steps down writes nothing any more.
     await relay.audit.record(operation, by: caller, from: request.address, on: relay)
     return cluster
   }

@@ -266,12 +266,13 @@ extension ClusterNodeRun: ClusterOperations {
     return report
   }
 
-  func stepDown() {
+  func stepDown(after isReady: @escaping @Sendable () -> Void) {
     let journal = journal.withLock { $0 }
     // The caller is the hub's thread, which must not wait for the log.
     Self.thread("stillwire step") {
       // The hub first answers the operator.
       usleep(100_000)
+      isReady()
       journal?.stepDown()
     }
   }

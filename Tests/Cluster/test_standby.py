@@ -6,9 +6,10 @@ import http.client
 import pytest
 
 import documents
+import tokens
 from api import Answer
 from harness.topology import Cluster
-from relay import DEADLINE
+from relay import DEADLINE, run
 from rfc6455 import Wire
 from waiting import eventually
 
@@ -145,6 +146,23 @@ def test_in_open_mode_only_the_own_machine_controls_the_cluster(tmp_path):
                 assert answer.status == 403, (node.node, answer)
             assert node.request("GET", "/v1/cluster").status == 200
         assert cluster.leader().request("GET", "/v1/rooms/tea/members", headers=away).status != 403
+
+
+def test_the_commands_of_the_operator_are_in_the_audit_log(cluster, tmp_path):
+    secret, keys = tokens.secret_file(tmp_path), tmp_path / "api-keys"
+    added = run("api-key", "operator", "--file", keys)
+    assert added.returncode == 0, added.stderr
+    made = cluster("--secret-file", secret, "--api-keys-file", keys, servers=1, nodes=2)
+    headers = {"Authorization": f"Bearer {added.stdout.strip()}"}
+    leader = made.leader()
+    for path in ("snapshot", "step-down"):
+        answer = leader.request("POST", f"/v1/cluster/{path}", {}, headers)
+        assert answer.status == 200, answer
+    eventually(lambda: leader.is_standby)
+    # The next leader has the entries, too.
+    page = made.wait_whole().request("GET", "/v1/audit", headers=headers).json
+    found = [(entry["key"], entry["operation"], entry["result"]) for entry in page["entries"]]
+    assert found == [("operator", "stepDown", "ok"), ("operator", "publishSnapshot", "ok")]
 
 
 def test_the_operator_moves_the_leadership(cluster):

@@ -13,7 +13,7 @@ import Testing
 @Suite struct StandbyServiceTests {
   private struct Cluster: ClusterOperations {
     var report: ClusterReport
-    func stepDown() {}
+    func stepDown(after isReady: @escaping @Sendable () -> Void) {}
     func requestSnapshot() {}
   }
 

@@ -7,7 +7,8 @@ import RelayStore
 /// Records the actions of backends in the audit log of the store.
 ///
 /// The relay stores the entry of a change before it answers, unless the store rejects the entry. The answers to failed
-/// requests and frequent changes do not wait: a crash may lose the entries of the last ``Store/maxWait`` and one commit.
+/// requests, frequent changes and changes of a cluster's node do not wait: a crash may lose the entries of the last
+/// ``Store/maxWait`` and one commit.
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class AuditLog {
   private var requests = AuditedRequests()

@@ -35,7 +35,8 @@ package struct AuditPolicy: Equatable, Sendable {
     // A request that the scope forbids is always of interest, also one that reads.
     guard error == nil else { return isNamed || error == .forbidden ? .refused : .ignored }
     guard isNamed else { return .ignored }
-    return operation.isRead || Self.traffic.contains(operation.name) ? .late : .beforeAnswer
+    let isLate = operation.isRead || Self.traffic.contains(operation.name) || Self.ofNode.contains(operation.name)
+    return isLate ? .late : .beforeAnswer
   }
 
   /// The changes with which a backend passes on what users do all the time.
@@ -43,6 +44,9 @@ package struct AuditPolicy: Equatable, Sendable {
     "sendMessage", "editMessage", "notifyAnyway", "react", "unreact", "ring", "answerCall", "declineCall", "hangUpCall",
     "markRead", "reportFocus", "reportFilter", "setStatus", "respond", "notifyUser",
   ]
+
+  /// The changes of a cluster's node. An operator needs them while the store waits for the log of the cluster.
+  package static let ofNode: Set<String> = ["stepDown", "publishSnapshot"]
 
   /// All changes except the traffic, and the export, which gives away everything about a user.
   package static let usual = Set(Operation.all.filter { !$0.isRead }.map(\.name)).subtracting(traffic)
