@@ -74,7 +74,7 @@ extension SettingGroup {
       Setting(
         "apiKeyScopes",
         .objects(scopeMembers) { list throws(RequestError) in
-          try KeyScopes(list, operations: Operation.names, groups: Operation.groups)
+          try KeyScopes(list, operations: Operation.names, groups: Operation.scopeGroups)
         }, \.identity.scopes,
         "Scopes that the file of API keys names. A key without a scope has all rights and no rate limit. Needs "
           + "`apiKeysFile`."),
@@ -85,7 +85,7 @@ extension SettingGroup {
     SettingMember(
       "operations", .texts, default: "all",
       "Operations that a key may request: names of `openapi.json`, such as `sendMessage`; `read` for all operations "
-        + "that change nothing; and `write` for all others."),
+        + "that change nothing, except `listAuditEntries`; and `write` for all others."),
     SettingMember(
       "rooms", .texts, default: "all", "Patterns of the rooms that a request may name. `*` matches any text."),
     SettingMember(

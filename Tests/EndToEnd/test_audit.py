@@ -16,6 +16,7 @@ from waiting import eventually
 SCOPES = [
     {"scope": "bot", "operations": ["read", "sendMessage"], "rooms": ["support.*"], "users": ["bot-*"]},
     {"scope": "auditor", "operations": ["listAuditEntries"]},
+    {"scope": "tenant", "operations": ["read", "listAuditEntries"], "users": ["bot-*"]},
     {"scope": "writer", "operations": ["write"]},
 ]
 MESSAGE_TEXT = "words-of-a-message"
@@ -174,12 +175,24 @@ def test_filters_and_pages_in_both_directions(backends):
 
 def test_only_keys_with_the_right_read_the_log(backends, connect):
     assert backends.call("GET", "/v1/audit", key="writer").status == 403
-    assert backends.call("GET", "/v1/audit", key="bot").status == 403
-    assert backends.done("GET", "/v1/audit?room=support.1&user=bot-1", key="bot").json["entries"] == []
+    # `read` does not permit the log: a scope must name the operation.
+    for query in ("", "?room=support.1&user=bot-1"):
+        assert backends.call("GET", f"/v1/audit{query}", key="bot").status == 403
+    assert backends.call("GET", "/v1/audit?room=tea", key="tenant").status == 403
+    assert backends.call("GET", "/v1/audit?user=ann", key="tenant").status == 403
+    assert backends.done("GET", "/v1/audit?user=bot-1", key="tenant").json["entries"] == []
     assert backends.call("PUT", "/v1/rooms/tea/members/ann", key="auditor").status == 403
     token = backends.relay.token("ann")
     assert call(backends.relay, "GET", "/v1/audit", token=token).status == 403
     assert call(backends.relay, "GET", "/v1/audit").status == 401
+
+
+def test_a_key_with_users_sees_no_other_users(backends):
+    group = {"room": "tea", "owner": "bot-1", "members": ["ann"]}
+    backends.done("POST", "/v1/rooms", group, headers={"Idempotency-Key": "tea-of-ann"})
+    for key, users, order in (("all", ["ann", "bot-1"], "tea-of-ann"), ("tenant", ["bot-1"], None)):
+        [entry] = backends.done("GET", "/v1/audit?user=bot-1", key=key).json["entries"]
+        assert (entry["operation"], entry["users"], entry.get("idempotencyKey")) == ("createRoom", users, order)
 
 
 def test_a_relay_in_open_mode_records_nothing(start):

@@ -170,6 +170,52 @@ import Testing
     }
   }
 
+  @Test func `a key with users sees no other users in the entries`() async throws {
+    try await TestRelay.run { test async throws in
+      let people: [String: JSON] = ["owner": .string("in.ann"), "members": .array([.string("out")])]
+      _ = try await test.perform(CreateRoom.self, by: Self.billing, people, key: "order-out")
+      _ = try await test.perform(
+        AddMember.self, by: Self.billing, ["room": .string("tea"), "user": .string("in.ann")], key: "order-in")
+      let rights = KeyRights(users: [Glob("in*")].compactMap { $0 })
+      let narrow = Caller.backend(
+        acting: nil, key: BackendKey(name: "bot", scope: KeyScope(name: "s", rights: rights)))
+      for (caller, users) in [(Self.billing, ["in.ann", "out"]), (narrow, ["in.ann"])] {
+        let page = try await test.perform(ListAuditEntries.self, by: caller, ["user": .string("in.ann")]).body
+        guard case .array(let found)? = page?["entries"], found.count == 2 else {
+          Issue.record("\(String(describing: page))")
+          return
+        }
+        #expect(found[0]["users"] == .array([.string("in.ann")]) && found[0]["idempotencyKey"] == .string("order-in"))
+        #expect(found[1]["users"] == .array(users.map(JSON.string)))
+        // The idempotency key may contain the name.
+        #expect((found[1]["idempotencyKey"] == nil) == (users.count == 1))
+      }
+    }
+  }
+
+  @Test func `an entry without hidden users has its target`() {
+    let rights = KeyRights(users: [Glob("in*")].compactMap { $0 })
+    func entry(_ users: [String], target: String?, request: String?) -> AuditEntry {
+      AuditEntry(
+        time: Timestamp(rawValue: 1), key: "k", operation: "setRole", users: users.map(UserID.init(unchecked:)),
+        target: target, request: request)
+    }
+    let all = entry(["in.ann", "in.bob"], target: "7", request: "r")
+    for rights in [rights, KeyRights(), nil] { #expect(all.limited(to: rights) == all) }
+    let other = entry(["out", "in.bob"], target: "7", request: "r")
+    #expect(other.limited(to: rights) == entry(["in.bob"], target: nil, request: nil))
+    for rights in [KeyRights(), nil] { #expect(other.limited(to: rights) == other) }
+    let nobody = entry([], target: "7", request: nil)
+    #expect(nobody.limited(to: rights) == nobody)
+  }
+
+  @Test func `no group of a scope permits the audit log`() {
+    #expect(Operation.scopeGroups.values.allSatisfy { !$0.contains(ListAuditEntries.operation) })
+    let named = Operation.scopeGroups.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+    #expect(named == Operation.names.subtracting([ListAuditEntries.operation]))
+    #expect(Operation.groups["read"]?.contains(ListAuditEntries.operation) == true)
+  }
+
   @Test func `a key with rooms or users must name one of them`() async throws {
     try await TestRelay.run { test async throws in
       let pattern = [Glob("in*")].compactMap { $0 }

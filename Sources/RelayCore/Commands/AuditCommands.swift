@@ -2,6 +2,7 @@
 
 // The command that reads the audit log. `AuditLog` writes it.
 
+import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayStore
@@ -18,6 +19,8 @@ struct ListAuditEntries: Command {
   private let filter: AuditFilter
   private let position: AuditPosition
   private let limit: Int
+  /// The rights of the key, which limit the users in the entries. Is `nil` without a scope.
+  private let rights: KeyRights?
 
   private static let maxLimit = 1_000
   private static let usualLimit = 100
@@ -38,15 +41,18 @@ struct ListAuditEntries: Command {
     let after = try fields.integer("after", 0...maxInteger)
     if before != nil, after != nil { throw fields.wrong("after", "must not come together with before") }
     position = after.map(AuditPosition.after) ?? .before(before ?? maxInteger)
+    rights = request.caller.key?.scope?.rights
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     // A reader's thread writes the text.
-    let page = try await relay.store.read { [filter, position, limit] reader in
+    let page = try await relay.store.read { [filter, position, limit, rights] reader in
       let page = try reader.audit.page(filter, position, limit: limit)
       return JSONWriter.object {
         $0.array("entries") { list in
-          for entry in page.entries { list.object { $0.members(of: entry) } }
+          for stored in page.entries {
+            list.object { $0.members(of: stored.entry.limited(to: rights), number: stored.id) }
+          }
         }
         $0.integer("next", page.next)
         $0.bool("more", page.next != nil)
@@ -56,10 +62,21 @@ struct ListAuditEntries: Command {
   }
 }
 
+extension AuditEntry {
+  /// The entry without the users outside of a scope. If it lacks some of them, it also lacks the target and the idempotency
+  /// key, which may contain their names.
+  func limited(to rights: KeyRights?) -> AuditEntry {
+    guard let rights else { return self }
+    var entry = self
+    entry.users = users.filter { rights.include(user: $0.rawValue) }
+    if entry.users.count < users.count { (entry.target, entry.request) = (nil, nil) }
+    return entry
+  }
+}
+
 extension JSONWriter.Object {
-  fileprivate mutating func members(of stored: StoredAuditEntry) {
-    let entry = stored.entry
-    integer("entry", stored.id)
+  fileprivate mutating func members(of entry: AuditEntry, number: Int64) {
+    integer("entry", number)
     integer("time", entry.time.rawValue)
     self["key"] = entry.key
     self["operation"] = entry.operation

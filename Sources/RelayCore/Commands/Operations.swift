@@ -54,10 +54,14 @@ package struct Operation: Sendable {
 
   package static let names = Set(all.map(\.name))
 
-  /// The names that stand for several operations in a scope.
+  /// The names that stand for several operations in the settings of the audit log.
   package static let groups = [
     "read": Set(all.filter(\.isRead).map(\.name)), "write": Set(all.filter { !$0.isRead }.map(\.name)),
   ]
+
+  /// The names that stand for several operations in a scope. The audit log shows the actions and the addresses of all
+  /// backends, and is for administrators: a scope with operations must name its operation.
+  package static let scopeGroups = groups.mapValues { $0.subtracting([ListAuditEntries.operation]) }
 }
 
 extension Command {
