@@ -346,6 +346,7 @@ let package = Package(
       dependencies: [
         "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
         "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swift),

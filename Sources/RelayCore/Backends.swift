@@ -120,6 +120,9 @@ enum NamedMembers {
   /// The members of these objects have the names of rooms.
   static let roomObjects = ["rooms"]
   static let users = ["user", "from", "owner", "other", "users", "members"]
+  /// The members with users of whom a request may change something. `users` is not among them: `presence`, `watch` and
+  /// `notify` only select users, and the store refuses to `block` a user who is being erased.
+  static let changedUsers = users.filter { $0 != "users" }
 
   /// The items of a list, or the value of another member.
   static func values(of key: String, in fields: Fields) -> [JSON] {

@@ -60,9 +60,12 @@ package final class Erasures {
   func check(_ request: Request, _ declaration: Declaration) throws(RequestError) {
     guard !open.isEmpty || !beginning.isEmpty else { return }
     if let user = request.caller.actsFor, isOpen(user) { throw .beingErased }
-    guard declaration.route?.method != "GET" else { return }
-    for case .string(let name) in request.fields.namedUsers where isOpen(UserID(unchecked: name)) {
-      throw .beingErased
+    guard !declaration.isRead else { return }
+    for key in NamedMembers.changedUsers {
+      for case .string(let name) in NamedMembers.values(of: key, in: request.fields)
+      where isOpen(UserID(unchecked: name)) {
+        throw .beingErased
+      }
     }
   }
 
@@ -273,15 +276,6 @@ package final class Erasures {
 extension Caller {
   /// The user that the caller acts for. Is `nil` for a backend that names no user in the header.
   fileprivate var actsFor: UserID? { if case .backend(let acting, _) = self { acting } else { owner } }
-}
-
-extension Fields {
-  /// The values of members that name users.
-  fileprivate var namedUsers: [JSON] {
-    let single = ["user", "from", "other", "owner"].compactMap { members[$0] }
-    guard case .array(let many)? = members["members"] else { return single }
-    return single + many
-  }
 }
 
 extension StoreError {
