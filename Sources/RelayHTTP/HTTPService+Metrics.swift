@@ -60,6 +60,9 @@ extension HTTPService {
     }
     write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
     write(relay.audit.counters, to: &text)
+    text.gauge(
+      "stillwire_erasures_failing", "Erasures of users whose last attempt has failed. The relay tries them again.",
+      relay.erasures.failures.count)
     cluster?.report.write(to: &text)
     process.write(to: &text)
     return .metrics(text)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The erasure of users: nothing of the person is left in the files and in the log."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from api import call
 from client import Refused
 from database import rows, value
+from metrics import metrics
 from waiting import eventually
 
 
@@ -239,6 +243,33 @@ def test_a_user_who_does_not_return_is_not_stored_again(start, connect):
     bob.join("room")
     bob.send("room", 1)
     assert value(relay, "SELECT count(*) FROM users WHERE name = 'ann'") == 0
+
+
+def test_a_failing_erasure_shows_its_failure_and_goes_on_later(start, connect):
+    relay = start()
+    ann, bob = connect(relay, "ann"), connect(relay, "bob")
+    for session in (ann, bob):
+        session.join("tea")
+
+    def change(sql):
+        with closing(sqlite3.connect(relay.data / "stillwire.db", timeout=10)) as database:
+            database.execute(sql)
+
+    change("CREATE TRIGGER stuck BEFORE UPDATE ON erasures BEGIN SELECT RAISE(ABORT, 'planted'); END")
+    begun = erase(relay, "ann", "delete")
+    failing = eventually(lambda: "failure" in (found := state(relay, begun["erasure"])) and found)
+    assert (failing["state"], failing["failure"]["cause"]) == ("running", "failed")
+    assert failing["failure"]["retry"] >= failing["failure"]["time"] + 1000
+    assert metrics(relay)["stillwire_erasures_failing"] == 1
+    eventually(lambda: "an erasure has failed, and the relay will try it again" in relay.log.read_text())
+    # Nobody may block the name, and requests that only select users go on.
+    assert bob.refusal("block", users=["ann"])["code"] == "unavailable"
+    for type in ("unblock", "watch", "presence"):
+        bob.request(type, users=["ann"])
+    change("DROP TRIGGER stuck")
+    assert "failure" not in finished(relay, begun)
+    assert metrics(relay)["stillwire_erasures_failing"] == 0
+    bob.request("block", users=["ann"])
 
 
 def test_restrictions_end_with_the_user(relay, connect, names):

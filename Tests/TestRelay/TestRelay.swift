@@ -56,6 +56,8 @@ package struct TestRelay {
     } catch {
       result = .failure(error)
     }
+    // Work in the background ends.
+    await test.relay.retire()
     await test.relay.stopHub()
     test.store.close()
     test.thread.end()

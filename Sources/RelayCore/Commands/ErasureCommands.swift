@@ -26,8 +26,9 @@ struct EraseUser: Command {
       throw RequestError(
         .conflict, "an erasure with messages=\(erasure.messages.rawValue) is in progress", at: "/query/messages")
     }
+    let failure = relay.erasures.failures[erasure.id]
     return Reply(status: 202) {
-      Replies.erasure(erasure)(&$0)
+      Replies.erasure(erasure, failure)(&$0)
       $0.integer("sessions", closed)
     }
   }
@@ -47,12 +48,14 @@ struct GetErasure: Command {
     guard let erasure = try await relay.store.read({ [id] in try $0.erasures.erasure(id) }) else {
       throw RequestError(.notFound, "there is no such erasure, or it is no longer kept", at: "/path/id")
     }
-    return Reply(Replies.erasure(erasure))
+    return Reply(Replies.erasure(erasure, relay.erasures.failures[id]))
   }
 }
 
 extension Replies {
-  fileprivate static func erasure(_ erasure: ErasureRecord) -> Reply.Members {
+  fileprivate static func erasure(
+    _ erasure: ErasureRecord, _ failure: ErasureFailures.Failure?
+  ) -> Reply.Members {
     {
       $0["erasure"] = erasure.id
       $0["state"] = erasure.finished == nil ? "running" : "done"
@@ -61,6 +64,13 @@ extension Replies {
       $0.integer("finished", erasure.finished?.rawValue)
       $0.integer("leftRooms", erasure.rooms)
       $0.integer("changedMessages", erasure.changed)
+      guard erasure.finished == nil, let failure else { return }
+      $0.object("failure") {
+        $0["cause"] = failure.cause.rawValue
+        $0.integer("attempts", failure.count)
+        $0.integer("time", failure.time.rawValue)
+        $0.integer("retry", failure.retry.rawValue)
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 import RelayDelivery
 import RelayHub
 import RelayJSON
@@ -21,8 +22,8 @@ package final class Erasures {
   private var isRunning = false
   /// True if an erasure has begun after the loop looked for one.
   private var hasMore = false
-  /// The erasures whose rows caused an error in this run. They delay no other erasure.
-  private var failed: Set<String> = []
+  /// The erasures whose last attempt has failed. They delay no other erasure.
+  package private(set) var failures = ErasureFailures()
   private var rewrite = Rewrite()
 
   /// True if the store must not get the presence of a user.
@@ -146,38 +147,56 @@ package final class Erasures {
   /// Erases some rows. When the rows of all erasures are erased, one rewrite of the database serves all of them.
   /// - Returns: False if nothing is left to do.
   private func performNext(on relay: isolated Relay) async throws -> Bool {
-    if let id = try await relay.store.read({ [failed] in try $0.erasures.next(except: failed) }) {
-      do {
+    let waiting = failures.waiting(now: .now)
+    if let id = try await relay.store.read({ try $0.erasures.next(except: waiting) }) {
+      do throws(StoreError) {
         _ = try await relay.commit(rows: ErasureWriter.maxRows) {
           try $0.erasures.perform(id)
         } then: { relay, result in
           if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
         }
-      } catch let error where !error.isTemporary {
-        failed.insert(id)
-        throw error
+        failures.remove(id)
+      } catch {
+        fail([id], error, on: relay)
       }
       return true
     }
     let erased = try await relay.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
-    guard !erased.isEmpty else { return false }
+    guard !erased.isEmpty else {
+      guard failures.count > 0 else { return false }
+      // Another erasure may begin before the next attempt.
+      try await Task.sleep(for: Relay.storePause)
+      return true
+    }
     guard rewrite.pause <= .zero else {
       // Another erasure may begin meanwhile.
       try await Task.sleep(for: min(rewrite.pause, Relay.storePause))
       return true
     }
-    do {
+    do throws(StoreError) {
       try await removeRemains(of: erased, on: relay)
     } catch {
       rewrite.failed()
-      throw error
+      fail(erased, error, on: relay)
     }
     return true
   }
 
+  private func fail(_ erasures: [String], _ error: StoreError, on relay: isolated Relay) {
+    let cause = ErasureFailures.Cause(error)
+    for id in erasures { failures.add(id, cause, at: relay.hub.now, now: .now) }
+    // A failure that only the erasure has is not a failure of the store.
+    guard cause != .unavailable, let first = erasures.first else { return relay.diagnostics.logFailure(of: error) }
+    relay.diagnostics.log.error(
+      "an erasure has failed, and the relay will try it again: \(error)",
+      metadata: [
+        "erasure": "\(first)", "erasures": "\(erasures.count)", "attempts": "\(failures[first]?.count ?? 1)",
+      ])
+  }
+
   /// Rewrites the database for these erasures, empties its log, and ends the erasures. After a failure, the next call
   /// continues.
-  private func removeRemains(of erased: [String], on relay: isolated Relay) async throws {
+  private func removeRemains(of erased: [String], on relay: isolated Relay) async throws(StoreError) {
     if rewrite.erasures.isEmpty {
       let start = ContinuousClock.now
       try await relay.store.rewrite()
@@ -187,6 +206,7 @@ package final class Erasures {
     let finished = rewrite.erasures
     try await relay.store.write { try $0.erasures.finish(finished) }
     rewrite.erasures = []
+    for id in finished { failures.remove(id) }
   }
 
   /// The maximum number of erasures that one rewrite serves.
@@ -212,10 +232,9 @@ package final class Erasures {
       rest = now + (now - start) * 9
     }
 
-    /// The next attempt follows after 1 to 60 seconds.
     mutating func failed() {
       failures += 1
-      retry = ContinuousClock.now + .seconds(min(60, 1 << min(failures - 1, 6)))
+      retry = ContinuousClock.now + ErasureFailures.pause(after: failures)
     }
   }
 
@@ -276,9 +295,4 @@ package final class Erasures {
 extension Caller {
   /// The user that the caller acts for. Is `nil` for a backend that names no user in the header.
   fileprivate var actsFor: UserID? { if case .backend(let acting, _) = self { acting } else { owner } }
-}
-
-extension StoreError {
-  /// True if a retry of the same work may succeed.
-  fileprivate var isTemporary: Bool { if case .unavailable = self { true } else { false } }
 }

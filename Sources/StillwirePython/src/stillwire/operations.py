@@ -1386,8 +1386,8 @@ class Operations(ABC):
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. It has the state at the time of each page. A `message` with
-        `from` is a notification that the user has received. If the user was erased after the page before, the
-        answer is 404.
+        `from` is a notification that the user has received. From the begin of an erasure on, the answer to a
+        later page is 404, and an export that begins has no entries.
 
         Args:
             user: A user's name, or `me`.
@@ -1412,6 +1412,9 @@ class Operations(ABC):
         """Read the state of an erasure.
 
         The relay keeps a finished erasure for 30 days. It contains nothing about the user.
+
+        An erasure has no state for a failure, because rows may still have the name. The relay tries again,
+        after 1 to 60 seconds, and `failure` has the last error until then.
 
         Returns:
             The state.
@@ -2066,6 +2069,9 @@ class Operations(ABC):
         of `before` or `after` for the next page. The relay keeps entries for the time and up to the number of
         the configuration (`audit.retention`, `audit.entries`).
 
+        The log is for administrators: in a scope, `read` does not permit this operation. A key whose scope
+        has `users` must name one of them in `user`. The entries then lack the other users.
+
         Args:
             key: Only requests with the API key of this name.
             operation: Only requests of this operation, such as `removeMember`.
@@ -2209,7 +2215,9 @@ class Operations(ABC):
     ) -> types.ClusterNode:
         """Let another node take over from the leader.
 
-        The leader closes its sessions and becomes a follower. A node that does not lead answers 409.
+        The leader closes its sessions and becomes a follower. A node that does not lead answers 409. The
+        answer does not wait for the log of the cluster. After it, the leader waits at most 1 second for the
+        entry of the audit log.
 
         Returns:
             The leader steps down now.
@@ -3667,8 +3675,8 @@ class AsyncOperations(ABC):
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. It has the state at the time of each page. A `message` with
-        `from` is a notification that the user has received. If the user was erased after the page before, the
-        answer is 404.
+        `from` is a notification that the user has received. From the begin of an erasure on, the answer to a
+        later page is 404, and an export that begins has no entries.
 
         Args:
             user: A user's name, or `me`.
@@ -3693,6 +3701,9 @@ class AsyncOperations(ABC):
         """Read the state of an erasure.
 
         The relay keeps a finished erasure for 30 days. It contains nothing about the user.
+
+        An erasure has no state for a failure, because rows may still have the name. The relay tries again,
+        after 1 to 60 seconds, and `failure` has the last error until then.
 
         Returns:
             The state.
@@ -4347,6 +4358,9 @@ class AsyncOperations(ABC):
         of `before` or `after` for the next page. The relay keeps entries for the time and up to the number of
         the configuration (`audit.retention`, `audit.entries`).
 
+        The log is for administrators: in a scope, `read` does not permit this operation. A key whose scope
+        has `users` must name one of them in `user`. The entries then lack the other users.
+
         Args:
             key: Only requests with the API key of this name.
             operation: Only requests of this operation, such as `removeMember`.
@@ -4490,7 +4504,9 @@ class AsyncOperations(ABC):
     ) -> types.ClusterNode:
         """Let another node take over from the leader.
 
-        The leader closes its sessions and becomes a follower. A node that does not lead answers 409.
+        The leader closes its sessions and becomes a follower. A node that does not lead answers 409. The
+        answer does not wait for the log of the cluster. After it, the leader waits at most 1 second for the
+        entry of the audit log.
 
         Returns:
             The leader steps down now.

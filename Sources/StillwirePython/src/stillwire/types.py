@@ -626,8 +626,30 @@ class Erasure(TypedDict):
     """The number of ended memberships."""
     changedMessages: int
     """The number of messages that were deleted, or that lost the name of the user."""
+    failure: NotRequired[ErasureFailure]
+    """The last attempt, if it has failed. The relay tries again until the cause is over. Absent after an attempt
+    that has succeeded.
+    """
     sessions: NotRequired[int]
     """The number of closed sessions. Only the reply of `DELETE` has it."""
+
+
+@final
+class ErasureFailure(TypedDict):
+    """The last attempt, if it has failed. The relay tries again until the cause is over. Absent after an attempt
+    that has succeeded.
+    """
+
+    cause: Literal["unavailable", "damaged", "failed"]
+    """`unavailable`: the disk, or the log of the cluster, accepts no changes. `damaged`: the database has
+    invalid contents. `failed`: the database refuses this change, and the log of the relay has the error.
+    """
+    attempts: int
+    """The number of attempts that have failed since the last one that succeeded."""
+    time: int
+    """The time of the last attempt."""
+    retry: int
+    """The time of the next attempt: 1 second after the first failure, and at most 60 seconds after a later one."""
 
 
 @final

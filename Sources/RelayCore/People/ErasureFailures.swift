@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayProtocol
+import RelayStore
+
+/// The erasures whose last attempt has failed, and the times of their retries. Pure.
+///
+/// An erasure never ends with a failure: rows may still have the name of the user. The relay tries again until the cause
+/// is over, and shows the last failure meanwhile. A restart of the relay forgets the failures and tries at once.
+package struct ErasureFailures {
+  package struct Failure: Equatable, Sendable {
+    package var cause: Cause
+    /// The number of attempts that have failed since the last one that succeeded.
+    package var count: Int
+    /// The time of the last attempt.
+    package var time: Timestamp
+    /// The time of the next attempt, by the wall clock and by the clock that decides.
+    package var retry: Timestamp
+    fileprivate var due: ContinuousClock.Instant
+  }
+
+  /// The reason of a failure. It is safe as a label.
+  package enum Cause: String, Sendable, CaseIterable {
+    /// The disk, or the log of the cluster, does not accept the change.
+    case unavailable
+    /// A row of the database has invalid content.
+    case damaged
+    /// The database refuses this change. It is a fault of the relay.
+    case failed
+  }
+
+  private var failures: [String: Failure] = [:]
+
+  package var count: Int { failures.count }
+  package subscript(_ id: String) -> Failure? { failures[id] }
+
+  /// The time between the last of these failures and the next attempt: 1 to 60 seconds.
+  static func pause(after count: Int) -> Duration { .seconds(min(60, 1 << min(max(count, 1) - 1, 6))) }
+
+  mutating func add(_ id: String, _ cause: Cause, at time: Timestamp, now: ContinuousClock.Instant) {
+    let count = (failures[id]?.count ?? 0) + 1
+    let pause = Self.pause(after: count)
+    failures[id] = Failure(cause: cause, count: count, time: time, retry: time + pause, due: now + pause)
+  }
+
+  /// An attempt has succeeded.
+  mutating func remove(_ id: String) { failures[id] = nil }
+
+  /// The erasures whose next attempt is not due yet.
+  func waiting(now: ContinuousClock.Instant) -> Set<String> {
+    Set(failures.lazy.filter { $0.value.due > now }.map(\.key))
+  }
+}
+
+extension ErasureFailures.Cause {
+  init(_ error: StoreError) {
+    self =
+      switch error {
+      case .unavailable, .ended, .closed: .unavailable
+      case .damaged: .damaged
+      default: .failed
+      }
+  }
+}
