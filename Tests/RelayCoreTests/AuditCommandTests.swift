@@ -97,6 +97,44 @@ import Testing
     }
   }
 
+  /// Adds a member. Then the disk refuses all changes, before the entry of the audit log.
+  private struct AddMemberAndFail: Command {
+    static let declaration = AddMember.declaration
+    static let operation = AddMember.operation
+    private let command: AddMember
+
+    init(_ request: Request) throws(RequestError) { command = try AddMember(request) }
+
+    func run(on relay: isolated Relay) async throws -> Reply {
+      let reply = try await command.run(on: relay)
+      try await relay.store.setWritable(false)
+      return reply
+    }
+  }
+
+  @Test func `if the disk refuses only the entry, the answer is that of the change`() async throws {
+    try await TestRelay.run { test async throws in
+      #expect(try await test.perform(AddMemberAndFail.self, by: Self.billing, Self.names("tea", "ann")).status == 201)
+      #expect(await test.relay.auditCounters == AuditLog.Counters())
+      // The answer to a change that the disk refuses is an error.
+      let refused = await error {
+        _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "bob"))
+      }
+      #expect(refused?.code == .unavailable)
+      #expect(try await entries(test).isEmpty)
+      try await test.relay.store.setWritable(true)
+      let expected: Set = ["billing addMember unavailable tea bob -", "billing addMember ok tea ann -"]
+      while try await entries(test).count < expected.count { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(try await Set(entries(test)) == expected)
+      let members = try await test.perform(ListMembers.self, by: Self.billing, ["room": .string("tea")]).body
+      guard case .array(let list)? = members?["members"] else {
+        Issue.record("the reply has no members")
+        return
+      }
+      #expect(list.map { $0["user"] } == [.string("ann")])
+    }
+  }
+
   @Test func `more refused requests than the rate are counted`() async throws {
     try await TestRelay.run { test async throws in
       var count = 0
