@@ -85,7 +85,8 @@ extension SettingGroup {
     SettingMember(
       "operations", .texts, default: "all",
       "Operations that a key may request: names of `openapi.json`, such as `sendMessage`; `read` for all operations "
-        + "that change nothing, except `listAuditEntries`; and `write` for all others."),
+        + "that change nothing; and `write` for all operations that change something. Neither includes "
+        + "`listAuditEntries`."),
     SettingMember(
       "rooms", .texts, default: "all", "Patterns of the rooms that a request may name. `*` matches any text."),
     SettingMember(

@@ -58,8 +58,8 @@ final class WriterCache {
   /// The newest position of the inbox, see ``Schema/inbox``. Is `nil` until it is read. It never falls: work that was
   /// undone leaves a gap.
   var newestPosition: Int64?
-  /// The number of rows of the audit log that the open transaction has replaced.
-  var replacedAuditRows = 0
+  /// The number of rows of the audit log that the additions of the open transaction have deleted.
+  var trimmedAuditRows = 0
   /// The number of deferred messages.
   private var deferredCount = 0
 
@@ -96,7 +96,7 @@ final class WriterCache {
 
   /// Limits the number of entries. Nothing is deferred at this time.
   func beginTransaction() {
-    replacedAuditRows = 0
+    trimmedAuditRows = 0
     if rooms.count >= Self.maxEntries { rooms.removeAll() }
     if people.count >= Self.maxEntries { people.removeAll() }
   }

@@ -258,7 +258,7 @@ def test_a_failing_erasure_shows_its_failure_and_goes_on_later(start, connect):
     change("CREATE TRIGGER stuck BEFORE UPDATE ON erasures BEGIN SELECT RAISE(ABORT, 'planted'); END")
     begun = erase(relay, "ann", "delete")
     failing = eventually(lambda: "failure" in (found := state(relay, begun["erasure"])) and found)
-    assert (failing["state"], failing["failure"]["cause"]) == ("running", "failed")
+    assert (failing["state"], failing["failure"]["cause"]) == ("running", "internal")
     assert failing["failure"]["retry"] >= failing["failure"]["time"] + 1000
     assert metrics(relay)["stillwire_erasures_failing"] == 1
     eventually(lambda: "an erasure has failed, and the relay will try it again" in relay.log.read_text())

@@ -17,7 +17,7 @@ import Testing
     var failures = ErasureFailures()
     let (start, time) = (ContinuousClock.now, Timestamp(rawValue: 1_000))
     failures.add("a", .unavailable, at: time, now: start)
-    failures.add("b", .failed, at: time, now: start + .milliseconds(500))
+    failures.add("b", .internal, at: time, now: start + .milliseconds(500))
     #expect(failures.count == 2 && failures["c"] == nil)
     #expect(failures.waiting(now: start + .milliseconds(900)) == ["a", "b"])
     #expect(failures.waiting(now: start + .seconds(1)) == ["b"])
@@ -29,14 +29,14 @@ import Testing
     #expect(failures.waiting(now: start + .seconds(3)).isEmpty)
     failures.remove("a")
     #expect(failures.count == 1 && failures["a"] == nil)
-    failures.add("a", .failed, at: time, now: start)
+    failures.add("a", .internal, at: time, now: start)
     #expect(failures["a"]?.count == 1)
   }
 
   @Test(
     arguments: [
       (.unavailable(reason: "full"), .unavailable), (.ended(reason: "deposed"), .unavailable), (.closed, .unavailable),
-      (.damaged(reason: "row"), .damaged), (.failed(reason: "constraint"), .failed), (.tooLarge, .failed),
+      (.damaged(reason: "row"), .damaged), (.failed(reason: "constraint"), .internal), (.tooLarge, .internal),
     ] as [(StoreError, ErasureFailures.Cause)])
   func `an error of the store has a cause`(_ error: StoreError, _ cause: ErasureFailures.Cause) {
     #expect(ErasureFailures.Cause(error) == cause)

@@ -135,7 +135,7 @@ private let tea = RoomID(unchecked: "tea")
       for _ in 0..<30 { try transaction.addAudit("stepDown", [], max: 40) }
       return transaction.db.totalChangesCount - before
     }
-    #expect(rows <= 30 + AuditWriter.maxReplacedRows + AuditWriter.maxReplaced * (1 + AuditEntry.maxUsers))
+    #expect(rows <= 30 + AuditWriter.maxTrimmedRows + AuditWriter.maxTrimmed * (1 + AuditEntry.maxUsers))
     #expect(try await count("audit") == 60)
     // Each addition replaces two entries, and the next transactions may replace as many rows again.
     for _ in 0..<20 { try await test.write { try $0.addAudit("stepDown", [], max: 40) } }

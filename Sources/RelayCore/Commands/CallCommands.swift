@@ -225,7 +225,7 @@ struct CallRequest: Sendable {
 }
 
 extension Request {
-  /// The device of the caller: that of the session or of the report key, or the member `device`.
+  /// The device of the caller: that of the session or of the report key, or the field `device`.
   fileprivate var callDevice: DeviceID? {
     get throws(RequestError) {
       guard caller.session == nil, let named = try namedDevice else { return caller.device }
@@ -233,7 +233,7 @@ extension Request {
     }
   }
 
-  /// The member `device`. Throws `forbidden` if a report key names another device than its own.
+  /// The field `device`. Throws `forbidden` if a report key names another device than its own.
   fileprivate var namedDevice: DeviceID? {
     get throws(RequestError) {
       guard let named = try fields.name("device", DeviceID.self) else { return nil }

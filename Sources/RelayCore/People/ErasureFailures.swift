@@ -2,10 +2,10 @@
 package import RelayProtocol
 import RelayStore
 
-/// The erasures whose last attempt has failed, and the times of their retries. Pure.
+/// The erasures whose last attempt has failed, and the times of their retries. It does no I/O.
 ///
-/// An erasure never ends with a failure: rows may still have the name of the user. The relay tries again until the cause
-/// is over, and shows the last failure meanwhile. A restart of the relay forgets the failures and tries at once.
+/// An erasure has no failed state, because an abandoned one would leave rows with the name of the user. The relay tries
+/// again until an attempt succeeds, and shows the last failure until then. After a restart, it tries at once.
 package struct ErasureFailures {
   package struct Failure: Equatable, Sendable {
     package var cause: Cause
@@ -13,8 +13,9 @@ package struct ErasureFailures {
     package var count: Int
     /// The time of the last attempt.
     package var time: Timestamp
-    /// The time of the next attempt, by the wall clock and by the clock that decides.
+    /// The time of the next attempt, for display.
     package var retry: Timestamp
+    /// The same time on the monotonic clock, which decides.
     fileprivate var due: ContinuousClock.Instant
   }
 
@@ -24,8 +25,8 @@ package struct ErasureFailures {
     case unavailable
     /// A row of the database has invalid content.
     case damaged
-    /// The database refuses this change. It is a fault of the relay.
-    case failed
+    /// The database rejected the change, which is a fault of the relay.
+    case `internal`
   }
 
   private var failures: [String: Failure] = [:]
@@ -57,7 +58,7 @@ extension ErasureFailures.Cause {
       switch error {
       case .unavailable, .ended, .closed: .unavailable
       case .damaged: .damaged
-      default: .failed
+      default: .internal
       }
   }
 }

@@ -10,17 +10,16 @@ public struct AuditWriter: TransactionPart {
   public static let maxPurged = 100
   /// A call deletes no further entry after this number of rows: an entry has a row for each user.
   static let maxPurgedRows = 1_000
-  /// The maximum number of old entries that a new one replaces. More are left only after the maximum was lowered, and
-  /// after ``maxReplacedRows``.
-  static let maxReplaced = 2
-  /// The additions of one transaction replace no further entry after this number of rows: large entries may be older than
-  /// many small ones. Later additions replace those that are left.
-  static let maxReplacedRows = 1_000
+  /// The maximum number of old entries that an addition deletes.
+  static let maxTrimmed = 2
+  /// The number of deleted rows after which the additions of a transaction delete no further entry: many small entries
+  /// could otherwise delete many large ones in one transaction. Later additions delete the rest.
+  static let maxTrimmedRows = 1_000
   /// The number of rows that ``replace(_:by:rows:)`` changes for an entry.
-  static let rowsOfReplacement = 3
+  static let rowsPerPseudonym = 3
 
   /// An estimate of the rows that ``add(_:erased:max:)`` writes: those of the entry, and those of an old entry of the
-  /// same size, which it replaces.
+  /// same size, which it deletes.
   public static func rows(toAdd entry: AuditEntry) -> Int { 2 * (1 + min(entry.users.count, AuditEntry.maxUsers)) }
 
   /// Adds an entry, and deletes the oldest entries above the maximum.
@@ -54,9 +53,9 @@ public struct AuditWriter: TransactionPart {
       ])
     let id = db.lastInsertedRowID
     for name in names.sorted() { try db.run("INSERT INTO audit_users (user, entry) VALUES (?, ?)", [name, id]) }
-    guard cache.replacedAuditRows < Self.maxReplacedRows else { return }
-    let replaced = try delete(ids(upTo: id - Int64(max), limit: Self.maxReplaced))
-    cache.replacedAuditRows += replaced.rows
+    guard cache.trimmedAuditRows < Self.maxTrimmedRows else { return }
+    let trimmed = try delete(ids(upTo: id - Int64(max), limit: Self.maxTrimmed))
+    cache.trimmedAuditRows += trimmed.rows
   }
 
   private func pseudonym(of user: UserID) throws -> String? {
@@ -69,9 +68,9 @@ public struct AuditWriter: TransactionPart {
     let old = try db.all(
       "SELECT id FROM audit WHERE time < ? ORDER BY time LIMIT ?", [(now - age).rawValue, Self.maxPurged]
     ) { $0[0] as Int64 }
-    guard try delete(old).areAll, old.count < Self.maxPurged else { return true }
+    guard try delete(old).isComplete, old.count < Self.maxPurged else { return true }
     let surplus = try ids(upTo: reader.audit.newest() - Int64(max), limit: Self.maxPurged)
-    return try !delete(surplus).areAll || surplus.count == Self.maxPurged
+    return try !delete(surplus).isComplete || surplus.count == Self.maxPurged
   }
 
   /// The oldest entries with at most this id. The ids have no gaps but those of deleted entries, so at most `max` entries
@@ -82,8 +81,8 @@ public struct AuditWriter: TransactionPart {
   }
 
   /// Deletes entries, in order, until their rows are enough for one transaction.
-  /// - Returns: The number of deleted rows, and false if some of the entries are left.
-  private func delete(_ ids: [Int64]) throws -> (rows: Int, areAll: Bool) {
+  /// - Returns: The number of deleted rows. `isComplete` is false if some of the entries are left.
+  private func delete(_ ids: [Int64]) throws -> (rows: Int, isComplete: Bool) {
     var rows = 0
     for id in ids {
       guard rows < Self.maxPurgedRows else { return (rows, false) }
@@ -99,7 +98,7 @@ public struct AuditWriter: TransactionPart {
   /// - Parameter rows: The maximum number of changed rows.
   /// - Returns: True if no entry has the name any more.
   func replace(_ user: UserID, by pseudonym: UserID, rows: Int) throws -> Bool {
-    let limit = rows / Self.rowsOfReplacement
+    let limit = rows / Self.rowsPerPseudonym
     let entries = try db.all("SELECT entry FROM audit_users WHERE user = ? LIMIT ?", [user.rawValue, limit]) {
       $0[0] as Int64
     }

@@ -17,7 +17,8 @@ public struct InboxReader {
   /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
   ///
   /// Scans two short rows for each room of the user, and reads other rows only for the rooms of the page. For a user
-  /// with at least 1,000 rooms it first walks over 1,000 rooms of the relay, in the order of the page.
+  /// with at least ``manyRooms`` rooms, it first walks over the next 1,000 rooms of the relay in the order of the page:
+  /// they usually fill the page, and cost less.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -43,7 +44,7 @@ public struct InboxReader {
     if try hasManyRooms(id) {
       let end: Int64? = try db.first(queries.endOfWalk, [page.start])?[0]
       entries = try read(queries.walk, to: end ?? queries.end)
-      // The rooms of all users in the walk may not have enough rooms of this one.
+      // The walk may find too few rooms of this user.
       isFilled = end == nil || entries.count > limit
     }
     if !isFilled { entries = try read(queries.scan, to: queries.end) }
@@ -66,7 +67,7 @@ public struct InboxReader {
       [user.rawValue, position.number])
   }
 
-  /// The number of rooms from which on a user has many.
+  /// The minimum number of rooms of a user for which a walk comes first.
   static let manyRooms = 1_000
   /// The maximum number of rooms of all users that the walk for a page looks at, before the scan.
   static let maxWalked = 1_000
@@ -143,7 +144,7 @@ private struct PageQueries {
       ) AS found
       WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
       """, order: "ASC"),
-    // A room may have a lower number here than in the scan: it is then in a later page again.
+    // The walk may find only the earlier one of two changes of a room. The room is then in a later page again.
     walk: entries(
       """
       SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count

@@ -15,7 +15,7 @@ struct Digests: TransactionPart {
   /// Two kinds of jobs are not merged:
   /// - A job whose push may have reached the phone, unless the digest replaces this very push. The phone would show the
   ///   message twice.
-  /// - A job that notifies anyway, because the others do not.
+  /// - A Notify Anyway, because the other messages of the digest must not break through a Focus with it.
   /// - Returns: False if the job was not merged.
   func merge(_ job: StoredJob, into head: StoredJob) throws -> Bool {
     let isSame = head.queue.user == job.queue.user && head.queue.device == job.queue.device
@@ -59,7 +59,7 @@ struct Digests: TransactionPart {
     try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
   }
 
-  /// Makes the newest message of a digest without its head the new digest head, at the level of the old one.
+  /// Promotes the newest merged job of a digest to its head. The new head gets the level of the old one.
   /// - Parameter isHeld: True if the old digest head was held.
   func handOver(_ id: String, isHeld: Bool) throws {
     try expireMerged(into: id)
@@ -126,10 +126,11 @@ struct Digests: TransactionPart {
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
-  /// The contents of a digest without its head's own message, and the highest level of these messages. Messages that
-  /// were read or deleted meanwhile are left out.
+  /// Returns the contents of a digest, without messages that were read or deleted meanwhile: the number of messages in
+  /// the head's room, with the head's own, and the other rooms. `maxLevel` is the highest level of the merged messages,
+  /// without the head's.
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
-    // A job without a level has the level that its message requests, which may be any.
+    // A job without a level has the level of its message. The query does not read it, and assumes the highest.
     let rows = try db.all(
       """
       SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time,

@@ -187,7 +187,7 @@ extension PushQueue {
     try transaction.digests.expireMerged(into: claim.id)
     let digest = try transaction.digests.digest(of: claim.id, in: room)
     (claim.count, claim.others) = (digest.count, digest.others)
-    // A message that was read or deleted meanwhile does not make the sound of the others louder.
+    // The level is at most the highest one of the messages that are left.
     claim.level = claim.level.map { min($0, max(claim.push.level, digest.maxLevel ?? .passive)) }
     // All merged jobs have ended, so the job is not a digest any more.
     guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {

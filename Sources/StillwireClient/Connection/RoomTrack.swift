@@ -168,10 +168,10 @@ struct RoomTrack: Equatable {
     return true
   }
 
-  /// Stores a change that this client has requested. Held replies to the message then arrive with its new state.
+  /// Stores a change that this client has requested. Held messages that quote the message arrive with its new state.
   /// - Parameter event: The edit or the deletion. Is `nil` for other changes.
-  /// - Returns: True if only a new join knows the newest state of held messages: the message is held itself, or a later
-  ///   change has arrived before the reply.
+  /// - Returns: True if the client must join again to get the newest state of held messages: it is held itself,
+  ///   or a later change has arrived before the relay's answer.
   mutating func changeAnswered(_ number: Int64, _ event: Frame?) -> Bool {
     let isLate = changes.hasLater(than: number)
     guard changes.arrived(number), let event, let seq = event.seq else { return false }
