@@ -17,8 +17,8 @@ public struct InboxReader {
   /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
   ///
   /// Scans two short rows for each room of the user, and reads other rows only for the rooms of the page. For a user
-  /// with at least ``manyRooms`` rooms, it first walks over the next 1,000 rooms of the relay in the order of the page:
-  /// they usually fill the page, and cost less.
+  /// with at least ``manyRooms`` rooms, it first walks over the next ``maxWalked`` rooms of the relay in the order of
+  /// the page, and over the user's own changes: they usually fill the page, and cost less.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -100,8 +100,8 @@ private struct PageQueries {
   let scan: String
   /// Walks over the rooms of all users, in the order of the page.
   let walk: String
-  /// Finds the number at which the walk after ?1 ends, because it has seen ``InboxReader/maxWalked`` rooms. Is NULL if the
-  /// walk sees all rooms.
+  /// Finds the number at which the walk after ?1 ends, because it has seen ``InboxReader/maxWalked`` rooms. Is NULL if
+  /// the walk sees all rooms.
   let endOfWalk: String
 
   /// The rooms by their newest activity, the newest first.
@@ -132,7 +132,8 @@ private struct PageQueries {
     end: .max,
     scan: entries(
       """
-      SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
+      SELECT room, max(number) AS number,
+        (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
       FROM (
         SELECT activity.room, activity.changed AS number
         FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
@@ -144,32 +145,31 @@ private struct PageQueries {
       ) AS found
       WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
       """, order: "ASC"),
-    // The walk may find only the earlier one of two changes of a room. The room is then in a later page again.
+    // Each room is in one of the three parts, with its newest change. Otherwise the page could end after a room that
+    // the limit has cut off another part.
     walk: entries(
       """
-      SELECT room, max(number) AS number, (SELECT members FROM activity WHERE activity.room = found.room) AS member_count
-      FROM (
-        SELECT * FROM (
-          SELECT activity.room, activity.position AS number
-          FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
-          WHERE own.user = ?1 AND activity.position > ?2 AND activity.position <= ?3
-            AND activity.changed = activity.position AND NOT own.is_withdrawn
-          ORDER BY activity.position LIMIT ?4)
-        UNION ALL
-        SELECT * FROM (
-          SELECT activity.room, activity.changed
-          FROM activity INDEXED BY activity_edited CROSS JOIN members AS own ON own.room = activity.room
-          WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
-            AND activity.changed <> activity.position AND NOT own.is_withdrawn
-          ORDER BY activity.changed LIMIT ?4)
-        UNION ALL
-        SELECT * FROM (
-          SELECT own.room, own.changed FROM members AS own INDEXED BY members_changed
-          WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3 AND NOT own.is_withdrawn
-            AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
-          ORDER BY own.changed LIMIT ?4)
-      ) AS found
-      GROUP BY room ORDER BY number LIMIT ?4
+      SELECT * FROM (
+        SELECT activity.room, activity.position AS number, activity.members AS member_count
+        FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
+        WHERE own.user = ?1 AND activity.position > ?2 AND activity.position <= ?3
+          AND activity.changed = activity.position AND own.changed <= activity.changed AND NOT own.is_withdrawn
+        ORDER BY activity.position LIMIT ?4)
+      UNION ALL
+      SELECT * FROM (
+        SELECT activity.room, activity.changed, activity.members
+        FROM activity INDEXED BY activity_edited CROSS JOIN members AS own ON own.room = activity.room
+        WHERE own.user = ?1 AND activity.changed > ?2 AND activity.changed <= ?3
+          AND activity.changed <> activity.position AND own.changed <= activity.changed AND NOT own.is_withdrawn
+        ORDER BY activity.changed LIMIT ?4)
+      UNION ALL
+      SELECT * FROM (
+        SELECT own.room, own.changed, activity.members
+        FROM members AS own INDEXED BY members_changed CROSS JOIN activity ON activity.room = own.room
+        WHERE own.user = ?1 AND own.changed > ?2 AND own.changed <= ?3
+          AND own.changed > activity.changed AND NOT own.is_withdrawn
+        ORDER BY own.changed LIMIT ?4)
+      ORDER BY number LIMIT ?4
       """, order: "ASC"),
     endOfWalk: """
       SELECT min(number) FROM (
