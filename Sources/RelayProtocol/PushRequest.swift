@@ -33,6 +33,9 @@ public struct PushRequest: Hashable, Sendable {
     self.isSilent = isSilent
   }
 
+  /// The level to which the sender has a right.
+  public var allowedLevel: Level { isUrgentAllowed ? level : min(level, .active) }
+
   /// The time from which the message is no longer pushed.
   public func expires(from time: Timestamp) -> Timestamp { time + (lifetime ?? Self.lifetime(of: kind)) }
 

@@ -126,6 +126,9 @@ import Testing
     #expect(claim.id == ids[2])
     #expect(claim.count == 3 - deleted.count)
     #expect(claim.level == level)
+    // The next attempt has the same level.
+    #expect(try await test.write { try $0.queue.retry(claim.id, due: .at(1)) })
+    #expect(try await self.claim(now: .at(1)).map(\.level) == [level])
   }
 
   @Test func `a digest leaves out expired jobs`() async throws {

@@ -188,10 +188,10 @@ extension PushQueue {
     let digest = try transaction.digests.digest(of: claim.id, in: room)
     (claim.count, claim.others) = (digest.count, digest.others)
     // The level is at most the highest one of the messages that are left.
-    claim.level = claim.level.map { min($0, max(claim.push.level, digest.maxLevel ?? .passive)) }
+    claim.level = claim.level.map { min($0, max(claim.push.allowedLevel, digest.maxLevel ?? .passive)) }
     // All merged jobs have ended, so the job is not a digest any more.
     guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {
-      try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
+      try db.run("UPDATE jobs SET digest = NULL, level = ? WHERE id = ?", [claim.level?.rawValue, claim.id])
       return
     }
     let own = DigestCount(room: claim.room, seq: claim.message.seq, count: claim.count)
