@@ -72,8 +72,8 @@ public struct Call: Equatable, Sendable {
   /// The kind of the sender of a request. It decides about a `hangup` of a user who has answered on another device.
   public enum Sender: Equatable, Sendable {
     /// A session of the user. `open` has the devices of all open sessions of the user. It contains `nil` if one of them
-    /// has no device.
-    case session(open: Set<DeviceID?>)
+    /// has no device. With `named`, the session hangs up for another device of the user, which may be lost.
+    case session(open: Set<DeviceID?>, named: DeviceID? = nil)
     /// A request over HTTP for a device: with a report key, with a token, or of a backend that names the device.
     case request
     /// A backend that names no device, or the relay itself.
@@ -86,7 +86,8 @@ public struct Call: Equatable, Sendable {
       // An answer over HTTP without a device belongs to no device.
       if party.device == device || party.device == nil && !party.hasSession { return true }
       return switch self {
-      case .session(let open): party.hasSession && !open.contains(party.device)
+      case .session(_, let named?) where named == party.device: true
+      case .session(let open, _): party.hasSession && !open.contains(party.device)
       case .request: false
       case .backend: true
       }

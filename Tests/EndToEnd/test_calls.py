@@ -141,7 +141,7 @@ def test_a_session_hangs_up_for_a_phone_that_has_answered_over_http(pair):
     assert (error["code"], "device lost" in error["message"]) == ("conflict", True)
     assert tablet.request("hangup", room=pair.room, seq=rung["seq"], device="lost")["state"] == "ended"
     event = pair.caller.expect("call", event="hangup")
-    assert (event["user"], event["device"], event["state"]) == (pair.bob, "lost", "ended")
+    assert (event["user"], event["device"], event["state"]) == (pair.bob, "tablet", "ended")
 
 
 def test_a_declined_call_ends_on_all_devices(pair):

@@ -104,6 +104,8 @@ import Testing
 
   private static let bothOpen = Call.Sender.session(open: [phone, tablet])
   private static let tabletOpen = Call.Sender.session(open: [tablet])
+  private static let forPhone = Call.Sender.session(open: [phone, tablet], named: phone)
+  private static let forWatch = Call.Sender.session(open: [phone, tablet], named: "watch")
   private static let onPhone = Step(.answer, bob, on: phone, from: bothOpen)
   private static let onPhoneByKey = Step(.answer, bob, on: phone, from: .request)
   private static let inBrowser = Step(.answer, bob, from: .session(open: [nil, tablet]))
@@ -128,12 +130,23 @@ import Testing
     // A phone that has answered with its report key need not have a session.
     ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: .request)], .refused(.answeredOn(phone))),
     ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: tabletOpen)], .refused(.answeredOn(phone))),
+    // A session hangs up for the device that it names, if this device has answered.
+    ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: forPhone)], .state(.ended)),
+    ([onPhone, Step(.hangUp, bob, on: tablet, from: forPhone)], .state(.ended)),
+    ([onPhoneByKey, Step(.hangUp, bob, on: tablet, from: forWatch)], .refused(.answeredOn(phone))),
+    ([inBrowser, Step(.hangUp, bob, on: tablet, from: forPhone)], .state(.ended)),
     // A backend that names no device, and an answer over HTTP without a device.
     ([onPhone, Step(.hangUp, bob, from: .backend)], .state(.ended)),
     ([Step(.answer, bob, from: .backend), Step(.hangUp, bob, on: tablet, from: .request)], .state(.ended)),
     // A late hang-up after the end.
     ([onPhone, Step(.hangUp, bob, on: phone), Step(.hangUp, bob, on: tablet)], .unchanged(.ended)),
   ]
+
+  @Test func `a session that names another device before an answer declines on its own device`() {
+    var call = Self.call()
+    #expect(perform(Step(.hangUp, Self.bob, on: Self.tablet, from: Self.forPhone), &call) == .state(.declined))
+    #expect(call.parties[Self.bob] == Call.Party(.declined, on: Self.tablet))
+  }
 
   @Test(arguments: hangUps) func `only the device that has answered hangs up for its user`(
     steps: [Step], outcome: Outcome

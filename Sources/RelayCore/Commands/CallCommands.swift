@@ -193,14 +193,15 @@ struct CallRequest: Sendable {
   private let message: MessageReference
   private let user: UserID
   private let device: DeviceID?
+  /// The device for which a session hangs up.
+  private let named: DeviceID?
 
   init(_ request: Request, _ action: Call.Action) throws(RequestError) {
     self.request = request
     message = MessageReference(room: try request.room, seq: try request.seq)
     user = try request.actor("user")
-    // A session hangs up for another device of its user: the device may be lost, or its app may have ended.
-    let named = try action == .hangUp ? request.namedDevice : nil
-    device = if let named { named } else { try request.callDevice }
+    device = try request.callDevice
+    named = try action == .hangUp ? request.namedDevice : nil
   }
 
   func perform(_ action: Call.Action, _ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
@@ -219,7 +220,7 @@ struct CallRequest: Sendable {
     if let user = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: user, pushes: false)
     }
-    let sender = request.callSender(user, on: device, relay: relay)
+    let sender = request.callSender(user, on: device, named: named, relay: relay)
     return Reply(Replies.call(try await relay.calls.perform(action, message, by: sender, relay: relay)))
   }
 }
@@ -243,11 +244,15 @@ extension Request {
   }
 
   /// The sender of the request, which acts for a user on a device.
-  fileprivate func callSender(_ user: UserID, on device: DeviceID?, relay: isolated Relay) -> Calls.Sender {
+  /// - Parameter named: The device of the user for which a session hangs up.
+  fileprivate func callSender(
+    _ user: UserID, on device: DeviceID?, named: DeviceID? = nil, relay: isolated Relay
+  ) -> Calls.Sender {
     let kind: Call.Sender
     switch caller {
     case .session(let session):
-      kind = .session(open: Set(relay.hub.sessions(of: session.user).map(relay.hub.device(of:))))
+      let open = Set(relay.hub.sessions(of: session.user).map(relay.hub.device(of:)))
+      kind = .session(open: open, named: named)
     case .backend: kind = device == nil ? .backend : .request
     case .user, .reporter: kind = .request
     }
