@@ -29,8 +29,9 @@ import Testing
     #expect(failures.waiting(now: start + .seconds(3)).isEmpty)
     failures.remove("a")
     #expect(failures.count == 1 && failures["a"] == nil)
-    failures.add("a", .internal, at: time, now: start)
-    #expect(failures["a"]?.count == 1)
+    failures.add("a", .internal, at: time, retryAfter: .seconds(40), now: start)
+    #expect(failures["a"]?.count == 1 && failures["a"]?.retry == time + .seconds(40))
+    #expect(failures.waiting(now: start + .seconds(39)) == ["a"])
   }
 
   @Test(

@@ -37,9 +37,12 @@ package struct ErasureFailures {
   /// The time between the last of these failures and the next attempt: 1 to 60 seconds.
   static func pause(after count: Int) -> Duration { .seconds(min(60, 1 << min(max(count, 1) - 1, 6))) }
 
-  mutating func add(_ id: String, _ cause: Cause, at time: Timestamp, now: ContinuousClock.Instant) {
+  /// - Parameter retryAfter: The time to the next attempt. Is `nil` for ``pause(after:)``.
+  mutating func add(
+    _ id: String, _ cause: Cause, at time: Timestamp, retryAfter: Duration? = nil, now: ContinuousClock.Instant
+  ) {
     let count = (failures[id]?.count ?? 0) + 1
-    let pause = Self.pause(after: count)
+    let pause = retryAfter ?? Self.pause(after: count)
     failures[id] = Failure(cause: cause, count: count, time: time, retry: time + pause, due: now + pause)
   }
 

@@ -24,6 +24,8 @@ package final class Erasures {
   private var hasMore = false
   /// The erasures whose last attempt has failed. They delay no other erasure.
   package private(set) var failures = ErasureFailures()
+  /// The minimum time between lines about erasures that fail.
+  private var logPause = LogPause()
   private var rewrite = Rewrite()
 
   /// True if the store must not get the presence of a user.
@@ -39,12 +41,16 @@ package final class Erasures {
   /// The users in a request, in its members or in its header, whose erasure is in progress.
   func erased(in request: Request) -> Set<UserID> {
     guard !open.isEmpty || !beginning.isEmpty else { return [] }
-    var found: Set<UserID> = []
+    var found = erased(in: request, NamedMembers.users)
     if let user = request.caller.actsFor, isOpen(user) { found.insert(user) }
-    for key in NamedMembers.users {
-      for case .string(let name) in NamedMembers.values(of: key, in: request.fields)
-      where isOpen(UserID(unchecked: name)) {
-        found.insert(UserID(unchecked: name))
+    return found
+  }
+
+  private func erased(in request: Request, _ keys: [String]) -> Set<UserID> {
+    var found: Set<UserID> = []
+    for key in keys {
+      for case .string(let name) in NamedMembers.values(of: key, in: request.fields) {
+        if isOpen(UserID(unchecked: name)) { found.insert(UserID(unchecked: name)) }
       }
     }
     return found
@@ -61,13 +67,7 @@ package final class Erasures {
   func check(_ request: Request, _ declaration: Declaration) throws(RequestError) {
     guard !open.isEmpty || !beginning.isEmpty else { return }
     if let user = request.caller.actsFor, isOpen(user) { throw .beingErased }
-    guard !declaration.isRead else { return }
-    for key in NamedMembers.changedUsers {
-      for case .string(let name) in NamedMembers.values(of: key, in: request.fields)
-      where isOpen(UserID(unchecked: name)) {
-        throw .beingErased
-      }
-    }
+    guard declaration.isRead || erased(in: request, NamedMembers.changedUsers).isEmpty else { throw .beingErased }
   }
 
   /// Closes the sessions of a user, and begins the erasure.
@@ -157,7 +157,10 @@ package final class Erasures {
         }
         failures.remove(id)
       } catch {
-        fail([id], error, on: relay)
+        failures.add(id, ErasureFailures.Cause(error), at: relay.hub.now, now: .now)
+        logFailure(of: id, error, on: relay)
+        // The other erasures would fail as well.
+        if ErasureFailures.Cause(error) == .unavailable { try await Task.sleep(for: Relay.storePause) }
       }
       return true
     }
@@ -177,20 +180,24 @@ package final class Erasures {
       try await removeRemains(of: erased, on: relay)
     } catch {
       rewrite.failed()
-      fail(erased, error, on: relay)
+      // After a rewrite, the rest concerns only the erasures that it has served.
+      let concerned = rewrite.erasures.isEmpty ? erased : rewrite.erasures
+      for id in concerned {
+        failures.add(id, ErasureFailures.Cause(error), at: relay.hub.now, retryAfter: rewrite.pause, now: .now)
+      }
+      logFailure(of: concerned[0], error, on: relay)
     }
     return true
   }
 
-  private func fail(_ erasures: [String], _ error: StoreError, on relay: isolated Relay) {
-    let cause = ErasureFailures.Cause(error)
-    for id in erasures { failures.add(id, cause, at: relay.hub.now, now: .now) }
+  private func logFailure(of id: String, _ error: StoreError, on relay: isolated Relay) {
     // A failure that only the erasure has is not a failure of the store.
-    guard cause != .unavailable, let first = erasures.first else { return relay.diagnostics.logFailure(of: error) }
+    guard ErasureFailures.Cause(error) != .unavailable else { return relay.diagnostics.logFailure(of: error) }
+    guard logPause.isOver() else { return }
     relay.diagnostics.log.error(
       "an erasure has failed, and the relay will try it again: \(error)",
       metadata: [
-        "erasure": "\(first)", "erasures": "\(erasures.count)", "attempts": "\(failures[first]?.count ?? 1)",
+        "erasure": "\(id)", "failing": "\(failures.count)", "attempts": "\(failures[id]?.count ?? 1)",
       ])
   }
 

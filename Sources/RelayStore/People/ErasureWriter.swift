@@ -16,10 +16,11 @@ public struct ErasureWriter: TransactionPart {
   public static let lifetime = Duration.seconds(30 * 86_400)
   /// The maximum number of rows of all users that one slice scans.
   static let maxScanned = 1_000
-  /// The maximum number of rows of the user that one slice deletes or changes, in the steps in which most of them change
-  /// further rows.
+  /// The maximum number of rows of the user that one slice deletes or changes, in the steps in which most of them
+  /// change further rows.
   static let maxChanged = 20
-  /// The maximum number of rows that a slice of the other steps changes, and the estimate for all slices.
+  /// The maximum number of rows that a slice of the other steps changes, and the estimate for all slices. A slice that
+  /// deletes messages or memberships may change more: the updates of pushes, and the jobs of the recipients.
   public static let maxRows = 200
   /// The same without the row of the erasure itself.
   static let maxOfUser = maxRows - 1
