@@ -9,39 +9,39 @@ import RelayStore
 extension HTTPService {
   static let clusterRoutes: [Route] = [
     .resource("GET", "/v1/cluster", errors: clusterErrors) { http, relay, request, _ in
-      try await http.cluster(request, .getCluster, on: relay).report.response
+      try await http.operate(request, .getCluster, on: relay).cluster.report.response
     },
     .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, relay, request, _ in
-      let cluster = try await http.cluster(request, .stepDown, on: relay)
-      let isStored = DispatchSemaphore(value: 0)
+      let (cluster, hasEntry) = try await http.operate(request, .stepDown, on: relay)
+      let isStored = DispatchSemaphore(value: hasEntry ? 0 : 1)
       // The store keeps the order of writes, so this one follows the entry of the audit log.
-      relay.store.submit({ _ in }) { _ in isStored.signal() }
+      if hasEntry { relay.store.submit({ _ in }) { _ in isStored.signal() } }
       cluster.stepDown { _ = isStored.wait(timeout: .now() + maxEntryWait) }
       return cluster.report.response
     },
     .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, relay, request, _ in
-      let cluster = try await http.cluster(request, .publishSnapshot, on: relay)
+      let cluster = try await http.operate(request, .publishSnapshot, on: relay).cluster
       cluster.requestSnapshot()
       return cluster.report.response
     },
   ]
 
-  /// The maximum time between the answer to a `step-down` and the end of the leadership, in which the entry of the audit log
-  /// is stored. A leader that steps down writes nothing any more.
+  /// The maximum time between the answer to a `step-down` and the end of the leadership, in which the entry of the
+  /// audit log is stored. A leader that steps down writes nothing any more.
   private static let maxEntryWait = DispatchTimeInterval.seconds(1)
 
   private static let clusterErrors = Route.Action.callerErrors.union([.forbidden, .notFound])
 
   /// Authenticates the operator. In open mode, the operator must be on this machine. Throws `not_found` at a relay
   /// without a cluster.
-  private func cluster(
+  /// - Returns: `hasEntry` is true if the request has an entry in the audit log.
+  private func operate(
     _ request: HTTPRequest, _ operation: Operation, on relay: isolated Relay
-  ) async throws -> any ClusterOperations {
+  ) async throws -> (cluster: any ClusterOperations, hasEntry: Bool) {
     let caller = try await admit(request, to: operation, on: relay)
     if relay.settings.isOpen { try request.checkLocal() }
     guard let cluster else { throw RequestError(.notFound, "this relay is not part of a cluster") }
-    await relay.audit.record(operation, by: caller, from: request.address, on: relay)
-    return cluster
+    return (cluster, await relay.audit.record(operation, by: caller, from: request.address, on: relay))
   }
 }
 

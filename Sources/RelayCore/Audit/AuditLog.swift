@@ -58,15 +58,18 @@ package final class AuditLog {
   }
 
   /// Records a request of an operation that is not a command. Does nothing for a caller without an API key.
+  /// - Returns: False if the request has no entry.
+  @discardableResult
   package func record(
     _ operation: Operation, _ error: ErrorCode? = nil, by caller: Caller, from address: ClientAddress,
     on relay: isolated Relay
-  ) async {
-    guard let key = caller.key else { return }
+  ) async -> Bool {
+    guard let key = caller.key, relay.settings.audit.decide(operation, error) != .ignored else { return false }
     let action = Action(
       number: requests.begin(erased: []), time: relay.hub.now, key: key.name, operation: operation, request: nil,
       address: address)
     await end(action, error, on: relay)
+    return true
   }
 
   /// Ends a request. Returns when the entry is on disk, if the client must not get the answer before.
