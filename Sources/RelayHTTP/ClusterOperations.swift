@@ -49,8 +49,8 @@ package struct ClusterReport: Sendable {
 package protocol ClusterOperations: Sendable {
   var report: ClusterReport { get }
   /// Ends the leadership of this node. Does nothing at a node that does not lead.
-  /// - Parameter isReady: Returns when the leadership may end. Blocks for a bounded time, so it must not run on the caller's
-  ///   thread.
+  /// - Parameter isReady: Returns when the leadership may end. Blocks for a bounded time, so it must not run on the
+  ///   caller's thread.
   func stepDown(after isReady: @escaping @Sendable () -> Void)
   /// Requests a snapshot from this node.
   func requestSnapshot()

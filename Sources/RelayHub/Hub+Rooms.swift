@@ -180,8 +180,9 @@ extension Hub {
     return until == 0 ? nil : Timestamp(rawValue: until)
   }
 
-  /// Sets if a member takes part in a call. The hub knows the 16 newest calls of each member. In a room that is read-only,
-  /// the users of a call send signals to each other: for a member in several calls, those of the newest call.
+  /// Sets if a member takes part in a call. The hub knows the 16 newest calls of each member. In a room that is
+  /// read-only, the users of a call send signals to each other: for a member in several calls, those of the newest
+  /// call.
   /// - Parameter call: The seq of the message that rings.
   public func setCall(_ call: Int64, of user: UserHandle, in room: RoomHandle, takesPart: Bool) {
     _ = relay_room_set_call(hub, room.rawValue, user.rawValue, call, takesPart)

@@ -36,7 +36,8 @@ extension Room {
 
   /// Leaves a call of the room, or cancels the user's own call before anybody answers. Throws `conflict` if another
   /// device of the user has answered and is still connected.
-  /// - Parameter device: The device of the user that has answered, if it cannot hang up itself. Then there is no conflict.
+  /// - Parameter device: The device of the user that has answered, if it cannot hang up itself. Then there is no
+  ///   conflict.
   @discardableResult
   public func hangUp(_ seq: Int64, device: DeviceID? = nil) async throws -> CallRecord {
     var fields = ["seq": seq.json]

@@ -12,8 +12,8 @@ import Testing
   private static let (ann, bob) = (JSON.string("ann"), JSON.string("bob"))
   private static let backend = Caller.backend(acting: nil)
 
-  /// A room with Ann and Bob, and an erasure of Ann, whose id the body gets. A trigger of the database stops the erasure
-  /// after its begin.
+  /// A room with Ann and Bob, and an erasure of Ann, whose id the body gets. A trigger of the database stops the
+  /// erasure after its begin.
   private func stuck(_ body: (TestRelay, String) async throws -> Void) async throws {
     try await TestRelay.run { test async throws in
       for user in [Self.ann, Self.bob] {

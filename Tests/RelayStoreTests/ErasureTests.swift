@@ -221,7 +221,8 @@ private let tea = RoomID(unchecked: "tea")
       try #require(rows.count < 1_000)
     }
     #expect(rows.allSatisfy { $0 <= ErasureWriter.maxRows }, "\(rows)")
-    // Three rows of each of 700 rooms, 700 blocks, reports and creations, and three rows of each entry of the audit log.
+    // Three rows of each of 700 rooms, 700 blocks, reports and creations, and three rows of each entry of the audit
+    // log.
     #expect(rows.reduce(0, +) >= 9 * 700)
     for table in ["bans", "restrictions", "keys", "message_reports", "creations"] {
       #expect(try await count("\(table) WHERE user = \(row)") == 0, "\(table)")

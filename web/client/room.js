@@ -256,8 +256,9 @@ export class Room extends EventTarget {
    */
   [changed](number, change) {
     const isLate = this.#changes.ahead.some((other) => other > number)
+    const isKnown = hasChange(this.#changes, number)
     this.#changes = changesAfter(this.#changes, number)
-    if (!change) return
+    if (!change || isKnown) return
     const order = orderAfterChange(this.#order, change)
     const isHeld = this.#order.held.some(({ seq }) => seq === change.seq)
     if (order === this.#order && !isHeld) return

@@ -63,8 +63,8 @@ struct ListAuditEntries: Command {
 }
 
 extension AuditEntry {
-  /// The entry without the users outside of a scope. If it lacks some of them, it also lacks the target and the idempotency
-  /// key, which may contain their names.
+  /// The entry without the users outside of a scope. If it lacks some of them, it also lacks the target and the
+  /// idempotency key, which may contain their names.
   func limited(to rights: KeyRights?) -> AuditEntry {
     guard let rights else { return self }
     var entry = self

@@ -278,8 +278,8 @@ package final class Rooms {
     relay.hub.trim(room, before: max(first, newest + 1))
   }
 
-  /// Forgets the frames of each room up to the newest reply that quotes an erased user: a quote has the name, and perhaps
-  /// the text, of the user.
+  /// Forgets the frames of each room up to the newest reply that quotes an erased user: a quote has the name, and
+  /// perhaps the text, of the user.
   func forgetQuotes(of user: UserID, on relay: isolated Relay) {
     for (room, trail) in quotes {
       let newest = trail.newestReply(quoting: user)

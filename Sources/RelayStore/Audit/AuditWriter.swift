@@ -73,8 +73,8 @@ public struct AuditWriter: TransactionPart {
     return try !delete(surplus).isComplete || surplus.count == Self.maxPurged
   }
 
-  /// The oldest entries with at most this id. The ids have no gaps but those of deleted entries, so at most `max` entries
-  /// have a higher id than the newest one minus `max`.
+  /// The oldest entries with at most this id. The ids have no gaps but those of deleted entries, so at most `max`
+  /// entries have a higher id than the newest one minus `max`.
   private func ids(upTo id: Int64, limit: Int) throws -> [Int64] {
     guard id > 0 else { return [] }
     return try db.all("SELECT id FROM audit WHERE id <= ? ORDER BY id LIMIT ?", [id, limit]) { $0[0] as Int64 }

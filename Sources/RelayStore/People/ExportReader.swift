@@ -21,8 +21,8 @@ public struct ExportPosition: Equatable, Sendable {
   }
 
   public var section: Section
-  /// The row of the user. Is 0 at the start, and for a user without a row. A row is never used twice, so a later page does
-  /// not continue with another user of the same name.
+  /// The row of the user. Is 0 at the start, and for a user without a row. A row is never used twice, so a later page
+  /// does not continue with another user of the same name.
   public var row: Int64
   /// The entries of the section up to these keys are exported. The second one is 0 in tables with one key.
   public var first: Int64
@@ -131,9 +131,9 @@ public struct ExportReader {
   let db: Database
 
   /// The next page.
-  /// - Returns: The position of the page that follows is `nil` after the last one. The page is `nil` if it is a later one,
-  ///   and the user of the first page does not exist any more. From the begin of an erasure on, a first page has no
-  ///   entries.
+  /// - Returns: The position of the page that follows is `nil` after the last one. The page is `nil` if it is a later
+  ///   one, and the user of the first page does not exist any more. From the begin of an erasure on, a first page has
+  ///   no entries.
   public func page(
     of user: UserID, from position: ExportPosition, within bounds: ExportBounds
   ) throws -> (entries: [ExportEntry], next: ExportPosition?)? {
