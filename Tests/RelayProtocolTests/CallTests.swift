@@ -105,7 +105,7 @@ import Testing
   private static let bothOpen = Call.Sender.session(open: [phone, tablet])
   private static let tabletOpen = Call.Sender.session(open: [tablet])
   private static let forPhone = Call.Sender.session(open: [phone, tablet], named: phone)
-  private static let forWatch = Call.Sender.session(open: [phone, tablet], named: "watch")
+  private static let forWatch = Call.Sender.session(open: [phone, tablet], named: DeviceID(unchecked: "watch"))
   private static let onPhone = Step(.answer, bob, on: phone, from: bothOpen)
   private static let onPhoneByKey = Step(.answer, bob, on: phone, from: .request)
   private static let inBrowser = Step(.answer, bob, from: .session(open: [nil, tablet]))
