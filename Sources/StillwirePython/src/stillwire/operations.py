@@ -564,8 +564,9 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -597,8 +598,9 @@ class Operations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -629,14 +631,16 @@ class Operations(ABC):
         has no effect.
 
         After an answer, only the device that has answered hangs up for its user: `hangup` on another device
-        of the user is a `conflict`. It is allowed if a session has answered and the device of this session
-        has no open session any more, and for a backend that names no `device`.
+        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if a
+        session has answered and the device of this session has no open session any more, and for a backend
+        that names no `device`.
 
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -1385,9 +1389,9 @@ class Operations(ABC):
         and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
-        name of the API key nor the address. It has the state at the time of each page. A `message` with
-        `from` is a notification that the user has received. From the begin of an erasure on, the answer to a
-        later page is 404, and an export that begins has no entries.
+        name of the API key nor the address. Each page has the state at the time of its request. A `message`
+        with `from` is a notification that the user has received. After an erasure has started, requests for
+        further pages are 404, and a new export has no entries.
 
         Args:
             user: A user's name, or `me`.
@@ -1413,8 +1417,9 @@ class Operations(ABC):
 
         The relay keeps a finished erasure for 30 days. It contains nothing about the user.
 
-        An erasure has no state for a failure, because rows may still have the name. The relay tries again,
-        after 1 to 60 seconds, and `failure` has the last error until then.
+        An erasure has no failed state, because an abandoned one would leave rows with the name. After a
+        failed attempt, the relay tries again after 1 to 60 seconds, and `failure` has the last error until an
+        attempt succeeds.
 
         Returns:
             The state.
@@ -2853,8 +2858,9 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -2886,8 +2892,9 @@ class AsyncOperations(ABC):
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -2918,14 +2925,16 @@ class AsyncOperations(ABC):
         has no effect.
 
         After an answer, only the device that has answered hangs up for its user: `hangup` on another device
-        of the user is a `conflict`. It is allowed if a session has answered and the device of this session
-        has no open session any more, and for a backend that names no `device`.
+        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if a
+        session has answered and the device of this session has no open session any more, and for a backend
+        that names no `device`.
 
         Args:
             seq: The number of the message in its room.
             user: The user, for API keys.
-            device: The device that sends the request. Its push is not replaced, and after its answer it hangs
-                up for the user. With a report key it is the device of the key.
+            device: The device that the request acts for. Its push is not replaced, and after its answer it
+                hangs up for the user. A `hangup` may name another device of the user, which has answered.
+                With a report key it is the device of the key.
 
         Returns:
             The call.
@@ -3674,9 +3683,9 @@ class AsyncOperations(ABC):
         and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
-        name of the API key nor the address. It has the state at the time of each page. A `message` with
-        `from` is a notification that the user has received. From the begin of an erasure on, the answer to a
-        later page is 404, and an export that begins has no entries.
+        name of the API key nor the address. Each page has the state at the time of its request. A `message`
+        with `from` is a notification that the user has received. After an erasure has started, requests for
+        further pages are 404, and a new export has no entries.
 
         Args:
             user: A user's name, or `me`.
@@ -3702,8 +3711,9 @@ class AsyncOperations(ABC):
 
         The relay keeps a finished erasure for 30 days. It contains nothing about the user.
 
-        An erasure has no state for a failure, because rows may still have the name. The relay tries again,
-        after 1 to 60 seconds, and `failure` has the last error until then.
+        An erasure has no failed state, because an abandoned one would leave rows with the name. After a
+        failed attempt, the relay tries again after 1 to 60 seconds, and `failure` has the last error until an
+        attempt succeeds.
 
         Returns:
             The state.

@@ -640,9 +640,10 @@ class ErasureFailure(TypedDict):
     that has succeeded.
     """
 
-    cause: Literal["unavailable", "damaged", "failed"]
+    cause: Literal["unavailable", "damaged", "internal"]
     """`unavailable`: the disk, or the log of the cluster, accepts no changes. `damaged`: the database has
-    invalid contents. `failed`: the database refuses this change, and the log of the relay has the error.
+    invalid contents. `internal`: the database rejected the change, which is a fault of the relay. The log of
+    the relay has the error.
     """
     attempts: int
     """The number of attempts that have failed since the last one that succeeded."""
