@@ -120,8 +120,8 @@ enum NamedMembers {
   /// The members of these objects have the names of rooms.
   static let roomObjects = ["rooms"]
   static let users = ["user", "from", "owner", "other", "users", "members"]
-  /// The members with users of whom a request may change something. `users` is not among them: `presence`, `watch` and
-  /// `notify` only select users, and the store refuses to `block` a user who is being erased.
+  /// The members with users that a request may change. `users` is not among them: `presence`, `watch` and
+  /// `notifyAnyway` only select users, and the store refuses to `block` a user who is being erased.
   static let changedUsers = users.filter { $0 != "users" }
 
   /// The items of a list, or the value of another member.
