@@ -32,11 +32,15 @@ package final class Inbox {
   private var rooms = InboxPlanner<RoomHandle>()
   /// The users whose changes must be read.
   private var lists = InboxPlanner<UserHandle>()
+  /// The time at which the rooms without changes were forgotten.
+  private var swept = ContinuousClock.now
   /// The next run, and the time at which it begins.
   private var wake: (task: Task<Void, Never>, due: ContinuousClock.Instant)?
 
   /// The minimum time between two reads for a user, and between two events about a room.
   static let interval = Duration.seconds(1)
+  /// The time after which a room without changes is forgotten, and the minimum time between two scans for such rooms.
+  private static let rest = Duration.seconds(60)
   /// The number of members for each second of the interval of a large room.
   private static let membersPerSecond = 10_000
   /// The maximum interval. A room stays in memory longer than this after a change.
@@ -154,7 +158,10 @@ package final class Inbox {
       for user in relay.hub.inboxUsers(of: room) { listChanged(user) }
       rooms.end(room, at: now, interval: interval(of: room, on: relay))
     }
-    rooms.forgetResting(before: now - .seconds(60))
+    if swept < now - Self.rest {
+      rooms.forgetResting(before: now - Self.rest)
+      swept = now
+    }
     while lists.running < Self.maxReads, let user = lists.next(at: now) {
       Task { await read(user, on: relay) }
     }
