@@ -27,7 +27,8 @@ def main() -> None:
     folder = parser.parse_args().folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     app(folder, f'.package(name: "stillwire", path: "{CHECKOUT}", traits: [])')
-    print(swift("package", "show-dependencies", app=folder), flush=True)
+    # The first resolution downloads all repositories.
+    print(swift("package", "show-dependencies", app=folder, timeout=None), flush=True)
     # The extension first: the app then builds only what the extension lacks.
     for product in ("Service", "App"):
         before = processor()
