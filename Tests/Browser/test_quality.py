@@ -16,7 +16,7 @@ axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done
 )), (error) => done([String(error)]))
 """
 #: Maximum size on the wire of the files that the page loads at its start. Files that it loads later do not count.
-MAX_BYTES = 96_000
+MAX_BYTES = 97_000
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 DESKTOP = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 
