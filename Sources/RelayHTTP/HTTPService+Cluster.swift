@@ -13,10 +13,10 @@ extension HTTPService {
     },
     .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, relay, request, _ in
       let (cluster, hasEntry) = try await http.operate(request, .stepDown, on: relay)
-      let isStored = DispatchSemaphore(value: hasEntry ? 0 : 1)
+      let isStored = DispatchSemaphore(value: 0)
       // The store keeps the order of writes, so this one follows the entry of the audit log.
       if hasEntry { relay.store.submit({ _ in }) { _ in isStored.signal() } }
-      cluster.stepDown { _ = isStored.wait(timeout: .now() + maxEntryWait) }
+      cluster.stepDown { if hasEntry { _ = isStored.wait(timeout: .now() + maxEntryWait) } }
       return cluster.report.response
     },
     .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, relay, request, _ in
