@@ -9,6 +9,7 @@ import RelayStore
 /// The relay stores the entry of a change before it answers, unless the store rejects the entry. The answers to failed
 /// requests, frequent changes and changes of a cluster's node do not wait: a crash may lose the entries of the last
 /// ``Store/maxWait`` and one commit.
+///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class AuditLog {
   private var requests = AuditedRequests()

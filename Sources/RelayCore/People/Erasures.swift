@@ -92,6 +92,7 @@ package final class Erasures {
   }
 
   private static let reason = "the user was erased"
+
   private static func newName(_ prefix: String) -> String {
     prefix + String(UInt64.random(in: 1...UInt64.max), radix: 36) + String(UInt64.random(in: 1...UInt64.max), radix: 36)
   }

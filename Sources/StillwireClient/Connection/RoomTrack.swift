@@ -170,8 +170,8 @@ struct RoomTrack: Equatable {
 
   /// Stores a change that this client has requested. Held messages that quote the message arrive with its new state.
   /// - Parameter event: The edit or the deletion. Is `nil` for other changes.
-  /// - Returns: True if the client must join again to get the newest state of held messages: it is held itself,
-  ///   or a later change has arrived before the relay's answer.
+  /// - Returns: True if the client must join again to get the newest state of held messages. The changed message itself
+  ///   is held, or a later change has arrived before the relay's answer.
   mutating func changeAnswered(_ number: Int64, _ event: Frame?) -> Bool {
     let isLate = changes.hasLater(than: number)
     guard changes.arrived(number), let event, let seq = event.seq else { return false }
