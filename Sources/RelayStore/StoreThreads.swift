@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import GRDB
 
 /// The threads on which a store runs its transactions and reads. After each of them, the store runs `next`.
 enum StoreThreads: Sendable {
-  /// GRDB's threads: one for the writer, and one for each concurrent read.
+  /// GRDB's thread for the writer, and one of Dispatch's for each concurrent read.
   case own
   /// A function that gets the work items, and calls each of them on any thread. Each item returns when it is done. A
   /// simulation calls them one after the other in its own order, so that a run can be repeated. `next` is passed before
@@ -33,19 +34,32 @@ enum StoreThreads: Sendable {
   ) {
     switch self {
     case .own:
-      pool.asyncRead {
-        body($0)
+      // GRDB's asynchronous read changes the thread twice. Each change costs milliseconds on a busy machine.
+      Self.readers.async {
+        Self.read(pool, body)
         next()
       }
     case .given(let run):
       run {
         run(next)
-        do {
-          try pool.read { body(.success($0)) }
-        } catch {
-          body(.failure(error))
-        }
+        Self.read(pool, body)
       }
+    }
+  }
+
+  private static let readers = DispatchQueue(label: "stillwire.readers", attributes: .concurrent)
+
+  /// Calls `body` once, with a snapshot or with the reason why there is none.
+  private static func read(_ pool: DatabasePool, _ body: (Result<Database, any Error>) -> Void) {
+    var hasBegun = false
+    do {
+      try pool.read {
+        hasBegun = true
+        body(.success($0))
+      }
+    } catch {
+      // The end of a snapshot may fail, too. Its reads are done.
+      if !hasBegun { body(.failure(error)) }
     }
   }
 }
