@@ -65,29 +65,30 @@ package final class AuditLog {
     _ operation: Operation, _ error: ErrorCode? = nil, by caller: Caller, from address: ClientAddress,
     on relay: isolated Relay
   ) async -> Bool {
-    guard let key = caller.key, relay.settings.audit.decide(operation, error) != .ignored else { return false }
+    guard let key = caller.key else { return false }
     let action = Action(
       number: requests.begin(erased: []), time: relay.hub.now, key: key.name, operation: operation, request: nil,
       address: address)
-    await end(action, error, on: relay)
-    return true
+    return await end(action, error, on: relay)
   }
 
   /// Ends a request. Returns when the entry is on disk, if the client must not get the answer before.
   /// - Parameters:
   ///   - error: Is `nil` if the request has succeeded.
   ///   - room: The room that the request has created or found. Is `nil` if the request names the room itself.
+  /// - Returns: False if the request has no entry.
+  @discardableResult
   func end(
     _ action: Action, _ error: ErrorCode? = nil, room: RoomID? = nil, on relay: isolated Relay
-  ) async {
+  ) async -> Bool {
     let erased = requests.end(action.number)
     let decision = relay.settings.audit.decide(action.operation, error)
-    guard decision != .ignored else { return }
+    guard decision != .ignored else { return false }
     var skipped = 0
     if decision == .refused {
       guard let before = refusals.take(action.key, now: .now) else {
         counters.skipped += 1
-        return
+        return false
       }
       skipped = before
     }
@@ -106,6 +107,7 @@ package final class AuditLog {
     } else {
       submit(entry, erased, on: relay)
     }
+    return true
   }
 
   private func submit(_ entry: AuditEntry, _ erased: Set<UserID>, on relay: isolated Relay) {

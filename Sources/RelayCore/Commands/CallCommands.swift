@@ -175,7 +175,7 @@ extension CallAction {
   package init(_ request: Request) throws(RequestError) { self.init(change: try CallRequest(request, Self.action)) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { try await change.perform(Self.action, $0, on: relay) }
+    try await inRoom(of: change.request, on: relay) { try await change.perform($0, on: relay) }
   }
 }
 
@@ -190,6 +190,7 @@ extension Declaration {
 /// A request to change a call.
 struct CallRequest: Sendable {
   let request: Request
+  private let action: Call.Action
   private let message: MessageReference
   private let user: UserID
   private let device: DeviceID?
@@ -198,13 +199,14 @@ struct CallRequest: Sendable {
 
   init(_ request: Request, _ action: Call.Action) throws(RequestError) {
     self.request = request
+    self.action = action
     message = MessageReference(room: try request.room, seq: try request.seq)
     user = try request.actor("user")
     device = try request.callDevice
     named = try action == .hangUp ? request.namedDevice : nil
   }
 
-  func perform(_ action: Call.Action, _ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
+  func perform(_ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
     guard let handle = relay.hub.user(user), relay.hub.isMember(handle, of: access.handle) else {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))

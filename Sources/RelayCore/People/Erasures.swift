@@ -158,10 +158,11 @@ package final class Erasures {
         }
         failures.remove(id)
       } catch {
-        failures.add(id, ErasureFailures.Cause(error), at: relay.hub.now, now: .now)
-        logFailure(of: id, error, on: relay)
+        let cause = ErasureFailures.Cause(error)
+        failures.add(id, cause, at: relay.hub.now, now: .now)
+        logFailure(of: id, error, cause, on: relay)
         // The other erasures would fail as well.
-        if ErasureFailures.Cause(error) == .unavailable { try await Task.sleep(for: Relay.storePause) }
+        if cause == .unavailable { try await Task.sleep(for: Relay.storePause) }
       }
       return true
     }
@@ -183,17 +184,18 @@ package final class Erasures {
       rewrite.failed()
       // After a rewrite, the rest concerns only the erasures that it has served.
       let concerned = rewrite.erasures.isEmpty ? erased : rewrite.erasures
-      for id in concerned {
-        failures.add(id, ErasureFailures.Cause(error), at: relay.hub.now, retryAfter: rewrite.pause, now: .now)
-      }
-      logFailure(of: concerned[0], error, on: relay)
+      let cause = ErasureFailures.Cause(error)
+      for id in concerned { failures.add(id, cause, at: relay.hub.now, retryAfter: rewrite.pause, now: .now) }
+      logFailure(of: concerned[0], error, cause, on: relay)
     }
     return true
   }
 
-  private func logFailure(of id: String, _ error: StoreError, on relay: isolated Relay) {
+  private func logFailure(
+    of id: String, _ error: StoreError, _ cause: ErasureFailures.Cause, on relay: isolated Relay
+  ) {
     // A failure that only the erasure has is not a failure of the store.
-    guard ErasureFailures.Cause(error) != .unavailable else { return relay.diagnostics.logFailure(of: error) }
+    guard cause != .unavailable else { return relay.diagnostics.logFailure(of: error) }
     guard logPause.isOver() else { return }
     relay.diagnostics.log.error(
       "an erasure has failed, and the relay will try it again: \(error)",

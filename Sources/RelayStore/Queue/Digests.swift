@@ -130,11 +130,10 @@ struct Digests: TransactionPart {
   /// the head's room, with the head's own, and the other rooms. `maxLevel` is the highest level of the merged messages,
   /// without the head's.
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
-    // A job without a level has the level of its message. The query does not read it, and assumes the highest.
     let rows = try db.all(
       """
       SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time,
-        group_concat(DISTINCT coalesce(job.level, '\(Level.critical.rawValue)')) AS levels
+        max(\(Self.level)) AS level
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
@@ -158,7 +157,14 @@ struct Digests: TransactionPart {
           sender: User(id: message.from, name: found["display_name"], avatar: found["avatar"]), count: row["count"])
       }
     }
-    let levels = rows.flatMap { ($0["levels"] as String).split(separator: ",") }
-    return (1 + (own?["count"] ?? 0), others, levels.compactMap { Level(rawValue: String($0)) }.max())
+    let level = rows.map { $0["level"] as Int }.max()
+    return (1 + (own?["count"] ?? 0), others, level.map { Level.allCases[$0] })
   }
+
+  /// The index of a job's level in `Level.allCases`. A job without a level has that of its message. The query does not
+  /// read it, and assumes the highest.
+  private static let level: String = {
+    let ranks = Level.allCases.indices.map { "WHEN '\(Level.allCases[$0].rawValue)' THEN \($0)" }
+    return "CASE job.level \(ranks.joined(separator: " ")) ELSE \(Level.allCases.count - 1) END"
+  }()
 }
