@@ -102,6 +102,15 @@ class CallTests(PageTests):
         self.bob.press("hang-up")
         self.wait_for_state(self.alice, "Bob hung up")
 
+    def test_a_locked_phone_rings_on_a_computer_whose_clock_is_ahead(self):
+        source = "const now = Date.now; Date.now = () => now() + 3_600_000"
+        script = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", script)
+        self.driver.refresh()
+        self.page.wait_for_both()
+        self.send_away(self.bob, self.alice)
+        self.ring()
+
     def test_a_locked_phone_declines_without_a_session(self):
         self.send_away(self.bob, self.alice)
         self.ring()

@@ -19,8 +19,9 @@ export class DeviceCalls {
   #known = []
 
   /**
-   * `me` is {`user`, `device`}. `isLetThrough(call)` returns true if the device may ring. `send(request, call)` sends a
-   * request without a session. `changed()` and `complain(text)` report to the owner.
+   * `me` is {`user`, `device`}. `now()` returns the relay's time. `isLetThrough(call)` returns true if the device may
+   * ring. `send(request, call)` sends a request without a session. `changed()` and `complain(text)` report to the
+   * owner.
    */
   constructor(relay, me, options) {
     this.#relay = relay
@@ -39,7 +40,7 @@ export class DeviceCalls {
 
   /** Takes a call that its Focus has silenced, so that the person can answer it. */
   adopt({ room, seq, from }) {
-    this.#become({ phase: 'ringing', room, seq, from, until: Date.now() + adopted })
+    this.#become({ phase: 'ringing', room, seq, from, until: this.#options.now() + adopted })
   }
 
   /** Returns true if this device has rung for the call already. */
@@ -97,7 +98,7 @@ export class DeviceCalls {
     clearTimeout(this.#timer)
     if (call.phase === 'ringing') {
       const late = () => this.#become({ ...call, phase: 'over', end: 'missed' })
-      this.#timer = setTimeout(late, Math.max(0, call.until - Date.now()) + slack)
+      this.#timer = setTimeout(late, Math.max(0, call.until - this.#options.now()) + slack)
     }
     this.#options.changed()
   }

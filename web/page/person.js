@@ -87,6 +87,7 @@ export class Person extends EventTarget {
     // Several people share this page, so its visibility does not determine one person's activity.
     this.#relay.setActivity(this.activity)
     this.calls = new DeviceCalls(this.#relay, this.me, {
+      now: () => this.now,
       isLetThrough: ({ from }) => letsThrough(this.focus, from),
       send: (request, { room, seq }) =>
         this.#callOfExtension('POST', `v1/rooms/${segment(room)}/calls/${seq}/${request}`),
@@ -97,6 +98,11 @@ export class Person extends EventTarget {
     this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
     this.#restore()
     this.#listen()
+  }
+
+  /** The relay's time. Until the first `welcome`, that of this computer. */
+  get now() {
+    return Date.now() + this.#ahead
   }
 
   /** The state of the connection, as `Stillwire` names it. */
@@ -429,7 +435,7 @@ export class Person extends EventTarget {
   }
 
   #list(input) {
-    this.rooms = roomsAfter(this.rooms, { now: Date.now() + this.#ahead, ...input })
+    this.rooms = roomsAfter(this.rooms, { now: this.now, ...input })
     this.#changed()
   }
 
@@ -568,11 +574,11 @@ export class Person extends EventTarget {
   }
 
   #ring(push, isLive) {
-    const { focus } = this
+    const { focus, now } = this
     const { message, aps } = push.payload
     const isOfKnownCall = aps?.['interruption-level'] !== 'passive' && this.calls.knows(message)
     const readUpTo = this.#readUpTo(this.#chats.get(message?.room))
-    const phone = isOfKnownCall ? this.phone : phoneAfter(this.phone, push, { focus, readUpTo, now: Date.now() })
+    const phone = isOfKnownCall ? this.phone : phoneAfter(this.phone, push, { focus, readUpTo, now })
     if (!isLive && phone === this.phone) return
     const rung = this.phone.call
     this.phone = phone

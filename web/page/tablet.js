@@ -27,6 +27,7 @@ export class Tablet extends EventTarget {
     // The person does not use an app on the tablet, so the phone still gets pushes.
     this.#relay.setActivity('background')
     this.calls = new DeviceCalls(this.#relay, this.me, {
+      now: () => person.now,
       isLetThrough: () => true,
       send: (request, { room, seq }) =>
         call('POST', `v1/rooms/${segment(room)}/calls/${seq}/${request}`, { user, body: { device: 'tablet' } }),
@@ -69,7 +70,7 @@ export class Tablet extends EventTarget {
     const until = 1000 * headers['apns-expiration']
     // The push that replaces a call is passive. The session reads the end of the call itself.
     if (payload.aps['interruption-level'] === 'passive') return
-    if (until <= Date.now() || this.calls.knows({ room, seq })) return
+    if (until <= this.#person.now || this.calls.knows({ room, seq })) return
     if (standing(payload, intent, this.#person.focus).isQuiet) return
     this.calls.take({ event: 'ring', room, seq, from: intent.sender.id, ringUntil: until })
     this.#relay.connect()
