@@ -83,6 +83,11 @@ import Testing
     #expect(try await self.record(ids[0]).digest == [])
   }
 
+  @Test func `the rooms of a digest have the order of their newest messages`() async throws {
+    try await release(try await hold([Self.b, Self.c, Self.c, Self.b, Self.a]))
+    #expect(try await claim().first?.others.map(\.room) == [Self.b, Self.c])
+  }
+
   @Test(arguments: [FinishedState.sent, .dead])
   func `merged jobs end with their digest head`(state: FinishedState) async throws {
     let ids = try await hold([Self.a, Self.b])

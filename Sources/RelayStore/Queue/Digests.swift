@@ -2,17 +2,17 @@
 import GRDB
 import RelayProtocol
 
-/// Digests: several jobs that are sent as one push, because a silence has ended or they could not be sent at once.
+/// Digests: several jobs that are sent as one push, because a silence has ended, or because earlier attempts failed.
 ///
-/// One of the jobs is the digest head. Its push contains the messages of the others, which are `merged`, refer to the
-/// head, and end with it. If only the head's own message is removed, because its job is cancelled or expires, one of
-/// the others becomes the digest head.
+/// One of the jobs is the digest head. Its push contains the messages of the others. These have the state `merged`,
+/// refer to the head, and end with it. If only the head's own message is removed, because its job is cancelled or
+/// expires, one of the others becomes the digest head.
 struct Digests: TransactionPart {
   let transaction: Transaction
 
   /// Merges an open job, and the jobs that are merged into it, into another job of the same device.
   ///
-  /// Two kinds of jobs are not merged:
+  /// Only open jobs of the same device are merged, and of these not:
   /// - A job whose push may have reached the phone, unless the digest replaces this very push. The phone would show the
   ///   message twice.
   /// - A Notify Anyway, because the other messages of the digest must not break through a Focus with it.
@@ -28,6 +28,7 @@ struct Digests: TransactionPart {
     return true
   }
 
+  /// Merges one job, and the jobs that are merged into it, into another job.
   /// - Parameter id: The id of the job if it is a digest head. Otherwise `nil`.
   func absorb(_ number: Int64, digest id: String?, into head: String) throws {
     try db.run(
@@ -98,6 +99,7 @@ struct Digests: TransactionPart {
       [id, now.rawValue])
   }
 
+  /// Finishes the jobs that are merged into a job, at its end.
   func finishMerged(into id: String, now: Timestamp) throws {
     try db.run("UPDATE jobs SET finished_at = ?2 WHERE \(Self.isMerged("jobs"))", [id, now.rawValue])
   }
@@ -114,7 +116,7 @@ struct Digests: TransactionPart {
     return db.changesCount > 0
   }
 
-  /// A condition on a job: it is merged into another job that is not finished.
+  /// A condition on an unfinished job: it is merged into the job `head`.
   static func isMerged(_ job: String, into head: String = "?1") -> String {
     "\(job).merged_into = \(head) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
   }
@@ -132,13 +134,13 @@ struct Digests: TransactionPart {
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
     let rows = try db.all(
       """
-      SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time,
+      SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count,
         max(\(Self.level)) AS level
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
+      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY max(messages.time) DESC
       """,
       [id])
     let own = rows.first { $0["room"] == room }
@@ -161,8 +163,8 @@ struct Digests: TransactionPart {
     return (1 + (own?["count"] ?? 0), others, level.map { Level.allCases[$0] })
   }
 
-  /// The index of a job's level in `Level.allCases`. A job without a level has that of its message. The query does not
-  /// read it, and assumes the highest.
+  /// The index of a job's level in `Level.allCases`. A job without a level has the level of its message. As this query
+  /// does not read that level, it assumes the highest one.
   private static let level: String = {
     let ranks = Level.allCases.indices.map { "WHEN '\(Level.allCases[$0].rawValue)' THEN \($0)" }
     return "CASE job.level \(ranks.joined(separator: " ")) ELSE \(Level.allCases.count - 1) END"
