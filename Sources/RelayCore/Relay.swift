@@ -206,7 +206,7 @@ package actor Relay {
       case .presence(let user, let entry): presenceStreams.changed(user, entry, on: self)
       case .userSeen(let user, let lastSeen, let activity):
         // Otherwise the end of the last session would store an erased user again.
-        if erasures.hasErased(user) { continue }
+        if erasures.discardsPresence(of: user) { continue }
         late.savePresence(of: user, lastSeen: lastSeen, activity: activity, on: self)
       case .userGone(let user): people.forget(user)
       case .userDue(let user): people.userDue(user, on: self)

@@ -163,6 +163,25 @@ def test_others_see_the_user_leave_and_the_messages_disappear(relay, connect, na
     finished(relay, begun)
 
 
+@pytest.mark.parametrize("messages", ["delete", "anonymize"])
+def test_lists_change_although_nobody_has_joined_the_room(start, connect, messages):
+    relay = start()
+    group = {"room": "tea", "owner": "bob", "members": ["ann", "zoe"]}
+    assert call(relay, "POST", "/v1/rooms", group).status == 201
+    assert call(relay, "POST", "/v1/rooms/tea/messages", {"from": "zoe", "body": "text"}).status == 201
+    # After a restart the room is not in memory.
+    relay.kill()
+    relay.start()
+    ann = connect(relay, "ann", inbox=True)
+    call(relay, "POST", "/v1/rooms", {"room": "jam", "owner": "bob", "members": ["ann"]})
+    ann.expect("inbox", event="changed", room="jam")
+    begun = erase(relay, "zoe", messages)
+    last = ann.expect("inbox", event="changed", room="tea")["lastMessage"]
+    assert last["from"].startswith("erased-")
+    assert last.get("deleted") is (True if messages == "delete" else None)
+    finished(relay, begun)
+
+
 def test_an_erased_user_returns_as_a_new_one(relay, connect, names):
     ann, room = names("ann", "room")
     session = connect(ann, name="Ann")

@@ -136,7 +136,7 @@ import Testing
     let (ann, bob) = (UserID(unchecked: "ann"), UserID(unchecked: "bob"))
     var requests = AuditedRequests()
     let first = requests.begin(erased: [])
-    requests.forget(ann)
+    requests.noteErasure(of: ann)
     let second = requests.begin(erased: [bob])
     let ended = [requests.end(first), requests.end(second), requests.end(second)]
     #expect(ended == [[ann], [bob], []])

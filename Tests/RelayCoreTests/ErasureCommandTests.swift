@@ -112,6 +112,19 @@ import Testing
     }
   }
 
+  @Test func `a message does not mention a user who is being erased`() async throws {
+    try await stuck { test, _ in
+      let message: [String: JSON] = [
+        "room": .string("tea"), "from": Self.bob, "body": .raw(Array("1".utf8)),
+        "mentions": .array([Self.ann, Self.bob]),
+      ]
+      _ = try await test.perform(PostMessage.self, by: Self.backend, message)
+      let history = try await test.perform(ReadHistory.self, by: Self.backend, ["room": .string("tea")]).body
+      guard case .array(let messages)? = history?["messages"] else { throw StoreError.closed }
+      #expect(messages.map { $0["mentions"] } == [.array([Self.bob])])
+    }
+  }
+
   @Test func `the checked members are those of scopes, without the one that only selects`() {
     #expect(Set(NamedMembers.users).subtracting(NamedMembers.changedUsers) == ["users"])
   }

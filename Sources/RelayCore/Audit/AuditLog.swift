@@ -6,9 +6,9 @@ import RelayStore
 
 /// Records the actions of backends in the audit log of the store.
 ///
-/// The relay stores the entry of a change before it answers, unless the store rejects the entry. The answers to failed
-/// requests, frequent changes and changes of a cluster's node do not wait: a crash may lose the entries of the last
-/// ``Store/maxWait`` and one commit.
+/// The answer to a change waits until its entry is on disk, unless the store rejects the entry. The answers to failed
+/// requests, reads, frequent changes, `stepDown` and `publishSnapshot` do not wait. The relay writes their entries
+/// within ``Store/maxWait`` and the time of one commit. A crash before that loses them.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class AuditLog {
@@ -26,7 +26,7 @@ package final class AuditLog {
     package var stored: UInt64 = 0
     /// Failed requests above the rate, which became no entries.
     package var skipped: UInt64 = 0
-    /// Entries that the relay dropped, because the store rejected too many.
+    /// Entries that the relay dropped: the store rejected them for ever, or too many others waited.
     package var lost: UInt64 = 0
   }
 
@@ -54,7 +54,7 @@ package final class AuditLog {
   func begin(_ operation: @autoclosure () -> Operation, _ request: Request, on relay: isolated Relay) -> Action? {
     guard let key = request.caller.key else { return nil }
     return Action(
-      number: requests.begin(erased: relay.erasures.erased(in: request)), time: relay.hub.now, key: key.name,
+      number: requests.begin(erased: relay.erasures.usersBeingErased(in: request)), time: relay.hub.now, key: key.name,
       operation: operation(), request: request, address: request.address)
   }
 
@@ -102,7 +102,7 @@ package final class AuditLog {
         counters.stored += 1
       } catch {
         // The change is made, so the client gets its result.
-        reject(entry, erased, error, on: relay)
+        retryLater(entry, erased, error, on: relay)
       }
     } else {
       submit(entry, erased, on: relay)
@@ -131,13 +131,13 @@ package final class AuditLog {
     late -= 1
     switch result {
     case .success: counters.stored += 1
-    case .failure(let error): reject(entry, erased, error, on: relay)
+    case .failure(let error): retryLater(entry, erased, error, on: relay)
     }
   }
 
   // MARK: Failures of the store
 
-  private func reject(_ entry: AuditEntry, _ erased: Set<UserID>, _ error: StoreError, on relay: isolated Relay) {
+  private func retryLater(_ entry: AuditEntry, _ erased: Set<UserID>, _ error: StoreError, on relay: isolated Relay) {
     relay.diagnostics.logFailure(of: error)
     guard case .unavailable = error, late + rejected.count < Self.maxLate else {
       counters.lost += 1
@@ -161,10 +161,10 @@ package final class AuditLog {
 
   // MARK: Erasures
 
-  /// Takes note that the erasure of a user has begun. No later entry has the name: the store has the pseudonym while
-  /// the erasure is in progress, and afterwards the entry lacks the user.
-  func forget(_ user: UserID) {
-    requests.forget(user)
+  /// Records that the erasure of a user has begun, so that no entry of a request in progress has the name. The entry
+  /// has the pseudonym while the erasure is in progress, and lacks the user afterwards.
+  func noteErasure(of user: UserID) {
+    requests.noteErasure(of: user)
     for index in rejected.indices { rejected[index].erased.insert(user) }
   }
 }
@@ -185,7 +185,7 @@ extension AuditLog.Action {
   }
 }
 
-/// The requests in progress, with the users whose erasure has begun since their begin. Pure.
+/// The requests in progress. Each has the users whose erasure was in progress since the request began. Pure.
 struct AuditedRequests {
   private var erased: [Int: Set<UserID>] = [:]
   private var newest = 0
@@ -202,7 +202,7 @@ struct AuditedRequests {
   /// Returns the erased users. The entry must not have their names.
   mutating func end(_ number: Int) -> Set<UserID> { erased.removeValue(forKey: number) ?? [] }
 
-  mutating func forget(_ user: UserID) { for number in erased.keys { erased[number]?.insert(user) } }
+  mutating func noteErasure(of user: UserID) { for number in erased.keys { erased[number]?.insert(user) } }
 }
 
 /// The rate of entries about failed requests: a backend that repeats a forbidden request forever must not replace the

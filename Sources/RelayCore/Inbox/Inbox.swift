@@ -102,9 +102,11 @@ package final class Inbox {
 
   // MARK: Changes
 
+  var hasSubscribers: Bool { !subscribers.isEmpty }
+
   /// All members of a room see a change that is stored.
   func roomChanged(_ room: RoomHandle, on relay: isolated Relay) {
-    guard !subscribers.isEmpty else { return }
+    guard hasSubscribers else { return }
     rooms.change(room, at: .now, interval: interval(of: room, on: relay))
     arm(on: relay)
   }

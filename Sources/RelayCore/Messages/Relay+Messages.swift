@@ -107,6 +107,9 @@ extension Relay {
     let accepted = ContinuousClock.now
     let now = hub.now
     let room = draft.room
+    var draft = draft
+    // An erasure looks at each stored message once.
+    draft.mentions.removeAll { erasures.isOpen($0) }
     let traits = draft.traits
     let isAsked = traits.push.isAsked
     let isCall = traits.push.kind == .call
@@ -122,7 +125,6 @@ extension Relay {
     let ticket = deliveries.begin(for: away.users, in: handle, on: self)
     let plan = ticket.isDecided ? deliveries.plan(traits, at: now, for: away.users, in: room, on: self) : Plan()
     let isWaitedFor = needsWait || !ticket.isDecided
-    var draft = draft
     draft.time = now
     draft.isCounted = isAsked
     draft.silenced = delivery?.silenced ?? []

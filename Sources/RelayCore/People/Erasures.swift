@@ -17,7 +17,8 @@ package final class Erasures {
   private var beginning: [UserID: Int] = [:]
   /// The users whose rows are not erased yet. The rooms in memory still have them as members.
   private var open: Set<UserID> = []
-  /// The erased users who are still in memory and have not returned. The store must not learn that they went offline.
+  /// The users in memory whose erasure has been requested, and who have not returned since. The relay does not store
+  /// that they went offline.
   private var unsaved: Set<UserID> = []
   private var isRunning = false
   /// True if an erasure has begun after the loop looked for one.
@@ -29,24 +30,25 @@ package final class Erasures {
   private var rewrite = Rewrite()
 
   /// True if the store must not get the presence of a user.
-  func hasErased(_ user: UserID) -> Bool { unsaved.contains(user) }
+  func discardsPresence(of user: UserID) -> Bool { unsaved.contains(user) }
 
   /// Reads the erasures in progress, at the start.
   func load(on relay: isolated Relay) async throws {
     open = Set(try await relay.store.read { try $0.erasures.names() })
   }
 
-  private func isOpen(_ user: UserID) -> Bool { beginning[user] != nil || open.contains(user) }
+  /// True from the request of an erasure until no row has the name.
+  func isOpen(_ user: UserID) -> Bool { beginning[user] != nil || open.contains(user) }
 
   /// The users in a request, in its members or in its header, whose erasure is in progress.
-  func erased(in request: Request) -> Set<UserID> {
+  func usersBeingErased(in request: Request) -> Set<UserID> {
     guard !open.isEmpty || !beginning.isEmpty else { return [] }
-    var found = erased(in: request, NamedMembers.users)
+    var found = usersBeingErased(in: request, NamedMembers.users)
     if let user = request.caller.actsFor, isOpen(user) { found.insert(user) }
     return found
   }
 
-  private func erased(in request: Request, _ keys: [String]) -> Set<UserID> {
+  private func usersBeingErased(in request: Request, _ keys: [String]) -> Set<UserID> {
     var found: Set<UserID> = []
     for key in keys {
       for case .string(let name) in NamedMembers.values(of: key, in: request.fields) {
@@ -56,8 +58,8 @@ package final class Erasures {
     return found
   }
 
-  /// Called before a session of a user opens. Throws `unavailable` while the user is being erased. Otherwise the user
-  /// is a new one from now on.
+  /// Called before a session of a user opens. Throws `unavailable` while the user is being erased. After an erasure,
+  /// the session creates a new user, and the relay stores the presence of this user.
   func admit(_ user: UserID) throws(RequestError) {
     guard !isOpen(user) else { throw .beingErased }
     unsaved.remove(user)
@@ -67,7 +69,9 @@ package final class Erasures {
   func check(_ request: Request, _ declaration: Declaration) throws(RequestError) {
     guard !open.isEmpty || !beginning.isEmpty else { return }
     if let user = request.caller.actsFor, isOpen(user) { throw .beingErased }
-    guard declaration.isRead || erased(in: request, NamedMembers.changedUsers).isEmpty else { throw .beingErased }
+    guard declaration.isRead || usersBeingErased(in: request, NamedMembers.changedUsers).isEmpty else {
+      throw .beingErased
+    }
   }
 
   /// Closes the sessions of a user, and begins the erasure.
@@ -106,7 +110,7 @@ package final class Erasures {
     }
     open.insert(user)
     relay.late.forget(user, on: relay)
-    relay.audit.forget(user)
+    relay.audit.noteErasure(of: user)
     relay.restrictions.forget(user)
     relay.people.noteChange(of: user)
     if let handle = relay.hub.user(user) {
@@ -145,18 +149,19 @@ package final class Erasures {
     }
   }
 
-  /// Erases some rows. When the rows of all erasures are erased, one rewrite of the database serves all of them.
+  /// Erases some rows. When no erasure has rows to erase now, one rewrite of the database serves all that are erased.
   /// - Returns: False if nothing is left to do.
   private func performNext(on relay: isolated Relay) async throws -> Bool {
     let waiting = failures.waiting(now: .now)
     if let id = try await relay.store.read({ try $0.erasures.next(except: waiting) }) {
       do throws(StoreError) {
-        _ = try await relay.commit(rows: ErasureWriter.maxRows) {
+        let slice = try await relay.commit(rows: ErasureWriter.maxRows) {
           try $0.erasures.perform(id)
         } then: { relay, result in
           if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
         }
         failures.remove(id)
+        await showInLists(slice, on: relay)
       } catch {
         let cause = ErasureFailures.Cause(error)
         failures.add(id, cause, at: relay.hub.now, now: .now)
@@ -194,7 +199,7 @@ package final class Erasures {
   private func logFailure(
     of id: String, _ error: StoreError, _ cause: ErasureFailures.Cause, on relay: isolated Relay
   ) {
-    // A failure that only the erasure has is not a failure of the store.
+    // `unavailable` is a failure of the store. Other causes concern one erasure.
     guard cause != .unavailable else { return relay.diagnostics.logFailure(of: error) }
     guard logPause.isOver() else { return }
     relay.diagnostics.log.error(
@@ -204,8 +209,8 @@ package final class Erasures {
       ])
   }
 
-  /// Rewrites the database for these erasures, empties its log, and ends the erasures. After a failure, the next call
-  /// continues.
+  /// Rewrites the database for these erasures, empties its write-ahead log, and ends the erasures. After a failure, the
+  /// next call continues.
   private func removeRemains(of erased: [String], on relay: isolated Relay) async throws(StoreError) {
     if rewrite.erasures.isEmpty {
       let start = ContinuousClock.now
@@ -270,6 +275,17 @@ package final class Erasures {
     }
     if !slice.deleted.isEmpty { relay.worker.wake() }
     if slice.isLast { open.remove(name) }
+  }
+
+  /// Shows the changed messages in the lists of rooms. Nobody may have joined these rooms, so they may not be in
+  /// memory.
+  private func showInLists(_ slice: ErasedSlice, on relay: isolated Relay) async {
+    for room in slice.anonymized.union(slice.deleted.map(\.room)) where relay.inbox.hasSubscribers {
+      relay.rooms.pin(room)
+      defer { relay.rooms.unpin(room, on: relay) }
+      guard let loaded = try? await relay.rooms.load(room, on: relay) else { continue }
+      relay.inbox.roomChanged(loaded, on: relay)
+    }
   }
 
   /// Ends a membership in memory. The user has the pseudonym if the room was loaded after the begin.

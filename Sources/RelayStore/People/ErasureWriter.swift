@@ -243,11 +243,17 @@ public struct ErasureWriter: TransactionPart {
     for (room, seq) in slice.found {
       let row = try db.first(
         """
-        SELECT rooms.name, sender, is_deleted FROM messages JOIN rooms ON rooms.id = messages.room
+        SELECT rooms.name, rooms.seq = messages.seq AS is_newest, sender, is_deleted
+        FROM messages JOIN rooms ON rooms.id = messages.room
         WHERE messages.room = ? AND messages.seq = ?
         """,
         [room, seq]
-      ) { (room: RoomID(unchecked: $0["name"]), sender: $0["sender"] as Int64, isDeleted: $0["is_deleted"] as Bool) }
+      ) {
+        (
+          room: RoomID(unchecked: $0["name"]), isNewest: $0["is_newest"] as Bool, sender: $0["sender"] as Int64,
+          isDeleted: $0["is_deleted"] as Bool
+        )
+      }
       // The sweep of deleted rooms deletes these messages.
       guard let row, !row.room.rawValue.hasPrefix(Schema.deletedPrefix) else { continue }
       let isOwn = row.sender == work.user
@@ -256,6 +262,8 @@ public struct ErasureWriter: TransactionPart {
         work.slice.deleted.append(ErasedSlice.Deleted(room: row.room, seq: seq, edited: edited))
       } else {
         try replaceName(name, by: work.slice.pseudonym, room, seq, isOwn: isOwn)
+        // The lists of the members show the sender of the newest message.
+        if isOwn, row.isNewest { try transaction.inbox.changed(room) }
         work.slice.anonymized.insert(row.room)
       }
       work.changed += 1
