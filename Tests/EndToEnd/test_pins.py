@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinned messages: the rights, the events, the lists, and the recovery."""
 
+import json
+
 import pytest
 
 from api import call
@@ -78,3 +80,25 @@ def test_a_room_has_at_most_50_pins(relay, group):
     assert len(call(relay, "GET", f"/v1/rooms/{room}/pins").json["pins"]) == 50
     assert call(relay, "DELETE", f"/v1/rooms/{room}/pins/1").json["pinned"] is False
     assert call(relay, "PUT", f"/v1/rooms/{room}/pins/51").status == 200
+
+
+def test_a_message_that_has_left_the_history_has_no_pin(start, connect, tmp_path):
+    """The store removes old messages in groups, so it still has these."""
+    configuration = tmp_path / "stillwire.json"
+    configuration.write_text(json.dumps({"rooms": [{"match": "*", "history": {"count": 3}}]}))
+    relay = start("--config", configuration)
+    ann = connect(relay, "ann")
+    ann.request("create", room="tea", members=["bob"])
+    ann.join("tea")
+    for number in range(3):
+        ann.send("tea", {"text": f"{number}"})
+    ann.request("pin", room="tea", seq=1)
+    ann.send("tea", {"text": "3"})
+    assert pinned(ann, "tea") == []
+    for request, more in (("pin", {}), ("unpin", {}), ("react", {"key": "x"}), ("unreact", {"key": "x"})):
+        assert ann.refusal(request, room="tea", seq=1, **more)["code"] == "not_found"
+    bob = connect(relay, "bob")
+    assert bob.refusal("report", room="tea", seq=1, reason="spam")["code"] == "not_found"
+    assert pinned(ann, "tea") == []
+    ann.request("pin", room="tea", seq=2)
+    assert pinned(ann, "tea") == [(2, "1")]

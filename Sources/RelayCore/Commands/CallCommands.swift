@@ -61,28 +61,28 @@ struct Ring: Command {
   private func check(_ members: Int) throws(RequestError) {
     let room = request.fields.pointer(to: "room")
     guard members <= Call.maxMembers else {
-      throw RequestError(.tooLarge, "a call rings in rooms with at most \(Call.maxMembers) members", at: room)
+      throw RequestError(.tooLarge, "a call needs a room with at most \(Call.maxMembers) members", at: room)
     }
     guard members > 1 else { throw RequestError(.conflict, "the room has no other member", at: room) }
   }
 
-  /// The push of the call, from the member `push`.
-  private func push(_ asked: PushRequest, _ access: RoomAccess) throws(RequestError) -> PushRequest {
+  /// The push of the call, from the field `push`.
+  private func push(_ requested: PushRequest, _ access: RoomAccess) throws(RequestError) -> PushRequest {
     let fields = request.fields
     guard access.rights.contains(.urgent) else {
       throw RequestError(.forbidden, "the right urgent is needed to call", at: fields.pointer(to: "room"))
     }
     if case .bool? = fields.members["push"] { throw fields.wrong("push", "must be an object: a call always rings") }
-    guard !asked.isSilent, asked.style.isCommunication != false else {
+    guard !requested.isSilent, requested.style.isCommunication != false else {
       throw fields.wrong("push", "must not be silent or without communication: a call rings")
     }
-    let seconds = Double((asked.lifetime ?? .seconds(1)) / .seconds(1))
+    let seconds = Double((requested.lifetime ?? .seconds(1)) / .seconds(1))
     guard Call.ringing.contains(seconds) else {
       throw fields.wrong("push", "must expire after at most \(Int(Call.ringing.upperBound)) seconds")
     }
-    var push = asked
+    var push = requested
     push.kind = .call
-    if media == .video { push.style.data = asked.style.dataWithVideo }
+    if media == .video { push.style.data = requested.style.dataWithVideo }
     return push
   }
 }
@@ -194,7 +194,7 @@ struct CallRequest: Sendable {
   private let message: MessageReference
   private let user: UserID
   private let device: DeviceID?
-  /// The device for which a session hangs up.
+  /// The device for which a session hangs up, instead of its own.
   private let named: DeviceID?
 
   init(_ request: Request, _ action: Call.Action) throws(RequestError) {
@@ -211,7 +211,7 @@ struct CallRequest: Sendable {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
     }
-    // A room that the newest token has withdrawn does not ring, and a report key does not expire with its token.
+    // A report key stays valid when its token has expired or gives fewer rights. The newest token decides.
     if action == .answer {
       if case .reporter = request.caller {
         try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))

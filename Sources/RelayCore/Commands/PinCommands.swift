@@ -56,9 +56,10 @@ struct ListPins: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       // The reader's thread writes the text, because a preview may need a long body.
+      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
       let pins = try await relay.store.read { reader in
         JSONWriter.array(
-          try reader.messages.pins(of: access.room).map { pin in
+          try reader.messages.pins(of: access.room, kept: kept).map { pin in
             JSONWriter.object {
               $0.integer("seq", pin.seq)
               $0["from"] = pin.from.rawValue

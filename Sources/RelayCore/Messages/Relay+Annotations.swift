@@ -14,6 +14,7 @@ extension Relay {
   ) async throws -> Annotated {
     let now = hub.now
     let (room, handle) = (access.room, access.handle)
+    try rooms.checkIsInHistory(seq, of: handle, on: self)
     rooms.pin(room)
     let annotated = try await commit(rows: 4) {
       try work($0, now)

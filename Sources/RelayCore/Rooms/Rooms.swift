@@ -159,6 +159,12 @@ package final class Rooms {
 
   // MARK: Policies
 
+  /// Throws `not_found` if a message is older than the history. The store may still have it.
+  func checkIsInHistory(_ seq: Int64, of room: RoomHandle, on relay: isolated Relay) throws(RequestError) {
+    guard let newest = relay.hub.position(of: room)?.seq, let kept = policies[room]?.history.count else { return }
+    guard seq > newest - Int64(clamping: kept) else { throw relay.noMessage }
+  }
+
   /// Returns the current policy of a room in memory, or that of the first pattern that matches.
   package func policy(of room: RoomID, on relay: isolated Relay) -> RoomPolicy {
     relay.hub.room(room).flatMap { policies[$0] } ?? relay.settings.rooms.policy(for: room)
@@ -280,12 +286,20 @@ package final class Rooms {
 
   /// Forgets the frames of each room up to the newest reply that quotes an erased user: a quote has the name, and
   /// perhaps the text, of the user.
-  func forgetQuotes(of user: UserID, on relay: isolated Relay) {
-    for (room, trail) in quotes {
-      let newest = trail.newestReply(quoting: user)
+  /// - Parameter rest: The rooms that are left. Is `nil` at the first call.
+  func forgetQuotes(of user: UserID, in rest: ArraySlice<RoomHandle>? = nil, on relay: isolated Relay) {
+    let rooms = rest ?? ArraySlice(quotes.keys)
+    for room in rooms.prefix(Self.trailsPerTurn) {
+      let newest = quotes[room]?.newestReply(quoting: user) ?? 0
       if newest > 0 { relay.hub.trim(room, before: newest + 1) }
     }
+    let left = rooms.dropFirst(Self.trailsPerTurn)
+    guard !left.isEmpty else { return }
+    Task { forgetQuotes(of: user, in: left, on: relay) }
   }
+
+  /// The number of rooms whose quotes one turn of the hub's loop looks at.
+  private static let trailsPerTurn = 1_000
 
   // MARK: Keys
 

@@ -50,17 +50,19 @@ extension MessageWriter {
 
 extension MessageReader {
   /// The pinned messages of a room, the newest pin first. There are at most ``Pins/maxCount``.
-  public func pins(of room: RoomID) throws -> [PinnedMessage] {
+  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  public func pins(of room: RoomID, kept: Int = .max) throws -> [PinnedMessage] {
     try db.all(
       """
       SELECT messages.seq, users.name, messages.time, annotations.changed_time, messages.body
       FROM rooms CROSS JOIN annotations INDEXED BY annotations_pinned
         ON annotations.room = rooms.id AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= rooms.first
+          AND annotations.seq > rooms.seq - ?2
       CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
       CROSS JOIN users ON users.id = messages.sender
-      WHERE rooms.name = ? ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
+      WHERE rooms.name = ?1 ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
       """,
-      [room.rawValue]
+      [room.rawValue, Int64(clamping: kept)]
     ) { row in
       PinnedMessage(
         seq: row["seq"], from: UserID(unchecked: row["name"]), time: row.timestamp("time"),
