@@ -42,7 +42,7 @@ public struct Timeline: Equatable, Sendable {
     guard let seq = frame.seq else { return }
     switch frame.type {
     case "edited": edit(seq, body: frame["body"] ?? .null)
-    case "deleted": delete(seq)
+    case "deleted": delete(seq, by: frame["by"]?.text.flatMap(UserID.init(rawValue:)))
     case "reactions": setReactions(of: seq, to: Reaction.list(frame["reactions"]))
     case "pinned":
       let time = frame["pinned"]?.flag == true ? frame["time"]?.integer : nil
@@ -58,7 +58,8 @@ public struct Timeline: Equatable, Sendable {
   }
 
   /// Removes the contents of a message, if it is in the timeline, and those of its quotes.
-  mutating func delete(_ seq: Int64) {
+  /// - Parameter moderator: Is `nil` if the sender has deleted the message.
+  mutating func delete(_ seq: Int64, by moderator: UserID? = nil) {
     change(seq) {
       $0.body = .null
       $0.from = nil
@@ -66,6 +67,7 @@ public struct Timeline: Equatable, Sendable {
       $0.reactions = []
       $0.pinned = nil
       $0.isDeleted = true
+      $0.moderator = moderator
     }
     changeQuotes(of: seq) { $0.delete() }
   }

@@ -17,11 +17,19 @@ test('an edit of the quoted message changes the preview', () => {
 
 test('a preview has at most 160 characters', () => {
   const shown = (text) => quoteAfter(quote, edited(text)).preview
-  for (const character of ['x', '🫖']) {
+  for (const character of ['x', '🫖', 'e\u0301']) {
     assert.equal(shown(character.repeat(160)), character.repeat(160))
     assert.equal(shown(character.repeat(161)), `${character.repeat(159)}…`)
     assert.equal(shown(`x${character.repeat(9_999)}`), `x${character.repeat(158)}…`)
   }
+})
+
+test('a preview has at most 1,024 bytes', () => {
+  const shown = (text) => quoteAfter(quote, edited(text)).preview
+  const family = '👨‍👩‍👧‍👦' // 25 bytes
+  assert.equal(shown(family.repeat(40) + 'x'.repeat(24)), family.repeat(40) + 'x'.repeat(24))
+  assert.equal(shown(family.repeat(41)), `${family.repeat(40)}…`)
+  assert.equal(shown(`x${'\u0301'.repeat(999)}`), '…')
 })
 
 test('a deletion of the quoted message removes the preview', () => {

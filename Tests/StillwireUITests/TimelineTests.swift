@@ -77,6 +77,9 @@ import Testing
     #expect(timeline.messages.map(\.text) == ["coffee", nil, "tea"])
     #expect(timeline.messages.map(\.isDeleted) == [false, true, false])
     #expect(timeline.messages.map(\.from) == ["ann", nil, "ann"])
+    #expect(timeline.messages[1].moderator == nil)
+    timeline.apply(Frame(["type": "deleted", "room": "tea", "seq": 3, "by": "bob"]))
+    #expect(timeline.messages[2].moderator == "bob")
   }
 
   @Test func `edits and deletions change the quotes of the message`() {

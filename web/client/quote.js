@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The message that a reply quotes. Pure functions without dependencies.
 
-/** Maximum length of a preview, in code points. */
+/** Maximum length of a preview: characters as people see them, and bytes. */
 const maxPreview = 160
+const maxPreviewBytes = 1_024
 
 /**
  * Returns the quote of a reply after an event of the room: an edit or a deletion of the quoted message changes it.
@@ -18,8 +19,24 @@ export function quoteAfter(quote, { type, seq, body }) {
   return typeof text === 'string' ? { ...rest, preview: beginning(text) } : rest
 }
 
+// The relay cuts a preview in the same way.
 function beginning(text) {
-  // A code point has at most two units.
-  const points = [...text.slice(0, 2 * (maxPreview + 1))]
-  return points.length > maxPreview ? `${points.slice(0, maxPreview - 1).join('')}…` : text
+  const shown = []
+  let size = 0
+  for (const character of characters(text)) {
+    shown.push(character)
+    size += bytes(character)
+    if (shown.length <= maxPreview && size <= maxPreviewBytes) continue
+    while (shown.length >= maxPreview || size > maxPreviewBytes - bytes('…')) size -= bytes(shown.pop())
+    return `${shown.join('')}…`
+  }
+  return text
 }
+
+// Old browsers count code points.
+function* characters(text) {
+  if (!Intl.Segmenter) return yield* text
+  for (const { segment } of new Intl.Segmenter().segment(text)) yield segment
+}
+
+const bytes = (text) => new TextEncoder().encode(text).length
