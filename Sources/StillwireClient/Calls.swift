@@ -35,7 +35,7 @@ extension Room {
   public func decline(_ seq: Int64) async throws -> CallRecord { try await perform("decline", ["seq": seq.json]) }
 
   /// Leaves a call of the room, or cancels the user's own call before anybody answers. Throws `conflict` if another
-  /// device of the user has answered and is still connected.
+  /// device of the user has answered, unless it answered in a session and has no open session any more.
   /// - Parameter device: The device of the user that has answered, if it cannot hang up itself. Then there is no
   ///   conflict.
   @discardableResult

@@ -3,9 +3,9 @@
 
   python Tests/EndToEnd/measure_inbox.py --rooms 10000 --rate 2000
 
-Prints the latency of the first page, and counts the `inbox` events. Beside the page it prints a `ping`, and a loop
-without the relay that takes as long as an idle page: what the machine adds to the loop, it also adds to the page. Fails
-if p99 exceeds the goal, or if a room has more than one event a second.
+Prints the latency of the first page, and counts the `inbox` events. Also prints the latency of a `ping`, and of a loop
+without the relay that takes as long as an idle page. The loop shows how much the machine itself delays a page. Fails if
+p99 of the page exceeds the goal, or if a room has more than one event a second.
 """
 
 import argparse
@@ -30,9 +30,9 @@ from rfc6455 import PING, PONG, TEXT, Wire, frame  # noqa: E402
 LIMITS = {"rooms-per-user": 100_000, "rooms-per-session": 1_000, "send-rate": 0, "request-rate": 0}
 #: The maximum number of requests in flight during the setup.
 WINDOW = 200
-#: The rooms that get a tenth of all messages, so that the limit of one event a second applies to them.
+#: The number of rooms that get a tenth of all messages, so that the limit of one event a second applies to them.
 HOT = 10
-#: The rooms of each session that sends.
+#: The number of rooms of each session that sends.
 JOINED = 100
 
 
@@ -162,7 +162,7 @@ def shown(values: dict[int, float]) -> str:
 
 
 def measure(arguments: argparse.Namespace, relay: Relay) -> str | None:
-    """Prints the results, and returns the goal that was missed."""
+    """Prints the results. Returns a message about the first missed goal, or None."""
     port = relay.port
     bob = Client(port, "bob")
     bob.all(

@@ -180,7 +180,7 @@ def test_only_keys_with_the_right_read_the_log(backends, connect):
         assert backends.call("GET", f"/v1/audit{query}", key="bot").status == 403
     assert backends.call("GET", "/v1/audit?room=tea", key="tenant").status == 403
     assert backends.call("GET", "/v1/audit?user=ann", key="tenant").status == 403
-    # The relay stores the entry of a refusal after the answer. The only entry about `bot-1` is that of the key above.
+    # The relay stores the entry of a refusal after the answer. The only entry about `bot-1` is that of the key `bot`.
     assert eventually(lambda: [entry["key"] for entry in backends.page("?user=bot-1", key="tenant")["entries"]]) == ["bot"]
     assert backends.call("PUT", "/v1/rooms/tea/members/ann", key="auditor").status == 403
     token = backends.relay.token("ann")
@@ -191,9 +191,10 @@ def test_only_keys_with_the_right_read_the_log(backends, connect):
 def test_a_key_with_users_sees_no_other_users(backends):
     group = {"room": "tea", "owner": "bot-1", "members": ["ann"]}
     backends.done("POST", "/v1/rooms", group, headers={"Idempotency-Key": "tea-of-ann"})
-    for key, users, order in (("all", ["ann", "bot-1"], "tea-of-ann"), ("tenant", ["bot-1"], None)):
+    for key, users, idempotency_key in (("all", ["ann", "bot-1"], "tea-of-ann"), ("tenant", ["bot-1"], None)):
         [entry] = backends.done("GET", "/v1/audit?user=bot-1", key=key).json["entries"]
-        assert (entry["operation"], entry["users"], entry.get("idempotencyKey")) == ("createRoom", users, order)
+        found = entry["operation"], entry["users"], entry.get("idempotencyKey")
+        assert found == ("createRoom", users, idempotency_key)
 
 
 def test_a_relay_in_open_mode_records_nothing(start):
@@ -233,7 +234,7 @@ def test_a_new_entry_replaces_the_oldest_above_the_maximum(start, secret, tmp_pa
     assert value(backends.relay, "SELECT count(*) FROM audit_users") == 3
 
 
-def test_an_entry_ends_with_its_retention(start, secret, tmp_path):
+def test_an_entry_is_deleted_after_its_retention(start, secret, tmp_path):
     backends = Backends(start, secret, tmp_path, audit={"retention": 1})
     backends.add("tea", "ann")
     eventually(lambda: backends.entries() == [])

@@ -103,7 +103,8 @@ def test_the_device_of_hello_is_the_default(connect, pair):
     tablet = connect(bob.user, device="tablet")
     assert tablet.request("focus", isFocused=True)["isFocused"] is True
     assert bob.request("focus", isFocused=None, device="tablet")["applied"] is True
-    # A session gets no event of its own change, unless the relay joins it with an earlier one of another session.
+    # A session gets no event of a change that it has made. If the relay merges this change with an earlier one of
+    # another session, all sessions get the event.
     tablet.expect("presence", user=bob.user, isFocused=None)
 
 
@@ -124,7 +125,7 @@ def test_a_device_without_authorization_has_no_focus(pair, report):
     alice.expect("presence", user=bob.user, isFocused=None)
 
 
-def test_a_focus_that_is_not_renewed_ends_with_its_number(pair, report):
+def test_a_focus_that_is_not_renewed_ends_and_its_number_is_free(pair, report):
     alice, bob, _ = pair
     answer = report(bob.user, True, number=100, at=now() - 12 * HOUR + 2_000)
     assert answer["isFocused"] is True

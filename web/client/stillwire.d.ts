@@ -447,7 +447,7 @@ export class Stillwire {
   decline(call: CallName): Promise<CallReply>
   /**
    * Leaves a call, or cancels the user's own call before anybody answers. Fails with `conflict` if another device of the
-   * user has answered and is still connected, unless `device` names it.
+   * user has answered, unless `device` names it, or it answered in a session and has no open session any more.
    */
   hangUp(call: CallName, options?: { device?: string }): Promise<CallReply>
   /** Reads a call. */

@@ -2,11 +2,11 @@
 // The calls of one device. call-state.js has their state.
 import { callAfter, isBusy, isSameCall, noCall } from './call-state.js'
 
-/** The delay in milliseconds after which a call without a session stops: the relay's event cannot arrive then. */
-const slack = 1_500
+/** The time in milliseconds, after the ringing, for the relay's event. Without a session there is none. */
+const grace = 1_500
 
-/** The time in milliseconds for the request of an adopted call. */
-const adopted = 15_000
+/** The time in milliseconds for which an adopted call rings. */
+const adoptedRinging = 15_000
 
 /** Follows the event `call` of a session, and answers, declines and ends the call of its device. */
 export class DeviceCalls {
@@ -33,25 +33,26 @@ export class DeviceCalls {
 
   /** Applies an event `call`, or a push as such an event. */
   take(input) {
-    const isForeign = input.event === 'ring' && input.from !== this.#me.user
-    if (isForeign && !this.#options.isLetThrough(input)) return
+    const isIncoming = input.event === 'ring' && input.from !== this.#me.user
+    if (isIncoming && !this.#options.isLetThrough(input)) return
     this.#become(callAfter(this.call, input, this.#me))
   }
 
   /** Takes a call that its Focus has silenced, so that the person can answer it. */
   adopt({ room, seq, from }) {
-    this.#become({ phase: 'ringing', room, seq, from, until: this.#options.now() + adopted })
+    this.#become({ phase: 'ringing', room, seq, from, until: this.#options.now() + adoptedRinging })
   }
 
-  /** Returns true if this device has rung for the call already. */
+  /** Returns true if this device has already shown the call. */
   knows(name) {
     return this.#known.some((other) => isSameCall(other, name))
   }
 
-  /** Rings for all members of a room. Resolves with the reply, or with undefined after a complaint. */
+  /** Rings for all members of a room. Resolves with the reply, or with undefined if the request failed. */
   async ring(room, options) {
     const reply = await this.#try(() => this.#relay.ring(room, options))
     if (!reply) return undefined
+    // This ring may have answered the call of another member. Then the call does not ring any more.
     this.take({ ...reply, event: 'ring' })
     this.take({ ...reply, event: 'read' })
     return reply
@@ -98,7 +99,7 @@ export class DeviceCalls {
     clearTimeout(this.#timer)
     if (call.phase === 'ringing') {
       const late = () => this.#become({ ...call, phase: 'over', end: 'missed' })
-      this.#timer = setTimeout(late, Math.max(0, call.until - this.#options.now()) + slack)
+      this.#timer = setTimeout(late, Math.max(0, call.until - this.#options.now()) + grace)
     }
     this.#options.changed()
   }

@@ -149,8 +149,7 @@ export class PersonPanel extends HTMLElement {
 
   #draw() {
     const person = this.#person
-    const { focus, phone, isLocked, activity } = person
-    const now = Date.now()
+    const { focus, phone, isLocked, activity, now } = person
     const isAway = person.departure !== null
     this.classList.toggle('is-idle', activity === 'idle')
     this.dataset.connection = person.connection
@@ -160,7 +159,7 @@ export class PersonPanel extends HTMLElement {
     this.part('lock').inert = !isLocked || isOnCall
     this.part('call').inert = !isOnCall
     this.part('status-moon').classList.toggle('is-on', focus.mode !== 'off')
-    setText(this.part('status-time'), clockFace(now))
+    setText(this.part('status-time'), clockFace(Date.now()))
     setText(this.part('connection'), connectionText(person))
     for (const departure of Object.keys(departures)) this.part(departure).disabled = isAway
     this.part('activity').disabled = isAway

@@ -68,7 +68,7 @@ export class Tablet extends EventTarget {
     if (intent?.kind !== 'call' || !payload.aps?.alert) return
     const { room, seq } = payload.message
     const until = 1000 * headers['apns-expiration']
-    // The push that replaces a call is passive. The session reads the end of the call itself.
+    // A passive push replaces the alert of a call that is over. The session gets the end of the call itself.
     if (payload.aps['interruption-level'] === 'passive') return
     if (until <= this.#person.now || this.calls.knows({ room, seq })) return
     if (standing(payload, intent, this.#person.focus).isQuiet) return

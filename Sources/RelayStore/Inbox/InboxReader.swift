@@ -40,14 +40,14 @@ public struct InboxReader {
       }
     }
     var entries: [InboxEntry] = []
-    var isFilled = false
+    var isComplete = false
     if try hasManyRooms(id) {
       let end: Int64? = try db.first(queries.endOfWalk, [page.start])?[0]
       entries = try read(queries.walk, to: end ?? queries.end)
       // The walk may find too few rooms of this user.
-      isFilled = end == nil || entries.count > limit
+      isComplete = end == nil || entries.count > limit
     }
-    if !isFilled { entries = try read(queries.scan, to: queries.end) }
+    if !isComplete { entries = try read(queries.scan, to: queries.end) }
     let more = entries.count > limit
     if more { entries.removeLast() }
     return InboxRooms(entries: entries, position: position, more: more)
@@ -69,7 +69,7 @@ public struct InboxReader {
 
   /// The minimum number of rooms of a user for which a walk comes first.
   static let manyRooms = 1_000
-  /// The maximum number of rooms of all users that the walk for a page looks at, before the scan.
+  /// The maximum number of rooms of all users that the walk for a page looks at in each index, before the scan.
   static let maxWalked = 1_000
 
   private func hasManyRooms(_ user: Int64) throws -> Bool {
@@ -92,7 +92,10 @@ extension InboxPage {
   }
 }
 
-/// The queries of one kind of page. Each finds rooms of user ?1 with a number between ?2 and ?3, at most ?4 of them.
+/// The queries of one kind of page.
+///
+/// `scan` and `walk` find at most ?4 rooms of user ?1 with a number between ?2 and ?3. A number is the position of the
+/// newest activity or of the newest change. `endOfWalk` has one parameter: the number at which the page begins.
 private struct PageQueries {
   /// The last number that a page may have.
   let end: Int64
@@ -107,7 +110,7 @@ private struct PageQueries {
   /// The rooms by their newest activity, the newest first.
   static let activity = PageQueries(
     end: 0,
-    // The index on the user has the rooms in the order of `activity`.
+    // The index on the user has the rooms by id, so the scan reads the rows of `activity` in their order.
     scan: entries(
       """
       SELECT activity.room, activity.position AS number, activity.members AS member_count

@@ -631,9 +631,8 @@ class Operations(ABC):
         has no effect.
 
         After an answer, only the device that has answered hangs up for its user: `hangup` on another device
-        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if a
-        session has answered and the device of this session has no open session any more, and for a backend
-        that names no `device`.
+        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if the
+        answer came over HTTP without a `device`, and for a backend that names no `device`.
 
         Args:
             seq: The number of the message in its room.
@@ -2925,9 +2924,8 @@ class AsyncOperations(ABC):
         has no effect.
 
         After an answer, only the device that has answered hangs up for its user: `hangup` on another device
-        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if a
-        session has answered and the device of this session has no open session any more, and for a backend
-        that names no `device`.
+        of the user is a `conflict`. It is allowed if `device` names the device that has answered, if the
+        answer came over HTTP without a `device`, and for a backend that names no `device`.
 
         Args:
             seq: The number of the message in its room.
