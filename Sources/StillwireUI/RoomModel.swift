@@ -92,7 +92,8 @@ public import StillwireClient
   public func delete(_ seq: Int64) async -> Bool {
     await attempt {
       try await self.room.delete(seq)
-      self.timeline.delete(seq)
+      let isOwn = self.timeline.messages.first { $0.seq == seq }?.from == self.me
+      self.timeline.delete(seq, by: isOwn ? nil : self.me)
     }
   }
 
