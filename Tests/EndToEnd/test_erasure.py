@@ -163,12 +163,14 @@ def test_others_see_the_user_leave_and_the_messages_disappear(relay, connect, na
     finished(relay, begun)
 
 
-@pytest.mark.parametrize("messages", ["delete", "anonymize"])
-def test_lists_change_although_nobody_has_joined_the_room(start, connect, messages):
+@pytest.mark.parametrize(("messages", "is_deleted"), [("delete", False), ("delete", True), ("anonymize", False)])
+def test_lists_change_although_nobody_has_joined_the_room(start, connect, messages, is_deleted):
     relay = start()
     group = {"room": "tea", "owner": "bob", "members": ["ann", "zoe"]}
     assert call(relay, "POST", "/v1/rooms", group).status == 201
     assert call(relay, "POST", "/v1/rooms/tea/messages", {"from": "zoe", "body": "text"}).status == 201
+    if is_deleted:
+        assert call(relay, "DELETE", "/v1/rooms/tea/messages/1?from=zoe").status < 300
     # After a restart the room is not in memory.
     relay.kill()
     relay.start()

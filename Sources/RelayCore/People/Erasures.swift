@@ -277,10 +277,9 @@ package final class Erasures {
     if slice.isLast { open.remove(name) }
   }
 
-  /// Shows the changed messages in the lists of rooms. Nobody may have joined these rooms, so they may not be in
-  /// memory.
+  /// Shows the changed messages in the lists of rooms. Rooms that no session has joined are often not in memory.
   private func showInLists(_ slice: ErasedSlice, on relay: isolated Relay) async {
-    for room in slice.anonymized.union(slice.deleted.map(\.room)) where relay.inbox.hasSubscribers {
+    for room in slice.listed where relay.inbox.hasSubscribers {
       relay.rooms.pin(room)
       defer { relay.rooms.unpin(room, on: relay) }
       guard let loaded = try? await relay.rooms.load(room, on: relay) else { continue }

@@ -75,6 +75,8 @@ public struct ErasedSlice: Equatable, Sendable {
   public var unreacted: [Unreacted] = []
   /// The rooms with messages that have lost the name.
   public var anonymized: Set<RoomID> = []
+  /// The rooms whose newest message is one of the user. The lists of the members show it.
+  public var listed: Set<RoomID> = []
   /// True if no row has the name any more. The remains of deleted rows may still have it.
   public var isLast = false
 }

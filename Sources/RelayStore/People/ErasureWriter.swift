@@ -257,13 +257,15 @@ public struct ErasureWriter: TransactionPart {
       // The sweep of deleted rooms deletes these messages.
       guard let row, !row.room.rawValue.hasPrefix(Schema.deletedPrefix) else { continue }
       let isOwn = row.sender == work.user
+      if isOwn, row.isNewest {
+        try transaction.inbox.changed(room)
+        work.slice.listed.insert(row.room)
+      }
       if isOwn, work.messages == .delete {
         guard !row.isDeleted, let edited = try transaction.messages.delete(row.room, seq) else { continue }
         work.slice.deleted.append(ErasedSlice.Deleted(room: row.room, seq: seq, edited: edited))
       } else {
         try replaceName(name, by: work.slice.pseudonym, room, seq, isOwn: isOwn)
-        // The lists of the members show the sender of the newest message.
-        if isOwn, row.isNewest { try transaction.inbox.changed(room) }
         work.slice.anonymized.insert(row.room)
       }
       work.changed += 1
