@@ -75,6 +75,10 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await pins().count == Pins.maxCount)
     _ = try await unpin(6)
     #expect(try await pin(1)?.change != nil)
+    // The pins of messages that have left the history do not count: here that of message 1.
+    await #expect(throws: StoreError.refused(.tooManyPins)) { try await self.pin(2)?.change }
+    let pinned = try await test.write { try $0.messages.pin(room, 6, by: .backend, kept: Pins.maxCount) }
+    #expect(pinned?.change != nil)
   }
 
   @Test func `moderators pin messages of a group, and both people those of a direct room`() async throws {

@@ -19,7 +19,10 @@ struct PinMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.pin($1, $2, by: $3, at: $4) }
+      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
+      return try await change.perform(in: access, on: relay) {
+        try $0.messages.pin($1, $2, by: $3, at: $4, kept: kept)
+      }
     }
   }
 }

@@ -7,8 +7,11 @@ extension MessageWriter {
   /// Pins a message. Nothing changes if it is pinned already.
   ///
   /// Throws ``RoomRefusal/needs(_:)`` and ``RoomRefusal/tooManyPins``.
+  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
   /// - Returns: The annotation. Is `nil` when the history does not have the message, or it was deleted.
-  public func pin(_ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil) throws -> Annotated? {
+  public func pin(
+    _ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil, kept: Int = .max
+  ) throws -> Annotated? {
     try checkMayPin(room, actor)
     guard let message = try annotatable(room, seq) else { return nil }
     if let known = try annotation(.pinned, of: message) {
@@ -17,9 +20,9 @@ extension MessageWriter {
     let count: Int? = try db.first(
       """
       SELECT count(*) FROM annotations INDEXED BY annotations_pinned
-      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ?
+      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ? AND seq > ?
       """,
-      [message.room.id, message.room.first])?[0]
+      [message.room.id, message.room.first, message.room.seq - Int64(clamping: kept)])?[0]
     guard count ?? 0 < Pins.maxCount else { throw StoreError.refused(.tooManyPins) }
     let time = time ?? now
     return try pinned(Array(String(time.rawValue).utf8), message, at: time)
