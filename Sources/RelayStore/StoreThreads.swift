@@ -35,7 +35,8 @@ enum StoreThreads: Sendable {
     switch self {
     case .own:
       // GRDB's asynchronous read changes the thread twice. Each change costs milliseconds on a busy machine.
-      Self.readers.async {
+      // A serial queue gets a thread at once. A concurrent one waits while others use all processors.
+      DispatchQueue(label: "stillwire.reader").async {
         Self.read(pool, body)
         next()
       }
@@ -46,8 +47,6 @@ enum StoreThreads: Sendable {
       }
     }
   }
-
-  private static let readers = DispatchQueue(label: "stillwire.readers", attributes: .concurrent)
 
   /// Calls `body` once, with a snapshot or with the reason why there is none.
   private static func read(_ pool: DatabasePool, _ body: (Result<Database, any Error>) -> Void) {
