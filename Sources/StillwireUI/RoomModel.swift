@@ -92,8 +92,10 @@ public import StillwireClient
   public func delete(_ seq: Int64) async -> Bool {
     await attempt {
       try await self.room.delete(seq)
-      let isOwn = self.timeline.messages.first { $0.seq == seq }?.from == self.me
-      self.timeline.delete(seq, by: isOwn ? nil : self.me)
+      let message = self.timeline.messages.first { $0.seq == seq }
+      // Somebody else may have deleted it first.
+      guard message?.isDeleted != true else { return }
+      self.timeline.delete(seq, by: message?.isOwn == false ? self.me : nil)
     }
   }
 
