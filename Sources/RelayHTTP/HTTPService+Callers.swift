@@ -63,8 +63,8 @@ extension HTTPService {
     return owner
   }
 
-  /// True if the caller may read the metrics and the details of `/ready`. A request without this right is no attempt to
-  /// exceed a scope, so nothing counts it.
+  /// True if the caller may read the metrics and the details of `/ready`. A request without this right does
+  /// not count as outside of the scope.
   func mayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async -> Bool {
     if relay.settings.isMetricsOpen { return true }
     guard let caller = try? await self.caller(request, on: relay), case .backend(_, let key) = caller else {

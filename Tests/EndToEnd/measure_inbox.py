@@ -76,6 +76,8 @@ class Client:
         while True:
             opcode, _, payload = self.wire.next_frame()
             if opcode == TEXT and part in payload[:64]:
+                if b'"type":"error"' in payload[:64]:
+                    raise SystemExit(f"the relay refused a request: {payload}")
                 return
 
     def all(self, requests: list[dict[str, Any]]) -> None:

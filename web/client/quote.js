@@ -33,7 +33,7 @@ function beginning(text) {
   return text
 }
 
-// Old browsers count code points.
+// Without `Intl.Segmenter`, a character is a code point.
 function* characters(text) {
   if (!Intl.Segmenter) return yield* text
   for (const { segment } of new Intl.Segmenter().segment(text)) yield segment

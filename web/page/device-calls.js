@@ -2,7 +2,7 @@
 // The calls of one device. call-state.js has their state.
 import { callAfter, isBusy, isSameCall, noCall } from './call-state.js'
 
-/** The time in milliseconds, after the ringing, for the relay's event. Without a session there is none. */
+/** The time in milliseconds, after the ringing, for the relay's event. Without a session no event arrives. */
 const grace = 1_500
 
 /** The time in milliseconds for which an adopted call rings. */

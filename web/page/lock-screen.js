@@ -29,8 +29,8 @@ export class LockScreen {
 
   render(now) {
     const { phone, focus, departure } = this.#person
-    setText(this.#parts('date'), calendarDate(now))
-    setText(this.#parts('clock'), clockFace(now))
+    setText(this.#parts('date'), calendarDate(Date.now()))
+    setText(this.#parts('clock'), clockFace(Date.now()))
     this.#parts('lock-focus').hidden = focus.mode === 'off'
     setText(this.#parts('lock-focus-name'), focusNames[focus.mode])
     this.#parts('no-network').hidden = departure !== 'lost'

@@ -108,7 +108,7 @@ extension Relay {
     let now = hub.now
     let room = draft.room
     var draft = draft
-    // An erasure looks at each stored message once.
+    // An erasure looks at each stored message once, so it might miss this mention.
     draft.mentions.removeAll { erasures.isOpen($0) }
     let traits = draft.traits
     let isAsked = traits.push.isAsked
