@@ -185,7 +185,8 @@ extension AuditLog.Action {
   }
 }
 
-/// The requests in progress. Each has the users whose erasure was in progress since the request began. Pure.
+/// The requests in progress. Each has its users who were being erased when it began, and the users whose erasure has
+/// begun since. Pure.
 struct AuditedRequests {
   private var erased: [Int: Set<UserID>] = [:]
   private var newest = 0

@@ -211,7 +211,8 @@ struct CallRequest: Sendable {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
     }
-    // A report key stays valid when its token has expired or gives fewer rights. The newest token decides about the answer.
+    // A report key stays valid when its token has expired or gives fewer rights. The newest token decides about the
+    // answer.
     if action == .answer {
       if case .reporter = request.caller {
         try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))

@@ -17,8 +17,8 @@ package final class Erasures {
   private var beginning: [UserID: Int] = [:]
   /// The users whose rows are not erased yet. The rooms in memory still have them as members.
   private var open: Set<UserID> = []
-  /// The users in memory whose erasure has been requested, and who have not returned since. The relay does not store
-  /// that they went offline.
+  /// The relay does not store that these users went offline: they are in memory, their erasure has been requested, and
+  /// they have not returned since.
   private var unsaved: Set<UserID> = []
   private var isRunning = false
   /// True if an erasure has begun after the loop looked for one.

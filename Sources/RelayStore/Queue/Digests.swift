@@ -12,7 +12,7 @@ struct Digests: TransactionPart {
 
   /// Merges an open job, and the jobs that are merged into it, into another job of the same device.
   ///
-  /// Only open jobs of the same device are merged, and of these not:
+  /// Both jobs are open and of the same device. The relay does not merge:
   /// - A job whose push may have reached the phone, unless the digest replaces this very push. The phone would show the
   ///   message twice.
   /// - A Notify Anyway, because the other messages of the digest must not break through a Focus with it.
