@@ -158,23 +158,20 @@ public final class Store: Sendable {
   public nonisolated(nonsending) func write<T: Sendable>(
     rows: Int = 1, _ work: @escaping @Sendable (Transaction) throws -> T
   ) async throws(StoreError) -> T {
-    let result = await withCheckedContinuation { continuation in
-      submit(work, rows: rows) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
+    let handover = Handover<Result<T, StoreError>>()
+    submit(work, rows: rows, completion: handover.give)
+    return try await handover.value().get()
   }
 
   /// Runs `work` on a reader, with one consistent snapshot of everything committed so far.
   public nonisolated(nonsending) func read<T: Sendable>(
     _ work: @escaping @Sendable (Reader) throws -> T
   ) async throws(StoreError) -> T {
-    let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
-      reads.append { database in
-        continuation.resume(
-          returning: Result { try work(Reader(db: database.get())) }.mapError(StoreError.init(_:)))
-      }
+    let handover = Handover<Result<T, StoreError>>()
+    reads.append { database in
+      handover.give(Result { try work(Reader(db: database.get())) }.mapError(StoreError.init(_:)))
     }
-    return try result.get()
+    return try await handover.value().get()
   }
 
   /// Commits the queued work, runs the completions, and closes the files. Later work fails.
@@ -255,13 +252,12 @@ public final class Store: Sendable {
   private nonisolated(nonsending) func exclusively(
     _ work: @escaping @Sendable (Database) throws -> Void
   ) async throws(StoreError) {
-    let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
-      threads.write(pool) { db in
-        continuation.resume(returning: Result { try work(db) }.mapError { $0 as? StoreError ?? StoreError($0) })
-      } next: {
-      }
+    let handover = Handover<Result<Void, StoreError>>()
+    threads.write(pool) { db in
+      handover.give(Result { try work(db) }.mapError { $0 as? StoreError ?? StoreError($0) })
+    } next: {
     }
-    try result.get()
+    try await handover.value().get()
   }
 
   /// Checks that the database's files are in place. If they were removed or replaced, ``statistics`` show that the

@@ -63,13 +63,12 @@ extension Relay {
     _ work: @escaping @Sendable (Transaction) throws -> T,
     then apply: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> Void
   ) async throws(StoreError) -> T {
-    let result = await withCheckedContinuation { continuation in
-      store.submit(work, rows: rows) { [self] result in
-        assumeIsolated { apply($0, result) }
-        continuation.resume(returning: result)
-      }
+    let handover = Handover<Result<T, StoreError>>()
+    store.submit(work, rows: rows) { [self] result in
+      assumeIsolated { apply($0, result) }
+      handover.give(result)
     }
-    return try result.get()
+    return try await handover.value().get()
   }
 
   var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }

@@ -75,9 +75,9 @@ extension Relay {
     guard rooms.policy(of: draft.room, on: self).isStored else {
       return SentMessage(stored: try show(draft, from: nil, in: room))
     }
-    return try await withCheckedContinuation { continuation in
-      append(draft, from: nil, in: room, showsPresence: showsPresence) { continuation.resume(returning: $1) }
-    }.get()
+    let handover = Handover<Result<SentMessage, StoreError>>()
+    append(draft, from: nil, in: room, showsPresence: showsPresence) { handover.give($1) }
+    return try await handover.value().get()
   }
 
   /// Publishes a message in a room that keeps nothing, unless its key was used before. Most messages of sessions in

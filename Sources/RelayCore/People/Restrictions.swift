@@ -38,23 +38,22 @@ package final class Restrictions {
   /// - Returns: The number of closed sessions.
   func set(_ access: UserAccess, of user: UserID, on relay: isolated Relay) async throws -> Int {
     let isSuspended = access.suspension?.isOn(at: relay.hub.now) == true
-    let result = await withCheckedContinuation { continuation in
-      relay.store.submit({
-        try $0.people.save(access, of: user)
-        // If the relay stops before it has applied them, the next start decides the user's pushes again.
-        if try $0.reader.people.user(user) != nil { try $0.people.noteChange(of: user) }
-        return try isSuspended ? $0.calls.exclude(user) : []
-      }) { [relay] result in
-        relay.assumeIsolated { relay in
-          continuation.resume(
-            returning: result.map { calls in
-              relay.calls.excluded(user, from: calls, on: relay)
-              return relay.restrictions.apply(access, to: user, on: relay)
-            })
-        }
+    let handover = Handover<Result<Int, StoreError>>()
+    relay.store.submit({
+      try $0.people.save(access, of: user)
+      // If the relay stops before it has applied them, the next start decides the user's pushes again.
+      if try $0.reader.people.user(user) != nil { try $0.people.noteChange(of: user) }
+      return try isSuspended ? $0.calls.exclude(user) : []
+    }) { [relay] result in
+      relay.assumeIsolated { relay in
+        handover.give(
+          result.map { calls in
+            relay.calls.excluded(user, from: calls, on: relay)
+            return relay.restrictions.apply(access, to: user, on: relay)
+          })
       }
     }
-    return try result.get()
+    return try await handover.value().get()
   }
 
   private func apply(_ access: UserAccess, to user: UserID, on relay: isolated Relay) -> Int {

@@ -44,26 +44,26 @@ extension Rooms {
     let mayCreate = newcomer.rights.contains(.create)
     let actor = newcomer.actor
     beginJoin(of: room)
-    return try await withCheckedThrowingContinuation { continuation in
-      relay.store.submit({
-        guard let actor, actor != .backend else {
-          return try $0.rooms.join(
-            profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate,
-            isInvited: actor == .backend)
-        }
-        return try $0.rooms.add(profile, to: room, by: actor, now: now, within: bounds)
-      }) { [relay] result in
-        relay.assumeIsolated { relay in
-          relay.rooms.endJoin(of: room)
-          continuation.resume(
-            with: Result {
-              // The last member may have left since the room was loaded.
-              if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
-              return try relay.rooms.admit(newcomer, profile.id, to: room, result.get(), on: relay)
-            })
-        }
+    let handover = Handover<Result<(room: RoomHandle, isNew: Bool), any Error>>()
+    relay.store.submit({
+      guard let actor, actor != .backend else {
+        return try $0.rooms.join(
+          profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate,
+          isInvited: actor == .backend)
+      }
+      return try $0.rooms.add(profile, to: room, by: actor, now: now, within: bounds)
+    }) { [relay] result in
+      relay.assumeIsolated { relay in
+        relay.rooms.endJoin(of: room)
+        handover.give(
+          Result {
+            // The last member may have left since the room was loaded.
+            if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
+            return try relay.rooms.admit(newcomer, profile.id, to: room, result.get(), on: relay)
+          })
       }
     }
+    return try await handover.value().get()
   }
 
   /// Adds a member to a room that keeps nothing. The members of such a room are the connected users.
@@ -136,28 +136,28 @@ extension Rooms {
     }
     let (actor, ban) = (removal.actor, removal.ban)
     relay.people.noteChange(of: name)
-    try await withCheckedThrowingContinuation { continuation in
-      relay.store.submit({
-        if let actor {
-          try $0.rooms.remove(name, from: room, by: actor, ban: ban)
-        } else {
-          try $0.rooms.end(name, room)
-        }
-      }) { [relay] result in
-        relay.assumeIsolated { relay in
-          continuation.resume(
-            with: result.map { left in
-              relay.people.noteChange(of: name)
-              // The user is still a member in the hub, and gets the events.
-              relay.calls.excluded(name, from: left.calls, on: relay)
-              relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
-              if let owner = left.successor.flatMap(relay.hub.user) {
-                relay.rooms.show(.owner, of: owner, in: handle, by: nil, on: relay)
-              }
-            })
-        }
+    let handover = Handover<Result<Void, StoreError>>()
+    relay.store.submit({
+      if let actor {
+        try $0.rooms.remove(name, from: room, by: actor, ban: ban)
+      } else {
+        try $0.rooms.end(name, room)
+      }
+    }) { [relay] result in
+      relay.assumeIsolated { relay in
+        handover.give(
+          result.map { left in
+            relay.people.noteChange(of: name)
+            // The user is still a member in the hub, and gets the events.
+            relay.calls.excluded(name, from: left.calls, on: relay)
+            relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
+            if let owner = left.successor.flatMap(relay.hub.user) {
+              relay.rooms.show(.owner, of: owner, in: handle, by: nil, on: relay)
+            }
+          })
       }
     }
+    try await handover.value().get()
   }
 
   /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
