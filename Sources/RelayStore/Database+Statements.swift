@@ -39,6 +39,12 @@ extension Row {
     return time.map(Timestamp.init(rawValue:))
   }
 
+  /// The choice whose name a column contains. Is `nil` for NULL.
+  func choiceIfAny<Choice>(_ index: Int, _: Choice.Type = Choice.self) throws -> Choice?
+  where Choice: RawRepresentable, Choice.RawValue == String {
+    hasNull(atIndex: index) ? nil : try choice(index)
+  }
+
   /// The choice whose name a column contains.
   func choice<Choice>(_ index: Int, _: Choice.Type = Choice.self) throws -> Choice
   where Choice: RawRepresentable, Choice.RawValue == String {

@@ -48,6 +48,8 @@ public struct InboxReader {
       isComplete = end == nil || entries.count > limit
     }
     if !isComplete { entries = try read(queries.scan, to: queries.end) }
+    // SQLite returns them in this order, but does not promise it. A sort in SQL would copy all columns.
+    entries.sort { page.isBefore($0.number, $1.number) }
     let more = entries.count > limit
     if more { entries.removeLast() }
     return InboxRooms(entries: entries, position: position, more: more)
@@ -84,6 +86,14 @@ extension InboxPage {
     }
   }
 
+  /// True if a room with the first number comes before a room with the second one.
+  fileprivate func isBefore(_ first: Int64, _ second: Int64) -> Bool {
+    switch self {
+    case .before: first > second
+    case .after: first < second
+    }
+  }
+
   fileprivate var queries: PageQueries {
     switch self {
     case .before: .activity
@@ -117,14 +127,14 @@ private struct PageQueries {
       FROM members AS own INDEXED BY members_user CROSS JOIN activity ON activity.room = own.room
       WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND own.room NOT IN (\(withdrawn))
       ORDER BY activity.position DESC LIMIT ?4
-      """, order: "DESC"),
+      """),
     walk: entries(
       """
       SELECT activity.room, activity.position AS number, activity.members AS member_count
       FROM activity INDEXED BY activity_position CROSS JOIN members AS own ON own.room = activity.room
       WHERE own.user = ?1 AND activity.position < ?2 AND activity.position >= ?3 AND NOT own.is_withdrawn
       ORDER BY activity.position DESC LIMIT ?4
-      """, order: "DESC"),
+      """),
     endOfWalk: """
       SELECT position FROM activity INDEXED BY activity_position WHERE position < ?1
       ORDER BY position DESC LIMIT 1 OFFSET \(InboxReader.maxWalked - 1)
@@ -147,7 +157,7 @@ private struct PageQueries {
           AND EXISTS (SELECT 1 FROM activity WHERE activity.room = own.room)
       ) AS found
       WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
-      """, order: "ASC"),
+      """),
     // Each room is in one of the three parts, with its newest change. Otherwise the page could end after a room that
     // the limit has cut off another part.
     walk: entries(
@@ -173,7 +183,7 @@ private struct PageQueries {
           AND own.changed > activity.changed AND NOT own.is_withdrawn
         ORDER BY own.changed LIMIT ?4)
       ORDER BY number LIMIT ?4
-      """, order: "ASC"),
+      """),
     endOfWalk: """
       SELECT min(number) FROM (
         SELECT * FROM (
@@ -190,16 +200,10 @@ private struct PageQueries {
     """
 
   /// Adds the columns of ``InboxEntry`` to the rooms of a page.
-  private static func entries(_ found: String, order: String) -> String {
+  private static func entries(_ found: String) -> String {
     """
     WITH page AS MATERIALIZED (\(found))
-    SELECT page.number, page.member_count, rooms.name, rooms.seq, members.read,
-      details.kind, details.join_rule, details.title, details.avatar, NULL AS metadata, details.read_only,
-      details.version, details.created,
-      \(MessageReader.unreadMessages) AS unread, \(MessageReader.unreadMentions("?5")) AS unread_mentions,
-      messages.time, messages.is_deleted, CASE WHEN ?6 THEN messages.body END AS body,
-      sender.name AS sender, sender.display_name AS sender_name, sender.avatar AS sender_avatar,
-      other.name AS other, other.display_name AS other_name, other.avatar AS other_avatar
+    SELECT \(EntryColumn.allCases.map(\.sql).joined(separator: ", "))
     FROM page CROSS JOIN rooms ON rooms.id = page.room
     CROSS JOIN members ON members.room = page.room AND members.user = ?1
     LEFT JOIN details ON details.room = page.room
@@ -207,33 +211,67 @@ private struct PageQueries {
     LEFT JOIN users AS other ON other.id = CASE directs.low WHEN ?1 THEN directs.high ELSE directs.low END
     LEFT JOIN messages ON messages.room = page.room AND messages.seq = rooms.seq AND rooms.seq >= rooms.first
     LEFT JOIN users AS sender ON sender.id = messages.sender
-    ORDER BY page.number \(order)
     """
+  }
+}
+
+/// A column of ``PageQueries``. The raw value is its index, because a page has too many columns to find them by name.
+private enum EntryColumn: Int, CaseIterable {
+  case number, members, room, seq, read, unread, mentions
+  case time, isDeleted, body, sender, senderName, senderAvatar
+  case other, otherName, otherAvatar
+  /// The columns of ``RoomDetails``. The last case, because they are several.
+  case details
+
+  var sql: String {
+    switch self {
+    case .number: "page.number"
+    case .members: "page.member_count"
+    case .room: "rooms.name"
+    case .seq: "rooms.seq"
+    case .read: "members.read"
+    case .unread: MessageReader.unreadMessages
+    case .mentions: MessageReader.unreadMentions("?5")
+    case .time: "messages.time"
+    case .isDeleted: "messages.is_deleted"
+    case .body: "CASE WHEN ?6 THEN messages.body END"
+    case .sender: "sender.name"
+    case .senderName: "sender.display_name"
+    case .senderAvatar: "sender.avatar"
+    case .other: "other.name"
+    case .otherName: "other.display_name"
+    case .otherAvatar: "other.avatar"
+    case .details: RoomDetails.columns(withMetadata: false)
+    }
   }
 }
 
 extension InboxEntry {
   fileprivate init(_ row: Row, _ preferences: Preferences, now: Timestamp) throws {
-    let room = RoomID(unchecked: row["name"])
+    let room = RoomID(unchecked: row[.room])
     var last: LastMessage?
-    if let sender = row.user("sender") {
+    if let sender = row.user(.sender, .senderName, .senderAvatar) {
+      let isDeleted: Bool = row[.isDeleted]
       last = LastMessage(
-        seq: row["seq"], time: row.timestamp("time"), from: sender,
-        body: row["is_deleted"] ? nil : try row.bytesIfAny("body"), isDeleted: row["is_deleted"])
+        seq: row[.seq], time: Timestamp(rawValue: row[.time]), from: sender,
+        body: isDeleted ? nil : try row.bytesIfAny(EntryColumn.body.rawValue), isDeleted: isDeleted)
     }
     self.init(
-      room: room, details: try RoomDetails(row: row), memberCount: row["member_count"], other: row.user("other"),
-      lastMessage: last, unread: Unread(messages: row["unread"], mentions: row["unread_mentions"]),
-      isMuted: preferences[room].level(at: now) == .none, read: row["read"], number: row["number"])
+      room: room, details: try RoomDetails(row, at: EntryColumn.details.rawValue), memberCount: row[.members],
+      other: row.user(.other, .otherName, .otherAvatar), lastMessage: last,
+      unread: Unread(messages: row[.unread], mentions: row[.mentions]),
+      isMuted: preferences[room].level(at: now) == .none, read: row[.read], number: row[.number])
   }
 }
 
 extension Row {
-  /// The user of the columns with this prefix. Is `nil` when the outer join found none.
-  fileprivate func user(_ prefix: String) -> User? {
-    let name: String? = self[prefix]
-    return name.map {
-      User(id: UserID(unchecked: $0), name: self["\(prefix)_name"], avatar: self["\(prefix)_avatar"])
-    }
+  fileprivate subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: EntryColumn) -> Value {
+    self[column.rawValue]
+  }
+
+  /// The user of three columns. Is `nil` when the outer join found none.
+  fileprivate func user(_ id: EntryColumn, _ name: EntryColumn, _ avatar: EntryColumn) -> User? {
+    guard let id: String = self[id] else { return nil }
+    return User(id: UserID(unchecked: id), name: self[name], avatar: self[avatar])
   }
 }

@@ -7,8 +7,9 @@ extension RoomReader {
   /// The record of a room. Is `nil` when the room does not exist.
   public func details(of room: RoomID) throws -> RoomDetails? {
     try db.first(
-      "SELECT \(RoomDetails.columns) FROM rooms LEFT JOIN details ON details.room = rooms.id WHERE rooms.name = ?",
-      [room.rawValue], RoomDetails.init(row:))
+      "SELECT \(RoomDetails.columns()) FROM rooms LEFT JOIN details ON details.room = rooms.id WHERE rooms.name = ?",
+      [room.rawValue]
+    ) { try RoomDetails($0) }
   }
 
   /// The direct room of two users, and true if both are members. Is `nil` when there is none.
@@ -27,13 +28,18 @@ extension RoomReader {
 
 extension RoomDetails {
   /// Columns of `details`. All are NULL for a room without a record.
-  static let columns = "kind, join_rule, title, avatar, metadata, read_only, version, created"
+  static func columns(withMetadata: Bool = true) -> String {
+    """
+    details.kind, details.join_rule, details.title, details.avatar, \(withMetadata ? "details.metadata" : "NULL"),
+    details.read_only, details.version, details.created
+    """
+  }
 
-  /// - Parameter row: Has the ``columns``.
-  init(row: Row) throws {
+  /// - Parameter first: The index of the first of the ``columns(withMetadata:)`` in the row.
+  init(_ row: Row, at first: Int = 0) throws {
     self.init(
-      kind: try row.choiceIfAny("kind") ?? .group, join: try row.choiceIfAny("join_rule") ?? .open, title: row["title"],
-      avatar: row["avatar"], metadata: try row.bytesIfAny("metadata"), isReadOnly: row["read_only"] ?? false,
-      version: row["version"] ?? 0, created: row.time("created"))
+      kind: try row.choiceIfAny(first) ?? .group, join: try row.choiceIfAny(first + 1) ?? .open,
+      title: row[first + 2], avatar: row[first + 3], metadata: try row.bytesIfAny(first + 4),
+      isReadOnly: row[first + 5] ?? false, version: row[first + 6] ?? 0, created: row.time(first + 7))
   }
 }

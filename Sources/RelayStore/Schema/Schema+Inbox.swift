@@ -17,7 +17,8 @@ extension Schema {
       -- The number of members.
       members INTEGER NOT NULL DEFAULT 0
     ) STRICT;
-    CREATE INDEX activity_position ON activity (position);
+    -- Has all that the walk over the newest rooms needs.
+    CREATE INDEX activity_position ON activity (position, members);
     -- The rooms whose newest change is no message, so that a message does not change this index.
     CREATE INDEX activity_edited ON activity (changed) WHERE changed <> position;
     CREATE INDEX members_changed ON members (user, changed);
