@@ -39,4 +39,5 @@ function* characters(text) {
   for (const { segment } of new Intl.Segmenter().segment(text)) yield segment
 }
 
-const bytes = (text) => new TextEncoder().encode(text).length
+const encoder = new TextEncoder()
+const bytes = (text) => encoder.encode(text).length
