@@ -6,7 +6,8 @@ public enum Level: String, Sendable, CaseIterable, Codable, Comparable {
 
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
 
-  private var rank: Int {
+  /// The index in `allCases`.
+  public var rank: Int {
     switch self {
     case .passive: 0
     case .active: 1

@@ -163,10 +163,10 @@ struct Digests: TransactionPart {
     return (1 + (own?["count"] ?? 0), others, level.map { Level.allCases[$0] })
   }
 
-  /// The index of a job's level in `Level.allCases`. A job without a level has the level of its message. As this query
+  /// The rank of a job's level. A job without a level has the level of its message. As this query
   /// does not read that level, it assumes the highest one.
   private static let level: String = {
-    let ranks = Level.allCases.indices.map { "WHEN '\(Level.allCases[$0].rawValue)' THEN \($0)" }
-    return "CASE job.level \(ranks.joined(separator: " ")) ELSE \(Level.allCases.count - 1) END"
+    let ranks = Level.allCases.map { "WHEN '\($0.rawValue)' THEN \($0.rank)" }
+    return "CASE job.level \(ranks.joined(separator: " ")) ELSE \(Level.critical.rank) END"
   }()
 }
