@@ -67,9 +67,11 @@ struct ReportMessage: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkKeeps(access, request, on: relay)
-      try relay.rooms.checkIsInHistory(seq, of: access.handle, on: relay)
       let message = MessageReference(room: access.room, seq: seq)
-      let added = try await relay.store.write { [reason, user] in try $0.reports.add(reason, about: message, by: user) }
+      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
+      let added = try await relay.store.write { [reason, user] in
+        try $0.reports.add(reason, about: message, by: user, kept: kept)
+      }
       guard let added else { throw relay.noMessage }
       var report = added.report
       // The reporter need not know the moderator who has ended the report.

@@ -19,10 +19,7 @@ struct PinMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
-      return try await change.perform(in: access, on: relay) {
-        try $0.messages.pin($1, $2, by: $3, at: $4, kept: kept)
-      }
+      try await change.perform(in: access, on: relay) { try $0.messages.pin($1, $2, by: $3, at: $4, kept: $5) }
     }
   }
 }
@@ -39,7 +36,7 @@ struct UnpinMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.unpin($1, $2, by: $3, at: $4) }
+      try await change.perform(in: access, on: relay) { try $0.messages.unpin($1, $2, by: $3, at: $4, kept: $5) }
     }
   }
 }
@@ -93,7 +90,7 @@ private struct PinChange {
 
   func perform(
     in access: RoomAccess, on relay: isolated Relay,
-    _ work: @escaping @Sendable (Transaction, RoomID, Int64, RoomActor, Timestamp) throws -> Annotated?
+    _ work: @escaping @Sendable (Transaction, RoomID, Int64, RoomActor, Timestamp, _ kept: Int) throws -> Annotated?
   ) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: relay)
     try relay.rooms.checkIsNotRestricted(access, request, on: relay)
@@ -102,8 +99,8 @@ private struct PinChange {
     }
     let (seq, room, actor) = (seq, access.room, request.caller.actor(access, on: relay))
     let cause = request.caller.session
-    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) { transaction, time in
-      try work(transaction, room, seq, actor, time)
+    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) {
+      transaction, kept, time in try work(transaction, room, seq, actor, time, kept)
     }
     return Reply {
       $0["room"] = room.rawValue

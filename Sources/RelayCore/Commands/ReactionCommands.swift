@@ -20,7 +20,9 @@ struct React: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
       try relay.rooms.checkMaySend(access, change.request, on: relay)
-      return try await change.perform(in: access, on: relay) { try $0.messages.react($1, $2, $3, by: $4, at: $5) }
+      return try await change.perform(in: access, on: relay) {
+        try $0.messages.react($1, $2, $3, by: $4, at: $5, kept: $6)
+      }
     }
   }
 }
@@ -37,7 +39,9 @@ struct Unreact: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.unreact($1, $2, $3, by: $4, at: $5) }
+      try await change.perform(in: access, on: relay) {
+        try $0.messages.unreact($1, $2, $3, by: $4, at: $5, kept: $6)
+      }
     }
   }
 }
@@ -63,7 +67,8 @@ private struct ReactionChange {
 
   func perform(
     in access: RoomAccess, on relay: isolated Relay,
-    _ work: @escaping @Sendable (Transaction, RoomID, Int64, String, UserID, Timestamp) throws -> Annotated?
+    _ work:
+      @escaping @Sendable (Transaction, RoomID, Int64, String, UserID, Timestamp, _ kept: Int) throws -> Annotated?
   ) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: relay)
     if let own = try request.caller.viewer(relay.hub) {
@@ -71,8 +76,8 @@ private struct ReactionChange {
     }
     let (seq, key, user, room) = (seq, key, user, access.room)
     let cause = request.caller.session
-    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) { transaction, time in
-      try work(transaction, room, seq, key, user, time)
+    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) {
+      transaction, kept, time in try work(transaction, room, seq, key, user, time, kept)
     }
     return Reply {
       $0["room"] = room.rawValue

@@ -7,17 +7,18 @@ import RelayStore
 extension Relay {
   /// Changes an annotation of a message, and sends the event. Throws `not_found` if the history does not have the
   /// message, or if it was deleted.
-  /// - Parameter work: Changes the annotation. Its arguments are the transaction and the time.
+  /// - Parameter work: Changes the annotation. Its arguments are the transaction, the number of messages in the history,
+  ///   and the time.
   func annotate(
     _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, cause: SessionHandle?,
-    _ work: @escaping @Sendable (Transaction, Timestamp) throws -> Annotated?
+    _ work: @escaping @Sendable (Transaction, _ kept: Int, Timestamp) throws -> Annotated?
   ) async throws -> Annotated {
     let now = hub.now
     let (room, handle) = (access.room, access.handle)
-    try rooms.checkIsInHistory(seq, of: handle, on: self)
+    let kept = rooms.policy(of: room, on: self).history.count
     rooms.pin(room)
     let annotated = try await commit(rows: 4) {
-      try work($0, now)
+      try work($0, kept, now)
     } then: { relay, annotated in
       defer { relay.rooms.unpin(room, on: relay) }
       guard let annotated = try? annotated.get() else { return }

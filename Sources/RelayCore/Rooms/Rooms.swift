@@ -159,12 +159,6 @@ package final class Rooms {
 
   // MARK: Policies
 
-  /// Throws `not_found` if a message is older than the history. The store may still have it.
-  func checkIsInHistory(_ seq: Int64, of room: RoomHandle, on relay: isolated Relay) throws(RequestError) {
-    guard let newest = relay.hub.position(of: room)?.seq, let kept = policies[room]?.history.count else { return }
-    guard seq > newest - Int64(clamping: kept) else { throw relay.noMessage }
-  }
-
   /// Returns the current policy of a room in memory, or that of the first pattern that matches.
   package func policy(of room: RoomID, on relay: isolated Relay) -> RoomPolicy {
     relay.hub.room(room).flatMap { policies[$0] } ?? relay.settings.rooms.policy(for: room)

@@ -62,10 +62,9 @@ extension MessageWriter {
   /// The message that a draft answers, in its state in this transaction. Runs no statement if the draft is no reply.
   /// - Parameter room: The row of the draft's room.
   func quote(of draft: MessageDraft, _ room: WriterCache.Room) throws -> Quote? {
-    guard let seq = draft.replyTo, draft.quoting != .nothing, seq >= room.first,
-      // The history may be shorter than the stored messages.
-      seq > room.seq - Int64(clamping: draft.retention.count)
-    else { return nil }
+    guard let seq = draft.replyTo, draft.quoting != .nothing, seq >= room.first(kept: draft.retention.count) else {
+      return nil
+    }
     return try reader.messages.quotes(of: [seq], in: room.id, draft.quoting).quotes[seq]
   }
 }

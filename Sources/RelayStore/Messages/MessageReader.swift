@@ -69,7 +69,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
@@ -108,7 +108,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, seq, first, change, forgotten FROM rooms WHERE name = ?", [room.rawValue])
     guard let found, change >= found["forgotten"], change <= found["change"] else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
@@ -179,7 +179,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
     var page = MessagePage(epoch: found["epoch"], newest: newest, first: first, messages: [], more: false)
     var bytes = 0
     let rows = try Row.fetchCursor(

@@ -14,8 +14,9 @@ extension MessageWriter {
   }
 
   /// Finds a message of the history. Returns `nil` when it is not stored, was deleted, or has left the history.
-  func annotatable(_ name: RoomID, _ seq: Int64) throws -> Annotatable? {
-    guard let room = try row(of: name), seq >= room.first else { return nil }
+  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  func annotatable(_ name: RoomID, _ seq: Int64, kept: Int) throws -> Annotatable? {
+    guard let room = try row(of: name), seq >= room.first(kept: kept) else { return nil }
     let isStored = try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ? AND NOT is_deleted", [room.id, seq])
     return isStored ? Annotatable(name: name, room: room, seq: seq) : nil
   }

@@ -13,16 +13,16 @@ extension MessageWriter {
     _ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil, kept: Int = .max
   ) throws -> Annotated? {
     try checkMayPin(room, actor)
-    guard let message = try annotatable(room, seq) else { return nil }
+    guard let message = try annotatable(room, seq, kept: kept) else { return nil }
     if let known = try annotation(.pinned, of: message) {
       return Annotated(value: known, change: nil, newest: message.room.seq)
     }
     let count: Int? = try db.first(
       """
       SELECT count(*) FROM annotations INDEXED BY annotations_pinned
-      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ? AND seq > ?
+      WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ?
       """,
-      [message.room.id, message.room.first, message.room.seq - Int64(clamping: kept)])?[0]
+      [message.room.id, message.room.first(kept: kept)])?[0]
     guard count ?? 0 < Pins.maxCount else { throw StoreError.refused(.tooManyPins) }
     let time = time ?? now
     return try pinned(Array(String(time.rawValue).utf8), message, at: time)
@@ -30,9 +30,11 @@ extension MessageWriter {
 
   /// Ends the pin of a message. Nothing changes if it is not pinned. Throws ``RoomRefusal/needs(_:)``.
   /// - Returns: The annotation. Is `nil` when the history does not have the message, or it was deleted.
-  public func unpin(_ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil) throws -> Annotated? {
+  public func unpin(
+    _ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil, kept: Int = .max
+  ) throws -> Annotated? {
     try checkMayPin(room, actor)
-    guard let message = try annotatable(room, seq) else { return nil }
+    guard let message = try annotatable(room, seq, kept: kept) else { return nil }
     guard try annotation(.pinned, of: message) != nil else {
       return Annotated(value: nil, change: nil, newest: message.room.seq)
     }
@@ -55,17 +57,19 @@ extension MessageReader {
   /// The pinned messages of a room, the newest pin first. There are at most ``Pins/maxCount``.
   /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
   public func pins(of room: RoomID, kept: Int = .max) throws -> [PinnedMessage] {
-    try db.all(
+    guard let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue]) else {
+      return []
+    }
+    let first: Int64 = max(found["first"], Retention.oldest(of: kept, newest: found["seq"]))
+    return try db.all(
       """
       SELECT messages.seq, users.name, messages.time, annotations.changed_time, messages.body
-      FROM rooms CROSS JOIN annotations INDEXED BY annotations_pinned
-        ON annotations.room = rooms.id AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= rooms.first
-          AND annotations.seq > rooms.seq - ?2
-      CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
+      FROM annotations INDEXED BY annotations_pinned CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
       CROSS JOIN users ON users.id = messages.sender
-      WHERE rooms.name = ?1 ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
+      WHERE annotations.room = ? AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= ?
+      ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
       """,
-      [room.rawValue, Int64(clamping: kept)]
+      [found["id"] as Int64, first]
     ) { row in
       PinnedMessage(
         seq: row["seq"], from: UserID(unchecked: row["name"]), time: row.timestamp("time"),

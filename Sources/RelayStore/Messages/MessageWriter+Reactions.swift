@@ -9,11 +9,12 @@ extension MessageWriter {
   /// - Parameters:
   ///   - key: Is valid, see ``Reactions/isKey(_:)``.
   ///   - time: The time of the change. Is `nil` for the store's clock.
+  ///   - kept: The history is this many of the newest messages, even if older ones are still stored.
   /// - Returns: The reactions of the message. Is `nil` when the history does not have the message, or it was deleted.
   public func react(
-    _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil
+    _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil, kept: Int = .max
   ) throws -> Annotated? {
-    guard let message = try annotatable(room, seq) else { return nil }
+    guard let message = try annotatable(room, seq, kept: kept) else { return nil }
     let (id, user) = (message.room.id, try needRow(of: user))
     let known = try db.has(
       "SELECT 1 FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [id, seq, key, user])
@@ -37,9 +38,9 @@ extension MessageWriter {
   /// Removes a reaction. Nothing changes if there is none.
   /// - Returns: The reactions of the message. Is `nil` when the history does not have the message, or it was deleted.
   public func unreact(
-    _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil
+    _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil, kept: Int = .max
   ) throws -> Annotated? {
-    guard let message = try annotatable(room, seq) else { return nil }
+    guard let message = try annotatable(room, seq, kept: kept) else { return nil }
     guard let user = try row(of: user) else { return try unchanged(message) }
     try db.run(
       "DELETE FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [message.room.id, seq, key, user])

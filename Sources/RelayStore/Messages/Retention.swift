@@ -14,4 +14,7 @@ public struct Retention: Hashable, Sendable {
 
   /// All messages, without a limit.
   public static let everything = Retention(count: .max)
+
+  /// The oldest of the `count` newest messages of a room. Is 1 if the room has had fewer.
+  public static func oldest(of count: Int, newest: Int64) -> Int64 { max(1, newest - Int64(clamping: count) + 1) }
 }

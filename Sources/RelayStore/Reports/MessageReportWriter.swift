@@ -17,17 +17,18 @@ public struct MessageReportWriter: TransactionPart {
   /// Reports a message. A second report of the same message by the same user changes nothing.
   ///
   /// Throws ``RoomRefusal/ownMessage``, ``RoomRefusal/tooManyReports(retryAfter:)`` and ``StoreError/tooMany(_:)``.
+  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
   /// - Returns: The report, and true if it is new. Is `nil` when the history does not have the message, or it was
   ///   deleted.
   public func add(
-    _ reason: String, about message: MessageReference, by user: UserID
+    _ reason: String, about message: MessageReference, by user: UserID, kept: Int = .max
   ) throws -> (report: MessageReport, isNew: Bool)? {
     guard let room = try row(of: message.room) else { throw StoreError.noRoom(message.room) }
     let reporter = try needRow(of: user)
     let known = try db.first(
       "SELECT id FROM message_reports WHERE room = ? AND seq = ? AND user = ?", [room.id, message.seq, reporter])
     if let known, let report = try reader.reports.report(known["id"]) { return (report, false) }
-    guard try transaction.messages.annotatable(message.room, message.seq) != nil,
+    guard try transaction.messages.annotatable(message.room, message.seq, kept: kept) != nil,
       let sent = try db.first(
         "SELECT sender FROM messages WHERE room = ? AND seq = ?", [room.id, message.seq])
     else { return nil }
