@@ -2,7 +2,7 @@
 import Dispatch
 import GRDB
 
-/// The threads on which a store runs its transactions and reads. After each of them, the store runs `next`.
+/// The threads on which a store runs its transactions and reads. After each of them, the store calls `next`.
 enum StoreThreads: Sendable {
   /// GRDB's thread for the writer, and one of Dispatch's for each concurrent read.
   case own
@@ -35,7 +35,8 @@ enum StoreThreads: Sendable {
     switch self {
     case .own:
       // GRDB's asynchronous read changes the thread twice. Each change costs milliseconds on a busy machine.
-      // A serial queue gets a thread at once. A concurrent one waits while others use all processors.
+      // Dispatch gives a serial queue a thread at once. A concurrent queue waits while other threads use all
+      // processors.
       DispatchQueue(label: "stillwire.reader").async {
         Self.read(pool, body)
         next()

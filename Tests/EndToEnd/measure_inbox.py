@@ -3,9 +3,10 @@
 
   python Tests/EndToEnd/measure_inbox.py --rooms 10000 --rate 2000
 
-Prints the latency of the first page, and counts the `inbox` events. Also prints the latency of a `ping`, and of a loop
-without the relay that takes as long as an idle page. The loop shows how much the machine itself delays a page. Fails if
-p99 of the page exceeds the goal, or if a room has more than one event a second.
+Prints the latency of the first page, and counts the `inbox` events. Also prints the latency of a `ping`, and the time
+of an empty loop in this program. On an idle machine, the loop takes as long as a page of an idle relay. So it shows how
+much the machine itself delays a page. Fails if p99 of the page exceeds `--goal`, or if a room has more than one event a
+second.
 """
 
 import argparse
@@ -181,7 +182,7 @@ def measure(arguments: argparse.Namespace, relay: Relay) -> str | None:
     is_ready.wait()
     idle = percentiles([timed(bob, "rooms", limit=50) for _ in range(arguments.pages)])
     length = steps(idle[50])
-    # The collector of this program would pause it.
+    # Python's garbage collector would pause this program.
     gc.disable()
     others[1].start()
     first = stored(relay)
@@ -206,7 +207,7 @@ def measure(arguments: argparse.Namespace, relay: Relay) -> str | None:
     print(f"inbox events: {events} in {seconds:.1f} s, at most {most} for a room ({most / seconds:.2f} a second)")
     if page[99] > arguments.goal:
         return f"p99 of the first page is {page[99]:.2f} ms, above {arguments.goal} ms"
-    # The seconds of a room begin at any time, so up to two more events are possible.
+    # The measurement begins and ends within a second of the room, so up to two more events are possible.
     return f"a room has {most} events in {seconds:.1f} s" if most > seconds + 2 else None
 
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Dispatch
+import Foundation
+import RelayProtocol
 import Synchronization
 import Testing
 
@@ -18,7 +20,7 @@ import Testing
       queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Returns when the jobs so far have ended, or wait.
+    /// Returns when each job so far has ended or is suspended.
     func waitForJobs() { queue.sync {} }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -28,7 +30,7 @@ import Testing
     nonisolated let executor = RecordingExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Waits for a value that `give` gives. Returns the value and the arrivals of jobs meanwhile.
+    /// Waits for the value of `give`. Returns it, and the queues that have passed a job to the executor meanwhile.
     func wait(_ give: @Sendable (Handover<String>) -> Void) async -> (value: String, arrivals: [String]) {
       executor.arrivals.withLock { $0 = [] }
       let handover = Handover<String>()
@@ -47,11 +49,13 @@ import Testing
     let waiter = Waiter()
     let waited = await waiter.wait { [queue] handover in
       queue.async {
+        // Now the task waits for the value.
         waiter.executor.waitForJobs()
         handover.give("late")
       }
     }
     #expect(waited.value == "late")
+    // After a continuation, a thread of Swift's pool would pass the job.
     #expect(waited.arrivals == ["the giver"])
   }
 
@@ -64,6 +68,27 @@ import Testing
     let handover = Handover<Result<Int, StoreError>>()
     queue.async { handover.give(.success(1)) }
     #expect(await handover.value() == .success(1))
+    #expect(DispatchQueue.getSpecific(key: Self.giver) == nil, "the task runs on the giver's thread")
+  }
+
+  @Test func `a store that is closed after a read or a failed write waits for no own thread`() async throws {
+    let folder = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let store = try Store(folder: folder) { for completion in $0 { completion() } }
+    await #expect(throws: StoreError.noRoom(RoomID(unchecked: "none"))) {
+      try await store.write { _ in throw StoreError.noRoom(RoomID(unchecked: "none")) }
+    }
+    _ = try await store.read { try $0.inbox.position() }
+    // The writer's thread or a reader's would wait for itself here.
+    store.close()
+  }
+
+  @Test func `a cancelled task gets the value`() async {
+    let handover = Handover<Int>()
+    let task = Task { await handover.value() }
+    task.cancel()
+    handover.give(1)
+    #expect(await task.value == 1)
   }
 
   @Test func `many tasks get the values that were given to them`() async {

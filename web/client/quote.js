@@ -39,5 +39,4 @@ function* characters(text) {
   for (const { segment } of new Intl.Segmenter().segment(text)) yield segment
 }
 
-const encoder = new TextEncoder()
-const bytes = (text) => encoder.encode(text).length
+const bytes = (text) => new TextEncoder().encode(text).length

@@ -19,7 +19,7 @@ struct PinMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.pin($1, $2, by: $3, at: $4, kept: $5) }
+      try await change.perform(in: access, pins: true, on: relay)
     }
   }
 }
@@ -36,7 +36,7 @@ struct UnpinMessage: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) { try $0.messages.unpin($1, $2, by: $3, at: $4, kept: $5) }
+      try await change.perform(in: access, pins: false, on: relay)
     }
   }
 }
@@ -55,7 +55,7 @@ struct ListPins: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
-      // The reader's thread writes the text, because a preview may need a long body.
+      // The reader's thread makes the JSON: parsing a long body for its preview would delay the hub's thread.
       let kept = relay.rooms.policy(of: access.room, on: relay).history.count
       let pins = try await relay.store.read { reader in
         JSONWriter.array(
@@ -88,10 +88,7 @@ private struct PinChange {
     seq = try request.seq
   }
 
-  func perform(
-    in access: RoomAccess, on relay: isolated Relay,
-    _ work: @escaping @Sendable (Transaction, RoomID, Int64, RoomActor, Timestamp, _ kept: Int) throws -> Annotated?
-  ) async throws -> Reply {
+  func perform(in access: RoomAccess, pins: Bool, on relay: isolated Relay) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: relay)
     try relay.rooms.checkIsNotRestricted(access, request, on: relay)
     if let own = try request.caller.viewer(relay.hub) {
@@ -99,8 +96,11 @@ private struct PinChange {
     }
     let (seq, room, actor) = (seq, access.room, request.caller.actor(access, on: relay))
     let cause = request.caller.session
-    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) {
-      transaction, kept, time in try work(transaction, room, seq, actor, time, kept)
+    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) { transaction, kept, time in
+      let messages = transaction.messages
+      return pins
+        ? try messages.pin(room, seq, by: actor, at: time, kept: kept)
+        : try messages.unpin(room, seq, by: actor, at: time, kept: kept)
     }
     return Reply {
       $0["room"] = room.rawValue

@@ -20,9 +20,7 @@ struct React: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
       try relay.rooms.checkMaySend(access, change.request, on: relay)
-      return try await change.perform(in: access, on: relay) {
-        try $0.messages.react($1, $2, $3, by: $4, at: $5, kept: $6)
-      }
+      return try await change.perform(in: access, adds: true, on: relay)
     }
   }
 }
@@ -39,9 +37,7 @@ struct Unreact: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, on: relay) {
-        try $0.messages.unreact($1, $2, $3, by: $4, at: $5, kept: $6)
-      }
+      try await change.perform(in: access, adds: false, on: relay)
     }
   }
 }
@@ -65,19 +61,18 @@ private struct ReactionChange {
     user = try request.actor("from")
   }
 
-  func perform(
-    in access: RoomAccess, on relay: isolated Relay,
-    _ work:
-      @escaping @Sendable (Transaction, RoomID, Int64, String, UserID, Timestamp, _ kept: Int) throws -> Annotated?
-  ) async throws -> Reply {
+  func perform(in access: RoomAccess, adds: Bool, on relay: isolated Relay) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: relay)
     if let own = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: own, pushes: false)
     }
     let (seq, key, user, room) = (seq, key, user, access.room)
     let cause = request.caller.session
-    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) {
-      transaction, kept, time in try work(transaction, room, seq, key, user, time, kept)
+    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) { transaction, kept, time in
+      let messages = transaction.messages
+      return adds
+        ? try messages.react(room, seq, key, by: user, at: time, kept: kept)
+        : try messages.unreact(room, seq, key, by: user, at: time, kept: kept)
     }
     return Reply {
       $0["room"] = room.rawValue

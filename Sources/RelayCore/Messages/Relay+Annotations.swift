@@ -3,7 +3,7 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Changes of messages that keep the body, such as reactions.
+/// Changes to a message that leave its body as it is, such as reactions.
 extension Relay {
   /// Changes an annotation of a message, and sends the event. Throws `not_found` if the history does not have the
   /// message, or if it was deleted.

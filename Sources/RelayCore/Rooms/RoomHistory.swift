@@ -198,7 +198,7 @@ struct RoomHistory {
   /// The frames of the messages after a seq, if the hub has them all. Forgets frames whose quotes have left the history.
   private func tail(of handle: RoomHandle, after seq: Int64, kept: Int, on relay: isolated Relay) -> MessagesText? {
     let newest = relay.hub.position(of: handle)?.seq ?? 0
-    let first = Retention.oldest(of: kept, newest: newest)
+    let first = Retention.firstSeq(keeping: kept, newest: newest)
     relay.rooms.forgetFrames(quoting: 0...first - 1, in: handle, on: relay)
     return relay.hub.tail(of: handle, after: seq)
   }

@@ -38,8 +38,8 @@ extension Rooms {
     let limits = relay.settings.limits
     let bounds = MembershipBounds(
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
-    // If the last member has left, the store has deleted the room, although it is still in memory. The store then
-    // stores it again with the same epoch.
+    // The store deletes a room without messages when its last member leaves. The room may still be in memory. The join
+    // then stores it again, with the same epoch.
     let epoch = epochToStore(room, on: relay)
     let mayCreate = newcomer.rights.contains(.create)
     let actor = newcomer.actor
@@ -57,7 +57,7 @@ extension Rooms {
         relay.rooms.endJoin(of: room)
         handover.give(
           Result {
-            // The last member may have left since the room was loaded.
+            // The store may have deleted the room after it was loaded, because its last member has left.
             if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
             return try relay.rooms.admit(newcomer, profile.id, to: room, result.get(), on: relay)
           })

@@ -14,11 +14,12 @@ public struct InboxReader {
     return InboxPosition(epoch: row["epoch"], number: row["newest"])
   }
 
-  /// A page of the user's rooms, without those in which the user's newest token does not give the right `join`.
+  /// A page of the user's rooms. Leaves out withdrawn rooms: the user's newest token lacks the right `join` in them.
   ///
   /// Scans two short rows for each room of the user, and reads other rows only for the rooms of the page. For a user
-  /// with at least ``manyRooms`` rooms, it first walks over the next ``maxWalked`` rooms of the relay in the order of
-  /// the page, and over the user's own changes: they usually fill the page, and cost less.
+  /// with at least ``manyRooms`` rooms, this first walks over the next ``maxWalked`` rooms of all users in the order of
+  /// the page. For ``InboxPage/after(_:)`` it also walks over the user's own changes. These walks usually fill the
+  /// page. If they do not, the scan follows.
   /// - Parameters:
   ///   - limit: The maximum number of entries.
   ///   - hasBodies: False if the caller does not need the bodies of the newest messages.
@@ -40,15 +41,16 @@ public struct InboxReader {
       }
     }
     var entries: [InboxEntry] = []
-    var isComplete = false
+    var isFilled = false
     if try hasManyRooms(id) {
       let end: Int64? = try db.first(queries.endOfWalk, [page.start])?[0]
       entries = try read(queries.walk, to: end ?? queries.end)
       // The walk may find too few rooms of this user.
-      isComplete = end == nil || entries.count > limit
+      isFilled = end == nil || entries.count > limit
     }
-    if !isComplete { entries = try read(queries.scan, to: queries.end) }
-    // SQLite returns them in this order, but does not promise it. A sort in SQL would copy all columns.
+    if !isFilled { entries = try read(queries.scan, to: queries.end) }
+    // SQLite usually returns the entries in this order, but does not guarantee it. A sort in SQL would copy all
+    // columns.
     entries.sort { page.isBefore($0.number, $1.number) }
     let more = entries.count > limit
     if more { entries.removeLast() }
@@ -158,8 +160,8 @@ private struct PageQueries {
       ) AS found
       WHERE room NOT IN (\(withdrawn)) GROUP BY room ORDER BY number LIMIT ?4
       """),
-    // Each room is in one of the three parts, with its newest change. Otherwise the page could end after a room that
-    // the limit has cut off another part.
+    // Each room is in exactly one of the three parts, with its newest change. If a room were in two parts, the limit
+    // could drop another room from one of them, and the page could end after that room's number.
     walk: entries(
       """
       SELECT * FROM (
@@ -215,7 +217,7 @@ private struct PageQueries {
   }
 }
 
-/// A column of ``PageQueries``. The raw value is its index, because a page has too many columns to find them by name.
+/// A column of ``PageQueries``. The raw value is its index: a lookup by name would hash the names again for each row.
 private enum EntryColumn: Int, CaseIterable {
   case number, members, room, seq, read, unread, mentions
   case time, isDeleted, body, sender, senderName, senderAvatar

@@ -62,7 +62,7 @@ extension MessageWriter {
   /// The message that a draft answers, in its state in this transaction. Runs no statement if the draft is no reply.
   /// - Parameter room: The row of the draft's room.
   func quote(of draft: MessageDraft, _ room: WriterCache.Room) throws -> Quote? {
-    guard let seq = draft.replyTo, draft.quoting != .nothing, seq >= room.first(kept: draft.retention.count) else {
+    guard let seq = draft.replyTo, draft.quoting != .nothing, seq >= room.start(keeping: draft.retention.count) else {
       return nil
     }
     return try reader.messages.quotes(of: [seq], in: room.id, draft.quoting).quotes[seq]

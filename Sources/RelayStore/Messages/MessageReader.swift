@@ -69,7 +69,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
+    let first = Retention.firstSeq(keeping: kept, newest: newest, stored: found["first"])
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
@@ -108,7 +108,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, seq, first, change, forgotten FROM rooms WHERE name = ?", [room.rawValue])
     guard let found, change >= found["forgotten"], change <= found["change"] else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
+    let first = Retention.firstSeq(keeping: kept, newest: newest, stored: found["first"])
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
@@ -179,7 +179,7 @@ public struct MessageReader {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
     let newest: Int64 = found["seq"]
-    let first = max(found["first"], Retention.oldest(of: kept, newest: newest))
+    let first = Retention.firstSeq(keeping: kept, newest: newest, stored: found["first"])
     var page = MessagePage(epoch: found["epoch"], newest: newest, first: first, messages: [], more: false)
     var bytes = 0
     let rows = try Row.fetchCursor(

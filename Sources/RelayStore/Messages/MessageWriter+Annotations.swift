@@ -14,9 +14,9 @@ extension MessageWriter {
   }
 
   /// Finds a message of the history. Returns `nil` when it is not stored, was deleted, or has left the history.
-  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
   func annotatable(_ name: RoomID, _ seq: Int64, kept: Int) throws -> Annotatable? {
-    guard let room = try row(of: name), seq >= room.first(kept: kept) else { return nil }
+    guard let room = try row(of: name), seq >= room.start(keeping: kept) else { return nil }
     let isStored = try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ? AND NOT is_deleted", [room.id, seq])
     return isStored ? Annotatable(name: name, room: room, seq: seq) : nil
   }

@@ -2,12 +2,12 @@
 import GRDB
 public import RelayProtocol
 
-/// Pinned messages. Moderators and owners pin messages of a group, and both people those of a direct room.
+/// Pinned messages. In a group, moderators and owners pin messages. In a direct room, both people do.
 extension MessageWriter {
   /// Pins a message. Nothing changes if it is pinned already.
   ///
   /// Throws ``RoomRefusal/needs(_:)`` and ``RoomRefusal/tooManyPins``.
-  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
   /// - Returns: The annotation. Is `nil` when the history does not have the message, or it was deleted.
   public func pin(
     _ room: RoomID, _ seq: Int64, by actor: RoomActor, at time: Timestamp? = nil, kept: Int = .max
@@ -22,7 +22,7 @@ extension MessageWriter {
       SELECT count(*) FROM annotations INDEXED BY annotations_pinned
       WHERE room = ? AND kind = 'pinned' AND value IS NOT NULL AND seq >= ?
       """,
-      [message.room.id, message.room.first(kept: kept)])?[0]
+      [message.room.id, message.room.start(keeping: kept)])?[0]
     guard count ?? 0 < Pins.maxCount else { throw StoreError.refused(.tooManyPins) }
     let time = time ?? now
     return try pinned(Array(String(time.rawValue).utf8), message, at: time)
@@ -55,16 +55,17 @@ extension MessageWriter {
 
 extension MessageReader {
   /// The pinned messages of a room, the newest pin first. There are at most ``Pins/maxCount``.
-  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
   public func pins(of room: RoomID, kept: Int = .max) throws -> [PinnedMessage] {
     guard let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue]) else {
       return []
     }
-    let first: Int64 = max(found["first"], Retention.oldest(of: kept, newest: found["seq"]))
+    let first = Retention.firstSeq(keeping: kept, newest: found["seq"], stored: found["first"])
     return try db.all(
       """
       SELECT messages.seq, users.name, messages.time, annotations.changed_time, messages.body
-      FROM annotations INDEXED BY annotations_pinned CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
+      FROM annotations INDEXED BY annotations_pinned
+      CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
       CROSS JOIN users ON users.id = messages.sender
       WHERE annotations.room = ? AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= ?
       ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)

@@ -9,7 +9,7 @@ extension MessageWriter {
   /// - Parameters:
   ///   - key: Is valid, see ``Reactions/isKey(_:)``.
   ///   - time: The time of the change. Is `nil` for the store's clock.
-  ///   - kept: The history is this many of the newest messages, even if older ones are still stored.
+  ///   - kept: The number of newest messages in the history. The store may still have older ones.
   /// - Returns: The reactions of the message. Is `nil` when the history does not have the message, or it was deleted.
   public func react(
     _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil, kept: Int = .max

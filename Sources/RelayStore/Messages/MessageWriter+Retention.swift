@@ -88,11 +88,11 @@ extension MessageWriter {
 extension WriterCache.Room {
   /// The new start of the history by its count. Is `nil` when the start does not move.
   func firstToKeep(_ retention: Retention) -> Int64? {
-    let oldest = Retention.oldest(of: retention.count, newest: seq)
+    let oldest = Retention.firstSeq(keeping: retention.count, newest: seq)
     guard oldest > first else { return nil }
     return max(first, min(oldest, cursor + 1))
   }
 
-  /// The start of a history of this many of the newest messages. The store may still have older ones.
-  func first(kept: Int) -> Int64 { max(first, Retention.oldest(of: kept, newest: seq)) }
+  /// The start of a history of the `kept` newest messages. The store may still have older ones.
+  func start(keeping kept: Int) -> Int64 { Retention.firstSeq(keeping: kept, newest: seq, stored: first) }
 }

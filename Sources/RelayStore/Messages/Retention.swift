@@ -15,6 +15,9 @@ public struct Retention: Hashable, Sendable {
   /// All messages, without a limit.
   public static let everything = Retention(count: .max)
 
-  /// The oldest of the `count` newest messages of a room. Is 1 if the room has had fewer.
-  public static func oldest(of count: Int, newest: Int64) -> Int64 { max(1, newest - Int64(clamping: count) + 1) }
+  /// The start of a history of the `count` newest messages. Is `newest + 1` for a count of 0.
+  /// - Parameter stored: The oldest message that the store has.
+  public static func firstSeq(keeping count: Int, newest: Int64, stored: Int64 = 1) -> Int64 {
+    max(stored, newest - Int64(clamping: count) + 1)
+  }
 }

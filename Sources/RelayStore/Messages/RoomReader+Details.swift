@@ -4,7 +4,7 @@ import GRDB
 public import RelayProtocol
 
 extension RoomReader {
-  /// The record of a room. Is `nil` when the room does not exist.
+  /// The details of a room, or the defaults if the room has no record of them. Is `nil` when the room does not exist.
   public func details(of room: RoomID) throws -> RoomDetails? {
     try db.first(
       "SELECT \(RoomDetails.columns()) FROM rooms LEFT JOIN details ON details.room = rooms.id WHERE rooms.name = ?",

@@ -163,8 +163,8 @@ struct Digests: TransactionPart {
     return (1 + (own?["count"] ?? 0), others, level.map { Level.allCases[$0] })
   }
 
-  /// The rank of a job's level. A job without a level has the level of its message. As this query
-  /// does not read that level, it assumes the highest one.
+  /// The rank of a job's level. A job without a level has the level of its message. As this query does not read that
+  /// level, it assumes the highest one.
   private static let level: String = {
     let ranks = Level.allCases.map { "WHEN '\($0.rawValue)' THEN \($0.rank)" }
     return "CASE job.level \(ranks.joined(separator: " ")) ELSE \(Level.critical.rank) END"

@@ -17,7 +17,7 @@ public struct MessageReportWriter: TransactionPart {
   /// Reports a message. A second report of the same message by the same user changes nothing.
   ///
   /// Throws ``RoomRefusal/ownMessage``, ``RoomRefusal/tooManyReports(retryAfter:)`` and ``StoreError/tooMany(_:)``.
-  /// - Parameter kept: The history is this many of the newest messages, even if older ones are still stored.
+  /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
   /// - Returns: The report, and true if it is new. Is `nil` when the history does not have the message, or it was
   ///   deleted.
   public func add(
