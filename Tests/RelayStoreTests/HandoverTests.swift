@@ -71,7 +71,7 @@ import Testing
     #expect(DispatchQueue.getSpecific(key: Self.giver) == nil, "the task runs on the giver's thread")
   }
 
-  @Test func `a store that is closed after a read or a failed write waits for no own thread`() async throws {
+  @Test func `a task may close the store after a read or a failed write`() async throws {
     let folder = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let store = try Store(folder: folder) { for completion in $0 { completion() } }
@@ -79,7 +79,7 @@ import Testing
       try await store.write { _ in throw StoreError.noRoom(RoomID(unchecked: "none")) }
     }
     _ = try await store.read { try $0.inbox.position() }
-    // The writer's thread or a reader's would wait for itself here.
+    // On the thread of the writer or of a reader, this would never return.
     store.close()
   }
 
