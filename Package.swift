@@ -91,7 +91,7 @@ let package = Package(
     .target(
       name: "RelayStore",
       dependencies: [
-        "CRows", "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+        "CRows", "RelayDelivery", "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: swift

@@ -92,6 +92,7 @@ package actor Relay {
     while try await store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
     // Unowned is safe, because the worker ends before the relay is released.
     await worker.listen { [unowned self] in await pushEnded($0) }
+    store.listenToUpdates { [worker] in worker.wake() }
     await deliveries.holds.review(on: self)
     deliveries.holds.end(on: self)
     // An earlier run may have deleted rooms and then stopped.

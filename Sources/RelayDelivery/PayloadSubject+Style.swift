@@ -69,6 +69,9 @@ extension PushText {
 }
 
 extension PayloadSubject {
+  /// The file of the sound. Is `nil` when the push makes no sound.
+  public var soundName: String? { sound?.name }
+
   /// The sound that the device plays. Is `nil` when the sender requests no sound, and at the level `passive`.
   var sound: SoundFile? {
     guard level != .passive else { return nil }

@@ -33,6 +33,8 @@ public struct PayloadSubject: Equatable, Sendable {
   public var replaces: MessageReference?
   /// The token with which the app's extension reports the arrival of the push. Is `nil` when no report is requested.
   public var receipt: String?
+  /// The notifications that the phone removes when it gets the push.
+  var removals = Removals()
   /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
 
@@ -63,6 +65,8 @@ public struct PayloadSubject: Equatable, Sendable {
     self.replaces = replaces
     self.receipt = receipt
   }
+
+  public var message: MessageReference { MessageReference(room: room.id, seq: seq) }
 
   /// The maximum length of a receipt token, in bytes.
   public static let maxReceiptLength = 64

@@ -58,6 +58,8 @@ public struct Planner: Sendable {
         let due = paced ?? pace.due(of: message.facts, to: member.user, now: now)
         paced = due
         pushes.append(decision.push(due: due))
+      // The device shows no alert, but the message counts in its badge.
+      case .none(.notAllowed) where message.facts.isSilent != true: pushes.append(decision.push(due: nil))
       case .none: break
       }
     }
@@ -196,7 +198,7 @@ public struct DeviceDecision: Equatable, Sendable {
     let level: Level
     switch outcome {
     case .push(let decided): level = decided
-    case .hold: level = facts.allowedLevel
+    case .hold, .none(.notAllowed): level = facts.allowedLevel
     case .none, .wait: preconditionFailure("no push was decided")
     }
     let holdEnd = explanation.decision.holdEnd
@@ -215,4 +217,7 @@ public struct PlannedPush: Equatable, Sendable {
   public let explanation: Explanation
 
   public var user: UserID { explanation.facts.recipient.user }
+
+  /// True if the push shows no alert, and only counts the message in the badge: alerts are off for the app.
+  public var isBadgeOnly: Bool { explanation.decision.outcome == .none(.notAllowed) }
 }

@@ -39,11 +39,14 @@ import Testing
     #expect(ids.count == Set(roomIDs).count)
   }
 
-  @Test func `a silent notification names no message`() {
+  @Test func `a silent notification names no message`() throws {
     let message = MessageReference(room: subject.room.id, seq: 42)
-    let push = Push(
-      id: subject.notification, waking: message, epoch: "e1", data: Array(#"{"order":7}"#.utf8), expires: .at(9),
-      topic: "org.example.chat")
-    #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"order":7}"#)
+    let push = try Push(
+      PhonePush(
+        id: subject.notification, to: UserID(unchecked: "bob"), topic: "org.example.chat",
+        .wake(message, epoch: "e1", data: Array(#"{"order":7}"#.utf8)), keptUntil: .at(9)))
+    #expect(
+      String(decoding: push.payload, as: UTF8.self)
+        == #"{"aps":{"content-available":1},"order":7,"push":{"recipient":"bob"}}"#)
   }
 }

@@ -43,6 +43,7 @@ public struct DeviceWriter: TransactionPart {
         device.environment?.rawValue, device.topic,
       ])
     if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: id) }
+    try transaction.updates.alive(device.id, of: user)
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
     }
@@ -65,6 +66,7 @@ public struct DeviceWriter: TransactionPart {
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
     try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ?", [user, device])
+    try db.run("DELETE FROM removals WHERE user = ? AND device = ?", [user, device])
     try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
     return true
   }

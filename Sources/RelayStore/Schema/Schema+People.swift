@@ -89,10 +89,16 @@ extension Schema {
       allows_time_sensitive INTEGER NOT NULL,
       locale TEXT,
       time_zone TEXT,
-      -- The time of the newest push that only sets the badge.
+      -- The badge of the newest push that only sets the badge, and its time.
+      badge INTEGER,
       badged INTEGER,
       -- The time of the newest push that only wakes the app.
       woken INTEGER,
+      -- The job whose notification an update has shown last, its time, and the end of this notification at the service.
+      -- NULL: no update has shown one that the service keeps.
+      alert_job TEXT,
+      alerted INTEGER,
+      alert_kept INTEGER,
       PRIMARY KEY (user, device)
     ) STRICT;
     CREATE UNIQUE INDEX devices_token ON devices (token, platform);
