@@ -222,6 +222,22 @@
         "CallReceiver.swift", "MainActor.assumeIsolated { calls.apply(.accepted, to: id) }",
         with: "calls.apply(.accepted, to: id)", .iOS, "main actor-isolated"
       ),
+      (
+        "CallReceiver.swift", "@available(iOS 26.4, visionOS 26.4, watchOS 26.4, *)", with: "", .iOS, "needs iOS 26.4"
+      ),
+      ("CallReceiver.swift", "metadata.mustReport", with: "metadata.isRequired", .iOS, "has no member 'isRequired'"),
+      (
+        "NotificationPermissions+Settings.swift", "os(watchOS)", with: "os(tvOS)", .watchOS,
+        "'lockScreenSetting' is unavailable"
+      ),
+      (
+        "NotificationResponder.swift", "completionHandler: @escaping @Sendable () -> Void",
+        with: "completionHandler: @escaping () -> Void", .iOS, "Sendable"
+      ),
+      (
+        "CommunicationPayload+UserInfo.swift", "identifier: \"\", url: file", with: "identifier: \"\", file: file", .iOS,
+        "incorrect argument label"
+      ),
       ("CallReceiver.swift", "action.isOnHold", with: "action.onHold", .iOS, "has no member 'onHold'"),
       ("IncomingCall+CallKit.swift", " && !os(macOS)", with: "", .macOS, "'CXProvider' is unavailable"),
       // The intent and the content handler are not Sendable.
@@ -238,7 +254,7 @@
           groupName: nil, serviceName: nil, messageType: .text, numberOfAttachments: nil)
         """, .iOS, "needs iOS 17"
       ),
-      ("NotificationService.swift", "INImage(imageData: picture)", with: "INImage(data: picture)", .iOS, "imageData"),
+      ("NotificationService.swift", "INImage(imageData: $0)", with: "INImage(data: $0)", .iOS, "imageData"),
     ]
 
     @Test(arguments: mistakes.indices) func `the check finds a mistake`(_ index: Int) async throws {

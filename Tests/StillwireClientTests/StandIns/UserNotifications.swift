@@ -4,6 +4,12 @@
 // the systems of that page.
 import Foundation
 
+// https://developer.apple.com/documentation/foundation/nsstring/localizedusernotificationstring(forkey:arguments:)
+extension NSString {
+  @available(tvOS, unavailable)
+  public class func localizedUserNotificationString(forKey key: String, arguments: [Any]?) -> String { fatalError() }
+}
+
 // https://developer.apple.com/documentation/usernotifications/unnotificationcontent
 open class UNNotificationContent: NSObject {
   @available(tvOS, unavailable)
