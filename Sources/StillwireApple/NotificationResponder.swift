@@ -15,18 +15,23 @@
   public final class NotificationResponder: NSObject, UNUserNotificationCenterDelegate, Sendable {
     private let group: AppGroup
     private let isOnScreen: @MainActor @Sendable (MessageReference) -> Bool
+    private let openSettings: @MainActor @Sendable () -> Void
     private let handle: @MainActor @Sendable (NotificationResponse) -> Void
 
     /// - Parameters:
     ///   - group: The App Group, whose report key authenticates the responses.
     ///   - isOnScreen: Returns true if the person sees this message now. Its notification is not presented.
+    ///   - openSettings: Is called if the person selects the app's button in the settings of notifications. The system
+    ///     shows the button only with the option `providesAppNotificationSettings` of the permission.
     ///   - handle: Receives each response to a push of the relay, for example to open its room.
     public init(
       _ group: AppGroup, isOnScreen: @escaping @MainActor @Sendable (MessageReference) -> Bool = { _ in false },
+      openSettings: @escaping @MainActor @Sendable () -> Void = {},
       handle: @escaping @MainActor @Sendable (NotificationResponse) -> Void = { _ in }
     ) {
       self.group = group
       self.isOnScreen = isOnScreen
+      self.openSettings = openSettings
       self.handle = handle
     }
 
@@ -56,6 +61,12 @@
         await MainActor.run(body: completionHandler)
       }
     }
+
+    #if !os(watchOS)
+      public func userNotificationCenter(
+        _ center: UNUserNotificationCenter, openSettingsFor notification: UNNotification?
+      ) { onMainThread(openSettings) }
+    #endif
 
     /// Performs work on the main thread, immediately if this is the main thread.
     private func onMainThread(_ work: @escaping @MainActor @Sendable () -> Void) {
