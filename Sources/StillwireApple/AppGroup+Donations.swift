@@ -9,7 +9,7 @@
     /// The people whose messages or calls have reached this phone, for ``StillwireUI/OutgoingConversation``.
     public var people: PersonBook { PersonBook(folder: folder.appendingPathComponent("stillwire-people")) }
 
-    /// Deletes all donated interactions of the app and its extensions, and the people of their senders. The next messages
+    /// Deletes all donated interactions of the app and its extensions, and the people in ``people``. The next messages
     /// of other accounts donate again. Throws the system's error.
     public func deleteDonations() async throws {
       people.removeAll()

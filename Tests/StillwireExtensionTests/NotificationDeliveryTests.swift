@@ -6,7 +6,7 @@ import Testing
 @testable import StillwireExtension
 
 @Suite struct NotificationDeliveryTests {
-  /// What a push has: a communication, a picture of the sender or of the group, an image, a receipt.
+  /// The parts of a push: a communication, a picture of the sender or of the group, an image, a receipt.
   struct Push: OptionSet {
     var rawValue: Int
     static let communication = Self(rawValue: 1)
