@@ -147,10 +147,13 @@
       let ringing = provider.reportCall(
         of: payload, mustReport: mustReport, isKnown: isKnown, supportsHolding: supportsHolding
       ) { [calls] error in
-        completion()
-        guard let error, let call, !isKnown else { return }
+        guard let error, let call, !isKnown else { return completion() }
         let reason = PhoneCall.NotShown(error)
-        Task { @MainActor in calls.apply(.notShown(reason), to: call.id) }
+        // The system may suspend the app after the completion.
+        Task { @MainActor in
+          await calls.refuse(call.id, reason)
+          completion()
+        }
       }
       if let ringing {
         emit(.ringing(ringing))
@@ -228,6 +231,8 @@
     private let api: RelayAPI?
     private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
     private var calls: [UUID: PhoneCall] = [:]
+    /// Shows the last notification about a call that CallKit has refused.
+    private var notification: Task<Void, Never>?
     /// The user of the app. Is `nil` until `apply` or `reconcile` names it. A read then finds only calls that are over, and
     /// not those that another device of the user has answered.
     var user: UserID?
@@ -267,6 +272,12 @@
       provider.reportCall(with: call.id, endedAt: nil, reason: reason)
     }
 
+    /// Applies the error of CallKit, and returns after the notification about the call is shown.
+    func refuse(_ id: UUID, _ reason: PhoneCall.NotShown) async {
+      apply(.notShown(reason), to: id)
+      await notification?.value
+    }
+
     func apply(_ input: PhoneCall.Input, to id: UUID) {
       guard var call = calls[id] else { return }
       let effects = call.apply(input)
@@ -284,7 +295,7 @@
       case .read:
         guard let api else { return apply(.readFailed(.unknown), to: call.id) }
         Task { await read(call.id) { try await api.call($0) } }
-      case .showMissed: Task { await call.showMissed() }
+      case .showMissed: notification = Task { await call.showMissed() }
       case .removeMissed: call.removeMissed()
       }
     }

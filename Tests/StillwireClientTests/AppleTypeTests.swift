@@ -211,8 +211,8 @@
       ("FocusStatusHandler.swift", " && !os(tvOS)", with: "", .tvOS, "'INShareFocusStatusIntent' is unavailable"),
       ("CallReceiver.swift", " && !os(macOS)", with: "", .macOS, "is unavailable"),
       (
-        "CallReceiver.swift", "Task { @MainActor in calls.apply", with: "Task { @MainActor in print(self); calls.apply",
-        .iOS, "Sendable"
+        "CallReceiver.swift", "await calls.refuse(call.id, reason)",
+        with: "print(self); await calls.refuse(call.id, reason)", .iOS, "Sendable"
       ),
       (
         "CallReceiver.swift", "pushCredentials: PKPushCredentials", with: "pushCredentials: Data", .iOS,
