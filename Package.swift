@@ -208,7 +208,10 @@ let package = Package(
       swiftSettings: swift
     ),
     // For an app's extensions: uses only Foundation.
-    .target(name: "StillwireExtension", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
+    .target(
+      name: "StillwireExtension", dependencies: ["RelayJSON", "RelayProtocol"],
+      // Also declares the data and the system's functions that the other libraries for apps use.
+      resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: swift),
     .target(
       name: "StillwireClient",
       dependencies: [

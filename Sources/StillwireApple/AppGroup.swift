@@ -31,6 +31,10 @@
       self.app = app
       self.relay = relay
       keychain = ReportKeychain(group: identifier)
+      if container == nil {
+        Logger(subsystem: app, category: "stillwire").fault(
+          "the target has no App Group \(identifier, privacy: .public): the app and its extensions share nothing")
+      }
     }
 
     /// The stable name of this installation. The first call makes it, and stores it in the settings of the App Group.
@@ -42,10 +46,12 @@
       return DeviceID(rawValue: device) ?? .default
     }
 
-    /// The folder of the App Group. Is the folder for temporary files if the target has no such App Group.
-    public var folder: URL {
+    /// The folder of the App Group. Is the folder for temporary files if the target has no such App Group, which is a
+    /// fault in the log.
+    public var folder: URL { container ?? FileManager.default.temporaryDirectory }
+
+    private var container: URL? {
       FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)
-        ?? FileManager.default.temporaryDirectory
     }
 
     /// The cache of the pictures.

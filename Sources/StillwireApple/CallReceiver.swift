@@ -24,7 +24,8 @@
       /// audio or video.
       case answered(IncomingCall)
       /// The call is over on this phone: the person or another one has ended it, another device has answered, nobody has
-      /// answered in time, the answer did not reach the relay, or the system does not show it, for example in a Focus.
+      /// answered in time, the answer did not reach the relay, or the system does not show it. In a Focus, a notification
+      /// "Missed call" shows that somebody has called.
       case ended(IncomingCall)
       /// The person begins a call from this phone, with the system or with the app's `CXCallController`. The app rings
       /// with ``StillwireClient/Room/ring(media:push:key:)``.
@@ -99,7 +100,7 @@
     ///   - user: The user of this app.
     @MainActor public func apply(_ event: CallEvent, user: UserID) {
       calls.user = user
-      for id in calls.ids { calls.apply(.changed(event, user), to: id) }
+      for id in calls.all { calls.apply(.changed(event, user), to: id) }
     }
 
     /// Reads each call of this phone, and ends the ringing or the call as for an event. Call it after each connect of
@@ -111,7 +112,7 @@
       user: UserID, _ read: @escaping @Sendable (MessageReference) async throws -> CallRecord
     ) async {
       calls.user = user
-      for id in calls.ids { await calls.read(id, read) }
+      for id in calls.all { await calls.read(id, read) }
     }
 
     // MARK: PushKit
@@ -128,22 +129,36 @@
       _ registry: PKPushRegistry, didReceiveIncomingPushWith payload: PKPushPayload, for type: PKPushType,
       completion: @escaping @Sendable () -> Void
     ) {
+      receive(payload, mustReport: true, completion)
+    }
+
+    /// The system calls this method from iOS 26.4 on, in place of the one above.
+    @available(iOS 26.4, visionOS 26.4, watchOS 26.4, *)
+    public func pushRegistry(
+      _ registry: PKPushRegistry, didReceiveIncomingVoIPPushWith payload: PKPushPayload, metadata: PKVoIPPushMetadata,
+      withCompletionHandler completion: @escaping @Sendable () -> Void
+    ) { receive(payload, mustReport: metadata.mustReport, completion) }
+
+    private func receive(_ payload: PKPushPayload, mustReport: Bool, _ completion: @escaping @Sendable () -> Void) {
       let call = IncomingCall(payload)
       let calls = calls
-      if let call, MainActor.assumeIsolated({ calls.ids.contains(call.id) }) {
-        // The push has arrived twice. PushKit requires a report, and CallKit refuses a call that it knows.
-        return provider.reportNewIncomingCall(with: call.id, update: CXCallUpdate()) { _ in completion() }
-      }
-      if let call { MainActor.assumeIsolated { calls.insert(call) } }
-      let ringing = provider.reportCall(of: payload, supportsHolding: supportsHolding) { [calls] error in
-        completion()
-        guard error != nil, let call else { return }
-        Task { @MainActor in calls.apply(.notShown, to: call.id) }
+      let isKnown = call.map { call in MainActor.assumeIsolated { calls.ids.contains(call.id) } } ?? false
+      if let call, !isKnown { MainActor.assumeIsolated { calls.insert(call) } }
+      let ringing = provider.reportCall(
+        of: payload, mustReport: mustReport, isKnown: isKnown, supportsHolding: supportsHolding
+      ) { [calls] error in
+        guard let error, let call, !isKnown else { return completion() }
+        let reason = PhoneCall.NotShown(error)
+        // The system may suspend the app after the completion.
+        Task { @MainActor in
+          await calls.refuse(call.id, reason)
+          completion()
+        }
       }
       if let ringing {
         emit(.ringing(ringing))
         MainActor.assumeIsolated { calls.watch(ringing) }
-      } else if let call {
+      } else if let call, !isKnown {
         MainActor.assumeIsolated { calls.remove(call.id) }
       }
     }
@@ -216,6 +231,8 @@
     private let api: RelayAPI?
     private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
     private var calls: [UUID: PhoneCall] = [:]
+    /// Shows the last notification about a call that CallKit has refused.
+    private var notification: Task<Void, Never>?
     /// The user of the app. Is `nil` until `apply` or `reconcile` names it. A read then finds only calls that are over, and
     /// not those that another device of the user has answered.
     var user: UserID?
@@ -230,6 +247,9 @@
 
     /// The calls that ring or are in progress.
     var ids: [UUID] { calls.filter { $0.value.isActive }.map(\.key) }
+
+    /// The calls that an event may change: also those that the phone has not shown.
+    var all: [UUID] { Array(calls.keys) }
 
     func insert(_ call: IncomingCall) { calls[call.id] = PhoneCall(call) }
 
@@ -252,6 +272,12 @@
       provider.reportCall(with: call.id, endedAt: nil, reason: reason)
     }
 
+    /// Applies the error of CallKit, and returns after the notification about the call is shown.
+    func refuse(_ id: UUID, _ reason: PhoneCall.NotShown) async {
+      apply(.notShown(reason), to: id)
+      await notification?.value
+    }
+
     func apply(_ input: PhoneCall.Input, to id: UUID) {
       guard var call = calls[id] else { return }
       let effects = call.apply(input)
@@ -269,6 +295,8 @@
       case .read:
         guard let api else { return apply(.readFailed(.unknown), to: call.id) }
         Task { await read(call.id) { try await api.call($0) } }
+      case .showMissed: notification = Task { await call.showMissed() }
+      case .removeMissed: call.removeMissed()
       }
     }
 

@@ -7,13 +7,14 @@ import os
 
 private let log = Logger(subsystem: "org.example.chat", category: "app")
 
-final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+final class AppDelegate: NSObject, UIApplicationDelegate {
+  private let responder = NotificationResponder(chat)
   private var calls: CallReceiver?
 
   func application(
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    UNUserNotificationCenter.current().delegate = self
+    UNUserNotificationCenter.current().delegate = responder
     calls = CallReceiver(api: chat.api) { event in
       // The registration contains the token for calls. The other events begin and end the app's own audio.
       if event == .tokenChanged { application.registerForRemoteNotifications() }
@@ -38,13 +39,6 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         try await chat.register(token, voipToken: calls?.token, criteria: "work", as: Session.identity)
       }
     }
-  }
-
-  nonisolated func userNotificationCenter(
-    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
-  ) async {
-    guard let response = NotificationResponse(response) else { return }
-    await attempt("response") { try await chat.api.respond(response) }
   }
 
   private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {
