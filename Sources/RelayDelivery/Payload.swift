@@ -141,6 +141,7 @@ extension PayloadSubject {
   }
 
   private func writeIDs(to object: inout JSONWriter.Object) {
+    object["recipient"] = recipient.rawValue
     object["notification"] = notification
     object["receipt"] = receipt
   }
