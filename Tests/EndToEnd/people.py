@@ -157,4 +157,6 @@ def without_ids(notification: dict[str, Any]) -> dict[str, Any]:
     for part in payload.keys() & {"communication", "push"}:
         payload[part] = {key: value for key, value in payload[part].items() if key not in ("recipient", "notification", "receipt")}
     del headers["apns-id"]
+    # The collapse id ends with the recipient.
+    headers["apns-collapse-id"] = headers["apns-collapse-id"].rpartition("/")[0]
     return {"payload": payload, "headers": headers}
