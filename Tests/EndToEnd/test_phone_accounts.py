@@ -35,7 +35,9 @@ def test_each_account_gets_its_pushes_with_its_name(circle, shared):
     circle.send("Hello")
     eventually(lambda: recipients(phone) == sorted([(work.user, "Hello"), (home.user, "Hello")]))
     # A push that is not about a person's message has the name in `push`.
-    answer = call(circle.relay, "POST", f"/v1/users/{home.user}/notifications", {"push": {"title": "Shop", "body": "Sale", "communication": False}, "from": "shop"})
+    push = {"title": "Shop", "body": "Sale", "communication": False}
+    path = f"/v1/users/{home.user}/notifications"
+    answer = call(circle.relay, "POST", path, {"push": push, "from": "shop"})
     assert answer.status == 201, answer
     payload = phone.ring("Sale")["payload"]
     assert payload["push"]["recipient"] == home.user and "communication" not in payload
@@ -104,7 +106,8 @@ def test_a_token_has_a_limited_number_of_users(circle, names):
     users = names(*(f"user-{number}" for number in range(MAX_ACCOUNTS + 1)))
 
     def register(user):
-        return call(circle.relay, "PUT", f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": token}).json
+        phone = {"platform": "simulator", "token": token}
+        return call(circle.relay, "PUT", f"/v1/users/{user}/devices/phone", phone).json
 
     for user in users[:-1]:
         assert "warnings" not in register(user)
@@ -131,7 +134,10 @@ def restrict(relay, backend, user, body):
 @pytest.mark.parametrize("state", ["valid", "expired", "revoked", "suspended", "none"])
 def test_a_sign_out_works_in_each_state_of_the_token(guarded, backend, secret, names, state):
     old, new, ann, room, phone = names("old", "new", "ann", "room", "phone")
-    sign = lambda user, **more: tokens.token(secret.read_text(), tokens.claims(user, **more))  # noqa: E731
+
+    def sign(user, **more):
+        return tokens.token(secret.read_text(), tokens.claims(user, **more))
+
     for user in old, new, ann:
         assert call(guarded, "PUT", f"/v1/rooms/{room}/members/{user}", token=backend).status in (200, 201)
 
