@@ -146,6 +146,7 @@ extension PayloadSubject {
   }
 
   private func writeIDs(to object: inout JSONWriter.Object) {
+    object["recipient"] = recipient.rawValue
     object["notification"] = notification
     object["receipt"] = receipt
   }

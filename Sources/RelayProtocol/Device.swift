@@ -58,4 +58,7 @@ public struct Device: Equatable, Sendable {
   }
 
   public static let maxTokenLength = 4096
+  /// The maximum number of users whose devices share one token: the accounts that a person uses in one app on one
+  /// phone. A registration beyond it ends the account that registered longest ago.
+  public static let maxAccounts = 8
 }

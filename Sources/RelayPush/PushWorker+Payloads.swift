@@ -66,7 +66,7 @@ extension PushWorker {
 
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
-      notification: claim.id, sender: claim.sender,
+      notification: claim.id, recipient: claim.recipient, sender: claim.sender,
       room: PayloadRoom(
         id: claim.room, title: claim.title, avatar: claim.avatar, memberCount: claim.roomMemberCount),
       epoch: claim.epoch, seq: claim.message.seq,

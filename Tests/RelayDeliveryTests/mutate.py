@@ -27,8 +27,8 @@ ROOT = HERE.parents[1]
 SOURCES = ROOT / "Sources/RelayDelivery"
 RULES = "Rules.swift"
 FILES = [
-    RULES, "Question.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
-    "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
+    RULES, "DecisionInput.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
+    "FocusPolicy.swift", "DeviceRecord.swift", "ReportLedger.swift", "FocusLedger.swift", "FilterLedger.swift",
     "QuietHours+Facts.swift", "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift",
     "HoldPlanner.swift", "Releases.swift", "PushPace.swift", "MessageFacts+Reports.swift",
 ]  # fmt: skip

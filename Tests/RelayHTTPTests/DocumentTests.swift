@@ -54,7 +54,7 @@ struct DocumentTests {
             switch command.declaration.callers {
             case .backend: ["apiKey", "openMode"]
             case .users: nil
-            case .reporters: ["token", "apiKey", "reportKey", "openMode"]
+            case .reporters, .ownDevice: ["token", "apiKey", "reportKey", "openMode"]
             }
         case .resource:
           let own = [

@@ -101,7 +101,8 @@ extension Simulation {
     if let known = audit.sentCollapseIDs[target]?[place] {
       guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)") }
     } else {
-      if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
+      let known = audit.collapseIDs[place, default: [:]].updateValue(collapseID, forKey: target.user)
+      if let known, known != collapseID {
         throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)")
       }
       if let known = audit.places.updateValue(place, forKey: collapseID), known != place {

@@ -16,7 +16,8 @@ struct Audit {
   var decided: Set<Model.Debt> = []
   /// The jobs that have left the order of their rooms at some time.
   var disordered: Set<String> = []
-  var collapseIDs: [Place: String] = [:]
+  /// The collapse id of a message for each recipient.
+  var collapseIDs: [Place: [UserID: String]] = [:]
   var places: [String: Place] = [:]
   /// The collapse id under which a device got the push of a message.
   var sentCollapseIDs: [Target: [Place: String]] = [:]

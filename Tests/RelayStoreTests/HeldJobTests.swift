@@ -314,7 +314,7 @@ extension HeldJobTests {
       }
       try transaction.rooms.leave(bob.id, room: other)
       try transaction.devices.forget(devices[1].id, of: bob.id)
-      try transaction.devices.register(phone("alices", token: "taken"), of: alice.id, now: .at(0))
+      try transaction.devices.register(phone("next", token: "taken"), of: bob.id, now: .at(0))
     }
     let jobs = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     let held = jobs.filter { $0.state == .held }

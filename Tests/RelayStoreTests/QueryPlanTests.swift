@@ -87,6 +87,8 @@ extension Transaction {
     try prepareRoom()
     let tablet = phone("tablet", token: "other")
     try devices.register(tablet, of: bob.id, now: .at(0))
+    try devices.register(phone("carols"), of: UserID(unchecked: "carol"), now: .at(0))
+    _ = try reader.people.accounts(beside: phone().id, of: bob.id)
     try devices.addReportKey(hash: [1], for: tablet.id, of: bob.id)
     _ = try reader.people.ownerOfReportKey(hash: [1])
     _ = try reader.queue.isPush("none", to: tablet.id, of: bob.id)

@@ -566,7 +566,7 @@ import Testing
     let forgotten = try await test.write {
       try $0.devices.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
     }
-    #expect(forgotten == .forgotten(of: bob.id))
+    #expect(forgotten == .forgotten(of: [bob.id]))
     #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone()])
   }
 }

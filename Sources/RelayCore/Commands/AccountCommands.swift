@@ -237,8 +237,8 @@ struct RegisterDevice: Command {
         // Without a reply the client could not receive a key.
         let key = request.expectsReply ? ReportKey() : nil
         relay.access.noteGrants(of: request.caller, on: relay)
-        try await relay.people.register(device, of: handle, issuing: key, on: relay)
-        let warnings = relay.settings.apps.warnings(about: device)
+        let ended = try await relay.people.register(device, of: handle, issuing: key, on: relay)
+        let warnings = relay.settings.apps.warnings(about: device) + ended
         guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
         return Reply {
           warnings.write(to: &$0)
@@ -249,8 +249,10 @@ struct RegisterDevice: Command {
   }
 }
 
+/// Forgets a device. A report key may forget its own device, so that a sign-out needs no valid token.
 struct ForgetDevice: Command {
-  package static let declaration = Declaration("DELETE", "/v1/users/{user}/devices/{device}", account: .devices)
+  package static let declaration = Declaration(
+    "DELETE", "/v1/users/{user}/devices/{device}", by: .ownDevice, account: .devices)
 
   private let user: UserID
   private let device: DeviceID
@@ -258,6 +260,7 @@ struct ForgetDevice: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     device = try request.device
+    try request.caller.check(device, at: request.fields.pointer(to: "device"))
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

@@ -4,11 +4,19 @@ import RelayJSON
 import RelayProtocol
 import RelayPush
 
-/// A warning about a field of a device registration that the relay stores but does not use.
+/// A warning about a device registration: the relay stores a field but does not use it, or another device has ended.
 package struct DeviceWarning: Equatable, Sendable {
   package enum Code: String, Sendable, CaseIterable {
     case noVoIPEntitlement = "no_voip_entitlement"
+    case accountEnded = "account_ended"
   }
+
+  /// The registration has ended the device of another user.
+  static let accountEnded = DeviceWarning(
+    code: .accountEnded,
+    message: "the device of another user with this token has ended, because a token belongs to one app and to at most "
+      + "\(Device.maxAccounts) users",
+    at: "/token")
 
   package var code: Code
   package var message: String

@@ -264,6 +264,12 @@ public struct UpdateQueue: TransactionPart {
     for row in try db.all("SELECT device FROM devices WHERE user = ?", [user]) { try touch(row["device"], ofRow: user) }
   }
 
+  /// An account has left a phone.
+  func badgeChanged(ofToken token: String, platform: String) throws {
+    let others = try db.all("SELECT user, device FROM devices WHERE token = ? AND platform = ?", [token, platform])
+    for row in others { try touch(row["device"], ofRow: row["user"]) }
+  }
+
   // MARK: Causes about devices
 
   /// The person has dismissed or opened a notification on its phone, or answered it there.

@@ -101,14 +101,15 @@ extension Schema {
       alert_kept INTEGER,
       PRIMARY KEY (user, device)
     ) STRICT;
-    CREATE UNIQUE INDEX devices_token ON devices (token, platform);
-    CREATE UNIQUE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
+    -- A token belongs to at most one device of each of `Device.maxAccounts` users.
+    CREATE INDEX devices_token ON devices (token, platform);
+    CREATE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
 
-    -- One row for each device that the relay forgot within the last hour because a gateway refused its token.
+    -- One row for each token that the relay forgot within the last hour because a gateway refused it.
     CREATE TABLE forgotten (
       id INTEGER PRIMARY KEY,
-      -- '' for a device that names no app.
+      -- '' for a token of devices that name no app.
       app TEXT NOT NULL,
       time INTEGER NOT NULL
     ) STRICT;

@@ -1526,7 +1526,10 @@ class Operations(ABC):
     ) -> types.Device:
         """Register a device for pushes.
 
-        A token belongs to one device: another device with the same token loses it. A registration replaces
+        A token belongs to one app, and to one device of each of at most 8 users: the accounts of a phone.
+        Another device of the user with the same token ends. A registration beyond 8 users ends the account
+        that registered longest ago, with the warning `account_ended`. `settings` count for all accounts of
+        the phone, and a new account gets the newest Focus and filter of the phone. A registration replaces
         the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
         device, as DELETE does.
 
@@ -1573,6 +1576,9 @@ class Operations(ABC):
         device: str,
     ) -> None:
         """Forget a device.
+
+        A report key forgets its own device, also after the tokens of its user have ended, and while its user
+        is suspended. The key ends with the device, so that a repeated request gets 401.
 
         Args:
             user: A user's name, or `me`.
@@ -3819,7 +3825,10 @@ class AsyncOperations(ABC):
     ) -> types.Device:
         """Register a device for pushes.
 
-        A token belongs to one device: another device with the same token loses it. A registration replaces
+        A token belongs to one app, and to one device of each of at most 8 users: the accounts of a phone.
+        Another device of the user with the same token ends. A registration beyond 8 users ends the account
+        that registered longest ago, with the warning `account_ended`. `settings` count for all accounts of
+        the phone, and a new account gets the newest Focus and filter of the phone. A registration replaces
         the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
         device, as DELETE does.
 
@@ -3866,6 +3875,9 @@ class AsyncOperations(ABC):
         device: str,
     ) -> None:
         """Forget a device.
+
+        A report key forgets its own device, also after the tokens of its user have ended, and while its user
+        is suspended. The key ends with the device, so that a repeated request gets 401.
 
         Args:
             user: A user's name, or `me`.

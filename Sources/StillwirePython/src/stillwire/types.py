@@ -771,7 +771,9 @@ class Device(TypedDict):
     reportKeys: NotRequired[int]
     """The number of valid report keys. Only the list of devices has it."""
     warnings: NotRequired[list[DeviceWarning]]
-    """Fields that the relay has stored but does not use. Absent if there are none."""
+    """Fields that the relay has stored but does not use, and the end of another account. Absent if there are
+    none.
+    """
     reportKey: NotRequired[str]
     """A new credential for the app's extensions on this device. Only the reply to a registration has it."""
 
@@ -786,9 +788,10 @@ class DeviceSettings(TypedDict):
 
 @final
 class DeviceWarning(TypedDict):
-    code: Literal["no_voip_entitlement"]
+    code: Literal["no_voip_entitlement", "account_ended"]
     """`no_voip_entitlement`: the app has no `voip` among its `entitlements`. The relay does not use the
-    `voipToken`, and calls come as alerts.
+    `voipToken`, and calls come as alerts. `account_ended`: the device of another user with this token has
+    ended, because a token belongs to one app and to at most 8 users.
     """
     message: str
     at: str
