@@ -26,7 +26,9 @@ import Testing
   private func text(_ push: Push) -> String { String(decoding: push.payload, as: UTF8.self) }
 
   private func expectClean(_ push: Push) {
-    #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
+    // A push that the service tries once is a note.
+    let findings = PushLint.check(push.payload, headers: push.fields).findings
+    #expect(findings.filter { $0.severity != .note } == [])
   }
 
   private var removals: Removals {

@@ -189,7 +189,7 @@ extension Transaction {
     _ = try reader.messages.pins(of: room)
     _ = try messages.unpin(room, 69, by: .backend)
     _ = try messages.delete(room, 70, moderator: bob.id)
-    try db.run("INSERT INTO pending_changes (room, seq, kind, user, device) VALUES (1, 69, 'edited', 0, '')")
+    try db.run("INSERT INTO pending_changes (room, seq, user, device) VALUES (1, 69, 0, '')")
     try updates.storePending()
     _ = try reader.queue.hasPendingUpdates()
     _ = try reader.messages.changes(room, upTo: 70, limit: 9, maxBytes: 99)

@@ -260,7 +260,7 @@ extension UpdateQueue {
         WHERE devices.user = ?1 AND devices.device = ?2
         """,
         [account.user, account.device])
-      for row in [pushed, changed] {
+      for row in [changed, pushed] {
         guard let row, let time = row.time("time") else { continue }
         guard time >= newest?.time ?? time else { continue }
         newest = (
@@ -304,16 +304,20 @@ extension UpdateQueue {
   /// Ends an update that was sent. If another change was made meanwhile, or a removal is left, it is planned again.
   public func finish(_ claim: UpdateClaim) throws {
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
-    if case .change(let text, of: let job, _) = claim.content { try replaced(job, by: text) }
-    try finish(claim.id)
+    guard case .change(let text, of: let job, _) = claim.content else { return try finish(claim.id) }
+    try replaced(job, by: text)
+    // A call that was edited still rings, and ends later.
+    try finish(claim.id, ringsOn: text == .current)
   }
 
   /// Ends an update without a result.
-  public func finish(_ id: String) throws {
+  public func finish(_ id: String) throws { try finish(id, ringsOn: true) }
+
+  private func finish(_ id: String, ringsOn: Bool) throws {
     let row = try db.first("SELECT number, is_again FROM jobs WHERE id = ? AND \(Schema.updates)", [id])
     guard let row else { return }
     let number: Int64 = row["number"]
-    guard try row["is_again"] || isNeeded(number) else { return try drop(number) }
+    guard try row["is_again"] || isNeeded(number, ringsOn: ringsOn) else { return try drop(number) }
     let event = JobEvent.repeated
     try db.run(
       "UPDATE jobs SET \(event.assignment), lease = NULL, is_again = 0, due = ? WHERE number = ? AND \(event.condition)",
@@ -321,20 +325,20 @@ extension UpdateQueue {
   }
 
   /// True if the device has removals that were never sent, or the call still rings. The next claim waits for the time.
-  private func isNeeded(_ number: Int64) throws -> Bool {
+  private func isNeeded(_ number: Int64, ringsOn: Bool) throws -> Bool {
     try db.has(
       """
       SELECT 1 FROM jobs WHERE number = ?1 AND CASE kind
         WHEN 'phone' THEN EXISTS (
           SELECT 1 FROM removals
           WHERE removals.user = jobs.user AND removals.device = jobs.device AND \(Self.isRemovalDue))
-        WHEN 'entry' THEN EXISTS (
+        WHEN 'entry' THEN ?3 AND EXISTS (
           SELECT 1 FROM jobs AS job JOIN messages ON messages.room = job.room AND messages.seq = job.seq
           WHERE job.id = jobs.target AND job.expires > ?2 AND messages.push_kind = '\(MessageKind.call.rawValue)'
             AND NOT \(CallReader.ringsNoMore))
         ELSE 0 END
       """,
-      [number, now.rawValue])
+      [number, now.rawValue, ringsOn])
   }
 
   private func drop(_ number: Int64) throws {
