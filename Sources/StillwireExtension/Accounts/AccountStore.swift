@@ -144,7 +144,8 @@ public struct AccountStore: Sendable {
     return !hasSignOuts
   }
 
-  private var hasSignOuts: Bool { (try? file.load())?.signOuts.isEmpty == false }
+  /// True if a sign-out is open.
+  public var hasSignOuts: Bool { (try? file.load())?.signOuts.isEmpty == false }
 
   private func contact() async {
     guard hasSignOuts, let effects = try? file.apply(.reached) else { return }

@@ -41,7 +41,8 @@ public struct PushRegistration: Equatable, Sendable {
   public var timeZone: String?
 
   public init(
-    user: UserID, device: DeviceID, app: String, token: Data, voipToken: Data? = nil, environment: PushEnvironment? = nil,
+    user: UserID, device: DeviceID, app: String, token: Data, voipToken: Data? = nil,
+    environment: PushEnvironment? = nil,
     criteria: String? = nil, permissions: NotificationPermissions = NotificationPermissions(),
     locale: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier
   ) {
