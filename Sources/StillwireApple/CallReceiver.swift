@@ -55,6 +55,7 @@
     /// The provider, for calls that the person makes.
     public let provider: CXProvider
     private let registry: PKPushRegistry
+    private let accounts: AccountStore?
     private let calls: Calls
     private let supportsHolding: Bool
     private let handle: @MainActor @Sendable (Event) -> Void
@@ -63,17 +64,19 @@
     /// - Parameters:
     ///   - configuration: The ringtone, the icon, and the support for video.
     ///   - supportsHolding: True if the app puts a call on hold after ``Event/held(_:_:)``.
-    ///   - api: Answers, declines and hangs up at the relay, and reads if a call still rings: ``AppGroup/api``. Its report
-    ///     key is valid after the token has expired. If it is `nil`, the app does that.
+    ///   - accounts: The accounts of the phone: ``AppGroup/accounts``. The report key of the called user answers, declines
+    ///     and hangs up at the relay, and reads if a call still rings, also after the token has expired. If it is `nil`,
+    ///     the app does that. The phone does not ring for a user who is not signed in.
     ///   - handle: Receives the events.
     @MainActor public init(
       _ configuration: CXProviderConfiguration = CXProviderConfiguration(), supportsHolding: Bool = false,
-      api: RelayAPI?, handle: @escaping @MainActor @Sendable (Event) -> Void
+      accounts: AccountStore?, handle: @escaping @MainActor @Sendable (Event) -> Void
     ) {
       provider = CXProvider(configuration: configuration)
       // Without a queue, PushKit and CallKit call their delegates on the main queue.
       registry = PKPushRegistry(queue: nil)
-      calls = Calls(provider, api, handle)
+      self.accounts = accounts
+      calls = Calls(provider, accounts, handle)
       self.supportsHolding = supportsHolding
       self.handle = handle
       super.init()
@@ -140,12 +143,15 @@
     ) { receive(payload, mustReport: metadata.mustReport, completion) }
 
     private func receive(_ payload: PKPushPayload, mustReport: Bool, _ completion: @escaping @Sendable () -> Void) {
-      let call = IncomingCall(payload)
+      let incoming = IncomingCall(payload)
+      let isHidden = accounts?.display(of: .relay(incoming?.payload.recipient)) == .hidden
+      if let accounts, accounts.hasSignOuts { Task { await accounts.repeatSignOuts() } }
+      let call = isHidden ? nil : incoming
       let calls = calls
       let isKnown = call.map { call in MainActor.assumeIsolated { calls.ids.contains(call.id) } } ?? false
       if let call, !isKnown { MainActor.assumeIsolated { calls.insert(call) } }
       let ringing = provider.reportCall(
-        of: payload, mustReport: mustReport, isKnown: isKnown, supportsHolding: supportsHolding
+        of: payload, mustReport: mustReport, isKnown: isKnown, isHidden: isHidden, supportsHolding: supportsHolding
       ) { [calls] error in
         guard let error, let call, !isKnown else { return completion() }
         let reason = PhoneCall.NotShown(error)
@@ -228,7 +234,7 @@
   /// The calls of the phone, by the ids of CallKit. It performs the effects of ``StillwireExtension/PhoneCall``.
   @MainActor private final class Calls {
     private let provider: CXProvider
-    private let api: RelayAPI?
+    private let accounts: AccountStore?
     private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
     private var calls: [UUID: PhoneCall] = [:]
     /// Shows the last notification about a call that CallKit has refused.
@@ -238,10 +244,11 @@
     var user: UserID?
 
     init(
-      _ provider: CXProvider, _ api: RelayAPI?, _ handle: @escaping @MainActor @Sendable (CallReceiver.Event) -> Void
+      _ provider: CXProvider, _ accounts: AccountStore?,
+      _ handle: @escaping @MainActor @Sendable (CallReceiver.Event) -> Void
     ) {
       self.provider = provider
-      self.api = api
+      self.accounts = accounts
       self.handle = handle
     }
 
@@ -250,6 +257,9 @@
 
     /// The calls that an event may change: also those that the phone has not shown.
     var all: [UUID] { Array(calls.keys) }
+
+    /// The requests with the report key of the called user.
+    private func api(of call: IncomingCall) -> RelayAPI? { accounts?.api(of: call.payload.recipient) }
 
     func insert(_ call: IncomingCall) { calls[call.id] = PhoneCall(call) }
 
@@ -262,7 +272,7 @@
         try await Task.sleep(for: timeout)
         apply(.timedOut, to: call.id)
       }
-      guard let api else { return }
+      guard let api = api(of: call) else { return }
       Task { await read(call.id) { try await api.call($0) } }
     }
 
@@ -293,7 +303,7 @@
       case .send(.answer): answer(call)
       case .send(let action): send(action, call)
       case .read:
-        guard let api else { return apply(.readFailed(.unknown), to: call.id) }
+        guard let api = api(of: call) else { return apply(.readFailed(.unknown), to: call.id) }
         Task { await read(call.id) { try await api.call($0) } }
       case .showMissed: notification = Task { await call.showMissed() }
       case .removeMissed: call.removeMissed()
@@ -311,7 +321,9 @@
 
     private func answer(_ call: IncomingCall) {
       // Without an API the app itself answers.
-      guard let api, let message = call.payload.message else { return apply(.replied(.accepted), to: call.id) }
+      guard let api = api(of: call), let message = call.payload.message else {
+        return apply(.replied(.accepted), to: call.id)
+      }
       Task {
         do {
           try await api.answer(message)
@@ -323,7 +335,7 @@
     }
 
     private func send(_ action: Call.Action, _ call: IncomingCall) {
-      guard let api, let message = call.payload.message else { return }
+      guard let api = api(of: call), let message = call.payload.message else { return }
       Task {
         for delay in PhoneCall.attempts {
           try await Task.sleep(for: delay)

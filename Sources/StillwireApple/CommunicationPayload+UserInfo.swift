@@ -48,11 +48,6 @@
     }
 
     /// The members of the payload that have these keys, as a JSON object.
-    fileprivate func text(of keys: [String]) -> Data? {
-      var members: [String: Any] = [:]
-      for key in keys { members[key] = userInfo[key] }
-      guard JSONSerialization.isValidJSONObject(members) else { return nil }
-      return try? JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes)
-    }
+    fileprivate func text(of keys: [String]) -> Data? { userInfo.text(of: keys) }
   }
 #endif

@@ -42,16 +42,19 @@
     ///   - mustReport: `PKVoIPPushMetadata.mustReport`. Pass true before iOS 26.4.
     ///   - isKnown: True if the app has reported the call of this push, and the call is not over: the push has arrived
     ///     twice.
+    ///   - isHidden: True if the called user is not signed in. The call is reported without its caller, and ended
+    ///     immediately.
     ///   - now: The current time.
     ///   - supportsHolding: True if the app puts calls on hold.
     ///   - completion: Receives the error if the system does not show the call, for example in a Focus. Is also called if
     ///     there is nothing to report.
     @discardableResult
     public func reportCall(
-      of payload: PKPushPayload, mustReport: Bool = true, isKnown: Bool = false, now: Date = Date(),
-      supportsHolding: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
+      of payload: PKPushPayload, mustReport: Bool = true, isKnown: Bool = false, isHidden: Bool = false,
+      now: Date = Date(), supportsHolding: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
     ) -> IncomingCall? {
-      switch IncomingCall.Report(IncomingCall(payload), mustReport: mustReport, isKnown: isKnown, now: now) {
+      let call = isHidden ? nil : IncomingCall(payload)
+      switch IncomingCall.Report(call, mustReport: mustReport, isKnown: isKnown, now: now) {
       case .ring(let call):
         let update = call.update
         update.supportsHolding = supportsHolding

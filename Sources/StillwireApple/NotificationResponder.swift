@@ -19,7 +19,7 @@
     private let handle: @MainActor @Sendable (NotificationResponse) -> Void
 
     /// - Parameters:
-    ///   - group: The App Group, whose report key authenticates the responses.
+    ///   - group: The App Group, whose report key of the recipient authenticates the responses.
     ///   - isOnScreen: Returns true if the person sees this message now. Its notification is not presented.
     ///   - openSettings: Is called if the person selects the app's button in the settings of notifications. The system
     ///     shows the button only with the option `providesAppNotificationSettings` of the permission.
@@ -53,7 +53,7 @@
       onMainThread { [handle] in handle(response) }
       Task { [group] in
         do {
-          try await group.api.respond(response)
+          try await group.accounts.api(of: response.recipient).respond(response)
         } catch {
           Logger(subsystem: group.app, category: "stillwire").error(
             "the response did not reach the relay: \(String(describing: error), privacy: .public)")

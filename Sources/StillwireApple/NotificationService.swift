@@ -15,8 +15,9 @@
     public var pictures: AvatarCache?
     /// The type of a call, audio or video. Is that of the payload if it is `nil`.
     public var capability: INCallCapability?
-    /// Returns the device's report key, for receipts whose payload has no valid token.
-    public var identity: (@Sendable () async throws -> Identity)?
+    /// The accounts of the phone: a push to a user who is not signed in is hidden, and the report key of the recipient
+    /// sends receipts whose payload has no valid token. Is `nil` if the extension shows all pushes.
+    public var accounts: AccountStore?
     /// Stores the people of the pushes, for the messages that the app donates. Is `nil` if the app donates none.
     public var people: PersonBook?
     /// Maximum time until the delivery, at most ``StillwireExtension/NotificationDelivery/maxLimit``. Three quarters of it
@@ -29,14 +30,14 @@
 
     public init(
       addresses: [RelayAddress] = [], pictures: AvatarCache? = nil, capability: INCallCapability? = nil,
-      identity: (@Sendable () async throws -> Identity)? = nil, people: PersonBook? = nil,
+      accounts: AccountStore? = nil, people: PersonBook? = nil,
       limit: Duration = NotificationDelivery.limit,
       contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
     ) {
       self.addresses = addresses
       self.pictures = pictures
       self.capability = capability
-      self.identity = identity
+      self.accounts = accounts
       self.people = people
       self.limit = limit
       self.contactIdentifier = contactIdentifier
@@ -52,6 +53,8 @@
   /// - Its best attempt is the communication notification without a picture, so that a slow picture cannot prevent the
   ///   breakthrough of a Focus.
   /// - It shows a digest, a plain notification, and a push whose intent the system rejects with the text of the push.
+  /// - It removes the notifications that the push withdraws.
+  /// - For a push to a user who is not signed in it shows only "New message", and it repeats open sign-outs.
   ///
   /// Make the principal class of the extension a subclass, and override ``settings``.
   open class StillwireNotificationService: UNNotificationServiceExtension {
@@ -68,6 +71,10 @@
     ) {
       let original = request.content
       let settings = settings
+      let origin = PushOrigin(original.userInfo)
+      if let accounts = settings.accounts, accounts.display(of: origin) == .hidden {
+        return hide(origin, accounts, contentHandler)
+      }
       let intent = CommunicationPayload(original).map { IncomingIntent($0, settings) }
       let run = NotificationRun(
         original: original, isCommunication: intent != nil, work: work(for: original, intent, settings),
@@ -78,6 +85,21 @@
         deliver: contentHandler)
       lock.withLock { self.run = run }
       run.start()
+    }
+
+    /// Shows "New message", after the relay has ended the device of the recipient if it answers in time.
+    private func hide(
+      _ origin: PushOrigin, _ accounts: AccountStore, _ contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {
+      let hidden = NotificationRun(
+        original: UNNotificationContent.hidden(from: origin, hasOtherAccounts: accounts.account() != nil),
+        isCommunication: false, work: NotificationWork(), deliver: contentHandler)
+      lock.withLock { run = hidden }
+      Task {
+        // The system may suspend the extension after the delivery.
+        await accounts.repeatSignOuts(in: .current())
+        hidden.start()
+      }
     }
 
     open override func serviceExtensionTimeWillExpire() { lock.withLock { run }?.expire() }
@@ -94,13 +116,20 @@
         if let picture = intent?.picture { work.loadPicture = { try await pictures.picture(picture) } }
         if let image = NotificationImage(content) { work.loadImage = { try await image.file() } }
       }
-      guard !settings.addresses.isEmpty, receipt != nil || notification != nil else { return work }
+      let (withdrawal, recipient) = (Withdrawal(content.userInfo), PushOrigin(content.userInfo).recipient)
+      let hasReceipt = !settings.addresses.isEmpty && (receipt != nil || notification != nil)
+      let signedOut = settings.accounts.flatMap { $0.hasSignOuts ? $0 : nil }
+      guard hasReceipt || signedOut != nil || !withdrawal.isEmpty else { return work }
       work.report = {
-        if let notification, let identity = settings.identity {
-          try? await RelayAPI(settings.addresses, as: identity).received(notification, receipt: receipt)
-        } else {
+        let center = UNUserNotificationCenter.current()
+        await center.removeDelivered(by: withdrawal)
+        async let signedOut: Void? = signedOut?.repeatSignOuts(in: center)
+        if hasReceipt, let notification, let accounts = settings.accounts {
+          try? await accounts.api(of: recipient).received(notification, receipt: receipt)
+        } else if hasReceipt {
           try? await receipt?.report(to: settings.addresses)
         }
+        await signedOut
       }
       return work
     }

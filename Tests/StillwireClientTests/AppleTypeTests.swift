@@ -185,12 +185,12 @@
       }
     }
 
-    @Test func `the sample app has at most 150 lines of code`() throws {
+    @Test func `the sample app has at most 160 lines of code`() throws {
       let folders = Set(try SampleApp.targets().flatMap(\.folders))
       let sources = try folders.flatMap { try AppleModules.sources(in: "\(SampleApp.folder)/\($0)").values }
       let lines = sources.joined(separator: "\n").split(separator: "\n").map { $0.drop { $0 == " " } }
       let code = lines.filter { !$0.isEmpty && !$0.hasPrefix("//") }
-      #expect(code.count > 100 && code.count <= 150, "\(code.count) lines")
+      #expect(code.count > 100 && code.count <= 160, "\(code.count) lines")
     }
 
     @Test(arguments: [5, 6]) func `the samples of the articles compile`(_ mode: Int) async throws {
@@ -209,6 +209,11 @@
         "NotificationPermissions+Settings.swift", " && !os(tvOS)", with: "", .tvOS, "'alertSetting' is unavailable"
       ),
       ("FocusStatusHandler.swift", " && !os(tvOS)", with: "", .tvOS, "'INShareFocusStatusIntent' is unavailable"),
+      // A backup must not give the device of an account to another phone.
+      (
+        "AccountKeychain.swift", "AfterFirstUnlockThisDeviceOnly", with: "AfterFirstUnlock", .iOS,
+        "cannot find 'kSecAttrAccessibleAfterFirstUnlock'"
+      ),
       ("CallReceiver.swift", " && !os(macOS)", with: "", .macOS, "is unavailable"),
       (
         "CallReceiver.swift", "await calls.refuse(call.id, reason)",
@@ -385,7 +390,7 @@
     /// for the files of the sample app and the manifest of a package.
     private static let articles = [
       "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 7, "GroupedNotifications": 2,
-      "NotificationActions": 3, "SettingUpAnApp": 15, "SharingFocus": 4,
+      "NotificationActions": 3, "SettingUpAnApp": 14, "SharingFocus": 4,
     ]
 
     @Test func `the check compiles the samples of each article`() throws {
@@ -416,7 +421,7 @@
         let start = try samples(of: "GettingStarted")
         let setup = try samples(of: "SettingUpAnApp").filter { !$0.hasPrefix("// ") }
         try #require(
-          setup.count == 6 && actions.count == 3 && communication.count == 3 && filters.count == 2 && focus.count == 4)
+          setup.count == 5 && actions.count == 3 && communication.count == 3 && filters.count == 2 && focus.count == 4)
         try #require(start.count == 7 && grouped.count == 2)
         return """
           import AppIntents
@@ -432,6 +437,7 @@
           import UserNotifications
           struct Session {
             func token(refreshed: Bool = false) async throws -> String { "" }
+            static let user: UserID = "ann"
             @Sendable static func identity() async throws -> Identity { .open("ann") }
           }
           let session = Session()

@@ -192,6 +192,22 @@ import Testing
     if !state.isOver { #expect(Self.call.end(in: record, of: nil, isAccepted: false) == nil) }
   }
 
+  /// Two accounts of a phone are members of the same room, and the phone follows the client of the other one.
+  @Test func `the end of a call depends on the user for whom it rings`() throws {
+    var call = Self.call
+    call.payload.recipient = "bob"
+    let record = Self.record(.answered, bob: "declined")
+    #expect(call.end(in: record, of: "eve", isAccepted: false) == .declinedElsewhere)
+    #expect(Self.call.end(in: record, of: "eve", isAccepted: false) == nil)
+    guard case .changed(let event, _) = Self.event(.answer, .answered, by: "eve") else { return }
+    #expect(call.end(after: event, of: "eve", isAccepted: false) == nil)
+    #expect(Self.call.end(after: event, of: "eve", isAccepted: false) == .answeredElsewhere)
+    var phone = PhoneCall(call)
+    _ = phone.apply(.accepted)
+    _ = phone.apply(.replied(.accepted))
+    #expect(phone.apply(.read(Self.record(.answered, bob: "left"), "eve")) == [.report(.remoteEnded), .finish])
+  }
+
   @Test(arguments: [
     (StillwireError(.conflict, ""), PhoneCall.Reply.conflict), (StillwireError(.forbidden, ""), .refused),
     (StillwireError(.notFound, ""), .refused), (StillwireError(.rateLimited, ""), .refused),

@@ -73,7 +73,7 @@ import Testing
         }
       }
     }
-    #expect(used.count == 2)
+    #expect(used.count == 1)
     #expect(Dictionary(uniqueKeysWithValues: manifest.functions.map { ($0.type, $0.reasons) }) == used)
   }
 }

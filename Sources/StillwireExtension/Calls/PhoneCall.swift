@@ -173,7 +173,9 @@ public struct PhoneCall: Equatable, Sendable {
       guard isActive else { return [] }
       if let end = call.end(in: record, of: user, isAccepted: isAccepted) { return self.end(end) }
       // The user was in the call and is not any more, for example after a removal from the room.
-      if phase == .answered, record.message == call.payload.message, let user, record.parties[user]?.state == .left {
+      if phase == .answered, record.message == call.payload.message, let user = call.payload.recipient ?? user,
+        record.parties[user]?.state == .left
+      {
         return end(.remoteEnded)
       }
       // The relay has refused the answer and the call continues, so another device has answered.

@@ -62,13 +62,12 @@ public struct CommunicationPayload: Equatable, Sendable {
     else { return nil }
     let alert = payload["aps"]?["alert"]
     let reference = payload["message"]
-    let room: RoomID? = reference?.name("room")
     self.init(
       kind: json["kind"]?.text.flatMap(Kind.init(rawValue:)) ?? .message, sender: sender, conversation: conversation,
       mentionsMe: json["mentionsMe"]?.flag ?? false, repliesToMe: json["replyToMe"]?.flag ?? false,
       isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
       receipt: json["receipt"].filled,
-      message: room.flatMap { room in reference?["seq"]?.integer.map { MessageReference(room: room, seq: $0) } },
+      message: reference.flatMap(MessageReference.init),
       epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text,
       media: payload["video"]?.flag == true ? .video : .audio, recipient: json.name("recipient"))
   }

@@ -22,6 +22,9 @@ open class UNNotificationContent: NSObject {
   open var threadIdentifier: String { fatalError() }
   @available(tvOS, unavailable)
   open var sound: UNNotificationSound? { fatalError() }
+  open var badge: NSNumber? { fatalError() }
+  @available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
+  open var interruptionLevel: UNNotificationInterruptionLevel { fatalError() }
   // https://developer.apple.com/documentation/usernotifications/unnotificationcontent/attachments
   @available(tvOS, unavailable)
   open var attachments: [UNNotificationAttachment] { fatalError() }
@@ -29,6 +32,10 @@ open class UNNotificationContent: NSObject {
   @available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
   open func updating(from provider: any UNNotificationContentProviding) throws -> UNNotificationContent { fatalError() }
 }
+
+// https://developer.apple.com/documentation/usernotifications/unnotificationinterruptionlevel
+@available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
+public enum UNNotificationInterruptionLevel: UInt, Sendable { case passive, active, timeSensitive, critical }
 
 // https://developer.apple.com/documentation/usernotifications/unmutablenotificationcontent
 open class UNMutableNotificationContent: UNNotificationContent {
@@ -55,6 +62,15 @@ open class UNMutableNotificationContent: UNNotificationContent {
   }
   @available(tvOS, unavailable)
   open override var sound: UNNotificationSound? {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  open override var badge: NSNumber? {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  @available(iOS 15, macOS 12, tvOS 15, visionOS 1, watchOS 8, *)
+  open override var interruptionLevel: UNNotificationInterruptionLevel {
     get { fatalError() }
     set { fatalError() }
   }

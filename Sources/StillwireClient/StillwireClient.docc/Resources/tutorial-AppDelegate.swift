@@ -19,7 +19,9 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     Task { await relay.run() }
     Task {
       await attempt("permissions") {
-        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
+        try await chat.requestPermissions(for: Session.user, as: Session.identity) {
+          application.registerForRemoteNotifications()
+        }
       }
     }
     return true
@@ -30,7 +32,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
   ) {
     Task {
       await attempt("registration") {
-        try await chat.register(token, criteria: "work", as: Session.identity)
+        try await chat.register(Session.user, token: token, criteria: "work", as: Session.identity)
       }
     }
   }

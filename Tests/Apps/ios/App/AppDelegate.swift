@@ -15,7 +15,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = responder
-    calls = CallReceiver(api: chat.api) { event in
+    calls = CallReceiver(accounts: chat.accounts) { event in
       // The registration contains the token for calls. The other events begin and end the app's own audio.
       if event == .tokenChanged { application.registerForRemoteNotifications() }
     }
@@ -23,9 +23,12 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     // A call may launch the app in the background. The app's scene reports when the person sees it.
     Task { await relay.report(.background) }
     Task { await relay.run() }
+    Task { await chat.started() }
     Task {
       await attempt("permissions") {
-        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
+        try await chat.requestPermissions(for: Session.user, as: Session.identity) {
+          application.registerForRemoteNotifications()
+        }
       }
     }
     return true
@@ -36,9 +39,19 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
   ) {
     Task {
       await attempt("registration") {
-        try await chat.register(token, voipToken: calls?.token, criteria: "work", as: Session.identity)
+        try await chat.register(
+          Session.user, token: token, voipToken: calls?.token, criteria: "work", as: Session.identity)
       }
     }
+  }
+
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    // A badge or a background push withdraws notifications of messages that are read elsewhere or deleted.
+    let withdrawal = Withdrawal(userInfo)
+    Task { completionHandler(await chat.received(withdrawal) ? .newData : .noData) }
   }
 
   private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {
