@@ -45,6 +45,8 @@ extension Relay {
     package var webPushKey: VAPIDKey?
     /// The push services whose subscriptions of browsers the relay accepts.
     package var pushServices = PushServices()
+    /// The time zones of the system.
+    package var timeZones = TimeZones()
 
     package init(
       authentication: Authentication, apiKeys: APIKeys, identityGrace: Duration, limits: Limits,

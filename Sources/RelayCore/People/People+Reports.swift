@@ -93,6 +93,7 @@ extension People {
   ) async throws {
     let now = relay.hub.now
     let limits = relay.limits
+    let zone = relay.zones.new(device.timeZone)
     // The transaction counts the devices, because no other registration runs at the same time.
     let displaced = try await relay.store.write { transaction -> [(user: UserID, device: DeviceID)]? in
       let known = try transaction.reader.people.user(user)?.devices ?? []
@@ -101,10 +102,12 @@ extension People {
       }
       let displaced = try transaction.devices.register(device, of: user, now: now)
       if let key { try transaction.devices.addReportKey(hash: key.hash, for: device.id, of: user) }
+      try zone?.save(transaction)
       try transaction.people.noteChange(of: user)
       return displaced
     }
     guard let displaced else { throw tooManyDevices }
+    relay.zones.noteStored(zone)
     for owner in Set(displaced.map(\.user)) where owner != user { reloadInTime(owner, on: relay) }
   }
 
@@ -115,14 +118,19 @@ extension People {
     -> Preferences
   {
     var recipient = recipient(user)
-    try recipient.preferences.change(fields, now: relay.hub.now)
+    try recipient.preferences.change(fields, zones: relay.zones.current, now: relay.hub.now)
     let limit = relay.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
       throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.pointer)/rooms")
     }
     let preferences = recipient.preferences
     guard preferences != self.recipient(user).preferences else { return preferences }
-    try await change(user, to: recipient, on: relay) { try $0.people.save(preferences, of: $1) }
+    let zone = relay.zones.new(preferences.quietHours?.timeZone)
+    try await change(user, to: recipient, on: relay) {
+      try $0.people.save(preferences, of: $1)
+      try zone?.save($0)
+    }
+    relay.zones.noteStored(zone)
     return self.recipient(user).preferences
   }
 

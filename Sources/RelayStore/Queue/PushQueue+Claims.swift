@@ -157,7 +157,7 @@ extension PushQueue {
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
         messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
         EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
-        devices.registered AS device_registered, \(Device.columns), \(StoredMessage.columns),
+        \(Device.columns), \(StoredMessage.columns),
         \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -260,8 +260,7 @@ extension Claim {
   /// - Parameter row: A row of the query of a claim, without an obstacle.
   fileprivate init(_ id: String, _ row: Row, push: PushRequest) throws {
     let message = try StoredMessage(row)
-    var device = try Device(row)
-    device.registered = row.time("device_registered")
+    let device = try Device(row)
     let collapseRoom: String? = row["collapse_room"]
     self.init(
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],

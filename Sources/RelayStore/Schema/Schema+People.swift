@@ -105,6 +105,13 @@ extension Schema {
     CREATE UNIQUE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
 
+    -- The time zones that quiet hours and devices have named.
+    CREATE TABLE time_zones (
+      name TEXT PRIMARY KEY,
+      -- The newest zone file of the system.
+      file BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
     -- One row for each device that the relay forgot within the last hour because a gateway refused its token.
     CREATE TABLE forgotten (
       id INTEGER PRIMARY KEY,
