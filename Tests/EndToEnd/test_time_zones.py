@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time zones: quiet hours on the devices of a traveller, names that browsers send, and the system's zone files.
 
-`RelayDeliveryTests` proves the rules: `ZoneFileTests` and `ZoneDumpTests` those of zone files, `QuietClockTests` the zone
-that counts on a device.
+`RelayDeliveryTests` proves the rules: `ZoneFileTests` and `ZoneDumpTests` those of zone files, `QuietClockTests` the
+zone that counts on a device.
 """
 
 import signal
