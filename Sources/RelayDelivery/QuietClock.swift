@@ -8,7 +8,7 @@ public import RelayProtocol
 public struct QuietClock: Sendable {
   /// The maximum number of distinct quiet hours that are kept in a minute. Others are computed each time.
   public static let maxKept = 16_384
-  private static let minute: Int64 = 60_000
+  private static let millisecondsOfMinute: Int64 = 60_000
 
   private struct Key: Hashable {
     let hours: QuietHours
@@ -16,7 +16,8 @@ public struct QuietClock: Sendable {
   }
 
   public let zones: TimeZones
-  private var begin: Int64?
+  /// The minute of ``kept``, counted from 1970.
+  private var minute: Int64?
   private var kept: [Key: ActiveQuietHours?] = [:]
   /// The number of computations, for tests.
   private(set) var computations = 0
@@ -37,10 +38,9 @@ public struct QuietClock: Sendable {
 
   /// The same as ``RelayProtocol/QuietHours/facts(in:at:)``.
   mutating func facts(of hours: QuietHours, in zone: String, at now: Timestamp) -> ActiveQuietHours? {
-    let remainder = now.rawValue % Self.minute
-    let begin = now.rawValue - (remainder < 0 ? remainder + Self.minute : remainder)
-    if begin != self.begin {
-      self.begin = begin
+    let number = floored(now.rawValue, by: Self.millisecondsOfMinute).quotient
+    if number != minute {
+      minute = number
       kept.removeAll(keepingCapacity: true)
     }
     let key = Key(hours: hours, zone: zone)

@@ -55,6 +55,8 @@ import Testing
     let before = clock.computations
     _ = clock.facts(of: try hours(0, 0), in: "UTC", at: now)
     #expect(clock.computations == before)
+    _ = clock.facts(of: try hours(QuietClock.maxKept % 1_440, QuietClock.maxKept / 1_440), in: "UTC", at: now)
+    #expect(clock.computations == before + 1)
   }
 
   // MARK: The zones of devices

@@ -99,6 +99,7 @@ EQUIVALENT = {
     "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
     # The result is the same, but slower.
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
+    "QuietClock.swift: `true` is `false` in `kept.removeAll(keepingCapacity: true)`",
     # The additional day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
     # The minute is over at each later time.
