@@ -72,7 +72,7 @@ package actor Relay {
     responses = Responses(receipts: ReceiptKey(store.secret))
     diagnostics = Diagnostics(log)
     http.use(settings)
-    worker.use(settings.push)
+    worker.use(settings.push(zones.current))
     gateways.use(settings)
   }
 
@@ -143,11 +143,11 @@ package actor Relay {
     backends.use(settings.apiKeys)
     audit.use(settings.apiKeys)
     http.endStreams(on: self) { !settings.apiKeys.keeps($0) }
-    worker.use(settings.push)
     gateways.use(settings)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
     rooms.applySettings(on: self)
     zones.use(settings.timeZones, on: self)
+    worker.use(settings.push(zones.current))
     if settings.rooms != former.rooms { people.evaluateAllWatches(on: self) }
   }
 

@@ -3,6 +3,7 @@ import Logging
 package import RelayDelivery
 import RelayHub
 package import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// The rules of time zones, and the quiet hours that follow from them.
@@ -36,6 +37,7 @@ package final class Zones {
   func load(on relay: isolated Relay) async throws {
     stored = try await relay.store.read { try $0.timeZones.files() }
     apply(on: relay)
+    relay.worker.use(relay.settings.push(current))
     try await storeNewer(on: relay)
   }
 

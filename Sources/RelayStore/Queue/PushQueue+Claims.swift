@@ -9,11 +9,12 @@ extension PushQueue {
   /// - Parameters:
   ///   - limit: The maximum number of pushes, and of updates.
   ///   - apps: The entitlements of the apps.
+  ///   - zones: The time zones of quiet hours.
   ///   - capacity: The maximum for each lane that has a lower one than `limit`. The updates of a lane share the
   ///     capacity of its pushes.
   public func claimDue(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
-    capacity: [Lane: Int] = [:]
+    zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
   ) throws -> [ClaimedJob] {
     let pushes = try claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: capacity)
     var left = capacity
@@ -23,7 +24,7 @@ extension PushQueue {
     }
     for (lane, updates) in left where lane.isForUpdates { left[lane] = min(updates, left[lane.forPushes] ?? updates) }
     let updates = try transaction.updates.claim(
-      limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, capacity: left)
+      limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, zones: zones, capacity: left)
     return pushes.map(ClaimedJob.push) + updates.map(ClaimedJob.update)
   }
 
