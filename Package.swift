@@ -401,7 +401,8 @@ let package = Package(
     ),
     .testTarget(
       name: "RelayDeliveryTests",
-      dependencies: ["PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"], exclude: ["mutate.py"],
+      dependencies: ["ChildProcess", "PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"],
+      exclude: ["mutate.py"],
       swiftSettings: swift),
     .testTarget(
       name: "RelayGatewaysTests",

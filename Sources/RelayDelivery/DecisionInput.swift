@@ -98,7 +98,7 @@ extension DecisionInput {
     let causes = [
       device.focusedUntil.map { Cause(code: .focused, mode: recipient.onFocus, until: $0) },
       refusal.map { Cause(code: .filtered, mode: recipient.onFocus, until: $0.until) },
-      recipient.quiet.map { Cause(code: .quietHours, mode: $0.mode, until: $0.until) },
+      device.quiet.map { Cause(code: .quietHours, mode: $0.mode, until: $0.until) },
     ]
     return causes.compactMap { $0 }.filter { now < $0.until }
   }

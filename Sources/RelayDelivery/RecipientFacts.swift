@@ -21,8 +21,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var roomCriteria: String?
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
   public var onFocus: SilenceMode
-  /// The quiet hours that are on now. Is `nil` when none are on.
-  public var quiet: ActiveQuietHours?
   /// The sessions that have joined the room and are not closing.
   public var sessions: [SessionFacts]
   /// The end of the last session that was not in the background. It does not count while such a session is open. If it
@@ -33,7 +31,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     user: UserID, isMember: Bool = true, isSuspended: Bool = false, hasBlockedSender: Bool = false,
     hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false,
-    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver, quiet: ActiveQuietHours? = nil,
+    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
     sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
     self.user = user
@@ -46,7 +44,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.isMentioned = isMentioned
     self.roomCriteria = roomCriteria
     self.onFocus = onFocus
-    self.quiet = quiet
     self.sessions = sessions
     self.away = away
   }
@@ -58,18 +55,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     case .mentions: !isMentioned
     case .none: true
     }
-  }
-}
-
-/// Quiet hours that are on.
-public struct ActiveQuietHours: Equatable, Sendable, Codable {
-  public var mode: SilenceMode
-  /// The first moment after the quiet hours.
-  public var until: Timestamp
-
-  public init(mode: SilenceMode, until: Timestamp) {
-    self.mode = mode
-    self.until = until
   }
 }
 

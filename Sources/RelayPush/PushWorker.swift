@@ -152,14 +152,15 @@ package actor PushWorker {
       if isIdle { ends.send() }
     }
     let (time, inProgress) = (now(), inProgress)
-    let apps = settings.withLock { $0.apps.entitlements }
+    let (apps, zones) = settings.withLock { ($0.apps.entitlements, $0.zones) }
     let claims: [ClaimedJob]
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
         try $0.queue.renewLeases(of: inProgress.ids, now: time, until: time + Self.lease)
         let claims = try $0.queue.claimDue(
-          limit: Self.group, now: time, leaseUntil: time + Self.lease, apps: apps, capacity: inProgress.capacity)
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, apps: apps, zones: zones,
+          capacity: inProgress.capacity)
         return (claims, try $0.reader.queue.hasPendingUpdates())
       }
     } catch {

@@ -23,7 +23,8 @@ import Testing
     var recipient = Recipient()
     recipient.devices = [device()]
     change(&recipient)
-    return PlanMember(user, recipient, as: membership, quietHours: quietHours, report: report)
+    return PlanMember(
+      user, recipient, as: membership, quietHours: CurrentQuietHours(quietHours), report: report)
   }
 
   static func message(

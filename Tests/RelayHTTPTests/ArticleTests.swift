@@ -43,7 +43,7 @@ import Testing
   @Test func `the article has the limit of users of a token, and the warning beyond it`() throws {
     let text = try Self.article("Protocol").joined(separator: " ")
     #expect(text.contains("to at most \(Device.maxAccounts) users"))
-    #expect(text.contains(DeviceWarning.Code.accountEnded.rawValue))
+    #expect(text.contains(ReplyWarning.Code.accountEnded.rawValue))
   }
 
   @Test func `the table of the HTTP API has every resource and method`() throws {

@@ -220,6 +220,17 @@ struct DocumentTests {
     #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))
   }
 
+  @Test func `every code of a warning is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      let warning = try #require(
+        try schema("ReplyWarning", of: document)["properties"] as? [String: [String: Any]])
+      let code = try #require(warning["code"])
+      #expect(code["enum"] as? [String] == ReplyWarning.Code.allCases.map(\.rawValue))
+      let words = try #require(code["description"] as? String)
+      for code in ReplyWarning.Code.allCases { #expect(words.contains("`\(code.rawValue)`"), "\(code)") }
+    }
+  }
+
   @Test func `every rule of the linter is described`() throws {
     #expect(try schema("LintRule", of: openAPI)["enum"] as? [String] == LintRule.allCases.map(\.rawValue))
     let finding = try #require(try schema("Finding", of: openAPI)["properties"] as? [String: [String: Any]])

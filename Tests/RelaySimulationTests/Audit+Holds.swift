@@ -85,7 +85,7 @@ extension Simulation {
     try check(isFocused, "isFocused") { $0.focus[device]?.state(at: now) == true }
     let filter = facts.device?.filter.flatMap { now < $0.until ? $0.allow : nil }
     try check(filter, "the filter") { $0.allowed(by: device, at: now) }
-    let hours = facts.recipient.quiet.flatMap { now < $0.until ? $0.mode : nil }
+    let hours = facts.device?.quiet.flatMap { now < $0.until ? $0.mode : nil }
     try check(hours, "quiet hours") { $0.areHoursQuiet(at: now) ? $0.preferences.quietHours?.mode : nil }
     try check(facts.recipient.onFocus, "onFocus") { $0.preferences.onFocus }
     let sender = facts.message.sender

@@ -197,7 +197,7 @@ struct PersonModel: Sendable {
 extension QuietHours {
   /// Returns true if the hours are on, by counting minutes. Only for zones without changes of the clock.
   func areOn(at now: Timestamp) -> Bool {
-    guard let zone = World.Zone(rawValue: timeZone) else { return false }
+    guard let zone = timeZone.flatMap(World.Zone.init(rawValue:)) else { return false }
     let minute = now.rawValue / 60_000 + zone.offset
     let length = to > from ? to.minutes - from.minutes : to.minutes - from.minutes + 1440
     return (0...1).contains { daysAgo in

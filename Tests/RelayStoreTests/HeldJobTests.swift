@@ -186,7 +186,7 @@ import Testing
           id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: .passive,
           message: MessageHead(
             seq: 1, time: .at(-9), traits: MessageTraits(from: alice.id, mentions: [bob.id]), reports: true),
-          marks: .init(read: 0, received: 2), device: device)
+          marks: .init(read: 0, received: 2), device: device.registered())
       ])
     #expect(open.next == nil)
   }

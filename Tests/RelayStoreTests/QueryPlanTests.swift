@@ -41,6 +41,7 @@ import Testing
     "SCAN recent",
     // Queries at the start.
     "SCAN rooms", "SCAN responses USING INDEX responses_untold", "SCAN users USING COVERING INDEX users_online",
+    "SCAN time_zones",
     // Queries of the first row.
     "SCAN pending_changes", "SCAN pending_changes USING COVERING INDEX sqlite_autoindex_pending_changes_1",
     // The rows of a page.
@@ -117,6 +118,8 @@ extension Transaction {
     try people.save(
       FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, received: .at(0)),
       of: bob.id)
+    try timeZones.save([1], of: "Europe/Berlin")
+    _ = try reader.timeZones.files()
     try people.touch(bob.id, lastSeen: .at(1))
     try people.savePresence(of: bob.id, lastSeen: .at(1), activity: .active)
     _ = try reader.people.onlineCount()
@@ -205,7 +208,8 @@ extension Transaction {
     try queue.releaseLeases()
     try people.noteChange(of: bob.id)
     _ = try reader.queue.changedUsers(after: nil, limit: 9)
-    let open = try reader.queue.openJobs(of: bob.id).jobs.filter { $0.device == tablet && !$0.isUnknown }.map(\.id)
+    let open = try reader.queue.openJobs(of: bob.id).jobs.filter { $0.device?.id == tablet.id && !$0.isUnknown }.map(
+      \.id)
     try queue.decide(open[0], .hold(until: .at(9)))
     try queue.decide(open[1], .merge(into: open[0]))
     try queue.decide(open[2], .merge(into: open[0]))

@@ -567,6 +567,6 @@ import Testing
       try $0.devices.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
     }
     #expect(forgotten == .forgotten(of: [bob.id]))
-    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone()])
+    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone().registered(at: .at(5))])
   }
 }

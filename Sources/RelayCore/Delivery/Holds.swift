@@ -218,7 +218,7 @@ package final class Holds {
     for room in Set(pushes.map(\.room)) where !room.isNotifications {
       if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
     }
-    return HoldRecipient(name, recipient, quietHours: relay.deliveries.quietHours(of: recipient, at: now), rooms: rooms)
+    return HoldRecipient(name, recipient, quietHours: relay.zones.quietHours(of: recipient, at: now), rooms: rooms)
   }
 
   /// Stores the decisions in their order and in slices, so that messages do not wait long for the store. If the relay

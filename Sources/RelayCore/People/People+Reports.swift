@@ -95,7 +95,7 @@ extension People {
   /// - Returns: A warning if the registration has ended the device of another user.
   package func register(
     _ device: Device, of user: UserHandle, issuing key: ReportKey?, on relay: isolated Relay
-  ) async throws -> [DeviceWarning] {
+  ) async throws -> [ReplyWarning] {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     forgetNumbers(of: device.id, of: user)
     do {
@@ -117,6 +117,7 @@ extension People {
   ) async throws -> DeviceWriter.Registration {
     let now = relay.hub.now
     let limits = relay.limits
+    let zone = relay.zones.new(device.timeZone)
     // The transaction counts the devices, because no other registration runs at the same time.
     let registration = try await relay.store.write { transaction -> DeviceWriter.Registration? in
       let known = try transaction.reader.people.user(user)?.devices ?? []
@@ -125,10 +126,12 @@ extension People {
       }
       let registration = try transaction.devices.register(device, of: user, now: now)
       if let key { try transaction.devices.addReportKey(hash: key.hash, for: device.id, of: user) }
+      try zone?.save(transaction)
       for user in [user] + registration.changed { try transaction.people.noteChange(of: user) }
       return registration
     }
     guard let registration else { throw tooManyDevices }
+    relay.zones.noteStored(zone)
     return registration
   }
 
@@ -139,14 +142,19 @@ extension People {
     -> Preferences
   {
     var recipient = recipient(user)
-    try recipient.preferences.change(fields, now: relay.hub.now)
+    try recipient.preferences.change(fields, zones: relay.zones.current, now: relay.hub.now)
     let limit = relay.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
       throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.pointer)/rooms")
     }
     let preferences = recipient.preferences
     guard preferences != self.recipient(user).preferences else { return preferences }
-    try await change(user, to: recipient, on: relay) { try $0.people.save(preferences, of: $1) }
+    let zone = relay.zones.new(preferences.quietHours?.timeZone)
+    try await change(user, to: recipient, on: relay) {
+      try $0.people.save(preferences, of: $1)
+      try zone?.save($0)
+    }
+    relay.zones.noteStored(zone)
     return self.recipient(user).preferences
   }
 

@@ -9,11 +9,12 @@ extension PushQueue {
   /// - Parameters:
   ///   - limit: The maximum number of pushes, and of updates.
   ///   - apps: The entitlements of the apps.
+  ///   - zones: The time zones of quiet hours.
   ///   - capacity: The maximum for each lane that has a lower one than `limit`. The updates of a lane share the
   ///     capacity of its pushes.
   public func claimDue(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
-    capacity: [Lane: Int] = [:]
+    zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
   ) throws -> [ClaimedJob] {
     let pushes = try claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: capacity)
     var left = capacity
@@ -23,7 +24,7 @@ extension PushQueue {
     }
     for (lane, updates) in left where lane.isForUpdates { left[lane] = min(updates, left[lane.forPushes] ?? updates) }
     let updates = try transaction.updates.claim(
-      limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, capacity: left)
+      limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, zones: zones, capacity: left)
     return pushes.map(ClaimedJob.push) + updates.map(ClaimedJob.update)
   }
 
@@ -157,7 +158,7 @@ extension PushQueue {
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
         messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
         EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
-        devices.registered AS device_registered, \(Device.columns), \(StoredMessage.columns),
+        \(Device.columns), \(StoredMessage.columns),
         \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -260,8 +261,7 @@ extension Claim {
   /// - Parameter row: A row of the query of a claim, without an obstacle.
   fileprivate init(_ id: String, _ row: Row, push: PushRequest) throws {
     let message = try StoredMessage(row)
-    var device = try Device(row)
-    device.registered = row.time("device_registered")
+    let device = try Device(row)
     let collapseRoom: String? = row["collapse_room"]
     self.init(
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],

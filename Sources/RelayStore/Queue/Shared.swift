@@ -8,6 +8,7 @@ struct Shared {
   let db: Database
   let now: Timestamp
   private let apps: AppEntitlements
+  private var clock: QuietClock
   private var members: [Int64: Int] = [:]
   private var owners: [Int64: BadgeOwner] = [:]
   private var badges: [Account: Int] = [:]
@@ -34,7 +35,10 @@ struct Shared {
     let criteria: String?
   }
 
-  init(db: Database, now: Timestamp, apps: AppEntitlements = AppEntitlements()) {
+  init(
+    db: Database, now: Timestamp, apps: AppEntitlements = AppEntitlements(), zones: TimeZones = TimeZones()
+  ) {
+    clock = QuietClock(zones)
     self.db = db
     self.now = now
     self.apps = apps
@@ -114,14 +118,14 @@ struct Shared {
   }
 
   /// The input of a decision about a message that was sent before.
-  func deliveryCase(
+  mutating func deliveryCase(
     of message: PlanMessage, for user: UserID, _ recipient: Recipient, _ membership: Membership, on device: Device
   ) -> DeliveryCase {
-    let facts = recipient.facts(
-      user, of: message.traits, in: message.room, as: membership,
-      quietHours: recipient.preferences.quietHours?.facts(at: now), now: now)
+    let facts = recipient.facts(user, of: message.traits, in: message.room, as: membership, now: now)
+    let quietHours = clock.hours(of: recipient, at: now)
     return DeliveryCase(
-      message: message.facts, recipient: facts, device: recipient.facts(of: device, in: apps), now: now)
+      message: message.facts, recipient: facts,
+      device: recipient.facts(of: device, in: apps, quietHours: quietHours), now: now)
   }
 
   /// True if calls ring on a device: it has a VoIP token, and its app the entitlement.

@@ -5,16 +5,16 @@ public import RelayProtocol
 
 /// Claims due updates: reads the facts, and performs the decisions of ``RelayDelivery/PhonePlanner``.
 extension UpdateQueue {
-  /// Claims due updates that are still needed, see ``PushQueue/claimDue(limit:now:leaseUntil:apps:capacity:)``.
+  /// Claims due updates that are still needed, see ``PushQueue/claimDue(limit:now:leaseUntil:apps:zones:capacity:)``.
   /// - Parameter capacity: The maximum for each lane that has a lower one than `limit`.
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
-    capacity: [Lane: Int] = [:]
+    zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
     let lanes = try reader.queue.lanes().filter(\.isForUpdates)
     let due = try transaction.queue.dueJobs(in: lanes, limit, now: now, capacity)
     guard !due.isEmpty else { return [] }
-    var shared = Shared(db: db, now: now, apps: apps)
+    var shared = Shared(db: db, now: now, apps: apps, zones: zones)
     var claims: [UpdateClaim] = []
     for job in due {
       guard let update = try update(job.number) else { continue }

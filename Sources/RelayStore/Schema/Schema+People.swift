@@ -106,6 +106,13 @@ extension Schema {
     CREATE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
 
+    -- The time zones that quiet hours and devices have named.
+    CREATE TABLE time_zones (
+      name TEXT PRIMARY KEY,
+      -- The newest zone file of the system.
+      file BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
     -- One row for each token that the relay forgot within the last hour because a gateway refused it.
     CREATE TABLE forgotten (
       id INTEGER PRIMARY KEY,

@@ -1552,7 +1552,8 @@ class Operations(ABC):
                 bytes.
             criteria: The label of the account, which Focus filters match. At most 128 bytes.
             locale: The language and the region of the device's texts. At most 64 bytes.
-            time_zone: An IANA name, such as Europe/Berlin.
+            time_zone: The name of the time zone of the device, such as Europe/Berlin, for quiet hours without
+                a `timeZone`. If the relay does not know the name, the reply has a warning.
 
         Returns:
             The device was registered, or forgotten if the token is None.
@@ -3851,7 +3852,8 @@ class AsyncOperations(ABC):
                 bytes.
             criteria: The label of the account, which Focus filters match. At most 128 bytes.
             locale: The language and the region of the device's texts. At most 64 bytes.
-            time_zone: An IANA name, such as Europe/Berlin.
+            time_zone: The name of the time zone of the device, such as Europe/Berlin, for quiet hours without
+                a `timeZone`. If the relay does not know the name, the reply has a warning.
 
         Returns:
             The device was registered, or forgotten if the token is None.
