@@ -8,8 +8,8 @@ public import RelayProtocol
 /// An account leaves the phone in one step, also without a connection. From then on the phone shows no text of a push to
 /// this user. The sign-out stays open until the relay has confirmed it.
 public struct PhoneAccounts: Equatable, Sendable {
-  /// Maximum number of users who are signed in at the same time.
-  public static let maxAccounts = 8
+  /// Maximum number of users who are signed in at the same time: those that may share a push token at the relay.
+  public static let maxAccounts = Device.maxAccounts
   /// Maximum number of open sign-outs. Beyond it, the oldest is dropped: the phone still shows no text of its user.
   public static let maxSignOuts = 32
 
