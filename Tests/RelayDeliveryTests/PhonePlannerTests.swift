@@ -29,16 +29,20 @@ import Testing
     (RecipientFacts(user: bob, roomLevel: .none), .nothing),
     (RecipientFacts(user: bob, roomLevel: .mentions), .nothing),
     (RecipientFacts(user: bob, roomLevel: .mentions, isMentioned: true), .show),
-    (RecipientFacts(user: bob, quiet: ActiveQuietHours(mode: .hold, until: .at(9_000))), .wait(until: .at(9_000))),
-    (RecipientFacts(user: bob, quiet: ActiveQuietHours(mode: .passive, until: .at(9_000))), .show),
     // The strongest effect applies.
     (RecipientFacts(user: bob, isSuspended: true, hasBlockedSender: true), .remove),
-    (
-      RecipientFacts(user: bob, roomLevel: .none, quiet: ActiveQuietHours(mode: .hold, until: .at(9_000))), .nothing
-    ),
   ])
   func `the rules of first pushes decide later ones`(_ recipient: RecipientFacts, _ expected: LaterPush) {
     #expect(laterPush(facts(recipient)) == expected)
+  }
+
+  @Test func `a silence that holds lets the text wait, unless another rule forbids it`() {
+    var device = DeviceFacts(quiet: ActiveQuietHours(mode: .hold, until: .at(9_000)))
+    #expect(laterPush(facts(device: device)) == .wait(until: .at(9_000)))
+    #expect(laterPush(facts(RecipientFacts(user: bob, roomLevel: .none), device: device)) == .nothing)
+    #expect(laterPush(facts(RecipientFacts(user: bob, hasBlockedSender: true), device: device)) == .remove)
+    device.quiet = ActiveQuietHours(mode: .passive, until: .at(9_000))
+    #expect(laterPush(facts(device: device)) == .show)
   }
 
   @Test func `a device without alerts gets no text`() {
