@@ -83,6 +83,7 @@ import Testing
 
   @Test func `a deleted text never stays on a phone`() {
     #expect(plan(.shown, isDeleted: true) == .replace(.deleted))
+    #expect(plan(.concluded, isDeleted: true, end: .missed) == .replace(.deleted))
     for later in [LaterPush.wait(until: .at(5)), .nothing, .remove] {
       #expect(plan(.shown, later, isDeleted: true) == .remove)
     }
@@ -97,7 +98,8 @@ import Testing
     #expect(plan(.shown, end: .missed) == .replace(.missed))
     #expect(plan(.unsent, end: .missed) == .replace(.missed))
     #expect(plan(.shown, end: .missed, rings: true) == .replace(.missed))
-    for state in [EntryState.ended, .gone] { #expect(plan(state, end: .missed) == .nothing) }
+    for state in [EntryState.concluded, .ended, .gone] { #expect(plan(state, end: .missed) == .nothing) }
+    #expect(plan(.concluded, .remove, end: .missed) == .remove)
     #expect(plan(.shown, .nothing, end: .missed) == .nothing)
   }
 

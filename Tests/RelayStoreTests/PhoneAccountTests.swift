@@ -14,7 +14,14 @@ import Testing
 
   private func record(of user: User) async throws -> UserRecord? { try await test.read { try $0.people.user(user.id) } }
 
-  private func devices(of user: User) async throws -> [Device]? { try await record(of: user)?.devices }
+  /// The devices of a user, without the times of their registrations.
+  private func devices(of user: User) async throws -> [Device]? {
+    try await record(of: user)?.devices.map { device in
+      var device = device
+      device.registered = nil
+      return device
+    }
+  }
 
   @discardableResult
   private func register(

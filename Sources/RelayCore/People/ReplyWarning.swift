@@ -9,10 +9,10 @@ import RelayPush
 package struct ReplyWarning: Equatable, Sendable {
   package enum Code: String, Sendable, CaseIterable {
     case noVoIPEntitlement = "no_voip_entitlement"
+    case accountEnded = "account_ended"
     case unknownTimeZone = "unknown_time_zone"
     case lastTimeZoneRules = "last_time_zone_rules"
     case noTimeZone = "no_time_zone"
-    case accountEnded = "account_ended"
   }
 
   /// The registration has ended the device of another user.

@@ -8,6 +8,8 @@ public enum EntryState: String, Sendable, CaseIterable {
   case unsent
   /// The phone may show the notification.
   case shown
+  /// The phone may show the end of a call. Only a deletion or a removal changes it.
+  case concluded
   /// The person has dismissed or opened the notification on this phone. The relay never shows it again.
   case ended
   /// The phone must not show the notification any longer. A ``RemovalState`` says whether the phone knows it.
@@ -86,6 +88,16 @@ public enum EntryText: String, Sendable, CaseIterable {
   /// The message as it is now, after an edit.
   case current
   case deleted, missed, answered, declined
+
+  /// The state of a notification that shows the text.
+  public var state: EntryState {
+    switch self {
+    case .current: .shown
+    // The phone may have been off, so a removal follows.
+    case .deleted: .gone
+    case .missed, .answered, .declined: .concluded
+    }
+  }
 
   /// The key of the relay's own text. Is `nil` for the text of the message.
   public var key: PushTextKey? {

@@ -14,7 +14,8 @@ public enum PhonePlanner {
     if entry.later == .remove { return entry.removal }
     // A notification that has no place on the phone any more shows no text of its message.
     if entry.isReplaced { return .nothing }
-    if entry.isDeleted { return entry.later == .show && entry.state == .shown ? .replace(.deleted) : entry.removal }
+    let isShown = entry.state == .shown || entry.state == .concluded
+    if entry.isDeleted { return entry.later == .show && isShown ? .replace(.deleted) : entry.removal }
     if let end = entry.callEnd { return plan(entry, after: end) }
     guard entry.state == .shown else { return .nothing }
     return entry.text(.current)
@@ -101,7 +102,7 @@ extension PhoneEntry {
   /// The removal of what the phone may still show, or may have kept after the person dismissed it.
   fileprivate var removal: EntryPlan {
     switch state {
-    case .shown: .remove
+    case .shown, .concluded: .remove
     case .ended: isDeleted ? .remove : .nothing
     default: .nothing
     }

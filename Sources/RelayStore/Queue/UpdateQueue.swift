@@ -248,7 +248,8 @@ public struct UpdateQueue: TransactionPart {
   }
 
   /// A condition on a row of `jobs`: the phone may have its notification, shown or dismissed.
-  static let isShown = "merged_into IS NULL AND (phone IN ('shown', 'ended') OR phone IS NULL AND state = 'sent')"
+  static let isShown =
+    "merged_into IS NULL AND (phone IN ('shown', 'concluded', 'ended') OR phone IS NULL AND state = 'sent')"
 
   /// The ``EntryState`` of a row of `jobs`.
   static let entryState = """
@@ -275,13 +276,13 @@ public struct UpdateQueue: TransactionPart {
   /// The person has dismissed or opened a notification on its phone, or answered it there.
   func finished(_ job: String) throws {
     try db.run(
-      "UPDATE jobs SET phone = '\(EntryState.ended.rawValue)' WHERE id = ? AND \(Self.entryState) = 'shown'", [job])
+      "UPDATE jobs SET phone = '\(EntryState.ended.rawValue)' WHERE id = ? AND \(Self.entryState) IN ('shown', 'concluded')",
+      [job])
   }
 
   /// The phone shows another text in place of a notification.
   func replaced(_ job: String, by text: EntryText) throws {
-    try db.run(
-      "UPDATE jobs SET phone = '\(EntryState.shown.rawValue)' WHERE id = ? AND \(Self.entryState) = 'unsent'", [job])
+    try db.run("UPDATE jobs SET phone = ? WHERE id = ?", [text.state.rawValue, job])
     guard text == .deleted else { return }
     // The phone may have been off, so a later sign of life repeats the removal.
     let entry = try db.first(
@@ -291,7 +292,6 @@ public struct UpdateQueue: TransactionPart {
       """, [job])
     guard let entry else { return }
     let (user, device): (Int64, String) = (entry["user"], entry["device"])
-    try db.run("UPDATE jobs SET phone = '\(EntryState.gone.rawValue)' WHERE id = ?", [job])
     try putRemoval(device, ofRow: user, room: entry["room"], seq: entry["seq"], isRead: false)
     try apply(
       .sent, to: "user = ? AND device = ? AND NOT is_read AND room = ? AND seq = ?",
