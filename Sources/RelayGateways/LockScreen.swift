@@ -90,8 +90,8 @@ public enum LockScreenEvent: Equatable, Sendable {
   case shown(ShownNotification)
   /// A push without an alert changed the number on the app's icon.
   case badged(ShownNotification)
-  /// A push removed notifications. The value has the collapse ids of the removed notifications.
-  case removed([String])
+  /// A push removed notifications, see its `read` and `removed`.
+  case removed(ShownNotification)
   /// The user opened the app, or the gateway removed the phone.
   case cleared(count: Int)
 
@@ -107,9 +107,7 @@ public enum LockScreenEvent: Equatable, Sendable {
 
   public var json: [UInt8] {
     switch self {
-    case .shown(let notification), .badged(let notification): notification.json
-    case .removed(let ids):
-      JSONWriter.object { object in object.array("collapseIDs") { list in for id in ids { list.string(id) } } }
+    case .shown(let notification), .badged(let notification), .removed(let notification): notification.json
     case .cleared(let count): JSONWriter.object { $0.integer("count", count) }
     }
   }
@@ -127,11 +125,9 @@ struct LockScreen: Sendable {
   mutating func show(_ notification: ShownNotification) -> (note: SentNote, events: [LockScreenEvent]) {
     let contents = notification.contents
     var events: [LockScreenEvent] = []
-    let gone = notifications.filter { $0.isRemoved(by: contents.removals, of: contents.recipient) }
-    if !gone.isEmpty {
-      notifications.removeAll { gone.contains($0) }
-      events.append(.removed(gone.map(\.push.headers.collapseID)))
-    }
+    let count = notifications.count
+    notifications.removeAll { $0.isRemoved(by: contents.removals, of: contents.recipient) }
+    if notifications.count < count { events.append(.removed(notification)) }
     if let badge = contents.badge { self.badge = Int64(badge) }
     guard contents.hasAlert else {
       if contents.badge != nil { events.append(.badged(notification)) }

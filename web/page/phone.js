@@ -24,11 +24,12 @@ export const emptyPhone = Object.freeze({
 const maxGone = 100
 
 /**
- * Returns the phone after one more push. A push replaces an earlier one with the same collapse id. A push without text
- * only sets the badge. Messages up to `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
+ * Returns the phone after one more push. A push replaces an earlier one with the same collapse id, and removes the
+ * notifications that its `read` and `removed` name. A push without text only removes, or sets the badge. Messages up to `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
  */
-export function phoneAfter(phone, push, { focus, readUpTo, now }) {
+export function phoneAfter(former, push, { focus, readUpTo, now }) {
   const { aps, message } = push.payload
+  const phone = phoneAfterRemovals(former, push.payload)
   const intent = intentOf(push.payload, phone.hasExtension)
   const id = push.headers['apns-collapse-id'] ?? push.headers['apns-id']
   const known = [...phone.gone, phone.call?.push, ...phone.notifications.map((other) => other.push)]
@@ -50,6 +51,20 @@ export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   const isSummarized = phone.hasSummary && waitsForSummary(aps['interruption-level'], intent)
   return { ...badged, call, notifications: [...others, { ...notification, isSummarized }] }
 }
+
+/** Returns the phone without the notifications that a payload removes: those of its own account. */
+function phoneAfterRemovals(phone, { read = [], removed = [], ...payload }) {
+  const names = (entry, message) => entry.room === message.room && message.seq <= entry.seq
+  const isGone = ({ message, recipient, contents }) =>
+    message !== undefined &&
+    recipient === recipientOf(payload) &&
+    (removed.some((entry) => entry.room === message.room && entry.seq === message.seq) ||
+      contents.every((content) => read.some((entry) => names(entry, content))))
+  const notifications = phone.notifications.filter((notification) => !isGone(notification))
+  return notifications.length === phone.notifications.length ? phone : { ...phone, notifications }
+}
+
+const recipientOf = (payload) => (payload.communication ?? payload.push)?.recipient
 
 /** Returns the phone without the notifications of messages up to `readUpTo`, and of messages of an earlier epoch. */
 export function phoneAfterReading(phone, readUpTo) {
@@ -107,6 +122,9 @@ function shown(push, id, intent, focus) {
     ...appearance(push.payload, intent),
     time: push.time,
     message,
+    recipient: recipientOf(push.payload),
+    // The newest message of each room.
+    contents: digest ?? (message ? [message] : []),
     sender: intent?.sender.id,
     isDigest: digest !== undefined,
     hasSound: aps.sound !== undefined && !place.isQuiet,

@@ -40,7 +40,7 @@ export class PushFeed {
       this.#attempt = 0
       this.#catchUp().catch(() => {})
     }
-    for (const name of ['notification', 'badge']) {
+    for (const name of ['notification', 'badge', 'removed']) {
       events.addEventListener(name, ({ data }) => this.#arrived(JSON.parse(data), true))
     }
     events.onerror = () => {

@@ -24,7 +24,10 @@ _ENTRIES = 100
 
 
 class LockScreenEvent(TypedDict):
-    """An event of a simulated phone: `notification` and `badge` have a `Notification`, `cleared` has a `count`."""
+    """An event of a simulated phone.
+
+    `notification`, `badge` and `removed` have a `Notification`, and `cleared` has a `count`.
+    """
 
     event: str
     data: Any
