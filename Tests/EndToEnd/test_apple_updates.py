@@ -83,7 +83,13 @@ def test_a_read_on_another_device_is_pushed_as_a_badge(circle, service):
     session.join(circle.room)
     session.request("read", room=circle.room, seq=1)
     badge = arrived(service, 3)[2]
-    assert json.loads(badge.body) == {"aps": {"badge": 1}}
+    assert json.loads(badge.body) == {
+        "aps": {"badge": 1, "content-available": 1},
+        "push": {"recipient": bob.user},
+        "read": [{"room": circle.room, "seq": 1}],
+    }
+    # An older notification: Apple must keep the newest alert for a phone that is off.
+    assert badge.headers["apns-expiration"] == "0"
     assert (badge.headers["apns-push-type"], badge.headers["apns-priority"]) == ("alert", "5")
     session.request("read", room=circle.room, seq=2)
     circle.send("three")

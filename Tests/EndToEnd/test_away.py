@@ -293,20 +293,6 @@ def test_every_device_gets_pushes_until_it_is_removed(alice, room, member, names
     assert (second.texts(), third.texts()) == (["everywhere"], ["everywhere"])
 
 
-def test_a_token_belongs_to_the_user_who_registered_it_last(alice, room, member):
-    carol, carols = member("carol")
-    bob, bobs = member("bob")
-    bob.request("device", device="shared", **carols.registration)
-    for session in (bob, carol):
-        session.close(1000)
-        alice.expect("presence", user=session.user, online=False)
-    for text in ("one", "two"):
-        alice.send(room, text)
-        bobs.ring(text)
-        carols.ring(text)
-    assert sorted(carols.texts()) == ["one", "two"]
-
-
 def test_a_new_token_replaces_the_old_one_of_the_device(alice, room, member, phone, relay):
     bob, old = member("bob")
     new = phone(relay, bob)

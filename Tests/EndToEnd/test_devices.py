@@ -131,9 +131,17 @@ def test_a_read_on_another_device_sets_the_badge_of_a_simulated_phone(circle, bo
         assert (name, push["payload"]["aps"]["badge"]) == ("notification", 1)
         tablet = circle.back(bob, device="tablet")
         tablet.join(circle.room)
-        tablet.request("read", room=circle.room, seq=push["payload"]["message"]["seq"])
-        name, push = next(events)
-        assert (name, push["payload"]) == ("badge", {"aps": {"badge": 0}})
+        seq = push["payload"]["message"]["seq"]
+        tablet.request("read", room=circle.room, seq=seq)
+        expected = {
+            "aps": {"badge": 0, "content-available": 1},
+            "push": {"recipient": bob.user},
+            "read": [{"room": circle.room, "seq": seq}],
+        }
+        for expected_name in "removed", "badge":
+            name, push = next(events)
+            assert (name, push["payload"]) == (expected_name, expected)
+    assert bob.phone.notifications() == []
     assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.phone.token}").json["badge"] == 0
 
 

@@ -86,7 +86,10 @@ def arrived(service, count):
 
 
 def job(circle, request, state):
-    found = call(circle.relay, "GET", f"/v1/pushes/{parsed(request)['event_id']}").json
+    """The push whose event the request has, if it has this state."""
+    pushes = call(circle.relay, "GET", "/v1/pushes").json["pushes"]
+    event = parsed(request)["event_id"]
+    found = next(one for one in pushes if f"${one['message']['room']}/{one['message']['seq']}" == event)
     return found if found["state"] == state else None
 
 

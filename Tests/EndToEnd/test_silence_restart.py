@@ -104,7 +104,7 @@ def test_a_focus_that_begins_again_within_the_settle_window_holds_after_a_restar
 
 def states(circle):
     """Returns the number of push jobs in each state."""
-    return dict(rows(circle.relay, "SELECT state, count(*) FROM jobs GROUP BY state"))
+    return dict(rows(circle.relay, "SELECT state, count(*) FROM jobs WHERE kind = 'push' GROUP BY state"))
 
 
 WISHES = {

@@ -123,7 +123,17 @@ import Testing
   @Test(arguments: [
     // A badge that stays the same.
     (PhoneState(platform: .apns, badge: 2, wantedBadge: 2), PhoneUpdate?.none, Timestamp?.none),
-    (PhoneState(platform: .apns, badge: nil, wantedBadge: 0), PhoneUpdate(badge: 0, removes: false), nil),
+    // The next alert sets a badge that is unknown, or too low.
+    (PhoneState(platform: .apns, badge: nil, wantedBadge: 0), nil, nil),
+    (PhoneState(platform: .apns, badge: 1, wantedBadge: 2), nil, nil),
+    (
+      PhoneState(platform: .apns, allowsAlerts: false, badge: 1, wantedBadge: 2), PhoneUpdate(badge: 2, removes: false),
+      nil
+    ),
+    (
+      PhoneState(platform: .apns, allowsAlerts: false, badge: nil, wantedBadge: 2),
+      PhoneUpdate(badge: 2, removes: false), nil
+    ),
     (PhoneState(platform: .apns, badge: 2, wantedBadge: 1), PhoneUpdate(badge: 1, removes: false), nil),
     (
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(0)), nil, Timestamp.at(0) + minute

@@ -39,7 +39,7 @@ public enum PhonePlanner {
     // A time after `now` shows that the wall clock was set back.
     let wake = phone.woken.map { min($0, now) + wakePause } ?? now
     let badgeTime = phone.badged.map { min($0, now) + badgePause } ?? now
-    let badge = phone.badge == phone.wantedBadge || !phone.platform.setsBadge ? nil : phone.wantedBadge
+    let badge = phone.needsBadge ? phone.wantedBadge : nil
     let hasRemovals = phone.hasRemovals && phone.platform.removesSilently
     if hasRemovals, wake <= now { return (PhoneUpdate(badge: badge, removes: true), nil) }
     let next = hasRemovals ? wake : nil
@@ -62,6 +62,8 @@ public enum PhonePlanner {
 /// The badge and the open removals of one device.
 public struct PhoneState: Equatable, Sendable {
   public var platform: Platform
+  /// False if the device has reported that alerts are off for the app.
+  public var allowsAlerts: Bool
   /// The badge that the phone shows. Is `nil` when it is unknown.
   public var badge: Int?
   public var wantedBadge: Int
@@ -73,15 +75,25 @@ public struct PhoneState: Equatable, Sendable {
   public var woken: Timestamp?
 
   public init(
-    platform: Platform, badge: Int? = nil, wantedBadge: Int, hasRemovals: Bool = false, badged: Timestamp? = nil,
+    platform: Platform, allowsAlerts: Bool = true, badge: Int? = nil, wantedBadge: Int, hasRemovals: Bool = false, badged: Timestamp? = nil,
     woken: Timestamp? = nil
   ) {
     self.platform = platform
+    self.allowsAlerts = allowsAlerts
     self.badge = badge
     self.wantedBadge = wantedBadge
     self.hasRemovals = hasRemovals
     self.badged = badged
     self.woken = woken
+  }
+}
+
+extension PhoneState {
+  /// True if the badge must change before the next alert, which sets it anyway: it is lower now, or the device gets no
+  /// alerts.
+  fileprivate var needsBadge: Bool {
+    guard platform.setsBadge else { return false }
+    return allowsAlerts ? badge.map { wantedBadge < $0 } ?? false : badge != wantedBadge
   }
 }
 
