@@ -13,7 +13,7 @@ public struct HoldPlanner: Sendable {
   private let merges: Bool
   private var releases = ReleasedDigests()
   private var heads = DigestHeads()
-  /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over. Is `nil` when no push waits.
+  /// The latest end of the waits of pushes whose hold is over. Is `nil` when no push waits.
   public private(set) var waitsEnd: Timestamp?
 
   /// - Parameters:

@@ -180,7 +180,7 @@ static void send_(host_t *host, const relay_event_t *event) {
   finish(host, event, "ok", members);
 }
 
-/* Returns the end of the wait according to rules 7 to 9 of the delivery decision. It uses only the hub's
+/* Returns the end of the wait according to the delivery decision. It uses only the hub's
  * facts. */
 static int64_t end_of_wait(const host_t *host, const relay_undecided_t *message,
                            const relay_member_facts_t *facts) {

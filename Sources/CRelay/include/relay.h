@@ -596,7 +596,7 @@ size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t room, relay_id_t *use
 /* Writes at most `max` members to `users`, in no order. Returns the number of all members. */
 size_t relay_room_members(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
 
-/* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */
+/* The away queue: messages for which the delivery decision returns `wait` (Delivery.md). */
 
 /* Writes at most `max` ids of the members whose pushes are decided with the message. Returns the number
  * of these members; 0 in a room that does not push.

@@ -32,9 +32,10 @@ SilenceMode: TypeAlias = Literal["deliver", "passive", "hold"]
 Audience: TypeAlias = Literal["none", "rooms", "watchers"]
 
 ReasonCode: TypeAlias = Literal[
-    "own_message", "no_push_asked", "blocked", "read", "received", "deleted", "expired", "not_a_member",
-    "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device", "not_allowed",
-    "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
+    "own_message", "no_push_asked", "large_room", "blocked", "read", "received", "deleted", "expired",
+    "not_a_member", "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device",
+    "not_allowed", "unread", "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered",
+    "no_voip_entitlement",
 ]
 
 Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
@@ -872,6 +873,7 @@ class DecisionOutcomePush(TypedDict):
 @final
 class DecisionReason(TypedDict):
     rule: int
+    """The position of the rule in the table. A later version of the relay may change it. Use the code."""
     code: ReasonCode
     words: str
     """The meaning of the rule."""
@@ -906,7 +908,7 @@ class MessageFacts(TypedDict):
     criteria: NotRequired[str]
     """The label that the sender named."""
     isPushAsked: bool
-    """True if the message and its room permit pushes."""
+    """True if the message and the pattern of its room permit pushes."""
     isDeleted: bool
     isNotifyAnyway: bool
     isSilent: NotRequired[Literal[True]]
@@ -926,11 +928,23 @@ class RecipientFacts(TypedDict):
     roomLevel: Literal["all", "mentions", "none"]
     """The messages of the room that the relay pushes at this time."""
     isMentioned: bool
+    isNamed: NotRequired[Literal[True]]
+    """The message mentions the recipient by name, or answers a message of the recipient."""
+    isRoomTooLarge: NotRequired[Literal[True]]
+    """The room has more than `limits.pushedMembersPerRoom` members."""
     roomCriteria: NotRequired[str]
     """The recipient's own label of the room."""
     onFocus: SilenceMode
     quiet: NotRequired[RecipientFactsQuiet]
     """The mode of the quiet hours in force."""
+    breaksQuietHours: NotRequired[Literal[True]]
+    """The preference `breakThrough` lets the message break through quiet hours."""
+    quietCalls: NotRequired[Literal[True]]
+    """The preference `quietCalls`."""
+    quietTimeSensitive: NotRequired[Literal[True]]
+    """The preference `quietTimeSensitive`."""
+    pushUnreadAfter: NotRequired[int]
+    """The preference `pushUnreadAfter`, in seconds."""
     sessions: list[SessionFacts]
     """The recipient's sessions in the room."""
     away: NotRequired[RecipientFactsAway]
