@@ -13,7 +13,8 @@ public struct Decision: Equatable, Sendable, Codable {
     case none(Reason.Code)
     /// The relay decides again at this time, or as soon as a fact changes.
     case wait(until: Timestamp)
-    /// The relay decides again as with `wait`. Only the recipient's silence holds the push.
+    /// The relay decides again as with `wait`. Only the recipient's silence holds the push, or the recipient's time for
+    /// messages that stay unread.
     case hold(until: Timestamp)
     case push(Level)
   }

@@ -60,13 +60,18 @@ extension Recipient {
     now: Timestamp
   ) -> RecipientFacts {
     let preference = preferences[room]
+    let isMentioned = message.mentions.contains(user)
+    let breakThrough = preferences.breakThrough
     return RecipientFacts(
       user: user, isMember: membership.isMember && !withdrawn.contains(room),
       isSuspended: suspension?.isOn(at: now) ?? false,
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
-      isMentioned: message.mentions.contains(user), roomCriteria: preference.criteria, onFocus: preferences.onFocus,
-      quiet: quietHours, sessions: membership.sessions, away: membership.away)
+      isMentioned: isMentioned, isNamed: message.mentions.isNamed(user), isRoomTooLarge: membership.isRoomTooLarge,
+      roomCriteria: preference.criteria, onFocus: preferences.onFocus, quiet: quietHours,
+      breaksQuietHours: breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from),
+      quietCalls: preferences.quietCalls, quietTimeSensitive: preferences.quietTimeSensitive,
+      pushUnreadAfter: preferences.pushUnreadAfter, sessions: membership.sessions, away: membership.away)
   }
 
   public func facts(of device: Device, in apps: AppEntitlements) -> DeviceFacts {

@@ -165,7 +165,7 @@ static void send_(host_t *host, const relay_event_t *event) {
   relay_id_t away[64];
   bool needs_wait;
   const char *from = relay_user_name(hub, event->user);
-  const size_t count = relay_room_away(hub, event->room, from, false, false, away, 64, &needs_wait);
+  const size_t count = relay_room_away(hub, event->room, from, false, false, NULL, 0, away, 64, &needs_wait);
   relay_message_t message = {.from = from,
                              .sender = event->session,
                              .body = slice,

@@ -50,6 +50,43 @@ import Testing
     #expect(try await record(ids[0]).state == .held)
   }
 
+  /// Appends a call whose push is held, and returns the id of its job.
+  private func heldCall() async throws -> String {
+    try await test.write { transaction in
+      var message = RelayStoreTests.draft(jobs: [Self.held()])
+      message.push = PushRequest(kind: .call)
+      message.call = CallDraft(media: .audio)
+      _ = try transaction.messages.append(message)
+    }
+    return try #require(try await test.read { try $0.queue.jobs(limit: 1).first?.id })
+  }
+
+  private func updates() async throws -> [UpdateKind] {
+    try await test.write { try $0.updates.claim(limit: 9, now: .at(90_000), leaseUntil: .at(99_000)) }.compactMap {
+      guard case .change(let kind, _) = $0.content else { return nil }
+      return kind
+    }
+  }
+
+  @Test func `a held call that rings no more becomes a missed call`() async throws {
+    let id = try await heldCall()
+    #expect(try await decide(id, .miss))
+    let job = try await record(id)
+    #expect((job.state, job.note) == (.expired, "missed"))
+    #expect(try await updates() == [.missed])
+    #expect(try await !decide(id, .miss))
+  }
+
+  @Test func `a held call stays when its caller cancels it, and ends when the user declines it`() async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
+    #expect(try await record(id).state == .held)
+    #expect(try await updates() == [])
+    #expect(try await decide(id, .miss))
+    #expect(try await updates() == [.missed])
+  }
+
   @Test func `a held job waits for a new decision and is not sent`() async throws {
     var draft = Self.held()
     draft.level = .active

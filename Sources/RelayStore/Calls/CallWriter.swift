@@ -193,9 +193,11 @@ public struct CallWriter: TransactionPart {
   }
 
   /// Cancels all pushes of a call that were not sent yet, and changes the alerts that phones show to missed calls,
-  /// except on the phones of users who have answered or declined.
+  /// except on the phones of users who have answered or declined. Pushes that quiet hours hold stay: they become missed
+  /// calls at their end.
   private func endAllRinging(_ room: Int64, _ seq: Int64) throws {
-    try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "cancelled")
+    try transaction.queue.cancelJobs(
+      "room = ? AND seq = ? AND state <> '\(JobState.held.rawValue)'", [room, seq], note: "cancelled")
     try transaction.updates.store(room, seq, .missed)
   }
 

@@ -71,13 +71,15 @@ extension MessageReader {
   /// The newest message that the member has read, or that is not in the history any more.
   static let readOrGone = "max(members.read, rooms.first - 1)"
 
+  /// The mentions contain the names of all users whom the message mentions, see ``RelayProtocol/Mentions``.
   /// - Parameter name: The parameter with the name of the user, in quotes.
   static func unreadMentions(_ name: String) -> String {
     """
     (
       SELECT count(*) FROM messages AS mentioned INDEXED BY messages_mentions
       WHERE mentioned.room = rooms.id AND mentioned.seq > \(readOrGone) AND mentioned.mentions IS NOT NULL
-        AND NOT mentioned.is_uncounted AND instr(mentioned.mentions, \(name)))
+        AND NOT mentioned.is_uncounted
+        AND (instr(mentioned.mentions, \(name)) OR instr(mentioned.mentions, '"\(Mentions.allWord)"')))
     """
   }
 

@@ -134,6 +134,14 @@ public struct UpdateQueue: TransactionPart {
       due: call.timestamp("expires"))
   }
 
+  /// Stores the missed call of a job that quiet hours have held until the call rang no more.
+  func reportMiss(of job: String) throws {
+    let call = try db.first("SELECT user, device, room, seq FROM jobs WHERE id = ?", [job])
+    guard let call else { return }
+    try put(
+      .missed, job: job, user: call["user"], device: call["device"], room: call["room"], seq: call["seq"], due: now)
+  }
+
   /// Stores badge updates for phones that show messages which the user has now read on another device. Call this before
   /// the read mark is raised.
   /// - Returns: True if such phones exist.
@@ -325,7 +333,14 @@ public struct UpdateQueue: TransactionPart {
       }
       // A device with a VoIP token shows a call screen and no alert.
       if update.kind == .answered || update.kind == .declined, device.voipToken != nil { return nil }
-      guard let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
+      guard let job = update.job,
+        try db.has(
+          """
+          SELECT 1 FROM jobs WHERE id = ?
+            AND (state = 'sent' OR state = 'expired' AND note = '\(PushQueue.missedNote)')
+          """,
+          [job])
+      else {
         return nil
       }
       return try transaction.queue.change(of: job, isDeleted: update.kind == .deleted, &shared).map {

@@ -132,7 +132,7 @@ class Message(_MessageFrom):
     """The time of the last edit. Absent if there was none."""
     body: Any
     """Byte for byte as the sender sent it."""
-    mentions: NotRequired[list[str]]
+    mentions: NotRequired[list[str | Literal["*", "*online"]]]
     replyTo: NotRequired[int]
     quote: NotRequired[Quote]
     reactions: NotRequired[list[Reaction]]
@@ -561,6 +561,10 @@ class Preferences(TypedDict):
     """The rooms with settings of their own."""
     onFocus: SilenceMode
     quietHours: QuietHours | None
+    breakThrough: PreferencesBreakThrough
+    quietCalls: bool
+    quietTimeSensitive: bool
+    pushUnreadAfter: int | None
     shareFocus: Audience
     shareOnline: Audience
 
@@ -590,6 +594,12 @@ class QuietHours(_QuietHoursFrom):
 
 
 @final
+class PreferencesBreakThrough(TypedDict):
+    users: list[str]
+    mentions: bool
+
+
+@final
 class RoomWish(TypedDict):
     level: NotRequired[Literal["all", "mentions", "none", None]]
     """The messages that the relay pushes. A level without `until` has no end."""
@@ -597,6 +607,16 @@ class RoomWish(TypedDict):
     """The end of the level: from then on, the relay pushes all messages. None: no end."""
     criteria: NotRequired[str | None]
     """The user's own label of the room, which Focus filters match. At most 128 bytes. None: no label."""
+
+
+@final
+class BreakThrough(TypedDict):
+    """The messages that break through quiet hours."""
+
+    users: NotRequired[list[str] | None]
+    """The users whose messages break through."""
+    mentions: NotRequired[bool | None]
+    """True: a message breaks through that mentions the user, or answers a message of the user."""
 
 
 @final
@@ -677,7 +697,7 @@ class InboxEntry(TypedDict):
     unread: int
     """The messages of others above the read mark that count as unread."""
     mentions: int
-    """The unread messages that mention the user."""
+    """The unread messages that mention the user, or answer a message of the user."""
     muted: bool
     """True if the preferences of the user allow no notifications of the room now."""
     read: int
