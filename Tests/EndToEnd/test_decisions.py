@@ -190,7 +190,7 @@ def test_a_push_explains_itself(circle):
     assert (push["room"], push["seq"], push["user"], push["device"]) == (circle.room, sent["seq"], bob.user, "phone")
     assert (push["level"], push["platform"]) == ("active", "simulator")
     assert len(push["attempts"]) == 1 and push["attempts"][0]["time"] >= sent["time"]
-    assert [reason["rule"] for reason in push["explanation"]["decision"]["reasons"]] == [14]
+    assert [reason["code"] for reason in push["explanation"]["decision"]["reasons"]] == ["nothing_against"]
     assert push["explanation"]["facts"]["message"]["time"] == sent["time"]
     assert push["summary"]
 
