@@ -91,7 +91,7 @@ let package = Package(
     .target(
       name: "RelayStore",
       dependencies: [
-        "CRows", "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+        "CRows", "RelayDelivery", "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: swift
@@ -208,7 +208,10 @@ let package = Package(
       swiftSettings: swift
     ),
     // For an app's extensions: uses only Foundation.
-    .target(name: "StillwireExtension", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
+    .target(
+      name: "StillwireExtension", dependencies: ["RelayJSON", "RelayProtocol"],
+      // Also declares the data and the system's functions that the other libraries for apps use.
+      resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: swift),
     .target(
       name: "StillwireClient",
       dependencies: [
@@ -398,7 +401,8 @@ let package = Package(
     ),
     .testTarget(
       name: "RelayDeliveryTests",
-      dependencies: ["PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"], exclude: ["mutate.py"],
+      dependencies: ["ChildProcess", "PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"],
+      exclude: ["mutate.py"],
       swiftSettings: swift),
     .testTarget(
       name: "RelayGatewaysTests",

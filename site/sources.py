@@ -35,6 +35,7 @@ INCLUDED = {
     "guides/swift/focus-filters.md": f"{CLIENT}/FocusFilters.md",
     "guides/swift/notification-actions.md": f"{CLIENT}/NotificationActions.md",
     "guides/swift/grouped-notifications.md": f"{CLIENT}/GroupedNotifications.md",
+    "guides/swift/assumptions.md": f"{CLIENT}/Assumptions.md",
     "reference/categories.md": f"{PROTOCOL}/Categories.md",
     "reference/clients.md": "Tests/Conformance/README.md",
     "reference/configuration.md": "deploy/configuration.md",

@@ -6,7 +6,8 @@ let combinations: [CombinedRule] = [
   (
     .backgroundShows,
     { push in
-      guard push.isSilent, !push.shown.isEmpty, !push.isActivity else { return [] }
+      // A badge wakes the app that removes notifications, and disturbs nobody.
+      guard push.isSilent, !push.shown.isEmpty, push.shown != ["badge"], !push.isActivity else { return [] }
       return [
         push.complaint(
           "content-available",

@@ -72,7 +72,7 @@ extension LintRule {
     case .levelUnknown: (.error, "an interruption level that Apple does not define")
     case .eventUnknown: (.error, "an event other than `start`, `update` and `end`")
     case .dateMilliseconds: (.error, "a date in milliseconds")
-    case .backgroundShows: (.warning, "`content-available` together with `alert`, `badge` or `sound`")
+    case .backgroundShows: (.warning, "`content-available` together with `alert` or `sound`")
     case .mutableWithoutText: (.error, "`mutable-content` without a text to change")
     case .emptyAlert: (.error, "an alert without a text")
     case .showsNothing: (.error, "a push that shows nothing, plays no sound and does not wake the app")

@@ -82,8 +82,8 @@ extension LateWriter {
     // A push of a received message that stays unread ends only with the read mark.
     let pushesUnread = relay.people.recipient(user).preferences.pushUnreadAfter != nil
     guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return }
-    save(.marks(room, user), on: relay) { [worker = relay.worker] in
-      if try $0.updates.storeBadges(of: user, reading: room, upTo: read) { worker.wake() }
+    save(.marks(room, user), on: relay) {
+      try $0.updates.read(room, user, upTo: read)
       try $0.rooms.mark(room, user, read: read, received: received)
       _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
       if received > read, !pushesUnread {

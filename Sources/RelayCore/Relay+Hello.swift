@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 package import RelayHub
 import RelayIdentity
 import RelayJSON
@@ -65,6 +66,9 @@ extension Relay {
       throw Refusal(error: error, close: .tooManySessions)
     } catch {
       return  // the client has left
+    }
+    if let device = details.device, people.recipient(handle).devices.contains(where: { $0.id == device }) {
+      store.submit({ try $0.updates.alive(device, of: profile.id) }, isUrgent: false) { _ in }
     }
     access.admit(request.session, as: identity, on: self)
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)

@@ -45,6 +45,8 @@ extension Relay {
     package var webPushKey: VAPIDKey?
     /// The push services whose subscriptions of browsers the relay accepts.
     package var pushServices = PushServices()
+    /// The time zones of the system.
+    package var timeZones = TimeZones()
 
     package init(
       authentication: Authentication, apiKeys: APIKeys, identityGrace: Duration, limits: Limits,
@@ -62,8 +64,9 @@ extension Relay {
     var returns: ReturnPolicy { ReturnPolicy(grace: policy.grace, reconnect: reconnect) }
 
     /// The settings of the push worker.
-    package var push: PushSettings {
-      PushSettings(apps: apps, texts: pushTexts) { [rooms] in rooms.policy(for: $0).hasPreview }
+    /// - Parameter zones: The time zones of the system, and those that only the store knows.
+    func push(_ zones: TimeZones) -> PushSettings {
+      PushSettings(apps: apps, texts: pushTexts, zones: zones) { [rooms] in rooms.policy(for: $0).hasPreview }
     }
   }
 

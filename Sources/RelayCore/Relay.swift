@@ -29,6 +29,7 @@ package actor Relay {
   package let access = Access()
   package let restrictions = Restrictions()
   package let deliveries = Deliveries()
+  package let zones: Zones
   package let responses: Responses
   package let late = LateWriter()
   package let inbox = Inbox()
@@ -64,13 +65,14 @@ package actor Relay {
     self.hub = hub
     self.store = store
     self.settings = settings
+    zones = Zones(settings.timeZones)
     self.gateways = gateways
     self.http = http
     self.worker = worker
     responses = Responses(receipts: ReceiptKey(store.secret))
     diagnostics = Diagnostics(log)
     http.use(settings)
-    worker.use(settings.push)
+    worker.use(settings.push(zones.current))
     gateways.use(settings)
   }
 
@@ -80,6 +82,7 @@ package actor Relay {
   /// decides its messages. Returns when all of these rooms are loaded.
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
+    try await zones.load(on: self)
     try await responses.load(on: self)
     try await restrictions.load(on: self)
     try await people.awaitReturns(on: self)
@@ -92,6 +95,7 @@ package actor Relay {
     while try await store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
     // Unowned is safe, because the worker ends before the relay is released.
     await worker.listen { [unowned self] in await pushEnded($0) }
+    store.listenToUpdates { [worker] in worker.wake() }
     await deliveries.holds.review(on: self)
     deliveries.holds.end(on: self)
     // An earlier run may have deleted rooms and then stopped.
@@ -139,10 +143,11 @@ package actor Relay {
     backends.use(settings.apiKeys)
     audit.use(settings.apiKeys)
     http.endStreams(on: self) { !settings.apiKeys.keeps($0) }
-    worker.use(settings.push)
     gateways.use(settings)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
     rooms.applySettings(on: self)
+    zones.use(settings.timeZones, on: self)
+    worker.use(settings.push(zones.current))
     if settings.rooms != former.rooms { people.evaluateAllWatches(on: self) }
   }
 

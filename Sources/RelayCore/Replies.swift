@@ -82,7 +82,9 @@ enum Replies {
   }
 
   /// The preferences of a user, as the user set them.
-  package static func preferences(_ preferences: Preferences) -> (inout JSONWriter.Object) -> Void {
+  package static func preferences(
+    _ preferences: Preferences, _ warnings: [ReplyWarning] = []
+  ) -> (inout JSONWriter.Object) -> Void {
     {
       $0.object("rooms") {
         for (room, preference) in preferences.rooms.sorted(by: { $0.key < $1.key }) {
@@ -118,13 +120,14 @@ enum Replies {
       }
       $0["shareFocus"] = preferences.shareFocus.rawValue
       $0["shareOnline"] = preferences.shareOnline.rawValue
+      warnings.write(to: &$0)
     }
   }
 
   /// A device without its token, because anybody with the token could push to the device.
   /// - Parameter key: The report key that this registration issues. No later reply contains it.
   package static func device(
-    _ device: Device, _ warnings: [DeviceWarning], issued key: ReportKey? = nil
+    _ device: Device, _ warnings: [ReplyWarning], issued key: ReportKey? = nil
   ) -> (inout JSONWriter.Object) -> Void {
     {
       $0["device"] = device.id.rawValue

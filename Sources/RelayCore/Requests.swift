@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
+package import RelayDelivery
 import RelayIdentity
 package import RelayJSON
 package import RelayProtocol
@@ -86,7 +86,8 @@ enum DeviceRequest {
         criteria: try fields.string("criteria", maxLength: FilterReport.maxCriteriaLength),
         allowsAlerts: try settings?.bool("alerts") ?? true,
         allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
-        locale: try fields.string("locale", maxLength: 64), timeZone: try Self.timeZone(fields),
+        locale: try fields.string("locale", maxLength: 64),
+        timeZone: try fields.string("timeZone", maxLength: QuietHours.maxTimeZoneLength),
         environment: try fields.choice("environment"), topic: topic))
   }
 
@@ -122,14 +123,6 @@ enum DeviceRequest {
     guard platform != .http || app.gateway != nil else { throw fields.wrong("app", "has no push gateway") }
     return app
   }
-
-  private static func timeZone(_ fields: Fields) throws(RequestError) -> String? {
-    guard let name = try fields.string("timeZone", maxLength: 64) else { return nil }
-    guard QuietHours.isTimeZone(name) else {
-      throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
-    }
-    return name
-  }
 }
 
 extension FilterReport {
@@ -151,7 +144,8 @@ extension Preferences {
   /// Changes the preferences that the fields contain, and keeps the others.
   ///
   /// An unknown preference is an error, as in `push`: a misspelled one would have no effect, and nobody would notice.
-  package mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
+  /// - Parameter zones: The time zones that quiet hours may name.
+  package mutating func change(_ fields: Fields, zones: TimeZones, now: Timestamp) throws(RequestError) {
     try fields.checkNames(among: Self.names + ["type", "id"])
     if let rooms = try fields.object("rooms") {
       for name in rooms.members.keys.sorted() {
@@ -167,7 +161,7 @@ extension Preferences {
     shareFocus = try fields.choice("shareFocus") ?? shareFocus
     shareOnline = try fields.choice("shareOnline") ?? shareOnline
     if fields.isNull("quietHours") { quietHours = nil }
-    if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours) }
+    if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours, zones) }
     if fields.isNull("breakThrough") { breakThrough = BreakThrough() }
     if let wish = try fields.object("breakThrough") { breakThrough = try BreakThrough(wish) }
     quietCalls = try fields.bool("quietCalls") ?? quietCalls
@@ -199,13 +193,15 @@ extension BreakThrough {
 }
 
 extension QuietHours {
-  fileprivate init(_ fields: Fields) throws(RequestError) {
+  fileprivate init(_ fields: Fields, _ zones: TimeZones) throws(RequestError) {
     try fields.checkNames(among: ["from", "to", "days", "timeZone", "mode"])
     self.init(
       from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
-      timeZone: try fields.required("timeZone", fields.string("timeZone", maxLength: 64)),
+      timeZone: try fields.string("timeZone", maxLength: Self.maxTimeZoneLength),
       mode: try fields.required("mode", fields.choice("mode")))
-    guard Self.isTimeZone(timeZone) else { throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin") }
+    if let timeZone, !zones.knows(timeZone) {
+      throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
+    }
     guard mode != .deliver else { throw fields.wrong("mode", "must be one of passive, hold") }
   }
 

@@ -65,12 +65,15 @@ public struct Reason: Equatable, Sendable, Codable {
 /// milliseconds from 1970.
 public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> Decision {
   let input = DecisionInput(facts: facts, policy: policy)
-  var matching: [(number: Int, name: String, result: RuleResult)] = rules.enumerated().compactMap { index, rule in
-    rule.evaluate(input).map { (index + 1, rule.name, $0) }
-  }
+  var matching = matchingRules(input)
   if matching.isEmpty { matching = [(lastRule, otherwise.name, otherwise.evaluate(input))] }
   let reasons = matching.flatMap { rule in
     rule.result.codes.map { Reason(rule: rule.number, code: $0, words: rule.name) }
   }
   return Decision(outcome: matching[0].result.outcome, reasons: reasons + remarks(input))
+}
+
+/// The rules that match, in the order of the table.
+func matchingRules(_ input: DecisionInput) -> [(number: Int, name: String, result: RuleResult)] {
+  rules.enumerated().compactMap { index, rule in rule.evaluate(input).map { (index + 1, rule.name, $0) } }
 }

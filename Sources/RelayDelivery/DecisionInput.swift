@@ -122,7 +122,7 @@ extension DecisionInput {
         causes.append(Cause(code: .filtered, mode: recipient.onFocus, until: filter.until))
       }
     }
-    if let quiet = recipient.quiet, obeysQuietHours {
+    if let quiet = device.quiet, obeysQuietHours {
       // No call is passive: a phone has to ring for it.
       let mode = isCall && quiet.mode == .passive ? .hold : quiet.mode
       causes.append(Cause(code: .quietHours, mode: mode, until: quiet.until))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A registered device: the permissions of the device and its app, and the last report about its own Focus.
+/// A registered device: the permissions of the device and its app, the last report about its own Focus, and the user's
+/// quiet hours in its time zone.
 public struct DeviceFacts: Equatable, Sendable, Codable {
   /// False if the device has reported that alerts are off for the app.
   public var allowsAlerts: Bool
@@ -20,13 +21,16 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
   public var focusSource: FocusSource?
   /// Is `nil` when no filter is active.
   public var filter: FilterFacts?
+  /// The user's quiet hours that are on now at the device. Is `nil` when none are on.
+  public var quiet: ActiveQuietHours?
   /// The label of the account on the device.
   public var criteria: String?
 
   public init(
     allowsAlerts: Bool = true, hasVoIPToken: Bool = false, allowsTimeSensitive: Bool = true,
     allowsCritical: Bool = true, focusedUntil: Timestamp? = nil, focusSource: FocusSource? = nil,
-    filter: FilterFacts? = nil, criteria: String? = nil, lacksVoIPEntitlement: Bool = false
+    filter: FilterFacts? = nil, quiet: ActiveQuietHours? = nil, criteria: String? = nil,
+    lacksVoIPEntitlement: Bool = false
   ) {
     self.allowsAlerts = allowsAlerts
     self.hasVoIPToken = hasVoIPToken
@@ -35,8 +39,21 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
     self.focusedUntil = focusedUntil
     self.focusSource = focusSource
     self.filter = filter
+    self.quiet = quiet
     self.criteria = criteria
     self.lacksVoIPEntitlement = lacksVoIPEntitlement ? true : nil
+  }
+}
+
+/// Quiet hours that are on.
+public struct ActiveQuietHours: Equatable, Sendable, Codable {
+  public var mode: SilenceMode
+  /// The first moment after the quiet hours.
+  public var until: Timestamp
+
+  public init(mode: SilenceMode, until: Timestamp) {
+    self.mode = mode
+    self.until = until
   }
 }
 

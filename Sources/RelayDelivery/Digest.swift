@@ -75,7 +75,7 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
 
 extension DigestSubject {
   /// The counts are above 1.
-  fileprivate var title: PushText {
+  var title: PushText {
     let texts = newest.app.texts
     if !others.isEmpty { return texts.text(.messagesInRooms, "\(total)", "\(others.count + 1)") }
     if let title = newest.room.title, !title.isEmpty { return texts.text(.messagesInRoom, "\(total)", title) }

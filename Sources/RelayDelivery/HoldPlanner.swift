@@ -112,11 +112,9 @@ public struct HoldPlanner: Sendable {
     let begin = min(push.time, now)
     message.expires = push.isMissed(at: now) ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
     let recipient = hold.recipient.facts(
-      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time),
-      quietHours: hold.quietHours,
-      now: now)
-    return DeliveryCase(
-      message: message, recipient: recipient, device: hold.recipient.facts(of: push.device, in: apps), now: now)
+      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
+    let device = hold.recipient.facts(of: push.device, in: apps, quietHours: hold.quietHours)
+    return DeliveryCase(message: message, recipient: recipient, device: device, now: now)
   }
 }
 
@@ -125,12 +123,12 @@ public struct HoldRecipient: Sendable {
   public var user: UserID
   public var recipient: Recipient
   /// The quiet hours that are on now.
-  public var quietHours: ActiveQuietHours?
+  public var quietHours: CurrentQuietHours
   /// The rooms of the pushes in which the hub knows the user as a member.
   public var rooms: [RoomID: RoomMember]
 
   public init(
-    _ user: UserID, _ recipient: Recipient, quietHours: ActiveQuietHours? = nil, rooms: [RoomID: RoomMember] = [:]
+    _ user: UserID, _ recipient: Recipient, quietHours: CurrentQuietHours = .none, rooms: [RoomID: RoomMember] = [:]
   ) {
     self.user = user
     self.recipient = recipient

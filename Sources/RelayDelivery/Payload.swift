@@ -23,8 +23,9 @@ extension Push {
   ///
   /// If the payload is too large, these parts are shortened or left out, in this order, until it fits:
   /// 1. The end of the text. The text is cut between characters and ends with `…`.
-  /// 2. The avatars.
-  /// 3. The names of sender and room.
+  /// 2. The removals of other notifications. A later push has them again.
+  /// 3. The avatars.
+  /// 4. The names of sender and room.
   /// - Parameter maxSize: The maximum size of the payload, in bytes.
   public init(_ subject: PayloadSubject, maxSize: Int = Self.maxPayload) throws(PayloadError) {
     let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, maxSize: maxSize) }.first
@@ -69,14 +70,16 @@ private func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(Payl
 }
 
 extension PayloadSubject {
-  /// The versions of the push to try, largest first: complete, without avatars, without names. Long names and avatars
-  /// must not stop this message, or others of the same digest.
+  /// The versions of the push to try, largest first: complete, without removals, without avatars, without names. Long
+  /// names and avatars must not stop this message, or others of the same digest.
   var lighter: [PayloadSubject] {
-    var plain = self
+    var own = self
+    own.removals = Removals()
+    var plain = own
     plain.sender.avatar = nil
     plain.sender.avatarSHA256 = nil
     plain.room.avatar = nil
-    return [self, plain, lightest]
+    return (removals.isEmpty ? [] : [self]) + [own, plain, lightest]
   }
 
   var lightest: PayloadSubject {
@@ -85,6 +88,7 @@ extension PayloadSubject {
     subject.room.title = nil
     subject.room.avatar = nil
     subject.hasNames = false
+    subject.removals = Removals()
     return subject
   }
 
@@ -132,6 +136,7 @@ extension PayloadSubject {
     } else {
       payload.object("push") { writeIDs(to: &$0) }
     }
+    removals.fitting(Removals.maxSizeInAlert).write(to: &payload)
     guard !room.id.isNotifications else { return }
     payload.object("message") { message in
       message["room"] = room.id.rawValue
@@ -141,6 +146,7 @@ extension PayloadSubject {
   }
 
   private func writeIDs(to object: inout JSONWriter.Object) {
+    object["recipient"] = recipient.rawValue
     object["notification"] = notification
     object["receipt"] = receipt
   }

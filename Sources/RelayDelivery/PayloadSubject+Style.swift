@@ -39,8 +39,8 @@ extension PayloadSubject {
   var collapseID: String {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
-    if style.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id) }
-    return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq)
+    if style.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id, for: recipient) }
+    return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq, for: recipient)
   }
 
   /// Returns the text if it may be shown. Without a preview, neither a text nor a localized text with arguments may.
@@ -69,6 +69,9 @@ extension PushText {
 }
 
 extension PayloadSubject {
+  /// The file of the sound. Is `nil` when the push makes no sound.
+  public var soundName: String? { sound?.name }
+
   /// The sound that the device plays. Is `nil` when the sender requests no sound, and at the level `passive`.
   var sound: SoundFile? {
     guard level != .passive else { return nil }

@@ -5,6 +5,8 @@ public import RelayProtocol
 public struct PayloadSubject: Equatable, Sendable {
   /// The id of the notification and of the push: a lower-case UUID.
   public var notification: String
+  /// The user that the push is for. A phone may have several accounts, so each payload names its own.
+  public var recipient: UserID
   public var sender: User
   public var room: PayloadRoom
   public var epoch: String
@@ -33,17 +35,20 @@ public struct PayloadSubject: Equatable, Sendable {
   public var replaces: MessageReference?
   /// The token with which the app's extension reports the arrival of the push. Is `nil` when no report is requested.
   public var receipt: String?
+  /// The notifications that the phone removes when it gets the push.
+  var removals = Removals()
   /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
 
   public init(
-    notification: String, sender: User, room: PayloadRoom, epoch: String, seq: Int64, kind: MessageKind = .message,
-    text: String?, style: PushStyle = PushStyle(),
-    hasPreview: Bool = true, level: Level = .active, badge: Int,
+    notification: String, recipient: UserID, sender: User, room: PayloadRoom, epoch: String, seq: Int64,
+    kind: MessageKind = .message, text: String?, style: PushStyle = PushStyle(), hasPreview: Bool = true,
+    level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
     expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, receipt: String? = nil
   ) {
     self.notification = notification
+    self.recipient = recipient
     self.sender = sender
     self.room = room
     self.epoch = epoch
@@ -63,6 +68,8 @@ public struct PayloadSubject: Equatable, Sendable {
     self.replaces = replaces
     self.receipt = receipt
   }
+
+  public var message: MessageReference { MessageReference(room: room.id, seq: seq) }
 
   /// The maximum length of a receipt token, in bytes.
   public static let maxReceiptLength = 64

@@ -22,7 +22,7 @@ public struct Planner: Sendable {
 
   /// The decisions about a message for one member: one for each device, and one for a member without a device.
   public func decisions(about message: PlanMessage, for member: PlanMember, now: Timestamp) -> [DeviceDecision] {
-    decisions(about: message.facts, for: member.recipient, facts(of: member, message, now: now), now: now)
+    decisions(about: message.facts, for: member, facts(of: member, message, now: now), now: now)
   }
 
   /// True if the sender of a message receives a report when the result of its push is known. If not, the sender
@@ -49,7 +49,7 @@ public struct Planner: Sendable {
     var pushes: [PlannedPush] = []
     var wait: Timestamp?
     var paced: Timestamp?
-    for decision in decisions(about: message.facts, for: member.recipient, facts, now: now) {
+    for decision in decisions(about: message.facts, for: member, facts, now: now) {
       plan.outcomes.append(decision.outcome)
       switch decision.outcome {
       case .wait(let until): wait = until
@@ -58,6 +58,8 @@ public struct Planner: Sendable {
         let due = paced ?? pace.due(of: message.facts, to: member.user, now: now)
         paced = due
         pushes.append(decision.push(due: due))
+      // The device shows no alert, but the message counts in its badge.
+      case .none(.notAllowed) where message.facts.isSilent != true: pushes.append(decision.push(due: nil))
       case .none: break
       }
     }
@@ -74,13 +76,14 @@ public struct Planner: Sendable {
 
   private func facts(of member: PlanMember, _ message: PlanMessage, now: Timestamp) -> RecipientFacts {
     member.recipient.facts(
-      member.user, of: message.traits, in: message.room, as: member.membership, quietHours: member.quietHours, now: now)
+      member.user, of: message.traits, in: message.room, as: member.membership, now: now)
   }
 
   private func decisions(
-    about message: MessageFacts, for recipient: Recipient, _ facts: RecipientFacts, now: Timestamp
+    about message: MessageFacts, for member: PlanMember, _ facts: RecipientFacts, now: Timestamp
   ) -> [DeviceDecision] {
-    recipient.cases(of: message, for: facts, in: apps, now: now).map { device, facts in
+    let cases = member.recipient.cases(of: message, for: facts, in: apps, quietHours: member.quietHours, now: now)
+    return cases.map { device, facts in
       DeviceDecision(device: device, explanation: Explanation(decision: decide(facts, policy: policy), facts: facts))
     }
   }
@@ -102,7 +105,6 @@ public struct Planner: Sendable {
       shown.hasReceivedActively = false
     }
     shown.roomLevel = .all
-    shown.quiet = nil
     let facts = DeliveryCase(message: message, recipient: shown, device: DeviceFacts(), now: now)
     return decide(facts, policy: policy).outcome
   }
@@ -130,11 +132,11 @@ public struct PlanMember: Sendable {
   public var recipient: Recipient
   public var membership: Membership
   /// The quiet hours that are on now.
-  public var quietHours: ActiveQuietHours?
+  public var quietHours: CurrentQuietHours
   public var report: MemberReport
 
   public init(
-    _ user: UserID, _ recipient: Recipient, as membership: Membership, quietHours: ActiveQuietHours? = nil,
+    _ user: UserID, _ recipient: Recipient, as membership: Membership, quietHours: CurrentQuietHours = .none,
     report: MemberReport = .none
   ) {
     self.user = user
@@ -196,7 +198,7 @@ public struct DeviceDecision: Equatable, Sendable {
     let level: Level
     switch outcome {
     case .push(let decided): level = decided
-    case .hold: level = facts.allowedLevel
+    case .hold, .none(.notAllowed): level = facts.allowedLevel
     case .none, .wait: preconditionFailure("no push was decided")
     }
     let holdEnd = explanation.decision.holdEnd
@@ -215,4 +217,7 @@ public struct PlannedPush: Equatable, Sendable {
   public let explanation: Explanation
 
   public var user: UserID { explanation.facts.recipient.user }
+
+  /// True if the push shows no alert, and only counts the message in the badge: alerts are off for the app.
+  public var isBadgeOnly: Bool { explanation.decision.outcome == .none(.notAllowed) }
 }

@@ -12,7 +12,8 @@ extension PushRequest {
     // Two levels are checked: `timeSensitive` has the longest name, and `critical` the longest sound.
     for level in Set([level, .timeSensitive]) {
       let subject = PayloadSubject(
-        notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender),
+        notification: "00000000-0000-0000-0000-000000000000",
+        recipient: UserID(unchecked: String(repeating: "u", count: UserID.maxLength)), sender: User(id: sender),
         room: PayloadRoom(id: room, recipientCount: 100_000_000, isGroup: true),
         epoch: String(repeating: "e", count: Position.maxEpochLength), seq: maxInteger,
         kind: kind, text: nil, style: style, hasPreview: hasPreview, level: level,

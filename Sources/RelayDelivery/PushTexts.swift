@@ -36,7 +36,7 @@ public struct PushTexts: Equatable, Sendable {
   }
 
   /// Replaces each `%@` by the next argument, and each `%1$@` by the argument of that number.
-  private static func fill(_ format: String, _ arguments: [String]) -> String {
+  static func fill(_ format: String, _ arguments: [String]) -> String {
     var text = ""
     var next = 0
     var rest = format[...]

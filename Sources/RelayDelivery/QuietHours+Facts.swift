@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 public import RelayProtocol
 
 extension QuietHours {
-  /// The quiet hours that are on at `now`. Is `nil` when none are on, or when the time zone does not exist.
-  public func facts(at now: Timestamp) -> ActiveQuietHours? {
-    guard let clock = TimeZone(identifier: timeZone).map(WallClock.init) else { return nil }
+  /// The quiet hours that are on at `now` in a time zone. Is `nil` when none are on.
+  public func facts(in zone: ZoneRules, at now: Timestamp) -> ActiveQuietHours? {
+    let clock = WallClock(zone: zone)
     let second = floored(now.rawValue, by: 1000).quotient
     let today = clock.day(at: second)
     // The quiet hours of different days never overlap.
@@ -17,26 +16,11 @@ extension QuietHours {
     }
     return nil
   }
-
-  /// True if this is the exact name of a time zone in the IANA's database.
-  public static func isTimeZone(_ name: String) -> Bool {
-    // Foundation accepts other names as well: offsets, and ambiguous abbreviations.
-    let isPlace = name.contains("/") && !name.hasPrefix("SystemV/")
-    return (isPlace || placeless.contains(name)) && TimeZone(identifier: name) != nil
-  }
-
-  /// The names without an area. Most of them are old.
-  static let placeless: Set<String> = [
-    "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "Factory", "GB", "GB-Eire", "GMT", "GMT+0",
-    "GMT-0", "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein",
-    "Libya", "MET", "MST", "MST7MDT", "NZ", "NZ-CHAT", "Navajo", "PRC", "PST8PDT", "Poland", "Portugal", "ROC", "ROK",
-    "Singapore", "Turkey", "UCT", "UTC", "Universal", "W-SU", "WET", "Zulu",
-  ]
 }
 
 /// The local time of one zone. Days are counted from the local 1970-01-01, and seconds from 1970 in UTC.
 private struct WallClock {
-  let zone: TimeZone
+  let zone: ZoneRules
 
   private static let day: Int64 = 24 * 3600
 
@@ -60,9 +44,7 @@ private struct WallClock {
     return shown - before < change ? shown - before : max(shown - after, change)
   }
 
-  private func offset(at second: Int64) -> Int64 {
-    Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
-  }
+  private func offset(at second: Int64) -> Int64 { zone.offset(at: second) }
 
   /// The first second at which a condition is true, by binary search. The condition must stay true from there, and be
   /// true at `end`.
@@ -74,10 +56,4 @@ private struct WallClock {
     }
     return end
   }
-}
-
-/// Division with a remainder that is never negative, for times before 1970.
-private func floored(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-  let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
-  return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }

@@ -52,12 +52,16 @@ extension Recipient {
   /// The number of decisions about a message for this user: one for each device, and one for a user without a device.
   public var decisionCount: Int { max(1, devices.count) }
 
+  /// The time zone that counts on devices without a usable one: that of the device that registered last with one. Is
+  /// `nil` if no device has one.
+  public func homeZone(in zones: TimeZones) -> String? {
+    devices.filter { $0.timeZone.map(zones.knows) ?? false }
+      .max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone
+  }
+
   /// The facts about the user as the recipient of a message.
-  /// - Parameter quietHours: The quiet hours that are on now.
   public func facts(
-    _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership,
-    quietHours: ActiveQuietHours?,
-    now: Timestamp
+    _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership, now: Timestamp
   ) -> RecipientFacts {
     let preference = preferences[room]
     let isMentioned = message.mentions.contains(user)
@@ -68,27 +72,30 @@ extension Recipient {
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
       isMentioned: isMentioned, isNamed: message.mentions.isNamed(user), isRoomTooLarge: membership.isRoomTooLarge,
-      roomCriteria: preference.criteria, onFocus: preferences.onFocus, quiet: quietHours,
+      roomCriteria: preference.criteria, onFocus: preferences.onFocus,
       breaksQuietHours: breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from),
       quietCalls: preferences.quietCalls, quietTimeSensitive: preferences.quietTimeSensitive,
       pushUnreadAfter: preferences.pushUnreadAfter, sessions: membership.sessions, away: membership.away)
   }
 
-  public func facts(of device: Device, in apps: AppEntitlements) -> DeviceFacts {
+  /// - Parameter quietHours: The user's quiet hours that are on now.
+  public func facts(of device: Device, in apps: AppEntitlements, quietHours: CurrentQuietHours) -> DeviceFacts {
     DeviceFacts(
       allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil && apps.has(.voip, device),
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
-      focusSource: focus[device.id]?.source, filter: filters.filter(of: device.id), criteria: device.criteria,
-      lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device))
+      focusSource: focus[device.id]?.source, filter: filters.filter(of: device.id), quiet: quietHours[device],
+      criteria: device.criteria, lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device))
   }
 
   /// The cases that are decided about a message: one for each device, and one for a user without a device.
+  /// - Parameter quietHours: The user's quiet hours that are on now.
   public func cases(
-    of message: MessageFacts, for recipient: RecipientFacts, in apps: AppEntitlements, now: Timestamp
+    of message: MessageFacts, for recipient: RecipientFacts, in apps: AppEntitlements, quietHours: CurrentQuietHours,
+    now: Timestamp
   ) -> [(device: Device?, facts: DeliveryCase)] {
     (devices.isEmpty ? [nil] : devices.map(Optional.some)).map { device in
-      let facts = device.map { self.facts(of: $0, in: apps) }
+      let facts = device.map { self.facts(of: $0, in: apps, quietHours: quietHours) }
       return (device, DeliveryCase(message: message, recipient: recipient, device: facts, now: now))
     }
   }

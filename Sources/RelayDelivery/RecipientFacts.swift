@@ -26,8 +26,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var roomCriteria: String?
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
   public var onFocus: SilenceMode
-  /// The quiet hours that are on now. Is `nil` when none are on.
-  public var quiet: ActiveQuietHours?
   /// True if the recipient lets messages of this sender, or mentions, break through quiet hours.
   public var breaksQuietHours: Bool?
   /// True if the recipient does not let calls break through quiet hours.
@@ -48,7 +46,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false, isNamed: Bool = false,
     isRoomTooLarge: Bool = false, roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
-    quiet: ActiveQuietHours? = nil,
     breaksQuietHours: Bool = false, quietCalls: Bool = false, quietTimeSensitive: Bool = false,
     pushUnreadAfter: Int? = nil, sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
@@ -64,7 +61,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.isRoomTooLarge = isRoomTooLarge ? true : nil
     self.roomCriteria = roomCriteria
     self.onFocus = onFocus
-    self.quiet = quiet
     self.breaksQuietHours = breaksQuietHours ? true : nil
     self.quietCalls = quietCalls ? true : nil
     self.quietTimeSensitive = quietTimeSensitive ? true : nil
@@ -80,18 +76,6 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     case .mentions: !isMentioned
     case .none: true
     }
-  }
-}
-
-/// Quiet hours that are on.
-public struct ActiveQuietHours: Equatable, Sendable, Codable {
-  public var mode: SilenceMode
-  /// The first moment after the quiet hours.
-  public var until: Timestamp
-
-  public init(mode: SilenceMode, until: Timestamp) {
-    self.mode = mode
-    self.until = until
   }
 }
 

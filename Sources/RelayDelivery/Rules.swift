@@ -78,3 +78,16 @@ func remarks(_ input: DecisionInput) -> [Reason] {
   }
   return remarks.map { Reason(rule: lastRule, code: $0.code, words: $0.words) }
 }
+
+/// The column of the table for later pushes, see ``LaterPush``. A hold is a matter of its rule: its text waits.
+extension Reason.Code {
+  var laterEffect: LaterEffect {
+    switch self {
+    case .blocked, .read, .notMember: .remove
+    case .ownMessage, .largeRoom, .expired, .suspended, .muted, .noDevice, .notAllowed: .nothing
+    case .noPushAsked, .received, .deleted, .notReceivedYet, .receivedIdle, .withinGrace, .unread, .focused, .filtered,
+      .quietHours, .nothingAgainst, .levelLowered, .noVoIPEntitlement:
+      .show
+    }
+  }
+}

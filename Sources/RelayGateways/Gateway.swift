@@ -9,14 +9,14 @@ public protocol Gateway: Sendable {
 
   /// Sends one push. Never throws: an error is an outcome. The caller decides about a retry.
   /// - Parameter log: Receives each attempt at which a service was contacted.
-  func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome
+  func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome
 }
 
 extension Gateway {
   public var retryPolicy: RetryPolicy { RetryPolicy() }
 
   /// Sends one push without a log of attempts.
-  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+  public func send(_ push: PhonePush, to device: Device) async -> PushOutcome {
     await send(push, to: device, noting: AttemptLog())
   }
 }
@@ -26,6 +26,11 @@ extension Push {
   func token(of device: Device) -> String {
     headers.type == .voip ? device.voipToken ?? device.token : device.token
   }
+}
+
+extension PhonePush {
+  /// The push as Apple's service takes it. Is `nil` if it is too large even without texts.
+  var rendered: Push? { try? Push(self) }
 }
 
 /// The result of an attempt.

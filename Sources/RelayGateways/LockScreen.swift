@@ -9,10 +9,22 @@ public struct ShownNotification: Equatable, Sendable {
   public var push: Push
   /// The time of arrival.
   public var time: Timestamp
+  /// Is empty for a call screen.
+  var contents: ScreenContents
 
-  public init(push: Push, time: Timestamp) {
+  init(push: Push, time: Timestamp, contents: ScreenContents = ScreenContents()) {
     self.push = push
     self.time = time
+    self.contents = contents
+  }
+
+  /// True if a push removes it: a single removal names its first message, and a read mark reaches all of its messages.
+  func isRemoved(by removals: Removals, of recipient: UserID?) -> Bool {
+    guard contents.recipient == recipient, let first = contents.messages.first else { return false }
+    return removals.removed.contains(first)
+      || contents.messages.allSatisfy { message in
+        removals.read.contains { $0.room == message.room && message.seq <= $0.seq }
+      }
   }
 
   /// `{"payload":…,"headers":{…},"time":…}`, with the headers under Apple's names.
@@ -24,6 +36,27 @@ public struct ShownNotification: Equatable, Sendable {
       }
       object.integer("time", time.rawValue)
     }
+  }
+}
+
+/// The parts of a push that change a lock screen.
+struct ScreenContents: Equatable, Sendable {
+  var hasAlert = true
+  var badge: Int?
+  var removals = Removals()
+  /// The account that the push is for.
+  var recipient: UserID?
+  /// The messages in the notification.
+  var messages: [MessageReference] = []
+
+  init() {}
+
+  init(_ push: PhonePush) {
+    hasAlert = push.level != nil
+    badge = push.badge
+    removals = push.removals
+    recipient = push.recipient
+    messages = push.messages
   }
 }
 
@@ -57,6 +90,8 @@ public enum LockScreenEvent: Equatable, Sendable {
   case shown(ShownNotification)
   /// A push without an alert changed the number on the app's icon.
   case badged(ShownNotification)
+  /// A push removed notifications. The value has the collapse ids of the removed notifications.
+  case removed([String])
   /// The user opened the app, or the gateway removed the phone.
   case cleared(count: Int)
 
@@ -65,6 +100,7 @@ public enum LockScreenEvent: Equatable, Sendable {
     switch self {
     case .shown: "notification"
     case .badged: "badge"
+    case .removed: "removed"
     case .cleared: "cleared"
     }
   }
@@ -72,24 +108,9 @@ public enum LockScreenEvent: Equatable, Sendable {
   public var json: [UInt8] {
     switch self {
     case .shown(let notification), .badged(let notification): notification.json
+    case .removed(let ids):
+      JSONWriter.object { object in object.array("collapseIDs") { list in for id in ids { list.string(id) } } }
     case .cleared(let count): JSONWriter.object { $0.integer("count", count) }
-    }
-  }
-}
-
-/// The effects of a push on a simulated phone.
-private struct PushEffects {
-  /// True if the push shows an alert, or if its payload cannot be read.
-  let hasAlert: Bool
-  let badge: Int64?
-
-  init(_ push: Push) {
-    let aps = JSON(reading: push.payload)?["aps"]
-    hasAlert = aps.map { $0["alert"] != nil } ?? true
-    if case .number(let text)? = aps?["badge"] {
-      badge = Double(text).flatMap(Int64.init(exactly:))
-    } else {
-      badge = nil
     }
   }
 }
@@ -101,18 +122,27 @@ struct LockScreen: Sendable {
 
   static let maxNotifications = 100
 
-  /// Shows a push: its alert, its badge, or both.
-  /// - Returns: The result, and the event for listeners. The event is `nil` when the push changes nothing visible.
-  mutating func show(_ notification: ShownNotification) -> (note: SentNote, event: LockScreenEvent?) {
-    let effects = PushEffects(notification.push)
-    if let badge = effects.badge { self.badge = badge }
-    guard effects.hasAlert else { return (.accepted, effects.badge.map { _ in .badged(notification) }) }
+  /// Shows a push: its removals, its alert and its badge, as iOS and the app's extension do.
+  /// - Returns: The result, and the events for listeners: none when the push changes nothing visible.
+  mutating func show(_ notification: ShownNotification) -> (note: SentNote, events: [LockScreenEvent]) {
+    let contents = notification.contents
+    var events: [LockScreenEvent] = []
+    let gone = notifications.filter { $0.isRemoved(by: contents.removals, of: contents.recipient) }
+    if !gone.isEmpty {
+      notifications.removeAll { gone.contains($0) }
+      events.append(.removed(gone.map(\.push.headers.collapseID)))
+    }
+    if let badge = contents.badge { self.badge = Int64(badge) }
+    guard contents.hasAlert else {
+      if contents.badge != nil { events.append(.badged(notification)) }
+      return (.accepted, events)
+    }
     let id = notification.push.headers.collapseID
     let former = notifications.firstIndex { $0.push.headers.collapseID == id }
     if let former { notifications.remove(at: former) }
     if notifications.count == Self.maxNotifications { notifications.removeFirst() }
     notifications.append(notification)
-    return (former == nil ? .shown : .replaced, .shown(notification))
+    return (former == nil ? .shown : .replaced, events + [.shown(notification)])
   }
 
   /// Removes the notifications. The badge stays: only the app changes it.

@@ -54,16 +54,21 @@ public final class SimulatedGateway: Gateway {
     self.now = now
   }
 
-  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+  public func send(_ phonePush: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    guard let push = phonePush.rendered else { return .dead(.payloadTooLarge) }
+    return send(push, ScreenContents(phonePush), to: device)
+  }
+
+  func send(_ push: Push, _ contents: ScreenContents, to device: Device) -> PushOutcome {
     let token = push.token(of: device)
     guard DeviceID(rawValue: token) != nil else { return .forgetDevice(.badDeviceToken) }
     let fault = push.fault
-    let notification = ShownNotification(push: push, time: now())
+    let notification = ShownNotification(push: push, time: now(), contents: contents)
     return state.withLock { state in
       guard state.phones.use(token, { $0.isReachable }) ?? true else { return .retry(after: nil, .connectFailed) }
       if let fault { return .dead(fault) }
-      let (note, event) = state.use(token) { $0.screen.show(notification) }
-      if let event { state.notify(event, to: token) }
+      let (note, events) = state.use(token) { $0.screen.show(notification) }
+      for event in events { state.notify(event, to: token) }
       return .sent(note)
     }
   }

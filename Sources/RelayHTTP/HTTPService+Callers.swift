@@ -11,10 +11,15 @@ package import RelayStore
 extension HTTPService {
   /// Returns the caller of a request: the owner of a report key, a user, or a backend.
   ///
+  /// - Parameter admitsSuspendedKeys: True if the user of a report key may be suspended.
   /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. `rate_limited` above the rate
   ///   of the API key. In open mode, `bad_request` for an invalid user name.
-  package func caller(_ request: HTTPRequest, on relay: isolated Relay) async throws -> Caller {
-    if let reporter = try await Self.reporter(request, on: relay) { return .reporter(reporter) }
+  package func caller(
+    _ request: HTTPRequest, admitsSuspendedKeys: Bool = false, on relay: isolated Relay
+  ) async throws -> Caller {
+    if let reporter = try await Self.reporter(request, admitsSuspended: admitsSuspendedKeys, on: relay) {
+      return .reporter(reporter)
+    }
     switch relay.settings.authentication {
     case .open:
       guard let name = request.user else { return .backend(acting: nil) }
@@ -50,8 +55,12 @@ extension HTTPService {
   }
 
   /// Returns the owner of the report key in a request. Returns `nil` if the request has another credential or none.
-  /// Report keys are also valid in open mode. Throws `unauthorized` if the key is unknown or revoked.
-  package static func reporter(_ request: HTTPRequest, on relay: isolated Relay) async throws -> ReportKeyOwner? {
+  /// Report keys are also valid in open mode. Throws `unauthorized` if the key is unknown or revoked, and `forbidden` if
+  /// its user is suspended.
+  /// - Parameter admitsSuspended: True if the user may be suspended.
+  package static func reporter(
+    _ request: HTTPRequest, admitsSuspended: Bool = false, on relay: isolated Relay
+  ) async throws -> ReportKeyOwner? {
     guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
     guard let key = ReportKey(token),
       let owner = try await relay.store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
@@ -59,7 +68,9 @@ extension HTTPService {
     guard request.user == nil else {
       throw RequestError(.badRequest, "the report key sets the user", at: "/headers/x-stillwire-user")
     }
-    if let refusal = relay.restrictions.suspension(of: owner.user, on: relay) { throw refusal.requestError }
+    if !admitsSuspended, let refusal = relay.restrictions.suspension(of: owner.user, on: relay) {
+      throw refusal.requestError
+    }
     return owner
   }
 

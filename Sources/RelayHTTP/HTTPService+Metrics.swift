@@ -63,6 +63,10 @@ extension HTTPService {
     text.gauge(
       "stillwire_erasures_failing", "Erasures of users whose last attempt has failed. The relay tries them again.",
       relay.erasures.failures.count)
+    text.family(
+      "stillwire_tzdata_info",
+      "Always 1. The label has the version of the system's time zone rules. none: the relay uses the rules of Swift.",
+      .gauge, by: "version", [(relay.zones.version ?? "none", 1)])
     cluster?.report.write(to: &text)
     process.write(to: &text)
     return .metrics(text)

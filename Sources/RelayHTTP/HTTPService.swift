@@ -95,7 +95,7 @@ package final class HTTPService: HTTPHandler {
   package func admit(
     _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
   ) async throws -> Caller {
-    let caller = try await self.caller(request, on: relay)
+    let caller = try await self.caller(request, admitsSuspendedKeys: callers == .ownDevice, on: relay)
     try count(request, for: caller, relay.hub)
     try request.checkContentType()
     try callers.check(caller)

@@ -33,9 +33,9 @@ public struct Device: Equatable, Sendable {
   public var allowsTimeSensitive: Bool
   /// The language and region of the device, in the device's own spelling.
   public var locale: String?
-  /// The time zone, an IANA name.
+  /// The name of the time zone, at most 64 bytes. The relay need not know it.
   public var timeZone: String?
-  /// The time of the last registration. It is set only on a device that a push job is claimed for.
+  /// The time of the last registration. Is `nil` on a device that is not stored yet.
   public var registered: Timestamp?
 
   public init(
@@ -58,4 +58,7 @@ public struct Device: Equatable, Sendable {
   }
 
   public static let maxTokenLength = 4096
+  /// The maximum number of users whose devices share one token: the accounts that a person uses in one app on one
+  /// phone. A registration beyond it ends the account that registered longest ago.
+  public static let maxAccounts = 8
 }

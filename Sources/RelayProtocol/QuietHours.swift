@@ -8,13 +8,13 @@ public struct QuietHours: Hashable, Sendable {
   public var to: TimeOfDay
   /// The days of the week on which ``from`` is: 1 is Monday, 7 is Sunday.
   public var days: Set<Int>
-  /// The time zone, an IANA name.
-  public var timeZone: String
+  /// The time zone, an IANA name. Is `nil` if each device follows its own.
+  public var timeZone: String?
   /// The handling of pushes: `passive` or `hold`. The relay rejects `deliver`.
   public var mode: SilenceMode
 
   public init(
-    from: TimeOfDay, to: TimeOfDay, days: Set<Int> = Set(Self.allDays), timeZone: String, mode: SilenceMode
+    from: TimeOfDay, to: TimeOfDay, days: Set<Int> = Set(Self.allDays), timeZone: String?, mode: SilenceMode
   ) {
     self.from = from
     self.to = to
@@ -24,6 +24,8 @@ public struct QuietHours: Hashable, Sendable {
   }
 
   public static let allDays = 1...7
+  /// The maximum length of the name of a time zone, in bytes.
+  public static let maxTimeZoneLength = 64
 }
 
 extension QuietHours: Codable {
@@ -36,7 +38,7 @@ extension QuietHours: Codable {
     from = try object.decode(TimeOfDay.self, forKey: .from)
     to = try object.decode(TimeOfDay.self, forKey: .to)
     days = try object.decode(Set<Int>.self, forKey: .days)
-    timeZone = try object.decode(String.self, forKey: .timeZone)
+    timeZone = try object.decodeIfPresent(String.self, forKey: .timeZone)
     mode = try object.decode(SilenceMode.self, forKey: .mode)
   }
 
@@ -46,7 +48,7 @@ extension QuietHours: Codable {
     try object.encode(to, forKey: .to)
     // A set has no defined order. Equal quiet hours must have equal JSON.
     try object.encode(days.sorted(), forKey: .days)
-    try object.encode(timeZone, forKey: .timeZone)
+    try object.encodeIfPresent(timeZone, forKey: .timeZone)
     try object.encode(mode, forKey: .mode)
   }
 }

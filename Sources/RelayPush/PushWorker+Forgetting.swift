@@ -62,14 +62,14 @@ extension PushWorker {
     await conclude(record("forgetting") { try work($0, rule) }, of: rule.app)
   }
 
-  /// Counts the result of a removal. Notifies the listener of a removed device, and logs the start of a pause.
+  /// Counts the result of a removal. Notifies the listener of the removed devices, and logs the start of a pause.
   func conclude(_ forgetting: Forgetting?, of app: String) async {
     guard let forgetting else { return }
     switch forgetting {
     case .none: break
-    case .forgotten(let user):
+    case .forgotten(let users):
       tally.countForgotten()
-      await listener?(.deviceForgotten(of: user))
+      for user in users { await listener?(.deviceForgotten(of: user)) }
     case .kept(let until):
       tally.countKept()
       let time = now()

@@ -7,37 +7,33 @@ import Synchronization
 
 /// Makes the payloads of pushes from claimed jobs and the settings.
 extension PushWorker {
-  /// Returns the push of an update, or `nil` if it cannot be made or is no longer needed.
-  /// - Parameter maxSize: The largest payload with texts, in bytes.
-  func push(of claim: UpdateClaim, maxSize: Int = Push.maxPayload) -> Push? {
-    let topic = claim.device.app ?? Self.defaultTopic
+  /// Returns the push of a claimed job.
+  func push(of claim: Claim, expires: Timestamp) -> PhonePush {
+    let digest = digest(of: claim, claim.push, expires: expires)
+    return PhonePush(
+      id: claim.id, to: claim.recipient, topic: digest.newest.app.topic,
+      rings(claim.device, claim.push) ? .ring(digest.newest) : .alert(digest), removals: claim.removals,
+      keptUntil: expires, expires: expires)
+  }
+
+  /// Returns the push of an update. Is `nil` if the update is too late.
+  func push(of claim: UpdateClaim) -> PhonePush? {
+    let content: PhonePush.Content
+    var expires = now() + Self.lifetime(of: claim)
+    var keptUntil = claim.keptUntil
     switch claim.content {
-    case .badge(let count):
-      return Push(id: claim.id, badge: count, expires: now() + Self.updateLifetime, topic: topic)
+    case .phone(let phone): content = phone.badge.map(PhonePush.Content.badge) ?? .removal
     case .silent(let room, let epoch, let message, let request):
-      let expires = request.expires(from: message.time)
+      expires = request.expires(from: message.time)
       guard now() < expires else { return nil }
-      return Push(
-        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data,
-        expires: expires, topic: topic)
-    case .change(let kind, let job):
-      let request = job.push
-      let isOver = now() >= request.expires(from: job.message.time)
-      let body: PushText?
-      switch kind {
-      case .edited: body = nil
-      case .deleted: body = texts(for: claim.device).text(.messageDeleted)
-      case .missed: body = texts(for: claim.device).text(.missedCall)
-      case .answered: body = texts(for: claim.device).text(.callAnswered)
-      case .declined: body = texts(for: claim.device).text(.callDeclined)
-      case .badge, .silent: preconditionFailure("an update of kind \(kind) was stored as a change of a push")
-      }
-      guard kind != .edited || !isOver else { return nil }
-      // A notification may stay on the phone, so a change expires as late as any push of the message could.
-      let expires = job.message.time + PushRequest.maxLifetime
-      let subject = subject(of: job, request, expires: expires)
-      return try? Push(id: claim.id, changing: subject, to: body, maxSize: maxSize)
+      keptUntil = expires
+      content = .wake(MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data)
+    case .change(let text, of: _, let shown):
+      content = .change(digest(of: shown, shown.push, expires: shown.message.time + PushRequest.maxLifetime), text)
     }
+    return PhonePush(
+      id: claim.id, to: claim.recipient, topic: claim.device.app ?? Self.defaultTopic, content,
+      removals: claim.removals, keptUntil: keptUntil, expires: expires)
   }
 
   /// Returns the contents of a push: one message, or several that were held back together.
@@ -70,7 +66,7 @@ extension PushWorker {
 
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
-      notification: claim.id, sender: claim.sender,
+      notification: claim.id, recipient: claim.recipient, sender: claim.sender,
       room: PayloadRoom(
         id: claim.room, title: claim.title, avatar: claim.avatar, recipientCount: claim.recipientCount,
         isGroup: claim.isGroup),

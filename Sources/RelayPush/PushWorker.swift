@@ -152,13 +152,15 @@ package actor PushWorker {
       if isIdle { ends.send() }
     }
     let (time, inProgress) = (now(), inProgress)
+    let (apps, zones) = settings.withLock { ($0.apps.entitlements, $0.zones) }
     let claims: [ClaimedJob]
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
         try $0.queue.renewLeases(of: inProgress.ids, now: time, until: time + Self.lease)
         let claims = try $0.queue.claimDue(
-          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: inProgress.capacity)
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, apps: apps, zones: zones,
+          capacity: inProgress.capacity)
         return (claims, try $0.reader.queue.hasPendingUpdates())
       }
     } catch {
@@ -228,27 +230,22 @@ package actor PushWorker {
     guard let gateway = gateways[claim.device.platform] else {
       return await finish(claim, .dead, "no gateway")
     }
-    let digest = digest(of: claim, request, expires: expires)
-    let isRinging = rings(claim.device, request)
+    var push = push(of: claim, expires: expires)
     let attempts = AttemptLog()
-    var outcome: PushOutcome
-    do {
-      outcome = await send(
-        try isRinging ? Push(ringing: digest.newest) : Push(digest), claim.device, gateway, noting: attempts)
-      if isRinging, case .forgetDevice(_, let time) = outcome {
-        await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
-        // The call must not wait: send it as an alert now, even if the VoIP token was kept.
-        outcome = await send(try Push(digest), claim.device, gateway, noting: attempts)
-      }
-      if case .tooLarge(_, let maxSize?) = outcome {
-        outcome = await send(try Push(digest, maxSize: maxSize), claim.device, gateway, noting: attempts)
-      }
-      if case .tooLarge(_, nil) = outcome {
-        outcome = await send(
-          try Push(digest, maxSize: Self.shortened), claim.device, gateway, noting: attempts)
-      }
-    } catch {
-      return await finish(claim, .dead, "\(error)")
+    var outcome = await send(push, claim.device, gateway, noting: attempts)
+    if case .ring(let call) = push.content, case .forgetDevice(_, let time) = outcome {
+      await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+      // The call must not wait: send it as an alert now, even if the VoIP token was kept.
+      push.content = .alert(DigestSubject(newest: call))
+      outcome = await send(push, claim.device, gateway, noting: attempts)
+    }
+    if case .tooLarge(_, let maxSize?) = outcome, maxSize < push.maxSize {
+      push.maxSize = maxSize
+      outcome = await send(push, claim.device, gateway, noting: attempts)
+    }
+    if case .tooLarge(_, nil) = outcome {
+      push.maxSize = Self.shortened
+      outcome = await send(push, claim.device, gateway, noting: attempts)
     }
     // The relay stopped before the push was sent. Store it as a pause, because a pause does not count as an attempt.
     if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
@@ -277,7 +274,7 @@ package actor PushWorker {
 
   /// Sends a push, unless another node may have released its claim: that node sends it.
   private func send(
-    _ push: Push, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog = AttemptLog()
+    _ push: PhonePush, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog = AttemptLog()
   ) async -> PushOutcome {
     guard await ownsClaims() else { return .paused(.zero, .cancelled) }
     return await gateway.send(push, to: device, noting: attempts)
@@ -285,16 +282,21 @@ package actor PushWorker {
 
   /// Sends an update. The update ends when it is sent or refused for good; a later change creates another update.
   private func attempt(_ claim: UpdateClaim) async {
-    guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
+    guard let gateway = gateways[claim.device.platform], var push = push(of: claim) else {
+      return await end(claim)
+    }
     var outcome = await send(push, claim.device, gateway)
-    if case .tooLarge(_, let maxSize) = outcome, let shorter = self.push(of: claim, maxSize: maxSize ?? Self.shortened)
-    {
-      outcome = await send(shorter, claim.device, gateway)
+    if case .tooLarge(_, let maxSize) = outcome {
+      push.maxSize = maxSize ?? Self.shortened
+      outcome = await send(push, claim.device, gateway)
     }
     let after: Duration?
     var wasTried = true
     switch outcome {
-    case .sent, .dead, .tooLarge: return await end(claim)
+    case .sent:
+      await record("update") { try $0.updates.finish(claim) }
+      return
+    case .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
       log.debug("an update's device token is no longer valid", metadata: ["reason": "\(reason.rawValue)"])
       await forget(claim.device, registeredBefore: time ?? now())
@@ -311,10 +313,14 @@ package actor PushWorker {
     await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
   }
 
-  /// The time for which an update is retried. A deletion is retried for as long as its job is kept, because the phone
-  /// still shows the deleted message.
+  /// The time for which an update is retried. A removal is retried for as long as it is open, because the phone still
+  /// shows the message.
   static func lifetime(of claim: UpdateClaim) -> Duration {
-    if case .change(.deleted, _) = claim.content { retention } else { updateLifetime }
+    switch claim.content {
+    case .change(.deleted, of: _, _): UpdateQueue.removalAge
+    case .phone(let phone) where phone.removes: UpdateQueue.removalAge
+    case .change, .phone, .silent: updateLifetime
+    }
   }
 
   private func end(_ claim: UpdateClaim) async {
@@ -375,6 +381,7 @@ package actor PushWorker {
     let rule = forgettingRule(for: device)
     let forgetting = await record(state.rawValue) { transaction -> Forgetting in
       try transaction.queue.note(attempts, of: claim.id)
+      if state == .sent { try transaction.updates.sent(claim.removals, to: device.id, of: claim.recipient) }
       _ = try transaction.queue.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
       // Finish this job first: the removal of a device ends all its unfinished jobs.

@@ -47,6 +47,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
         try await purge { try $0.silenced.purge() == PushQueue.maxPurged }
       }
       await attempt("counts of forgotten tokens") { try await store.write { try $0.devices.purgeForgotten() } }
+      await attempt("removals of notifications") { try await purge { try $0.updates.purgeRemovals() } }
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.responses.purge() } }
       await attempt("calls") { try await purge { try $0.calls.purge() } }

@@ -164,6 +164,7 @@ public final class Server: Sendable {
     settings.gatewayApps = try configuration.apps.readSecrets()
     settings.webPushKey = try configuration.webPush.readKey()
     settings.pushServices = configuration.webPush.services
+    settings.timeZones = ZoneFolder(configuration.zoneFolder).read(log)
     return settings
   }
 

@@ -32,6 +32,8 @@ public struct ServerConfiguration: Sendable {
   /// The time for which `/ready` answers 503 before draining starts. If `nil`, 0 on loopback and 5 s elsewhere.
   public var drainDelay: Duration?
   public var connections = ConnectionLimits()
+  /// The folder of the system's time zone files.
+  public var zoneFolder = "/usr/share/zoneinfo"
   /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
   public var streamsPerKey = 16
   /// The settings of the audit log.

@@ -166,6 +166,10 @@ extension SettingGroup {
         "Durability of an acknowledged message. With `full` it survives a loss of power. With `normal` it survives a "
           + "crash of the relay, but a loss of power can delete the newest messages. No effect on a node of a cluster."),
       Setting(
+        "zoneFolder", .folder, \.zoneFolder,
+        "Folder of the system's time zone files, which the package tzdata installs. A reload reads all files again. "
+          + "Without zone files, quiet hours use the rules of the Swift toolchain, and the relay logs a warning."),
+      Setting(
         "simulatedPhones", .flag, \.takesSimulators, default: "true in open mode, else false",
         "Accept devices of the platform `simulator`."),
       Setting(

@@ -61,6 +61,8 @@ final class GroupCommit: Sendable {
   // Safe: used only in `commitNext`, which GRDB's serial writer queue calls.
   nonisolated(unsafe) private let cache = WriterCache()
 
+  var updates: UpdateListener { cache.updates }
+
   // Safe for the same reason.
   nonisolated(unsafe) private let log: LogBound
 

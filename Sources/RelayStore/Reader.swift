@@ -11,6 +11,7 @@ public struct Reader {
   public var inbox: InboxReader { InboxReader(db: db) }
   public var messages: MessageReader { MessageReader(db: db) }
   public var people: PeopleReader { PeopleReader(db: db) }
+  public var timeZones: TimeZoneReader { TimeZoneReader(db: db) }
   public var queue: QueueReader { QueueReader(db: db) }
   public var erasures: ErasureReader { ErasureReader(db: db) }
   public var export: ExportReader { ExportReader(db: db) }

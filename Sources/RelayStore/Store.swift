@@ -82,6 +82,10 @@ public final class Store: Sendable {
     }
   }
 
+  /// Sets the listener that each transaction with updates of phones calls, on the writer's thread. The next transaction
+  /// finds the updates. The listener must return at once.
+  public func listenToUpdates(_ listener: @escaping @Sendable () -> Void) { writer.updates.set(listener) }
+
   /// The default clock: the system's time of day.
   public static let timeOfDay: @Sendable () -> Timestamp = {
     Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000))

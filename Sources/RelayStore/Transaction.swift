@@ -22,6 +22,7 @@ public struct Transaction {
   public var people: PeopleWriter { PeopleWriter(transaction: self) }
   public var erasures: ErasureWriter { ErasureWriter(transaction: self) }
   public var devices: DeviceWriter { DeviceWriter(transaction: self) }
+  public var timeZones: TimeZoneWriter { TimeZoneWriter(transaction: self) }
   public var queue: PushQueue { PushQueue(transaction: self) }
   public var updates: UpdateQueue { UpdateQueue(transaction: self) }
   public var silenced: SilencedWriter { SilencedWriter(transaction: self) }

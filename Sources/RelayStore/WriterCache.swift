@@ -47,6 +47,7 @@ final class WriterCache {
   /// The number of messages with a key after which expired keys are deleted.
   static let keysPerSweep = 64
 
+  let updates = UpdateListener()
   private var rooms: [RoomID: Room] = [:]
   private var people: [UserID: Person] = [:]
   /// The entries that the running work has written. They are removed when the work is undone.

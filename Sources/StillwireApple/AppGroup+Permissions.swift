@@ -10,6 +10,7 @@
     ///
     /// Throws the system's error, or ``StillwireExtension/StillwireError`` if the categories cannot be loaded.
     /// - Parameters:
+    ///   - user: The user who is signed in.
     ///   - options: The types of notifications.
     ///   - identity: Returns the user's token.
     ///   - register: Registers for remote notifications: `application.registerForRemoteNotifications()`. The method
@@ -17,7 +18,7 @@
     /// - Returns: True if the app may show notifications.
     @discardableResult
     public func requestPermissions(
-      options: UNAuthorizationOptions = [.alert, .badge, .sound],
+      for user: UserID, options: UNAuthorizationOptions = [.alert, .badge, .sound],
       as identity: @escaping @Sendable () async throws -> Identity, register: @MainActor @Sendable () -> Void
     ) async throws -> Bool {
       let center = UNUserNotificationCenter.current()
@@ -26,8 +27,8 @@
       guard isAllowed else { return false }
       // The system asks for the Focus status only after it may show notifications. The app works without the report. At
       // the first launch the device has no report key yet: the registration may follow this answer.
-      let reporter = FocusReporter(relay, device: device, numberFile: numberFile) { [keychain] in
-        if let key = try? keychain.identity() { return key }
+      let reporter = FocusReporter(relay, device: try accounts.device(of: user), numberFile: numberFile) { [accounts] in
+        if let key = try? accounts.identity(of: user) { return key }
         return try await identity()
       }
       _ = try? await reporter.requestAuthorization()

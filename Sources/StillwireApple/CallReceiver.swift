@@ -24,7 +24,8 @@
       /// audio or video.
       case answered(IncomingCall)
       /// The call is over on this phone: the person or another one has ended it, another device has answered, nobody has
-      /// answered in time, the answer did not reach the relay, or the system does not show it, for example in a Focus.
+      /// answered in time, the answer did not reach the relay, or the system does not show it. In a Focus, a notification
+      /// "Missed call" shows that somebody has called.
       case ended(IncomingCall)
       /// The person begins a call from this phone, with the system or with the app's `CXCallController`. The app rings
       /// with ``StillwireClient/Room/ring(media:push:key:)``.
@@ -54,6 +55,7 @@
     /// The provider, for calls that the person makes.
     public let provider: CXProvider
     private let registry: PKPushRegistry
+    private let accounts: AccountStore?
     private let calls: Calls
     private let supportsHolding: Bool
     private let handle: @MainActor @Sendable (Event) -> Void
@@ -62,17 +64,19 @@
     /// - Parameters:
     ///   - configuration: The ringtone, the icon, and the support for video.
     ///   - supportsHolding: True if the app puts a call on hold after ``Event/held(_:_:)``.
-    ///   - api: Answers, declines and hangs up at the relay, and reads if a call still rings: ``AppGroup/api``. Its report
-    ///     key is valid after the token has expired. If it is `nil`, the app does that.
+    ///   - accounts: The accounts of the phone: ``AppGroup/accounts``. The report key of the called user answers, declines
+    ///     and hangs up at the relay, and reads if a call still rings, also after the token has expired. If it is `nil`,
+    ///     the app does that. The phone does not ring for a user who is not signed in.
     ///   - handle: Receives the events.
     @MainActor public init(
       _ configuration: CXProviderConfiguration = CXProviderConfiguration(), supportsHolding: Bool = false,
-      api: RelayAPI?, handle: @escaping @MainActor @Sendable (Event) -> Void
+      accounts: AccountStore?, handle: @escaping @MainActor @Sendable (Event) -> Void
     ) {
       provider = CXProvider(configuration: configuration)
       // Without a queue, PushKit and CallKit call their delegates on the main queue.
       registry = PKPushRegistry(queue: nil)
-      calls = Calls(provider, api, handle)
+      self.accounts = accounts
+      calls = Calls(provider, accounts, handle)
       self.supportsHolding = supportsHolding
       self.handle = handle
       super.init()
@@ -99,7 +103,7 @@
     ///   - user: The user of this app.
     @MainActor public func apply(_ event: CallEvent, user: UserID) {
       calls.user = user
-      for id in calls.ids { calls.apply(.changed(event, user), to: id) }
+      for id in calls.all { calls.apply(.changed(event, user), to: id) }
     }
 
     /// Reads each call of this phone, and ends the ringing or the call as for an event. Call it after each connect of
@@ -111,7 +115,7 @@
       user: UserID, _ read: @escaping @Sendable (MessageReference) async throws -> CallRecord
     ) async {
       calls.user = user
-      for id in calls.ids { await calls.read(id, read) }
+      for id in calls.all { await calls.read(id, read) }
     }
 
     // MARK: PushKit
@@ -128,22 +132,39 @@
       _ registry: PKPushRegistry, didReceiveIncomingPushWith payload: PKPushPayload, for type: PKPushType,
       completion: @escaping @Sendable () -> Void
     ) {
-      let call = IncomingCall(payload)
+      receive(payload, mustReport: true, completion)
+    }
+
+    /// The system calls this method from iOS 26.4 on, in place of the one above.
+    @available(iOS 26.4, visionOS 26.4, watchOS 26.4, *)
+    public func pushRegistry(
+      _ registry: PKPushRegistry, didReceiveIncomingVoIPPushWith payload: PKPushPayload, metadata: PKVoIPPushMetadata,
+      withCompletionHandler completion: @escaping @Sendable () -> Void
+    ) { receive(payload, mustReport: metadata.mustReport, completion) }
+
+    private func receive(_ payload: PKPushPayload, mustReport: Bool, _ completion: @escaping @Sendable () -> Void) {
+      let incoming = IncomingCall(payload)
+      let isHidden = accounts?.display(of: .relay(incoming?.payload.recipient)) == .hidden
+      if let accounts, accounts.hasSignOuts { Task { await accounts.repeatSignOuts() } }
+      let call = isHidden ? nil : incoming
       let calls = calls
-      if let call, MainActor.assumeIsolated({ calls.ids.contains(call.id) }) {
-        // The push has arrived twice. PushKit requires a report, and CallKit refuses a call that it knows.
-        return provider.reportNewIncomingCall(with: call.id, update: CXCallUpdate()) { _ in completion() }
-      }
-      if let call { MainActor.assumeIsolated { calls.insert(call) } }
-      let ringing = provider.reportCall(of: payload, supportsHolding: supportsHolding) { [calls] error in
-        completion()
-        guard error != nil, let call else { return }
-        Task { @MainActor in calls.apply(.notShown, to: call.id) }
+      let isKnown = call.map { call in MainActor.assumeIsolated { calls.ids.contains(call.id) } } ?? false
+      if let call, !isKnown { MainActor.assumeIsolated { calls.insert(call) } }
+      let ringing = provider.reportCall(
+        of: payload, mustReport: mustReport, isKnown: isKnown, isHidden: isHidden, supportsHolding: supportsHolding
+      ) { [calls] error in
+        guard let error, let call, !isKnown else { return completion() }
+        let reason = PhoneCall.NotShown(error)
+        // The system may suspend the app after the completion.
+        Task { @MainActor in
+          await calls.refuse(call.id, reason)
+          completion()
+        }
       }
       if let ringing {
         emit(.ringing(ringing))
         MainActor.assumeIsolated { calls.watch(ringing) }
-      } else if let call {
+      } else if let call, !isKnown {
         MainActor.assumeIsolated { calls.remove(call.id) }
       }
     }
@@ -213,23 +234,32 @@
   /// The calls of the phone, by the ids of CallKit. It performs the effects of ``StillwireExtension/PhoneCall``.
   @MainActor private final class Calls {
     private let provider: CXProvider
-    private let api: RelayAPI?
+    private let accounts: AccountStore?
     private let handle: @MainActor @Sendable (CallReceiver.Event) -> Void
     private var calls: [UUID: PhoneCall] = [:]
+    /// Shows the last notification about a call that CallKit has refused.
+    private var notification: Task<Void, Never>?
     /// The user of the app. Is `nil` until `apply` or `reconcile` names it. A read then finds only calls that are over, and
     /// not those that another device of the user has answered.
     var user: UserID?
 
     init(
-      _ provider: CXProvider, _ api: RelayAPI?, _ handle: @escaping @MainActor @Sendable (CallReceiver.Event) -> Void
+      _ provider: CXProvider, _ accounts: AccountStore?,
+      _ handle: @escaping @MainActor @Sendable (CallReceiver.Event) -> Void
     ) {
       self.provider = provider
-      self.api = api
+      self.accounts = accounts
       self.handle = handle
     }
 
     /// The calls that ring or are in progress.
     var ids: [UUID] { calls.filter { $0.value.isActive }.map(\.key) }
+
+    /// The calls that an event may change: also those that the phone has not shown.
+    var all: [UUID] { Array(calls.keys) }
+
+    /// The requests with the report key of the called user.
+    private func api(of call: IncomingCall) -> RelayAPI? { accounts?.api(of: call.payload.recipient) }
 
     func insert(_ call: IncomingCall) { calls[call.id] = PhoneCall(call) }
 
@@ -242,7 +272,7 @@
         try await Task.sleep(for: timeout)
         apply(.timedOut, to: call.id)
       }
-      guard let api else { return }
+      guard let api = api(of: call) else { return }
       Task { await read(call.id) { try await api.call($0) } }
     }
 
@@ -250,6 +280,12 @@
       guard calls[call.id]?.isActive == true else { return }
       apply(.dismissed, to: call.id)
       provider.reportCall(with: call.id, endedAt: nil, reason: reason)
+    }
+
+    /// Applies the error of CallKit, and returns after the notification about the call is shown.
+    func refuse(_ id: UUID, _ reason: PhoneCall.NotShown) async {
+      apply(.notShown(reason), to: id)
+      await notification?.value
     }
 
     func apply(_ input: PhoneCall.Input, to id: UUID) {
@@ -267,8 +303,10 @@
       case .send(.answer): answer(call)
       case .send(let action): send(action, call)
       case .read:
-        guard let api else { return apply(.readFailed(.unknown), to: call.id) }
+        guard let api = api(of: call) else { return apply(.readFailed(.unknown), to: call.id) }
         Task { await read(call.id) { try await api.call($0) } }
+      case .showMissed: notification = Task { await call.showMissed() }
+      case .removeMissed: call.removeMissed()
       }
     }
 
@@ -283,7 +321,9 @@
 
     private func answer(_ call: IncomingCall) {
       // Without an API the app itself answers.
-      guard let api, let message = call.payload.message else { return apply(.replied(.accepted), to: call.id) }
+      guard let api = api(of: call), let message = call.payload.message else {
+        return apply(.replied(.accepted), to: call.id)
+      }
       Task {
         do {
           try await api.answer(message)
@@ -295,7 +335,7 @@
     }
 
     private func send(_ action: Call.Action, _ call: IncomingCall) {
-      guard let api, let message = call.payload.message else { return }
+      guard let api = api(of: call), let message = call.payload.message else { return }
       Task {
         for delay in PhoneCall.attempts {
           try await Task.sleep(for: delay)

@@ -23,7 +23,24 @@
     }
   }
 
+  extension NotificationImage {
+    /// Reads the image of a notification of any kind. Returns `nil` if its payload has none.
+    public init?(_ content: UNNotificationContent) {
+      guard let text = content.text(of: ["image"]) else { return nil }
+      self.init(reading: text)
+    }
+  }
+
   extension UNNotificationContent {
+    /// Returns the notification with a file as an attachment. Returns `nil` if the system does not accept the file.
+    func attaching(_ file: URL) -> UNNotificationContent? {
+      guard let content = mutableCopy() as? UNMutableNotificationContent,
+        let attachment = try? UNNotificationAttachment(identifier: "", url: file)
+      else { return nil }
+      content.attachments.append(attachment)
+      return content
+    }
+
     /// The id of the push, for ``StillwireExtension/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
     /// notifications have an id. Is `nil` if the relay did not send the push.
     public var notificationID: String? {
@@ -31,11 +48,6 @@
     }
 
     /// The members of the payload that have these keys, as a JSON object.
-    fileprivate func text(of keys: [String]) -> Data? {
-      var members: [String: Any] = [:]
-      for key in keys { members[key] = userInfo[key] }
-      guard JSONSerialization.isValidJSONObject(members) else { return nil }
-      return try? JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes)
-    }
+    fileprivate func text(of keys: [String]) -> Data? { userInfo.text(of: keys) }
   }
 #endif

@@ -5,9 +5,9 @@
   public import StillwireExtension
 
   extension FilterReporter {
-    /// Reports the filter that the system applies now. Call it when the app becomes active, because the system may have
-    /// ended `perform()` before the report arrived. Throws ``StillwireExtension/StillwireError``, or the error of the
-    /// system.
+    /// Reports the filter that the system applies now. If no filter is active, it reports that all pushes pass. Call it
+    /// when the app becomes active, because the system may have ended `perform()` before the report arrived. Throws
+    /// ``StillwireExtension/StillwireError``, or the error of the system.
     /// - Parameters:
     ///   - filter: The app's filter.
     ///   - labels: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
@@ -15,8 +15,12 @@
     public func reportCurrent<Filter: SetFocusFilterIntent>(
       _ filter: Filter.Type, labels: @Sendable (Filter) -> [String]?
     ) async throws -> FilterOutcome {
-      let current = try await Filter.current
-      return try await report(allowing: labels(current))
+      try await report(
+        current: { labels(try await Filter.current) },
+        unless: { error in
+          // Without an active filter, `current` throws this error.
+          if case SetFocusFilterIntentError.notFound = error { true } else { false }
+        })
     }
   }
 #endif

@@ -35,19 +35,26 @@
   extension CXProvider {
     /// Reports the call of a VoIP push, and returns it if the phone rings.
     ///
-    /// Call this before `pushRegistry(_:didReceiveIncomingPushWith:for:completion:)` returns. The system ends an app that
-    /// does not report a call for each VoIP push. A push that is too late or unreadable is therefore also reported, and
-    /// ended immediately.
+    /// Call this before the method of the `PKPushRegistryDelegate` returns. The system ends an app that does not report a
+    /// call for a push with `mustReport`. Such a push that is too late or unreadable is therefore also reported, and ended
+    /// immediately.
     /// - Parameters:
+    ///   - mustReport: `PKVoIPPushMetadata.mustReport`. Pass true before iOS 26.4.
+    ///   - isKnown: True if the app has reported the call of this push, and the call is not over: the push has arrived
+    ///     twice.
+    ///   - isHidden: True if the called user is not signed in. The call is reported without its caller, and ended
+    ///     immediately.
     ///   - now: The current time.
     ///   - supportsHolding: True if the app puts calls on hold.
-    ///   - completion: Receives the error if the system does not show the call, for example in a Focus.
+    ///   - completion: Receives the error if the system does not show the call, for example in a Focus. Is also called if
+    ///     there is nothing to report.
     @discardableResult
     public func reportCall(
-      of payload: PKPushPayload, now: Date = Date(), supportsHolding: Bool = false,
-      completion: @escaping @Sendable ((any Error)?) -> Void
+      of payload: PKPushPayload, mustReport: Bool = true, isKnown: Bool = false, isHidden: Bool = false,
+      now: Date = Date(), supportsHolding: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
     ) -> IncomingCall? {
-      switch IncomingCall.Report(IncomingCall(payload), now: now) {
+      let call = isHidden ? nil : IncomingCall(payload)
+      switch IncomingCall.Report(call, mustReport: mustReport, isKnown: isKnown, now: now) {
       case .ring(let call):
         let update = call.update
         update.supportsHolding = supportsHolding
@@ -59,8 +66,23 @@
       case .endFailed(let id):
         reportNewIncomingCall(with: id, update: CXCallUpdate(), completion: completion)
         reportCall(with: id, endedAt: nil, reason: .failed)
+      case .repeated(let call):
+        reportNewIncomingCall(with: call.id, update: CXCallUpdate(), completion: completion)
+      case .nothing: completion(nil)
       }
       return nil
+    }
+  }
+
+  extension PhoneCall.NotShown {
+    /// The reason in an error of `reportNewIncomingCall(with:update:completion:)`.
+    public init(_ error: any Error) {
+      switch (error as? CXErrorCodeIncomingCallError)?.code {
+      case .filteredByDoNotDisturb: self = .focus
+      case .filteredByBlockList: self = .blocked
+      case .callUUIDAlreadyExists: self = .duplicate
+      default: self = .failed
+      }
     }
   }
 

@@ -7,10 +7,40 @@
   extension NotificationPermissions {
     /// Reads the person's settings of this app.
     public init(_ settings: UNNotificationSettings) {
-      let isDenied = settings.authorizationStatus == .denied || settings.authorizationStatus == .notDetermined
+      #if os(watchOS)
+        let lockScreen = NotificationSetting.notSupported
+      #else
+        let lockScreen = NotificationSetting(settings.lockScreenSetting)
+      #endif
       self.init(
-        allowsAlerts: !isDenied && settings.alertSetting != .disabled,
-        allowsTimeSensitive: settings.timeSensitiveSetting != .disabled)
+        authorization: NotificationAuthorization(settings.authorizationStatus),
+        banners: NotificationSetting(settings.alertSetting), lockScreen: lockScreen,
+        notificationCenter: NotificationSetting(settings.notificationCenterSetting),
+        timeSensitive: NotificationSetting(settings.timeSensitiveSetting))
+    }
+  }
+
+  extension NotificationAuthorization {
+    fileprivate init(_ status: UNAuthorizationStatus) {
+      switch status {
+      case .notDetermined: self = .notDetermined
+      case .denied: self = .denied
+      case .provisional: self = .provisional
+      case .authorized: self = .authorized
+      // A status that is newer than this client, and that of an App Clip: the other settings decide.
+      default: self = .ephemeral
+      }
+    }
+  }
+
+  extension NotificationSetting {
+    fileprivate init(_ setting: UNNotificationSetting) {
+      switch setting {
+      case .enabled: self = .enabled
+      case .disabled: self = .disabled
+      case .notSupported: self = .notSupported
+      @unknown default: self = .notSupported
+      }
     }
   }
 #endif

@@ -8,9 +8,11 @@
     /// Reads the person's response. Returns `nil` if the relay did not send the push, or if it does not accept the
     /// identifier of the action.
     public init?(_ response: UNNotificationResponse) {
-      guard let notification = response.notification.request.content.notificationID else { return nil }
+      let content = response.notification.request.content
+      guard let notification = content.notificationID else { return nil }
       self.init(
-        notification: notification, actionIdentifier: response.actionIdentifier,
+        notification: notification, recipient: PushOrigin(content.userInfo).recipient,
+        actionIdentifier: response.actionIdentifier,
         text: (response as? UNTextInputNotificationResponse)?.userText)
     }
   }

@@ -11,13 +11,18 @@
   public struct NotificationServiceSettings: Sendable {
     /// The URLs of the relay, or of all nodes of a cluster. Without an address the extension sends no receipts.
     public var addresses: [RelayAddress]
-    /// The cache of the pictures. Is `nil` if notifications show no pictures.
+    /// The cache of the pictures. Is `nil` if notifications show no pictures and no images.
     public var pictures: AvatarCache?
     /// The type of a call, audio or video. Is that of the payload if it is `nil`.
     public var capability: INCallCapability?
-    /// Returns the device's report key, for receipts whose payload has no valid token.
-    public var identity: (@Sendable () async throws -> Identity)?
-    /// Maximum time for the picture and the donation. The system ends the extension after about 30 s.
+    /// The accounts of the phone: a push to a user who is not signed in is hidden, and the report key of the recipient
+    /// sends receipts whose payload has no valid token. Is `nil` if the extension shows all pushes.
+    public var accounts: AccountStore?
+    /// Stores the people of the pushes, for the messages that the app donates. Is `nil` if the app donates none.
+    public var people: PersonBook?
+    /// Maximum time until the delivery, at most ``StillwireExtension/NotificationDelivery/maxLimit``. Three quarters of it
+    /// are for the pictures, the rest is for the donation. A dead server of a picture delays each notification by this
+    /// time.
     public var limit: Duration
     /// Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of a Focus are contacts:
     /// with the identifier iOS need not match the handle.
@@ -25,13 +30,15 @@
 
     public init(
       addresses: [RelayAddress] = [], pictures: AvatarCache? = nil, capability: INCallCapability? = nil,
-      identity: (@Sendable () async throws -> Identity)? = nil, limit: Duration = AvatarCache.timeout,
+      accounts: AccountStore? = nil, people: PersonBook? = nil,
+      limit: Duration = NotificationDelivery.limit,
       contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
     ) {
       self.addresses = addresses
       self.pictures = pictures
       self.capability = capability
-      self.identity = identity
+      self.accounts = accounts
+      self.people = people
       self.limit = limit
       self.contactIdentifier = contactIdentifier
     }
@@ -39,11 +46,15 @@
 
   /// A notification service extension that shows messages and calls as communication notifications.
   ///
-  /// - It donates the intent, loads the picture and sends the receipt at the same time.
+  /// - It loads the pictures, and sends the receipt at the same time. Then it donates the intent, updates the content and
+  ///   delivers it.
   /// - It calls the content handler exactly once, on any thread.
+  /// - The image of the push, `push.image` of the sender, becomes an attachment.
   /// - Its best attempt is the communication notification without a picture, so that a slow picture cannot prevent the
   ///   breakthrough of a Focus.
-  /// - It shows a digest, a plain notification, and a push whose intent the system rejects unchanged.
+  /// - It shows a digest, a plain notification, and a push whose intent the system rejects with the text of the push.
+  /// - It removes the notifications that the push withdraws.
+  /// - For a push to a user who is not signed in it shows only "New message", and it repeats open sign-outs.
   ///
   /// Make the principal class of the extension a subclass, and override ``settings``.
   open class StillwireNotificationService: UNNotificationServiceExtension {
@@ -60,16 +71,35 @@
     ) {
       let original = request.content
       let settings = settings
+      let origin = PushOrigin(original.userInfo)
+      if let accounts = settings.accounts, accounts.display(of: origin) == .hidden {
+        return hide(origin, accounts, contentHandler)
+      }
       let intent = CommunicationPayload(original).map { IncomingIntent($0, settings) }
-      let communication = intent.flatMap { try? original.updating(from: $0.provider()) }
       let run = NotificationRun(
-        original: original, communication: communication, work: work(for: original, intent, settings),
+        original: original, isCommunication: intent != nil, work: work(for: original, intent, settings),
         limit: settings.limit,
-        addPicture: { picture in
-          intent.flatMap { try? original.updating(from: $0.provider(picture: INImage(imageData: picture))) }
-        }, deliver: contentHandler)
+        edits: NotificationEdits(
+          attach: { content, file in content.attaching(file) },
+          update: { content, picture in intent.flatMap { try? content.updating(from: $0.provider(picture: picture)) } }),
+        deliver: contentHandler)
       lock.withLock { self.run = run }
       run.start()
+    }
+
+    /// Shows "New message", after the relay has ended the device of the recipient if it answers in time.
+    private func hide(
+      _ origin: PushOrigin, _ accounts: AccountStore, _ contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {
+      let hidden = NotificationRun(
+        original: UNNotificationContent.hidden(from: origin, hasOtherAccounts: accounts.account() != nil),
+        isCommunication: false, work: NotificationWork(), deliver: contentHandler)
+      lock.withLock { run = hidden }
+      Task {
+        // The system may suspend the extension after the delivery.
+        await accounts.repeatSignOuts(in: .current())
+        hidden.start()
+      }
     }
 
     open override func serviceExtensionTimeWillExpire() { lock.withLock { run }?.expire() }
@@ -78,55 +108,68 @@
       for content: UNNotificationContent, _ intent: IncomingIntent?, _ settings: NotificationServiceSettings
     ) -> NotificationWork {
       let (receipt, notification) = (ArrivalReceipt(content), content.notificationID)
-      var loadPicture: (@Sendable () async throws -> Data)?
-      if let pictures = settings.pictures, let picture = intent?.picture {
-        loadPicture = { try await pictures.picture(picture) }
+      var work = NotificationWork(donate: { picture in
+        if let sender = intent?.sender { settings.people?.store(sender) }
+        await intent?.donate(picture: picture)
+      })
+      if let pictures = settings.pictures {
+        if let picture = intent?.picture { work.loadPicture = { try await pictures.picture(picture) } }
+        if let image = NotificationImage(content) { work.loadImage = { try await image.file() } }
       }
-      return NotificationWork(
-        donate: { await intent?.donate() }, loadPicture: loadPicture,
-        report: {
-          guard !settings.addresses.isEmpty else { return }
-          if let notification, let identity = settings.identity {
-            try? await RelayAPI(settings.addresses, as: identity).received(notification, receipt: receipt)
-          } else {
-            try? await receipt?.report(to: settings.addresses)
-          }
-        })
+      let (withdrawal, recipient) = (Withdrawal(content.userInfo), PushOrigin(content.userInfo).recipient)
+      let hasReceipt = !settings.addresses.isEmpty && (receipt != nil || notification != nil)
+      let signedOut = settings.accounts.flatMap { $0.hasSignOuts ? $0 : nil }
+      guard hasReceipt || signedOut != nil || !withdrawal.isEmpty else { return work }
+      work.report = {
+        let center = UNUserNotificationCenter.current()
+        await center.removeDelivered(by: withdrawal)
+        async let signedOut: Void? = signedOut?.repeatSignOuts(in: center)
+        if hasReceipt, let notification, let accounts = settings.accounts {
+          try? await accounts.api(of: recipient).received(notification, receipt: receipt)
+        } else if hasReceipt {
+          try? await receipt?.report(to: settings.addresses)
+        }
+        await signedOut
+      }
+      return work
     }
   }
 
   /// The intent of a push. Contains only values, so that each task makes its own objects from it.
   private struct IncomingIntent: Sendable {
     let fields: IntentFields
+    let sender: IntentPerson
     let picture: NotificationPicture?
+    let group: DonationGroup
     let capability: INCallCapability?
     let contactIdentifier: String?
 
     init(_ payload: CommunicationPayload, _ settings: NotificationServiceSettings) {
       fields = IntentFields(payload)
+      sender = IntentPerson(payload.sender)
       picture = payload.picture
+      group = payload.donationGroup
       capability = settings.capability
-      contactIdentifier = settings.contactIdentifier(IntentPerson(payload.sender))
+      contactIdentifier = settings.contactIdentifier(sender)
     }
 
     /// Makes the object with which the system updates the notification.
-    func provider(picture image: INImage? = nil) -> any UNNotificationContentProviding {
+    func provider(picture: Data?) -> any UNNotificationContentProviding {
       switch fields {
-      case .sendMessage(let fields): message(fields, image)
-      case .startCall(let fields): call(fields, image)
+      case .sendMessage(let fields): message(fields, picture.map { INImage(imageData: $0) })
+      case .startCall(let fields): call(fields, picture.map { INImage(imageData: $0) })
       }
     }
 
     /// Donates the intent as incoming. The notification is shown even if the donation fails.
-    func donate() async {
+    func donate(picture: Data?) async {
+      let image = picture.map { INImage(imageData: $0) }
       let intent: INIntent =
         switch fields {
-        case .sendMessage(let fields): message(fields, nil)
-        case .startCall(let fields): call(fields, nil)
+        case .sendMessage(let fields): message(fields, image)
+        case .startCall(let fields): call(fields, image)
         }
-      let interaction = INInteraction(intent: intent, response: nil)
-      interaction.direction = .incoming
-      try? await interaction.donate()
+      try? await INInteraction(intent, .incoming, in: group).donate()
     }
 
     private func message(_ fields: SendMessageFields, _ image: INImage?) -> INSendMessageIntent {

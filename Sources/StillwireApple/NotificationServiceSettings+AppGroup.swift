@@ -5,12 +5,12 @@
   public import StillwireExtension
 
   extension NotificationServiceSettings {
-    /// Makes settings with the addresses, the picture cache and the report key of the App Group.
+    /// Makes settings with the addresses, the picture cache, the accounts and the book of people of the App Group.
     public init(
       _ group: AppGroup, contactIdentifier: @escaping @Sendable (IntentPerson) -> String? = { _ in nil }
     ) {
       self.init(
-        addresses: group.relay, pictures: group.pictures, identity: { try group.keychain.identity() },
+        addresses: group.relay, pictures: group.pictures, accounts: group.accounts, people: group.people,
         contactIdentifier: contactIdentifier)
     }
   }

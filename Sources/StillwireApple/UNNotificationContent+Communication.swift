@@ -27,21 +27,15 @@
       case .sendMessage(let fields):
         let intent = INSendMessageIntent(
           fields, senderImage: senderImage, groupImage: groupImage, contactIdentifier: contactIdentifier(fields.sender))
-        try await donate(intent)
+        try await INInteraction(intent, .incoming, in: payload.donationGroup).donate()
         return try updating(from: intent)
       case .startCall(let fields):
         let intent = INStartCallIntent(
           fields, capability: capability, callRecordToCallBack: callRecordToCallBack, image: senderImage,
           contactIdentifier: fields.contacts.first.flatMap(contactIdentifier))
-        try await donate(intent)
+        try await INInteraction(intent, .incoming, in: payload.donationGroup).donate()
         return try updating(from: intent)
       }
-    }
-
-    private func donate(_ intent: INIntent) async throws {
-      let interaction = INInteraction(intent: intent, response: nil)
-      interaction.direction = .incoming
-      try await interaction.donate()
     }
   }
 #endif

@@ -10,6 +10,8 @@ public struct OutgoingConversation: Equatable, Sendable {
   public var groupName: String?
   /// The id of the room, which incoming messages also have.
   public var identifier: String
+  /// The group of the interaction, which incoming messages of the room also have.
+  public var donationGroup: DonationGroup
 
   /// Maximum number of recipients. The system suggests conversations, not crowds.
   public static let maxRecipients = 32
@@ -18,19 +20,25 @@ public struct OutgoingConversation: Equatable, Sendable {
   ///   - people: The people of the room.
   ///   - me: The app's own user. Is not a recipient.
   ///   - groupName: The title of the room, if it is a group.
-  public init(_ room: RoomID, people: People, without me: UserID, groupName: String? = nil) {
+  ///   - book: The people of incoming messages: `people` of the `AppGroup`. With it an outgoing message names a person as
+  ///     the service extension does for an incoming one. Without it the handle is the user's id.
+  public init(
+    _ room: RoomID, people: People, without me: UserID, groupName: String? = nil, book: PersonBook? = nil
+  ) {
     let others = people.entries.values.filter { $0.user != me }.sorted { $0.user < $1.user }
-    recipients = others.count > Self.maxRecipients ? [] : others.map { IntentPerson($0) }
+    recipients = others.count > Self.maxRecipients ? [] : others.map { IntentPerson($0, book?.person($0.user)) }
     self.groupName = groupName
     identifier = room.rawValue
+    donationGroup = DonationGroup(account: me, conversation: room.rawValue)
   }
 }
 
 extension IntentPerson {
-  /// The person of a presence, with the user's id as the handle.
-  fileprivate init(_ presence: Presence) {
-    self.init(
-      PayloadPerson(
-        id: presence.user.rawValue, name: presence.name ?? presence.user.rawValue, avatar: presence.avatar))
+  /// The person of a presence, with the handle of an incoming message.
+  fileprivate init(_ presence: Presence, _ known: IntentPerson?) {
+    let id = presence.user.rawValue
+    self.init(PayloadPerson(id: id, name: presence.name ?? known?.displayName ?? id, avatar: presence.avatar))
+    guard let known else { return }
+    (handle, handleType) = (known.handle, known.handleType)
   }
 }

@@ -8,11 +8,16 @@
   extension Room {
     /// Sends `{"text": …}` and donates the message as outgoing, so that the system suggests and ranks the conversation.
     /// The message counts as sent even if the system rejects the donation.
+    /// - Parameter contactIdentifier: Returns `CNContact.identifier` of a person whose contact the app knows, as in
+    ///   `NotificationServiceSettings`.
     @discardableResult
-    public func send(text: String, donating conversation: OutgoingConversation) async throws -> Sent {
+    public func send(
+      text: String, donating conversation: OutgoingConversation,
+      contactIdentifier: (IntentPerson) -> String? = { _ in nil }
+    ) async throws -> Sent {
+      let intent = INSendMessageIntent(outgoing: conversation, contactIdentifier: contactIdentifier)
+      let interaction = INInteraction(intent, .outgoing, in: conversation.donationGroup)
       let sent = try await send(text: text)
-      let interaction = INInteraction(intent: INSendMessageIntent(outgoing: conversation), response: nil)
-      interaction.direction = .outgoing
       try? await interaction.donate()
       return sent
     }
@@ -20,9 +25,12 @@
 
   extension INSendMessageIntent {
     /// Makes the intent of an outgoing message. It has no text: the system stores donations.
-    public convenience init(outgoing conversation: OutgoingConversation) {
+    public convenience init(
+      outgoing conversation: OutgoingConversation, contactIdentifier: (IntentPerson) -> String? = { _ in nil }
+    ) {
+      let recipients = conversation.recipients.map { INPerson($0, contactIdentifier: contactIdentifier($0)) }
       self.init(
-        recipients: conversation.recipients.isEmpty ? nil : conversation.recipients.map { INPerson($0) },
+        recipients: recipients.isEmpty ? nil : recipients,
         outgoingMessageType: .outgoingMessageText, content: nil,
         speakableGroupName: conversation.groupName.map { INSpeakableString(spokenPhrase: $0) },
         conversationIdentifier: conversation.identifier, serviceName: nil, sender: nil, attachments: nil)

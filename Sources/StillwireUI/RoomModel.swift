@@ -34,7 +34,8 @@ public import StillwireClient
 
   /// - Parameters:
   ///   - room: The room, which ``run()`` joins.
-  ///   - me: The app's own user. ``silenced`` does not name this user.
+  ///   - me: The app's own user. ``silenced`` does not name this user, and ``markRead()`` removes only the notifications of
+  ///     this user.
   ///   - page: Number of messages of one request to the history, at most the relay's `limits.history`.
   ///   - limit: Maximum number of messages of the timeline.
   public init(_ relay: Stillwire, room: RoomID, me: UserID? = nil, page: Int = 50, limit: Int = 500) {
@@ -140,7 +141,7 @@ public import StillwireClient
     guard let newest = timeline.messages.last else { return }
     await room.read(upTo: newest.seq)
     #if canImport(UserNotifications) && !os(tvOS)
-      await UNUserNotificationCenter.current().removeDelivered(in: room.id, upTo: newest.seq)
+      await UNUserNotificationCenter.current().removeDelivered(in: room.id, upTo: newest.seq, of: me)
     #endif
   }
 

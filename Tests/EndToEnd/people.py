@@ -152,9 +152,11 @@ def pushed_sender(writer: Session, reader: Session, relay: Relay, backend: str, 
 
 
 def without_ids(notification: dict[str, Any]) -> dict[str, Any]:
-    """Returns a notification without the values that differ in every notification."""
+    """Returns a notification without the user and the values that differ in every notification."""
     payload, headers = dict(notification["payload"]), dict(notification["headers"])
     for part in payload.keys() & {"communication", "push"}:
-        payload[part] = {key: value for key, value in payload[part].items() if key not in ("notification", "receipt")}
+        payload[part] = {key: value for key, value in payload[part].items() if key not in ("recipient", "notification", "receipt")}
     del headers["apns-id"]
+    # The collapse id ends with the recipient.
+    headers["apns-collapse-id"] = headers["apns-collapse-id"].rpartition("/")[0]
     return {"payload": payload, "headers": headers}

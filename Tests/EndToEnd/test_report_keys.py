@@ -26,6 +26,7 @@ PERMITTED = {
     ("post", "/v1/rooms/{room}/calls/{seq}/answer"),
     ("post", "/v1/rooms/{room}/calls/{seq}/decline"),
     ("post", "/v1/rooms/{room}/calls/{seq}/hangup"),
+    ("delete", "/v1/users/{user}/devices/{device}"),
 }
 
 
@@ -202,8 +203,10 @@ def test_a_key_ends_with_its_device(relay, register, names, token):
     assert call(relay, "DELETE", f"/v1/users/{bob}/devices/phone", token=token(bob)).status == 204
     assert report(relay, key).status == 401
     key = register(bob)
-    # The phone's token moves to another user.
+    # Another user registers the token, and then another device of the same user.
     register(carol, token=f"{bob}-phone")
+    assert report(relay, key).status == 200
+    register(bob, "next", token=f"{bob}-phone")
     assert report(relay, key).status == 401
 
 

@@ -9,9 +9,9 @@ import Testing
 /// The VoIP push of a call: its payload, its headers, and the order in which parts are left out.
 @Suite struct CallPushTests {
   private var subject = PayloadSubject(
-    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1", seq: 42, kind: .call,
-    text: "Hello?",
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
+    sender: User(id: ann, name: "Ann"),
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1", seq: 42, kind: .call, text: "Hello?",
     badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
@@ -25,7 +25,7 @@ import Testing
         "communication":{"kind":"call","sender":{"id":"ann","name":"Ann","handle":"ann"},
         "conversation":{"id":"team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
         "message":{"room":"team","epoch":"e1","seq":42},"video":true}}
         """#.replacing("\n", with: ""))
     #expect(

@@ -62,8 +62,8 @@ import Testing
         $0.device?.criteria = nil
       }
     ),
-    ("no quiet hours are known", { $0.recipient.quiet = nil }),
-    ("the quiet hours are over", { $0.recipient.quiet?.until = $0.now }),
+    ("no quiet hours are known", { $0.device?.quiet = nil }),
+    ("the quiet hours are over", { $0.device?.quiet?.until = $0.now }),
     ("the recipient has no preference for Focus", { $0.recipient.onFocus = .deliver }),
     ("no report says that alerts are off", { $0.device?.allowsAlerts = true }),
     ("the room is not muted", { $0.recipient.roomLevel = .all }),
@@ -97,12 +97,12 @@ import Testing
       let stale = facts.with {
         $0.device?.focusedUntil = $0.now
         $0.device?.filter?.until = $0.now
-        $0.recipient.quiet?.until = $0.now
+        $0.device?.quiet?.until = $0.now
       }
       let none = facts.with {
         $0.device?.focusedUntil = nil
         $0.device?.filter = nil
-        $0.recipient.quiet = nil
+        $0.device?.quiet = nil
       }
       let decision = decide(none)
       if decide(stale) != decision { return "an expired fact counts" }

@@ -9,9 +9,9 @@ import Testing
 /// The push of a digest: its texts, its order, and the rooms that fit.
 @Suite struct DigestTests {
   private static let newest = PayloadSubject(
-    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 3, isGroup: true), epoch: "e1",
-    seq: 42,
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
+    sender: User(id: ann, name: "Ann"),
+    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 3, isGroup: true), epoch: "e1", seq: 42,
     text: "Lunch?",
     level: .passive, badge: 7, isMention: true, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
@@ -53,7 +53,7 @@ import Testing
         {"aps":{"alert":{"title-loc-key":"%@ messages in %@ rooms","title-loc-args":["7","2"],
         "body":"Ann: Lunch?\nbob: Hi"},"badge":7,"thread-id":"/digest","mutable-content":1,
         "interruption-level":"passive"},
-        "push":{"notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "push":{"recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
         "message":{"room":"team","epoch":"e1","seq":42},
         "digest":[{"room":"team","seq":42,"count":3},{"room":"d:ann:bob","seq":9,"count":4}]}
         """#.replacing("\n", with: ""))
@@ -88,7 +88,7 @@ import Testing
     let (push, alone) = (try Push(digest), try Push(Self.newest))
     #expect(push.id == alone.id)
     #expect(push.headers == alone.headers)
-    #expect(push.headers.collapseID == "team/42")
+    #expect(push.headers.collapseID == "team/42/7e6e6f94")
     #expect(push.headers.priority == .low)
   }
 

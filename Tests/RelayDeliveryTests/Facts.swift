@@ -52,9 +52,9 @@ extension DeliveryCase {
     }
   }
 
-  /// The quiet hours of the recipient are on.
+  /// The quiet hours of the recipient are on at the device.
   func quietHours(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
-    with { $0.recipient.quiet = ActiveQuietHours(mode: mode, until: .at(until)) }
+    with { $0.device?.quiet = ActiveQuietHours(mode: mode, until: .at(until)) }
   }
 }
 

@@ -40,7 +40,7 @@ import Testing
   ) -> HoldRecipient {
     var recipient = Recipient()
     change(&recipient)
-    return HoldRecipient(bob, recipient, quietHours: quietHours, rooms: rooms)
+    return HoldRecipient(bob, recipient, quietHours: CurrentQuietHours(quietHours), rooms: rooms)
   }
 
   static let silenced = ActiveQuietHours(mode: .hold, until: .at(3 * hour))

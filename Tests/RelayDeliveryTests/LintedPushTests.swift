@@ -41,6 +41,7 @@ extension PayloadSubject {
     let texts = [nil, "", " ", "Hi", "\u{0}\u{1}\"\\/\n\u{2028}", "😀é\u{FEFF}", String(repeating: "ж\"", count: 3_000)]
     return PayloadSubject(
       notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d",
+      recipient: UserID(unchecked: "bob"),
       sender: User(
         id: UserID(unchecked: "ann"), name: dice.one(of: [nil, "", "Ann \"A\" 🌻", " "]),
         avatar: dice.one(of: [nil, "", "https://example.org/a.png"]),

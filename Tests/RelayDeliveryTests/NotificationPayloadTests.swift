@@ -9,7 +9,8 @@ import Testing
 /// Notifications: pushes without a message of a room.
 @Suite struct NotificationPayloadTests {
   private var subject = PayloadSubject(
-    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
+    sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
     room: PayloadRoom(id: .notifications(of: UserID(unchecked: "bob")), recipientCount: 1), epoch: "e1", seq: 42,
     text: nil, badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
@@ -25,7 +26,7 @@ import Testing
         "communication":{"kind":"message","sender":{"id":"shop","name":"Shop","handle":"shop"},
         "conversation":{"id":"/from/shop","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"}}
+        "recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"}}
         """#.replacing("\n", with: ""))
     #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
   }
@@ -35,15 +36,18 @@ import Testing
     let roomIDs = users.flatMap { user in
       [RoomID.notifications(of: UserID(unchecked: user)), RoomID(unchecked: user), RoomID(unchecked: "user")]
     }
-    let ids = Set(Set(roomIDs).map { collapseID(room: $0, seq: 1) })
+    let ids = Set(Set(roomIDs).map { collapseID(room: $0, seq: 1, for: UserID(unchecked: "bob")) })
     #expect(ids.count == Set(roomIDs).count)
   }
 
-  @Test func `a silent notification names no message`() {
+  @Test func `a silent notification names no message`() throws {
     let message = MessageReference(room: subject.room.id, seq: 42)
-    let push = Push(
-      id: subject.notification, waking: message, epoch: "e1", data: Array(#"{"order":7}"#.utf8), expires: .at(9),
-      topic: "org.example.chat")
-    #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"order":7}"#)
+    let push = try Push(
+      PhonePush(
+        id: subject.notification, to: UserID(unchecked: "bob"), topic: "org.example.chat",
+        .wake(message, epoch: "e1", data: Array(#"{"order":7}"#.utf8)), keptUntil: .at(9)))
+    #expect(
+      String(decoding: push.payload, as: UTF8.self)
+        == #"{"aps":{"content-available":1},"order":7,"push":{"recipient":"bob"}}"#)
   }
 }

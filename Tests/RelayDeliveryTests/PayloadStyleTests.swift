@@ -10,7 +10,8 @@ import Testing
 /// The sender's options for the look and the sound of a push, and their effect on the payload.
 @Suite struct PayloadStyleTests {
   var subject = PayloadSubject(
-    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
+    sender: User(id: ann, name: "Ann"),
     room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 1), epoch: "e1", seq: 42,
     text: "Lunch?",
     badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
@@ -94,7 +95,7 @@ import Testing
         "communication":{"kind":"message","sender":{"id":"ann","name":"Ann","handle":"ann"},
         "conversation":{"id":"team","name":"Team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
         "message":{"room":"team","epoch":"e1","seq":42},"image":"https://a.example/",
         "a":{"z":false},"k":[1.50,null]}
         """#.replacing("\n", with: ""))
@@ -102,13 +103,13 @@ import Testing
 
   @Test mutating func `pushes of one room replace each other if the message requests it`() throws {
     subject.style.collapse = .room
-    #expect(try Push(subject).headers.collapseID == "team/newest")
+    #expect(try Push(subject).headers.collapseID == "team/newest/7e6e6f94")
     subject.seq = 43
-    #expect(try Push(subject).headers.collapseID == "team/newest")
+    #expect(try Push(subject).headers.collapseID == "team/newest/7e6e6f94")
     subject.replaces = MessageReference(room: subject.room.id, seq: 43)
-    #expect(try Push(subject).headers.collapseID == "team/newest")
+    #expect(try Push(subject).headers.collapseID == "team/newest/7e6e6f94")
     subject.replaces = MessageReference(room: subject.room.id, seq: 40)
-    #expect(try Push(subject).headers.collapseID == "team/40")
+    #expect(try Push(subject).headers.collapseID == "team/40/7e6e6f94")
     subject.replaces = nil
     subject.room.id = RoomID(unchecked: String(repeating: "r", count: 255))
     let id = try Push(subject).headers.collapseID
@@ -183,6 +184,7 @@ import Testing
       guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
       var subject = PayloadSubject(
         notification: self.subject.notification,
+        recipient: UserID(unchecked: String(repeating: "u", count: UserID.maxLength)),
         sender: User(
           id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
@@ -213,7 +215,8 @@ extension PayloadStyleTests {
     for level in Level.allCases {
       let push = try Push(
         PayloadSubject(
-          notification: self.subject.notification, sender: User(id: ann),
+          notification: self.subject.notification,
+          recipient: UserID(unchecked: String(repeating: "u", count: UserID.maxLength)), sender: User(id: ann),
           room: PayloadRoom(id: room, recipientCount: 99999999, isGroup: true),
           epoch: String(repeating: "e", count: 32), seq: maxInteger, text: nil, style: request.style,
           level: level, badge: Int(PushStyle.maxBadge), criteria: String(repeating: "\u{1}", count: 128),

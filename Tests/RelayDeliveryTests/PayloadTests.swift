@@ -9,7 +9,8 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 /// The payload and the headers of a message's push.
 @Suite struct PayloadTests {
   var subject = PayloadSubject(
-    notification: id, sender: User(id: ann), room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1),
+    notification: id, recipient: UserID(unchecked: "bob"), sender: User(id: ann),
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1),
     epoch: "e1", seq: 42,
     text: "Lunch?", badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
@@ -24,7 +25,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         "communication":{"kind":"message","sender":{"id":"ann","name":"ann","handle":"ann"},
         "conversation":{"id":"team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
         "message":{"room":"team","epoch":"e1","seq":42}}
         """#.replacing("\n", with: ""))
   }
@@ -53,7 +54,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         "conversation":{"id":"team","name":"Team\nrocket","group":true,"recipientCount":4,
         "avatar":"https://example.org/r.png"},
         "mentionsMe":true,"replyToMe":true,"notifyAnyway":true,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
+        "recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
         "message":{"room":"team","epoch":"e1","seq":42}}
         """#.replacing("\n", with: ""))
   }
@@ -160,7 +161,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(
       try text(Push(subject)).hasSuffix(
         #"""
-        "push":{"notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
+        "push":{"recipient":"bob","notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
         "message":{"room":"team","epoch":"e1","seq":42}}
         """#.replacing("\n", with: "")))
     #expect(try !text(Push(subject)).contains("communication"))
@@ -199,7 +200,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(
       push.fields.map { "\($0.name): \($0.value)" } == [
         "apns-id: \(id)", "apns-push-type: alert", "apns-priority: 10", "apns-expiration: 1700000000",
-        "apns-collapse-id: team/42", "apns-topic: org.example.chat",
+        "apns-collapse-id: team/42/7e6e6f94", "apns-topic: org.example.chat",
       ])
   }
 

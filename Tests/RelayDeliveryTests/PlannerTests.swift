@@ -23,7 +23,8 @@ import Testing
     var recipient = Recipient()
     recipient.devices = [device()]
     change(&recipient)
-    return PlanMember(user, recipient, as: membership, quietHours: quietHours, report: report)
+    return PlanMember(
+      user, recipient, as: membership, quietHours: CurrentQuietHours(quietHours), report: report)
   }
 
   static func message(
@@ -80,12 +81,18 @@ import Testing
     (.muted, member { $0.preferences[tea].level = .none }, MessageTraits(from: ann, mentions: [bob])),
     (.muted, member { $0.preferences[tea].level = .mentions }, MessageTraits(from: ann)),
     (.noDevice, member { $0.devices = [] }, MessageTraits(from: ann)),
-    (.notAllowed, member { $0.devices[0].allowsAlerts = false }, MessageTraits(from: ann)),
   ]
 
   @Test(arguments: none)
   mutating func `a rule against a push plans nothing`(code: Reason.Code, member: PlanMember, traits: MessageTraits) {
     #expect(plan(Self.message(traits), member) == Plan(outcomes: [.none(code)]))
+  }
+
+  @Test mutating func `a message to a device without alerts counts in its badge`() {
+    let plan = plan(Self.message(MessageTraits(from: ann)), Self.member { $0.devices[0].allowsAlerts = false })
+    #expect(plan.outcomes == [.none(.notAllowed)])
+    #expect(plan.pushes.map(\.isBadgeOnly) == [true])
+    #expect(plan.pushes.map(\.isHeld) == [false])
   }
 
   @Test mutating func `a mention is pushed to a member who has muted all else`() {

@@ -44,8 +44,6 @@ extension RecipientFacts {
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
       isMentioned: dice.hits(oneIn: 2), isNamed: dice.hits(oneIn: 2), isRoomTooLarge: dice.hits(oneIn: 8),
       roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
-      quiet: dice.hits(oneIn: 2)
-        ? nil : ActiveQuietHours(mode: dice.one(of: SilenceMode.allCases), until: dice.time(now)),
       breaksQuietHours: dice.hits(oneIn: 4), quietCalls: dice.hits(oneIn: 4), quietTimeSensitive: dice.hits(oneIn: 4),
       pushUnreadAfter: dice.one(of: [nil, nil, 10, 60, 7_200]),
       sessions: (0..<dice.one(of: [0, 0, 0, 0, 1, 2])).map { _ in .random(using: &dice, now) },
@@ -68,6 +66,8 @@ extension DeviceFacts {
       allowsAlerts: !dice.hits(oneIn: 8), hasVoIPToken: dice.hits(oneIn: 2), allowsTimeSensitive: !dice.hits(oneIn: 3),
       allowsCritical: !dice.hits(oneIn: 3), focusedUntil: dice.hits(oneIn: 2) ? nil : dice.time(now),
       filter: dice.hits(oneIn: 2) ? nil : FilterFacts(allow: dice.one(of: [[], ["home"]]), until: dice.time(now)),
+      quiet: dice.hits(oneIn: 2)
+        ? nil : ActiveQuietHours(mode: dice.one(of: SilenceMode.allCases), until: dice.time(now)),
       criteria: dice.label(), lacksVoIPEntitlement: dice.hits(oneIn: 4))
   }
 }

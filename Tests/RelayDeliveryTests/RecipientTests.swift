@@ -10,11 +10,11 @@ import Testing
 
   private func facts(
     of message: MessageTraits = MessageTraits(from: ann), as membership: Membership = .absent,
-    quietHours: ActiveQuietHours? = nil, _ change: (inout Recipient) -> Void = { _ in }
+    _ change: (inout Recipient) -> Void = { _ in }
   ) -> RecipientFacts {
     var recipient = Recipient()
     change(&recipient)
-    return recipient.facts(bob, of: message, in: Self.tea, as: membership, quietHours: quietHours, now: Self.now)
+    return recipient.facts(bob, of: message, in: Self.tea, as: membership, now: Self.now)
   }
 
   @Test func `without preferences, no fact prevents a push`() {
@@ -22,8 +22,7 @@ import Testing
   }
 
   @Test func `the facts contain the preferences`() {
-    let quietHours = ActiveQuietHours(mode: .passive, until: .at(hour))
-    let known = facts(of: MessageTraits(from: ann, mentions: [bob]), quietHours: quietHours) {
+    let known = facts(of: MessageTraits(from: ann, mentions: [bob])) {
       $0.blocked = [ann]
       $0.preferences.onFocus = .hold
       $0.preferences[Self.tea].level = .mentions
@@ -31,7 +30,7 @@ import Testing
     }
     let expected = RecipientFacts(
       user: bob, hasBlockedSender: true, roomLevel: .mentions, isMentioned: true, isNamed: true, roomCriteria: "work",
-      onFocus: .hold, quiet: quietHours)
+      onFocus: .hold)
     #expect(known == expected)
     #expect(!facts(of: MessageTraits(from: ann, mentions: [ann])).isMentioned)
     #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
@@ -179,19 +178,20 @@ import Testing
 
   @Test func `an app has only the configured entitlements`() {
     let recipient = Recipient()
-    let all = recipient.facts(of: Self.tablet, in: AppEntitlements())
+    let all = recipient.facts(of: Self.tablet, in: AppEntitlements(), quietHours: .none)
     #expect(all == DeviceFacts(hasVoIPToken: true, criteria: "home"))
     let other = AppEntitlements(["com.example.other": []])
-    #expect(recipient.facts(of: Self.tablet, in: other) == all)
+    #expect(recipient.facts(of: Self.tablet, in: other, quietHours: .none) == all)
     let none = AppEntitlements(["com.example.app": []])
     #expect(
-      recipient.facts(of: Self.tablet, in: none)
+      recipient.facts(of: Self.tablet, in: none, quietHours: .none)
         == DeviceFacts(
           allowsTimeSensitive: false, allowsCritical: false, criteria: "home", lacksVoIPEntitlement: true))
     for (entitlement, path) in [
       (.timeSensitive, \DeviceFacts.allowsTimeSensitive), (.critical, \.allowsCritical), (.voip, \.hasVoIPToken),
     ] as [(AppEntitlement, KeyPath<DeviceFacts, Bool>)] {
-      let facts = recipient.facts(of: Self.tablet, in: AppEntitlements(["com.example.app": [entitlement]]))
+      let facts = recipient.facts(
+        of: Self.tablet, in: AppEntitlements(["com.example.app": [entitlement]]), quietHours: .none)
       #expect(facts[keyPath: path])
       #expect([facts.allowsTimeSensitive, facts.allowsCritical, facts.hasVoIPToken].count { $0 } == 1)
     }
@@ -202,11 +202,11 @@ import Testing
     device.voipToken = nil
     device.allowsAlerts = false
     device.allowsTimeSensitive = false
-    let facts = Recipient().facts(of: device, in: AppEntitlements(["com.example.app": []]))
+    let facts = Recipient().facts(of: device, in: AppEntitlements(["com.example.app": []]), quietHours: .none)
     #expect(
       facts
         == DeviceFacts(allowsAlerts: false, allowsTimeSensitive: false, allowsCritical: false, criteria: "home"))
-    #expect(!Recipient().facts(of: device, in: AppEntitlements()).allowsTimeSensitive)
+    #expect(!Recipient().facts(of: device, in: AppEntitlements(), quietHours: .none).allowsTimeSensitive)
   }
 
   private static let known: [@Sendable (inout Recipient) -> Void] = [
@@ -260,7 +260,7 @@ import Testing
     _ = recipient.focus.apply(focus, now: Self.now)
     let filter = FilterReport(device: phone, isActive: true, allow: ["work"], at: Self.now)
     _ = recipient.filters.apply(filter, now: Self.now)
-    let facts = recipient.facts(of: Self.tablet, in: AppEntitlements())
+    let facts = recipient.facts(of: Self.tablet, in: AppEntitlements(), quietHours: .none)
     #expect(facts.focusedUntil == recipient.focus.nextChange)
     #expect(facts.focusSource == .manual)
     #expect(facts.filter?.allow == ["work"])
@@ -277,7 +277,7 @@ import Testing
       Device(id: DeviceID(unchecked: "d\($0)"), platform: .simulator, token: "t\($0)")
     }
     let cases = recipient.cases(
-      of: DeliveryCase.plain.message, for: facts(), in: AppEntitlements(), now: Self.now)
+      of: DeliveryCase.plain.message, for: facts(), in: AppEntitlements(), quietHours: .none, now: Self.now)
     #expect(cases.count == max(1, devices) && recipient.decisionCount == cases.count)
     #expect(cases.compactMap(\.device) == recipient.devices)
     for (device, facts) in cases {
@@ -337,7 +337,7 @@ import Testing
       var recipient = Recipient()
       change(&recipient)
       return recipient.hidesResult(
-        recipient.facts(bob, of: message, in: Self.tea, as: .absent, quietHours: nil, now: Self.now))
+        recipient.facts(bob, of: message, in: Self.tea, as: .absent, now: Self.now))
     }
     #expect(!hides { _ in })
     #expect(hides { $0.blocked = [ann] })

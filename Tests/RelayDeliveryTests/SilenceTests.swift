@@ -140,7 +140,7 @@ import Testing
     Row(
       "a call is held beyond its time", noCalls().with { $0.message.expires = .at(30_000) }, held, .quietHours),
     Row(
-      "a call is held for 12 h", noCalls().with { $0.recipient.quiet?.until = .at(20 * hour) },
+      "a call is held for 12 h", noCalls().with { $0.device?.quiet?.until = .at(20 * hour) },
       .hold(until: .at(12 * hour)), .quietHours),
     Row("a call that breaks through", noCalls().with { $0.recipient.breaksQuietHours = true }, push, .nothingAgainst),
     Row(
@@ -162,7 +162,8 @@ import Testing
       .nothingAgainst),
     Row(
       "a time-sensitive message in a Focus",
-      wish(.hold, .timeSensitive) { $0.quiet = nil }.focused(.hold).with {
+      plain.focused(.hold).with {
+        $0.message.level = .timeSensitive
         $0.recipient.quietTimeSensitive = true
       }, urgent, .nothingAgainst),
     Row(

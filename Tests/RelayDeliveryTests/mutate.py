@@ -28,8 +28,10 @@ SOURCES = ROOT / "Sources/RelayDelivery"
 RULES = "Rules.swift"
 FILES = [
     RULES, "DecisionInput.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
-    "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
-    "QuietHours+Facts.swift", "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift",
+    "FocusPolicy.swift", "DeviceRecord.swift", "ReportLedger.swift", "FocusLedger.swift", "FilterLedger.swift",
+    "QuietHours+Facts.swift", "QuietClock.swift", "ZoneFile.swift", "PosixZone.swift", "TimeZones.swift",
+    "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift", "Phone/LaterPush.swift",
+    "Phone/PhonePlanner.swift", "Phone/PhoneEntry.swift", "Phone/Removals.swift",
     "HoldPlanner.swift", "Releases.swift", "PushPace.swift", "MessageFacts+Reports.swift",
 ]  # fmt: skip
 
@@ -99,6 +101,7 @@ EQUIVALENT = {
     "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
     # The result is the same, but slower.
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
+    "QuietClock.swift: `true` is `false` in `kept.removeAll(keepingCapacity: true)`",
     # The additional day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
     # The minute is over at each later time.
@@ -223,9 +226,9 @@ class Bench:
         (folder / "pure/Sources").mkdir(parents=True)
         (folder / "Tests").mkdir()
         (folder / "pure/Package.swift").write_text(SETTINGS + PURE)
-        # The mutated files do not need the linter, which takes longest to build.
-        linting = [file.name for file in HERE.glob("*.swift") if "PushLint" in file.read_text()]
-        excluded = ["mutate.py", *linting]
+        # The mutated files do not need the linter, which takes longest to build, and zdump, which takes longest to run.
+        others = re.compile("import (PushLint|ChildProcess)")
+        excluded = ["mutate.py", *(file.name for file in HERE.glob("*.swift") if others.search(file.read_text()))]
         tests = TESTS.replace("EXCLUDED", json.dumps(excluded)[1:-1])
         (folder / "Package.swift").write_text(SETTINGS + tests)
         for target in ("RelayProtocol", "RelayJSON"):

@@ -34,7 +34,10 @@ import Testing
     let badge = push(1, payload: #"{"aps":{"badge":7}}"#)
     #expect(await gateway.send(badge, to: phone("a")) == .sent(.accepted))
     let event = await events.next()
-    #expect(event == .badged(ShownNotification(push: badge, time: Timestamp(rawValue: 1_000))))
+    #expect(
+      event
+        == .badged(
+          ShownNotification(push: badge, time: Timestamp(rawValue: 1_000), contents: ScreenContents(badge))))
     #expect(event?.name == "badge")
     #expect(gateway.phone("a").badge == 7 && gateway.phone("a").notifications.isEmpty)
     _ = await gateway.send(push(2, payload: #"{"aps":{"alert":"Hi","badge":8}}"#), to: phone("a"))
@@ -42,6 +45,25 @@ import Testing
     #expect(gateway.phone("a").badge == 8)
     _ = await gateway.send(push(3, payload: #"{"aps":{"badge":0}}"#), to: phone("a"))
     #expect(gateway.phone("a").badge == 0)
+  }
+
+  @Test func `a phone removes the notifications that a push names`() async {
+    func alert(_ room: String, _ seq: Int64, to user: String = "bob") -> PhonePush {
+      PhonePush.message(Int(seq), in: room, to: user)
+    }
+    for push in [alert("tea", 1), alert("tea", 2), alert("den", 3), alert("tea", 4, to: "eve")] {
+      _ = await gateway.send(push, to: phone("a"))
+    }
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    var removals = Removals()
+    removals.add(MessageReference(room: RoomID(unchecked: "tea"), seq: 9), isRead: true)
+    removals.add(MessageReference(room: RoomID(unchecked: "den"), seq: 3), isRead: false)
+    let push = PhonePush(
+      id: uuid(9), to: UserID(unchecked: "bob"), topic: "org.example.chat", .removal, removals: removals)
+    #expect(await gateway.send(push, to: phone("a")) == .sent(.accepted))
+    #expect(await events.next()?.name == "removed")
+    // The notification of another account stays.
+    #expect(gateway.phone("a").notifications.map { $0.contents.messages.map(\.seq) } == [[4]])
   }
 
   @Test func `every listener of a phone receives an event`() async {

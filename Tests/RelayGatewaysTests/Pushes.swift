@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 import Synchronization
 
@@ -19,6 +20,32 @@ func push(_ number: Int = 1, collapse: String? = nil, payload: String? = nil) ->
     payload: Array((payload ?? #"{"n":\#(number)}"#).utf8))
 }
 
+extension PhonePush {
+  /// A push of a message from Ann.
+  static func message(
+    _ number: Int = 1, in room: String = "tea", to user: String = "bob", text: String? = "hi",
+    level: Level = .active, kind: MessageKind = .message
+  ) -> PhonePush {
+    let subject = PayloadSubject(
+      notification: uuid(number), recipient: UserID(unchecked: user),
+      sender: User(id: UserID(unchecked: "ann"), name: "Ann"),
+      room: PayloadRoom(id: RoomID(unchecked: room), title: "Tea", recipientCount: 2, isGroup: true), epoch: "e", seq: Int64(number),
+      kind: kind, text: text, level: level, badge: 3, isMention: true, expires: Timestamp(rawValue: 1_900_000_000_000),
+      app: PayloadApp(topic: "org.example.chat"))
+    return PhonePush(
+      id: uuid(number), to: UserID(unchecked: user), topic: "org.example.chat",
+      .alert(DigestSubject(newest: subject)), keptUntil: subject.expires, expires: subject.expires)
+  }
+
+  /// The same message after a change.
+  func changed(to text: EntryText) -> PhonePush {
+    guard case .alert(let digest) = content else { return self }
+    var push = self
+    push.content = .change(digest, text)
+    return push
+  }
+}
+
 func phone(_ token: String) -> Device {
   Device(id: DeviceID(unchecked: "phone"), platform: .simulator, token: token)
 }
@@ -34,6 +61,21 @@ final class TestClock: Sendable {
 extension SimulatedGateway {
   /// The numbers of the pushes on a lock screen, in order.
   func numbers(_ token: String) -> [Int] { phone(token).notifications.compactMap { $0.push.number } }
+}
+
+extension SimulatedGateway {
+  /// Sends a push as if its contents were those of its payload.
+  func send(_ push: Push, to device: Device) async -> PushOutcome { send(push, ScreenContents(push), to: device) }
+}
+
+extension ScreenContents {
+  /// The contents of a payload: its alert and its badge.
+  init(_ push: Push) {
+    self.init()
+    let aps = JSON(reading: push.payload)?["aps"]
+    hasAlert = aps.map { $0["alert"] != nil } ?? true
+    if case .number(let text)? = aps?["badge"] { badge = Double(text).flatMap(Int.init(exactly:)) }
+  }
 }
 
 extension Push {

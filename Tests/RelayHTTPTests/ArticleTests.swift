@@ -40,6 +40,12 @@ import Testing
     for state in DeliveryState.allCases { #expect(event?[1].contains("`\(state.rawValue)`") == true, "\(state)") }
   }
 
+  @Test func `the article has the limit of users of a token, and the warning beyond it`() throws {
+    let text = try Self.article("Protocol").joined(separator: " ")
+    #expect(text.contains("to at most \(Device.maxAccounts) users"))
+    #expect(text.contains(ReplyWarning.Code.accountEnded.rawValue))
+  }
+
   @Test func `the table of the HTTP API has every resource and method`() throws {
     var named: [String: Set<String>] = [:]
     for row in try Self.rows(of: "Protocol", columns: 2) {

@@ -54,7 +54,7 @@ struct DocumentTests {
             switch command.declaration.callers {
             case .backend: ["apiKey", "openMode"]
             case .users: nil
-            case .reporters: ["token", "apiKey", "reportKey", "openMode"]
+            case .reporters, .ownDevice: ["token", "apiKey", "reportKey", "openMode"]
             }
         case .resource:
           let own = [
@@ -226,6 +226,17 @@ struct DocumentTests {
     #expect(push["platform"]?["enum"] as? [String] == Platform.allCases.map(\.rawValue))
     #expect(try schema("ReasonCode", of: openAPI)["enum"] as? [String] == Reason.Code.allCases.map(\.rawValue))
     #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))
+  }
+
+  @Test func `every code of a warning is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      let warning = try #require(
+        try schema("ReplyWarning", of: document)["properties"] as? [String: [String: Any]])
+      let code = try #require(warning["code"])
+      #expect(code["enum"] as? [String] == ReplyWarning.Code.allCases.map(\.rawValue))
+      let words = try #require(code["description"] as? String)
+      for code in ReplyWarning.Code.allCases { #expect(words.contains("`\(code.rawValue)`"), "\(code)") }
+    }
   }
 
   @Test func `every rule of the linter is described`() throws {

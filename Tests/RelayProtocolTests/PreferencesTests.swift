@@ -22,6 +22,13 @@ import Testing
     #expect(try coded(decoded(json, Preferences.self)) == json)
   }
 
+  @Test func `quiet hours without a time zone follow the devices`() throws {
+    let json = #"{"days":[1],"from":"22:00","mode":"hold","to":"06:30"}"#
+    let hours: QuietHours = try decoded(json)
+    #expect(hours.timeZone == nil)
+    #expect(try coded(hours) == json)
+  }
+
   @Test func `a user without preferences has the defaults`() throws {
     #expect(try decoded("{}") == Preferences())
     #expect(try coded(Preferences()) == Self.defaults)

@@ -14,7 +14,7 @@ import Testing
   private final class Recorder: Gateway {
     let sent = Mutex(0)
 
-    func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
       sent.withLock { $0 += 1 }
       return .dead(.other)
     }

@@ -24,6 +24,7 @@ import Testing
     ("simulatedPhones", "false", { $0.takesSimulators == false }),
     ("presence.grace", "0.5", { $0.presenceGrace == .milliseconds(500) }),
     ("presence.reconnect", "60", { $0.presenceReconnect == .seconds(60) }),
+    ("zoneFolder", "zones", { $0.zoneFolder == "zones" }),
     ("drain.delay", "0", { $0.drainDelay == .zero }),
     ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
     ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),

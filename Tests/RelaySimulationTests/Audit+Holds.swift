@@ -85,7 +85,7 @@ extension Simulation {
     try check(isFocused, "isFocused") { $0.focus[device]?.state(at: now) == true }
     let filter = facts.device?.filter.flatMap { now < $0.until ? $0.allow : nil }
     try check(filter, "the filter") { $0.allowed(by: device, at: now) }
-    let hours = facts.recipient.quiet.flatMap { now < $0.until ? $0.mode : nil }
+    let hours = facts.device?.quiet.flatMap { now < $0.until ? $0.mode : nil }
     try check(hours, "quiet hours") { $0.areHoursQuiet(at: now) ? $0.preferences.quietHours?.mode : nil }
     try check(facts.recipient.onFocus, "onFocus") { $0.preferences.onFocus }
     let sender = facts.message.sender
@@ -101,7 +101,8 @@ extension Simulation {
     if let known = audit.sentCollapseIDs[target]?[place] {
       guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)") }
     } else {
-      if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
+      let known = audit.collapseIDs[place, default: [:]].updateValue(collapseID, forKey: target.user)
+      if let known, known != collapseID {
         throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)")
       }
       if let known = audit.places.updateValue(place, forKey: collapseID), known != place {

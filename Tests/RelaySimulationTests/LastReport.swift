@@ -151,6 +151,22 @@ struct PersonModel: Sendable {
     filters[device] = nil
   }
 
+  /// Takes over the newest reports of the other accounts of a phone, unless the own ones are as new.
+  mutating func inherit(_ focus: [FocusModel], _ filters: [FilterModel], as device: DeviceID) {
+    func newest<Report>(_ own: Report?, _ others: [Report], _ at: (Report) -> Timestamp) -> Report? {
+      guard let other = others.max(by: { at($0) < at($1) }) else { return nil }
+      return own.map { at($0) < at(other) } ?? true ? other : nil
+    }
+    if var report = newest(self.focus[device], focus, { $0.lastReport.at }) {
+      report.forgetNumber()
+      self.focus[device] = report
+    }
+    if var report = newest(self.filters[device], filters, \.at) {
+      report.forgetNumber()
+      self.filters[device] = report
+    }
+  }
+
   mutating func register(_ device: DeviceID) {
     focus[device]?.forgetNumber()
     filters[device]?.forgetNumber()
@@ -181,7 +197,7 @@ struct PersonModel: Sendable {
 extension QuietHours {
   /// Returns true if the hours are on, by counting minutes. Only for zones without changes of the clock.
   func areOn(at now: Timestamp) -> Bool {
-    guard let zone = World.Zone(rawValue: timeZone) else { return false }
+    guard let zone = timeZone.flatMap(World.Zone.init(rawValue:)) else { return false }
     let minute = now.rawValue / 60_000 + zone.offset
     let length = to > from ? to.minutes - from.minutes : to.minutes - from.minutes + 1440
     return (0...1).contains { daysAgo in

@@ -21,7 +21,7 @@ extension Model {
         isRequested: unanswered.contains { $0.changes(membership) },
         unanswered: unanswered.filter { $0.user == membership.user }.map(\.sentRequest.request), now: now)
     }
-    try adopt(disk.devices, unanswered: unanswered, refused: refused)
+    try adopt(disk.devices, unanswered: unanswered, refused: refused, now: now)
     for user in World.users { try adopt(disk.people[user], of: user, unanswered, now: now) }
     try adopt(disk.silenced, unanswered, now: now)
     for (key, first) in keys where now < first.time + Self.keyLifetime {
@@ -103,7 +103,7 @@ extension Model {
   }
 
   private mutating func adopt(
-    _ found: [Target: String], unanswered: [Unanswered], refused: Set<String>
+    _ found: [Target: String], unanswered: [Unanswered], refused: Set<String>, now: Timestamp
   ) throws {
     for user in World.users {
       for device in World.devices {
@@ -111,8 +111,8 @@ extension Model {
         let known = devices[target]
         let isRequested = unanswered.contains { other in
           switch other.sentRequest.request {
-          // A registration may take the token of another user's device.
-          case .register: true
+          // A registration may end another device of the user.
+          case .register: other.user == user
           case .forget(let requested): other.user == user && requested == device
           default: false
           }
@@ -126,7 +126,7 @@ extension Model {
           continue
         }
         for case .register(device, let requested) in unanswered.filter({ $0.user == user }).map(\.sentRequest.request)
-        where World.tokens[requested.token] == token { register(target, requested) }
+        where World.tokens[requested.token] == token { register(target, requested, now: now) }
       }
     }
   }
@@ -240,11 +240,12 @@ extension ClientRequest {
     }
   }
 
-  /// True if the request changes stored reports of `user`'s devices. A registration may take a token from another user.
+  /// True if the request may change stored reports of `user`'s devices. A report of another user may be about the same
+  /// phone.
   fileprivate func reports(of user: UserID, by requester: UserID) -> Bool {
     switch self {
-    case .register: true
-    case .focus, .filter, .forget: user == requester
+    case .focus, .filter: true
+    case .register, .forget: user == requester
     default: false
     }
   }

@@ -54,6 +54,8 @@ struct Model {
   /// The push options of each message.
   var pushOptions: [Place: PushOptions] = [:]
   var devices: [Target: Registration] = [:]
+  /// The times of the last registrations.
+  private var registered: [Target: Timestamp] = [:]
   var keys: [Key: First] = [:]
   var people: [UserID: PersonModel] = [:]
   /// The members, bans and calls, as they were on disk after the last step.
@@ -213,14 +215,46 @@ struct Model {
     clear { !model.mayRing($0.place, for: $0.target.user) }
   }
 
-  mutating func register(_ target: Target, _ registration: Registration) {
-    for (other, known) in devices where other != target && known.token == registration.token { forget(other) }
+  mutating func register(_ target: Target, _ registration: Registration, now: Timestamp) {
+    for (other, known) in devices
+    where other != target && other.user == target.user && known.token == registration.token { forget(other) }
     devices[target] = registration
+    registered[target] = now
     people[target.user, default: PersonModel()].register(target.device)
+    let accounts = accounts(beside: target)
+    for account in accounts {
+      devices[account]?.allowsAlerts = registration.allowsAlerts
+      devices[account]?.allowsTimeSensitive = registration.allowsTimeSensitive
+    }
+    let others = accounts.map { (people[$0.user], $0.device) }
+    people[target.user]?.inherit(
+      others.compactMap { $0?.focus[$1] }, others.compactMap { $0?.filters[$1] }, as: target.device)
+  }
+
+  /// The accounts of the same phone: the devices of other users with the same token, those that registered longest ago
+  /// first.
+  func accounts(beside target: Target) -> [Target] {
+    guard let token = devices[target]?.token else { return [] }
+    let others = devices.filter { $0.key.user != target.user && $0.value.token == token }.keys
+    return others.sorted {
+      (registered[$0]?.rawValue ?? 0, $0.user.rawValue) < (registered[$1]?.rawValue ?? 0, $1.user.rawValue)
+    }
+  }
+
+  /// Applies a report to the other accounts of the phone.
+  mutating func share(_ target: Target, now: Timestamp, _ report: (inout PersonModel, DeviceID) -> Void) {
+    for account in accounts(beside: target) {
+      var person = people[account.user] ?? PersonModel()
+      passed[account.user, default: []].insert(person.isFocused(at: now))
+      report(&person, account.device)
+      passed[account.user, default: []].insert(person.isFocused(at: now))
+      people[account.user] = person
+    }
   }
 
   mutating func forget(_ target: Target) {
     devices[target] = nil
+    registered[target] = nil
     people[target.user]?.forget(target.device)
     clear { $0.target == target }
   }
@@ -250,10 +284,14 @@ struct Model {
 
   func log(of room: RoomID) -> RoomLog { logs[room] ?? RoomLog() }
 
-  /// The devices of other users whose token the request registers.
-  func taken(by request: ClientRequest, of user: UserID) -> [Target] {
-    guard case .register(_, let registration) = request else { return [] }
-    return devices.filter { $0.key.user != user && $0.value.token == registration.token }.map(\.key)
+  /// The tokens of the phones that a request of a user changes or reports about.
+  func phones(of request: ClientRequest, by user: UserID) -> Set<Int> {
+    var tokens: Set<Int> = []
+    if case .register(_, let registration) = request { tokens.insert(registration.token) }
+    if let device = request.device, let known = devices[Target(user: user, device: device)] {
+      tokens.insert(known.token)
+    }
+    return tokens
   }
 
   func newestNumber(of request: ClientRequest, _ user: UserID) -> Int64 {

@@ -17,6 +17,7 @@ final class RecordingGateway: Gateway {
 
   struct Handed: Sendable {
     var push: Push
+    let phonePush: PhonePush
     var device: Device
     var time: Timestamp
     let answer: Answer
@@ -49,12 +50,13 @@ final class RecordingGateway: Gateway {
 
   func answer(_ answer: Answer, to token: String) { state.withLock { $0.answers[token] = answer } }
 
-  func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+  func send(_ phonePush: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    guard let push = try? Push(phonePush) else { return .dead(.payloadTooLarge) }
     let isTaken = fuse.withLock { $0 }?.takesPush() ?? true
     guard isTaken else { return .retry(after: nil, .serviceUnavailable) }
     let answer = state.withLock { state in
       let answer = state.answers[device.token] ?? .sent
-      let handed = Handed(push: push, device: device, time: clock.now, answer: answer)
+      let handed = Handed(push: push, phonePush: phonePush, device: device, time: clock.now, answer: answer)
       state.handed += fault?.handed(handed) ?? [handed]
       return answer
     }

@@ -177,7 +177,7 @@ extension Simulation {
     case .notify(let room, _, let users):
       try notified(fields, Place(room: room, seq: sentRequest.seq), users, by: user)
     case .register(let device, let registration):
-      model.register(Target(user: user, device: device), registration)
+      model.register(Target(user: user, device: device), registration, now: clock.now)
       audit.refused.remove(World.tokens[registration.token])
     case .forget(let device): model.forget(Target(user: user, device: device))
     case .focus(let device, let isFocused, let authorization, let stamp):

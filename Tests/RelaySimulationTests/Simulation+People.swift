@@ -102,6 +102,13 @@ extension Simulation {
       applied = person.focus[device]?.take(isFocused, at: at, number: number, now: clock.now) ?? true
     }
     model.people[user] = person
+    if applied {
+      model.share(Target(user: user, device: device), now: clock.now) { [now = clock.now] other, device in
+        if other.focus[device]?.take(isFocused, at: at, number: nil, now: now) == nil {
+          other.focus[device] = FocusModel(isFocused, at: at, number: nil, now: now)
+        }
+      }
+    }
     let claimed = try fields.bool("isFocused")
     guard try fields.bool("applied") == applied else {
       throw Violation(.focused, "\(user)'s \(device): a report is applied: \(!applied)")
@@ -127,6 +134,13 @@ extension Simulation {
       applied = person.filters[device]?.take(allow, at: at, number: number, now: clock.now) ?? true
     }
     model.people[user] = person
+    if applied {
+      model.share(Target(user: user, device: device), now: clock.now) { [now = clock.now] other, device in
+        if other.filters[device]?.take(allow, at: at, number: nil, now: now) == nil {
+          other.filters[device] = FilterModel(allow, at: at, number: nil, now: now) { _ in true }
+        }
+      }
+    }
     guard try fields.bool("applied") == applied else {
       throw Violation(.focused, "\(user)'s \(device): a filter is applied: \(!applied)")
     }

@@ -150,8 +150,8 @@ final class Simulation {
   }
 
   private func possible(_ requests: [Action.SlotRequest]) -> [Action.SlotRequest] {
-    let taken = Set(requests.flatMap { slotRequest in model.taken(by: slotRequest.request, of: slotRequest.slot.user) })
-    var tokens: Set<Int> = []
+    var phones: [Int: UserID] = [:]
+    var registered: Set<Int> = []
     let governed = Set(requests.compactMap { $0.request.governed == $0.slot.user ? nil : $0.request.governed })
     var governedRooms: Set<RoomID> = []
     return requests.filter { slotRequest in
@@ -160,14 +160,16 @@ final class Simulation {
       if let room = slotRequest.request.room, slotRequest.request.governed != nil {
         guard governedRooms.insert(room).inserted else { return false }
       }
-      // If two users register a token at once, either may be the last, so only one of them may.
-      if case .register(_, let registration) = slotRequest.request, !tokens.insert(registration.token).inserted {
+      // If two sessions register a token at once, either may be the last, so only one of them may.
+      if case .register(_, let registration) = slotRequest.request, !registered.insert(registration.token).inserted {
         return false
       }
-      // A report of a device that loses its token in the same step could count as before or after the loss.
-      if let device = slotRequest.request.device, taken.contains(Target(user: slotRequest.slot.user, device: device)) {
+      // The order of two accounts' requests about their phone would matter, so only one account of a phone has any.
+      let tokens = model.phones(of: slotRequest.request, by: slotRequest.slot.user)
+      guard tokens.allSatisfy({ phones[$0, default: slotRequest.slot.user] == slotRequest.slot.user }) else {
         return false
       }
+      for token in tokens { phones[token] = slotRequest.slot.user }
       guard let client = clients[slotRequest.slot], !client.isFrozen, !client.isEnding else { return false }
       if case .call(let room, _, let back) = slotRequest.request {
         return model.isMember(slotRequest.slot.user, of: room) && seq(ofCall: back, in: room) > 0

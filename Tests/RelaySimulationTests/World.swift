@@ -8,7 +8,7 @@ enum World {
   /// The room that only a `create` makes, so that it has an owner. The first join makes the other one.
   static let group = rooms[1]
   static let devices = ["phone", "mac"].map(DeviceID.init(unchecked:))
-  /// Fewer tokens than devices, so that tokens move from one device to another.
+  /// Fewer tokens than devices, so that tokens move from one device to another, and phones have several accounts.
   static let tokens = (0..<6).map { "token-\($0)" }
   /// The devices that report. One of them is never registered, so it gets no pushes.
   static let reporters = devices + [DeviceID(unchecked: "watch")]

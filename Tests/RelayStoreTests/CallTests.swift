@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -46,9 +47,16 @@ import Testing
     }
   }
 
-  private func updates(at time: Timestamp = .at(1_000)) async throws -> [UpdateKind] {
-    let claims = try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
-    return claims.compactMap { if case .change(let kind, _) = $0.content { kind } else { nil } }
+  /// Claims the updates that are due, and ends them as sent. Returns the texts that notifications get.
+  private func updates(
+    at time: Timestamp = .at(1_000), apps: AppEntitlements = AppEntitlements()
+  ) async throws -> [EntryText] {
+    let claims = try await test.write { transaction in
+      let claims = try transaction.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60), apps: apps)
+      for claim in claims { try transaction.updates.finish(claim) }
+      return claims
+    }
+    return claims.compactMap { if case .change(let text, of: _, _) = $0.content { text } else { nil } }
   }
 
   /// The calls that ring for a user.
@@ -143,8 +151,8 @@ import Testing
     #expect(ended?.call.state == .ended)
   }
 
-  @Test(arguments: [(Call.Action.answer, UpdateKind.answered), (.decline, .declined)])
-  func `the other phones of the user show the end of the ringing`(action: Call.Action, kind: UpdateKind) async throws {
+  @Test(arguments: [(Call.Action.answer, EntryText.answered), (.decline, .declined)])
+  func `the other phones of the user show the end of the ringing`(action: Call.Action, kind: EntryText) async throws {
     _ = try await ring()
     _ = try await perform(action, by: bob.id, on: "laptop")
     #expect(try await updates() == [kind])
@@ -152,11 +160,43 @@ import Testing
     #expect(try await updates(at: .at(99_000)) == [])
   }
 
-  @Test func `the phone that answers gets no update`() async throws {
+  @Test func `the phone that answers removes its own alert`() async throws {
     _ = try await ring()
     let device = try await test.read { try $0.db.first("SELECT device FROM jobs WHERE kind = 'push'")?[0] as String? }
     _ = try await perform(.answer, by: bob.id, on: device)
     #expect(try await updates() == [])
+    let removals = try await test.read {
+      try $0.db.all("SELECT room, seq, is_read FROM removals").map { $0[1] as Int64 }
+    }
+    #expect(removals == [1])
+    #expect(try await updates(at: .at(99_000)) == [])
+  }
+
+  private static let app = "org.example.chat"
+
+  /// A phone with a token for calls shows a call screen, if its app has the entitlement.
+  @Test(arguments: [false, true], [Call.Action.answer, .decline, .hangUp])
+  func `the entitlement for calls decides which alerts change`(hasEntitlement: Bool, action: Call.Action) async throws {
+    _ = try await ring()
+    var device = phone()
+    (device.app, device.voipToken) = (Self.app, "calls")
+    try await test.write { [device] in try $0.devices.register(device, of: bob.id, now: .at(1)) }
+    let apps = AppEntitlements([Self.app: hasEntitlement ? [.voip] : []])
+    _ = try await perform(action, by: action == .hangUp ? alice.id : bob.id, on: action == .hangUp ? nil : "laptop")
+    let texts = try await updates(apps: apps)
+    switch action {
+    // Each phone learns that it missed a call.
+    case .hangUp: #expect(texts == [.missed])
+    case .answer: #expect(texts == (hasEntitlement ? [] : [.answered]))
+    case .decline: #expect(texts == (hasEntitlement ? [] : [.declined]))
+    }
+  }
+
+  @Test func `a phone that did not get a call learns that it missed one`() async throws {
+    _ = try await ring(isShown: false)
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    try await test.write { try $0.queue.finish(claims[0].id, state: .expired, now: .at(45_000)) }
+    #expect(try await updates(at: .at(99_000)) == [.missed])
     #expect(try await updates(at: .at(99_000)) == [])
   }
 
@@ -218,11 +258,6 @@ import Testing
     let call = try await ringInGroup()
     _ = try await perform(.answer, by: bob.id)
     #expect(Set(try await updates(at: call.ringUntil)) == [.answered, .missed])
-    try await test.write { transaction in
-      for row in try transaction.db.all("SELECT id FROM jobs WHERE kind <> 'push'") {
-        try transaction.updates.finish(row["id"])
-      }
-    }
     let late = call.ringUntil
     _ = try await test.write {
       try $0.calls.perform(.hangUp, MessageReference(room: room, seq: 1), by: alice.id, on: nil, at: late)

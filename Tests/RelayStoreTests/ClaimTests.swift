@@ -36,8 +36,7 @@ import Testing
       try transaction.devices.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
     }
     let claims = try await claim(now: .at(5))
-    var device = phone(token: "refreshed")
-    device.registered = .at(4)
+    let device = phone(token: "refreshed").registered(at: .at(4))
     #expect(
       claims == [
         Claim(

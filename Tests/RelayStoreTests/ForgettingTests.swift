@@ -52,7 +52,7 @@ import Testing
       try numbers.count { number in
         try transaction.devices.forget(
           token: "\(app ?? "")-\(number)", platform: .apns, registeredBefore: .at(0), in: scope)
-          == .forgotten(of: bob.id)
+          == .forgotten(of: [bob.id])
       }
     }
   }

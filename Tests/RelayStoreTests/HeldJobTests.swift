@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -61,23 +62,37 @@ import Testing
     return try #require(try await test.read { try $0.queue.jobs(limit: 1).first?.id })
   }
 
-  private func updates() async throws -> [UpdateKind] {
-    try await test.write { try $0.updates.claim(limit: 9, now: .at(90_000), leaseUntil: .at(99_000)) }.compactMap {
-      guard case .change(let kind, _) = $0.content else { return nil }
-      return kind
+  /// Sends the updates that are due at a time.
+  private func updates(at time: Int64 = 1) async throws -> [EntryText] {
+    try await test.write { transaction in
+      let claims = try transaction.updates.claim(limit: 9, now: .at(time), leaseUntil: .at(time + 9_000))
+      for claim in claims { try transaction.updates.finish(claim) }
+      return claims.compactMap { claim in
+        guard case .change(let text, _, _) = claim.content else { return nil }
+        return text
+      }
     }
   }
 
-  @Test func `a held call that rings no more becomes a missed call`() async throws {
+  @Test func `a held call that rings no more becomes one missed call`() async throws {
     let id = try await heldCall()
+    #expect(try await updates(at: 90_000) == [])
     #expect(try await decide(id, .miss))
     let job = try await record(id)
     #expect((job.state, job.note) == (.expired, "missed"))
-    #expect(try await updates() == [.missed])
+    #expect(try await updates(at: 90_000) == [.missed])
     #expect(try await !decide(id, .miss))
+    #expect(try await updates(at: 99_000) == [])
   }
 
-  @Test func `a held call stays when its caller cancels it, and ends when the user declines it`() async throws {
+  @Test func `a held call that still rings is missed at its end`() async throws {
+    let id = try await heldCall()
+    #expect(try await decide(id, .miss))
+    #expect(try await updates() == [])
+    #expect(try await updates(at: 90_000) == [.missed])
+  }
+
+  @Test func `a held call stays when its caller cancels it`() async throws {
     let id = try await heldCall()
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
@@ -85,6 +100,25 @@ import Testing
     #expect(try await updates() == [])
     #expect(try await decide(id, .miss))
     #expect(try await updates() == [.missed])
+  }
+
+  @Test func `a held call that was cancelled is missed when its hold ends while it would ring`() async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
+    #expect(try await decide(id, .push(level: .active)))
+    #expect(try await claim(now: .at(2)).isEmpty)
+    #expect(try await record(id).state == .cancelled)
+    #expect(try await updates(at: 2) == [.missed])
+  }
+
+  @Test(arguments: [Call.Action.decline, .answer])
+  func `a held call that the user has answered or declined elsewhere is not missed`(_ action: Call.Action) async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(action, message, by: bob.id, on: nil, at: .at(1)) }
+    #expect(try await record(id).state == .cancelled)
+    #expect(try await updates(at: 90_000) == [])
   }
 
   @Test func `a held job waits for a new decision and is not sent`() async throws {
@@ -223,7 +257,7 @@ import Testing
           id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: .passive,
           message: MessageHead(
             seq: 1, time: .at(-9), traits: MessageTraits(from: alice.id, mentions: [bob.id]), reports: true),
-          marks: .init(read: 0, received: 2), device: device)
+          marks: .init(read: 0, received: 2), device: device.registered())
       ])
     #expect(open.next == nil)
   }
@@ -351,7 +385,7 @@ extension HeldJobTests {
       }
       try transaction.rooms.leave(bob.id, room: other)
       try transaction.devices.forget(devices[1].id, of: bob.id)
-      try transaction.devices.register(phone("alices", token: "taken"), of: alice.id, now: .at(0))
+      try transaction.devices.register(phone("next", token: "taken"), of: bob.id, now: .at(0))
     }
     let jobs = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     let held = jobs.filter { $0.state == .held }

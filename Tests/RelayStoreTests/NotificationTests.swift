@@ -67,7 +67,7 @@ import Testing
 
   @Test func `a silent notification wakes the app`() async throws {
     var silent = job()
-    silent.isSilent = true
+    silent.kind = .silent
     #expect(try await post(jobs: [silent]).push == nil)
     let updates = try await test.write { try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     guard case .silent(let room, _, _, _)? = updates.first?.content else {

@@ -73,7 +73,7 @@ import Testing
     try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await owner(1) == nil)
     try await add(2)
-    try await test.write { _ = try $0.devices.register(phone("alices"), of: alice.id, now: .at(0)) }
+    try await test.write { _ = try $0.devices.register(phone("next"), of: bob.id, now: .at(0)) }
     #expect(try await owner(2) == nil)
     try await add(3)
     try await test.write { _ = try $0.devices.forget(token: phone().token, platform: phone().platform) }

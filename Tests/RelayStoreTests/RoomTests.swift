@@ -169,7 +169,7 @@ import Testing
       $0.user.id < $1.user.id
     }
     #expect(members.map(\.focus) == [[focus], []])
-    #expect(members.map(\.devices) == [[], [phone(), phone("tablet", token: "other")]])
+    #expect(members.map(\.devices) == [[], [phone().registered(), phone("tablet", token: "other").registered()]])
   }
 
   @Test func `a snapshot of 10,000 members is complete`() async throws {

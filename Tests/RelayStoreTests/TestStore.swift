@@ -110,6 +110,15 @@ func phone(_ id: String = "phone", token: String = "token") -> Device {
   Device(id: DeviceID(unchecked: id), app: "org.example.chat", platform: .simulator, token: token)
 }
 
+extension Device {
+  /// The device as the store returns it.
+  func registered(at time: Timestamp = .at(0)) -> Device {
+    var device = self
+    device.registered = time
+    return device
+  }
+}
+
 func job(to user: User = bob, _ device: Device = phone(), due: Timestamp = TestStore.time) -> JobDraft {
   JobDraft(
     user: user.id, device: device.id, token: device.token, platform: device.platform, due: due,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -39,9 +40,27 @@ import Testing
     }
   }
 
-  private func change(_ claim: UpdateClaim?) throws -> (UpdateKind, Claim) {
-    guard case .change(let kind, let job)? = claim?.content else { throw StoreError.noRoom(room) }
-    return (kind, job)
+  private func change(_ claim: UpdateClaim?) throws -> (EntryText, Claim) {
+    guard case .change(let text, of: _, let shown)? = claim?.content else { throw StoreError.noRoom(room) }
+    return (text, shown)
+  }
+
+  /// The claims of notifications among all.
+  private func changes(at time: Timestamp = .at(0)) async throws -> [(text: EntryText, shown: Claim)] {
+    try await updates(at: time).compactMap { claim in
+      if case .change(let text, of: _, let shown) = claim.content { (text, shown) } else { nil }
+    }
+  }
+
+  private func finish(_ claim: UpdateClaim) async throws { try await test.write { try $0.updates.finish(claim) } }
+
+  /// The removals of Bob's phone, as `read tea 7` or `removed tea 3`.
+  private func removals() async throws -> [String] {
+    try await test.read {
+      try $0.db.all("SELECT is_read, room, seq, state FROM removals ORDER BY is_read, room, seq").map {
+        "\($0[0] as Bool ? "read" : "removed") \($0[2] as Int64) \($0[3] as String)"
+      }
+    }
   }
 
   @Test func `a phone that shows a message gets its edit`() async throws {
@@ -49,7 +68,7 @@ import Testing
     try await edit("new")
     let claims = try await updates()
     let (kind, told) = try change(claims.first)
-    #expect((claims.count, kind, told.id) == (1, .edited, job))
+    #expect((claims.count, kind, told.id) == (1, .current, job))
     #expect(told.message.body == Array("\"new\"".utf8))
     #expect(told.collapse == MessageReference(room: room, seq: 1))
     #expect(claims.first?.id != job)
@@ -64,9 +83,9 @@ import Testing
     try await edit("new")
     try await test.write { try $0.people.withdraw(from: [room], bob.id) }
     try await edit("newer")
-    #expect(try await updates().isEmpty)
-    try await test.write { _ = try $0.messages.delete(room, 1) }
-    #expect(try change(try await updates().first).0 == .deleted)
+    #expect(try await changes().isEmpty)
+    // The phone removes the message, because its user may not read the room.
+    #expect(try await removals() == ["removed 1 due"])
   }
 
   @Test func `an edit during the update of an earlier one is sent as well`() async throws {
@@ -94,10 +113,13 @@ import Testing
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `a push that newer ones of its room replace gets no update`() async throws {
+  @Test func `a push that a newer one of its room has replaced gets no update`() async throws {
     try await show(push: #"{"collapse":"room"}"#)
     try await edit("new")
-    #expect(try await updates().isEmpty)
+    #expect(try await changes().map(\.text) == [.current])
+    try await show(push: #"{"collapse":"room"}"#)
+    try await edit("newer")
+    #expect(try await changes().isEmpty)
   }
 
   @Test func `the update follows a push that is being sent`() async throws {
@@ -127,27 +149,26 @@ import Testing
     try await show()
     try await edit("new")
     try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
-    #expect(try await updates().isEmpty)
-    #expect(try await test.read { try $0.queue.nextDue() } == nil)
+    #expect(try await changes().isEmpty)
   }
 
   @Test func `a call without an answer becomes missed at its expiry`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     #expect(try await updates(at: .at(44_999)).isEmpty)
     #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
-    #expect(try change(try await updates(at: .at(45_000)).first).0 == .missed)
+    #expect(try await changes(at: .at(45_000)).map(\.text) == [.missed])
   }
 
   @Test func `a call that was read is not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
-    #expect(try await updates(at: .at(45_000)).isEmpty)
+    #expect(try await changes(at: .at(45_000)).isEmpty)
   }
 
   @Test func `a deleted call is removed, and not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await test.write { _ = try $0.messages.delete(room, 1) }
-    #expect(try change(try await updates().first).0 == .deleted)
+    #expect(try await changes().map(\.text) == [.deleted])
   }
 
   @Test func `a message does not become missed`() async throws {
@@ -157,34 +178,139 @@ import Testing
 
   private func read(_ seq: Int64) async throws {
     try await test.write { transaction in
-      try transaction.updates.storeBadges(of: bob.id, reading: room, upTo: seq)
+      try transaction.updates.read(room, bob.id, upTo: seq)
       try transaction.rooms.mark(room, bob.id, read: seq)
     }
   }
 
-  @Test func `a badge update follows a read mark, at most once a minute`() async throws {
-    try await show()
-    try await show()
-    try await read(1)
-    try await read(1)
-    let claims = try await updates()
-    #expect(claims.map(\.content) == [.badge(1)])
-    let id = try #require(claims.first?.id)
-    try await test.write { try $0.updates.finish(id) }
-    try await read(2)
-    #expect(try await updates(at: .at(59_999)).isEmpty)
-    #expect(try await updates(at: .at(60_000)).map(\.content) == [.badge(0)])
+  private func phoneUpdate(at time: Timestamp = .at(0)) async throws -> UpdateClaim? {
+    try await updates(at: time).first { if case .phone = $0.content { true } else { false } }
   }
 
-  @Test func `badge updates continue after the wall clock was set back`() async throws {
+  @Test func `a read removes notifications and sets the badge, a further one only the badge for a while`() async throws
+  {
+    try await show()
     try await show()
     try await show()
     try await read(1)
-    let hour = Timestamp.at(3_600_000)
-    let id = try #require(try await updates(at: hour).first?.id)
-    try await test.write { try $0.updates.finish(id) }
+    let claim = try #require(try await phoneUpdate())
+    #expect(claim.content == .phone(PhoneUpdate(badge: 2, removes: true)))
+    #expect(claim.removals.read == [MessageReference(room: room, seq: 1)])
+    #expect(claim.keptUntil == nil)
+    try await finish(claim)
+    #expect(try await removals() == ["read 1 sent"])
     try await read(2)
-    #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
+    #expect(try await updates(at: .at(59_999)).isEmpty)
+    let second = try #require(try await phoneUpdate(at: .at(60_000)))
+    // A device gets one wake in 20 minutes.
+    #expect(second.content == .phone(PhoneUpdate(badge: 1, removes: false)))
+    try await finish(second)
+    #expect(try await removals() == ["read 2 due"])
+    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
+    let third = try #require(try await phoneUpdate(at: .at(20 * 60_000)))
+    #expect(third.content == .phone(PhoneUpdate(badge: nil, removes: true)))
+  }
+
+  @Test func `a removal is repeated after a sign of life, and done after the next`() async throws {
+    try await show()
+    try await read(1)
+    try await finish(try #require(try await phoneUpdate()))
+    try await test.write { try $0.updates.alive(phone().id, of: bob.id) }
+    #expect(try await removals() == ["read 1 dueAgain"])
+    try await finish(try #require(try await phoneUpdate(at: .at(20 * 60_000))))
+    #expect(try await removals() == ["read 1 repeated"])
+    try await test.write { try $0.updates.alive(phone().id, of: bob.id) }
+    #expect(try await removals() == [])
+    #expect(try await updates(at: .at(99 * 60_000)).isEmpty)
+  }
+
+  @Test func `the next alert carries open removals`() async throws {
+    try await show()
+    try await read(1)
+    try await finish(try #require(try await phoneUpdate()))
+    try await test.write { _ = try $0.messages.append(draft("next", jobs: [job()])) }
+    let claim = try await test.write { try $0.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first }
+    #expect(claim?.removals.read == [MessageReference(room: room, seq: 1)])
+  }
+
+  @Test func `a removal of the newest alert stays at the service as long as that alert`() async throws {
+    try await show(expires: .at(500_000))
+    try await show(expires: .at(900_000))
+    try await read(1)
+    #expect(try await phoneUpdate()?.keptUntil == nil)
+    try await test.write { try $0.queue.releaseLeases() }
+    try await read(2)
+    #expect(try await phoneUpdate(at: .at(20 * 60_000))?.keptUntil == .at(900_000))
+  }
+
+  @Test func `an edit of the newest alert stays at the service as long as that alert, and another does not`()
+    async throws
+  {
+    try await show(expires: .at(500_000))
+    try await edit("newest")
+    #expect(try await updates().first?.keptUntil == .at(500_000))
+    try await test.write { try $0.queue.releaseLeases() }
+    try await show(expires: .at(900_000))
+    try await edit("older")
+    #expect(try await updates().first?.keptUntil == nil)
+  }
+
+  @Test func `a blocked sender changes no text, and their notifications go`() async throws {
+    try await show()
+    try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
+    #expect(try await removals() == ["removed 1 due"])
+    try await edit("You cannot block me")
+    #expect(try await changes().isEmpty)
+    // The badge does not count them.
+    #expect(try await test.read { try $0.messages.unread(of: bob.id, now: .at(0)).total } == Unread())
+  }
+
+  @Test func `an edit does not bring back a dismissed notification, and a deletion only removes it`() async throws {
+    let job = try await show()
+    try await test.write { try $0.updates.finished(job) }
+    try await edit("new")
+    #expect(try await changes().isEmpty)
+    try await test.write { _ = try $0.messages.delete(room, 1) }
+    #expect(try await changes().isEmpty)
+    #expect(try await removals() == ["removed 1 due"])
+  }
+
+  @Test func `a user who leaves the room keeps no notification of it`() async throws {
+    try await show()
+    try await test.write { _ = try $0.rooms.end(bob.id, room) }
+    #expect(try await removals() == ["removed 1 due"])
+    let claim = try #require(try await phoneUpdate())
+    #expect(claim.content == .phone(PhoneUpdate(badge: 0, removes: true)))
+  }
+
+  @Test func `a deleted room leaves no notification and no badge`() async throws {
+    try await show()
+    try await test.write { transaction in
+      _ = try transaction.rooms.delete(room, by: .backend)
+      while try transaction.rooms.sweepDeleted() {}
+    }
+    let claim = try #require(try await phoneUpdate())
+    #expect(claim.content == .phone(PhoneUpdate(badge: 0, removes: true)))
+    #expect(claim.removals.removed == [MessageReference(room: room, seq: 1)])
+  }
+
+  @Test func `a device has a maximum of open removals, and old ones end`() async throws {
+    try await show()
+    try await test.write { transaction in
+      let user = try transaction.needRow(of: bob.id)
+      for seq in 1...Int64(UpdateQueue.maxRemovals + 9) {
+        try transaction.updates.putRemoval(phone().id.rawValue, ofRow: user, room: "room", seq: seq, isRead: false)
+      }
+    }
+    #expect(try await removals().count == UpdateQueue.maxRemovals)
+    try await read(1)
+    #expect(try await phoneUpdate()?.removals.count == Removals.maxCount)
+    try await test.write { transaction in
+      try transaction.db.run(
+        "UPDATE removals SET created = ?", [(transaction.now - UpdateQueue.removalAge).rawValue - 1])
+      #expect(try transaction.updates.purgeRemovals() == false)
+    }
+    #expect(try await removals() == [])
   }
 
   @Test func `a message that no phone shows needs no badge update`() async throws {
@@ -200,7 +326,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var push = job()
-      push.isSilent = true
+      push.kind = .silent
       _ = try transaction.messages.append(draft(at: time, jobs: [push]))
     }
   }
@@ -333,24 +459,17 @@ import Testing
     }
   }
 
-  @Test func `a device has a maximum of updates and a maximum of deletions`() async throws {
+  @Test func `a device has a maximum of updates, and a dropped deletion becomes a removal`() async throws {
     let count = UpdateQueue.maxUpdates + 5
     try await change(deleting: count, editing: count)
     let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
-    let (deleted, edited) = try (
-      claims.filter { try change($0).0 == .deleted }, claims.filter { try change($0).0 == .edited }
-    )
-    // The oldest of each kind were dropped.
-    #expect(try deleted.map { try change($0).1.message.seq }.sorted() == Array(6...Int64(count)))
-    #expect(
-      try edited.map { try change($0).1.message.seq }.sorted() == Array(Int64(count + 6)...Int64(2 * count)))
-  }
-
-  @Test func `waiting deletions displace no badge update`() async throws {
-    try await change(deleting: UpdateQueue.maxUpdates, editing: 1)
-    try await read(Int64(UpdateQueue.maxUpdates + 1))
-    let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
-    #expect(claims.map(\.content).contains(.badge(0)))
+    let texts = claims.compactMap {
+      if case .change(let text, of: _, let shown) = $0.content { (text, shown.message.seq) } else { nil }
+    }
+    // The oldest were dropped.
+    #expect(texts.allSatisfy { $0.0 == .current })
+    #expect(texts.map(\.1).sorted() == Array(Int64(count + 6)...Int64(2 * count)))
+    #expect(try await removals().count == count)
   }
 
   // MARK: Many phones
@@ -382,16 +501,16 @@ import Testing
   @Test func `an edit that many phones show is stored in slices`() async throws {
     try await showOnMany()
     try await edit("new")
-    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange)
+    #expect(try await stored(.entry) == UpdateQueue.maxUpdatesWithChange)
     #expect(try await hasPending())
     try await storePending()
-    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
+    #expect(try await stored(.entry) == UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
     #expect(try await hasPending())
     try await storePending()
-    #expect(try await stored(.edited) == Self.phones.count)
+    #expect(try await stored(.entry) == Self.phones.count)
     #expect(try await !hasPending())
     try await storePending()
-    #expect(try await stored(.edited) == Self.phones.count)
+    #expect(try await stored(.entry) == Self.phones.count)
   }
 
   @Test func `a message that few phones show leaves nothing pending`() async throws {
@@ -406,8 +525,7 @@ import Testing
     try await storePending()
     try await test.write { _ = try $0.messages.delete(room, 1) }
     while try await hasPending() { try await storePending() }
-    #expect(try await stored(.deleted) == Self.phones.count)
-    #expect(try await stored(.edited) == 0)
+    #expect(try await stored(.entry) == Self.phones.count)
   }
 
   @Test func `repeated changes of one message do not delay those of others`() async throws {
@@ -422,11 +540,9 @@ import Testing
     try await test.write { _ = try $0.messages.delete(room, 2) }
     try await edit("newer")
     try await storePending()
-    #expect(try await stored(.deleted) == UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
-    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange)
+    #expect(try await stored(.entry) == 2 * UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
     while try await hasPending() { try await storePending() }
-    #expect(try await stored(.deleted) == Self.phones.count)
-    #expect(try await stored(.edited) == Self.phones.count)
+    #expect(try await stored(.entry) == 2 * Self.phones.count)
   }
 
   @Test func `a pending change of a deleted message ends`() async throws {
@@ -450,7 +566,7 @@ import Testing
     let forgotten = try await test.write {
       try $0.devices.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
     }
-    #expect(forgotten == .forgotten(of: bob.id))
-    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone()])
+    #expect(forgotten == .forgotten(of: [bob.id]))
+    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone().registered(at: .at(5))])
   }
 }

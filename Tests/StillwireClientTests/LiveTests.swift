@@ -126,7 +126,8 @@ import Testing
       try await withClient(of: "bob", at: address) { bob in
         try await bob.room("tea").join()
         let registration = PushRegistration(
-          device: "phone", app: "org.example.chat", token: Data([1, 2, 255]), permissions: .init(allowsAlerts: false))
+          user: "bob", device: "phone", app: "org.example.chat", token: Data([1, 2, 255]),
+          permissions: .init(allowsAlerts: false))
         let registered = try await bob.register(registration)
         #expect(registered.reportKey.hasPrefix("swr_") && registered.warnings == [])
         var withCalls = registration

@@ -107,6 +107,17 @@ import Testing
     #expect(!stored.contains("0") && stored.contains("1"))
   }
 
+  @Test func `after a sign-out the folder has no picture, and pictures are loaded again`() async throws {
+    let cache = cache()
+    cache.removeAll()
+    _ = try await cache.picture("https://a.example/1")
+    #expect(stored.count == 1)
+    cache.removeAll()
+    #expect(stored.isEmpty)
+    _ = try await cache.picture("https://a.example/1")
+    #expect(loads.current == 2 && stored.count == 1)
+  }
+
   /// Before the first unlock of the phone the system locks the folder.
   @Test func `a picture that cannot be stored is shown nevertheless`() async throws {
     try Data().write(to: folder)

@@ -58,6 +58,13 @@ import Testing
     let call = try #require(IncomingCall(reading: Self.push().utf8))
     let now = Date(timeIntervalSince1970: Double(1_700_000_045_000 - rest) / 1_000)
     #expect(IncomingCall.Report(call, now: now) == (rings ? .ring(call) : .endUnanswered(call)))
+    // From iOS 26.4 on, the system states if a push needs a report.
+    #expect(IncomingCall.Report(call, mustReport: false, now: now) == (rings ? .ring(call) : .nothing))
+    #expect(IncomingCall.Report(nil, mustReport: false, now: now) == .nothing)
+    for mustReport in [false, true] {
+      let again = IncomingCall.Report(call, mustReport: mustReport, isKnown: true, now: now)
+      #expect(again == (mustReport ? .repeated(call) : .nothing))
+    }
   }
 
   @Test func `an unreadable push is reported with a new id each time`() throws {

@@ -6,59 +6,153 @@ import Testing
 @testable import StillwireExtension
 
 @Suite struct NotificationDeliveryTests {
-  /// Pushes, the events that follow, and the expected delivery with the number of the event that causes it.
-  static let table:
-    [(name: String, push: (Bool, Bool), [NotificationDelivery.Event], NotificationDelivery.Content, at: Int)] = [
-      ("a plain notification is delivered at once", (false, false), [], .original, 0),
-      ("a plain notification never has a picture", (false, true), [.pictureLoaded], .original, 0),
-      ("without a picture only the donation delays", (true, false), [.donationEnded], .communication, 1),
-      (
-        "the picture comes before the donation", (true, true), [.pictureLoaded, .donationEnded],
-        .communicationWithPicture, 2
-      ),
-      (
-        "the donation ends before the picture", (true, true), [.donationEnded, .pictureLoaded],
-        .communicationWithPicture, 2
-      ),
-      ("a failed picture does not delay", (true, true), [.donationEnded, .pictureFailed], .communication, 2),
-      ("no picture in time", (true, true), [.donationEnded, .timedOut, .pictureLoaded], .communication, 2),
-      ("no donation in time", (true, true), [.pictureLoaded, .timedOut, .donationEnded], .communicationWithPicture, 2),
-      ("the system ends the time", (true, true), [.expired, .pictureLoaded, .donationEnded], .communication, 1),
-      ("the system ends the time twice", (true, true), [.expired, .expired], .communication, 1),
-      ("a loaded picture is kept at the end", (true, true), [.pictureLoaded, .expired], .communicationWithPicture, 2),
-      (
-        "a picture after its failure is ignored", (true, true), [.pictureFailed, .pictureLoaded, .expired],
-        .communication, 3
-      ),
-    ]
+  /// The parts of a push: a communication, a picture of the sender or of the group, an image, a receipt.
+  struct Push: OptionSet {
+    var rawValue: Int
+    static let communication = Self(rawValue: 1)
+    static let picture = Self(rawValue: 2)
+    static let image = Self(rawValue: 4)
+    static let receipt = Self(rawValue: 8)
+    static let all = (0..<16).map { Self(rawValue: $0) }
 
-  @Test(arguments: table.indices) func `a notification is delivered once, with the best content`(_ index: Int) {
-    let (name, push, events, content, step) = Self.table[index]
-    var delivery = NotificationDelivery(isCommunication: push.0, hasPicture: push.1)
-    var delivered = [delivery.begin()]
-    delivered += events.map { delivery.take($0) }
-    #expect(delivered.compactMap(\.self) == [content], "\(name)")
-    #expect(delivered.firstIndex { $0 != nil } == step, "\(name)")
+    var delivery: NotificationDelivery {
+      NotificationDelivery(
+        isCommunication: contains(.communication), hasPicture: contains(.picture), hasImage: contains(.image),
+        hasReport: contains(.receipt))
+    }
   }
 
-  /// Plays all sequences of five events.
-  @Test func `a communication is never delivered as a plain notification`() {
+  private static func deliver(
+    _ isCommunication: Bool, picture: Bool = false, image: Bool = false
+  ) -> NotificationDelivery.Action {
+    .deliver(.init(isCommunication: isCommunication, hasPicture: picture, hasImage: image))
+  }
+  private static let communication = deliver(true)
+  private static let withPicture = deliver(true, picture: true)
+
+  typealias Row = (
+    name: String, push: Push, begin: NotificationDelivery.Action?,
+    [(NotificationDelivery.Event, NotificationDelivery.Action?)]
+  )
+
+  /// Pushes, the first step, and each event with the step that follows.
+  static let rows: [Row] = [
+    ("a plain notification is delivered at once", [], deliver(false), []),
+    ("a plain notification has no picture of a person", [.picture], deliver(false), []),
+    (
+      "a plain notification waits for its receipt", [.receipt], nil, [(.reportEnded, deliver(false))]
+    ),
+    ("a receipt that is late delays nothing more", [.receipt], nil, [(.reportTimedOut, deliver(false))]),
+    ("a plain notification with an image", [.image], nil, [(.imageLoaded, deliver(false, image: true))]),
+    ("an image that fails", [.image], nil, [(.imageFailed, deliver(false))]),
+    ("an image of a dead server", [.image], nil, [(.loadingTimedOut, deliver(false))]),
+    (
+      "the receipt is faster than the image", [.image, .receipt], nil,
+      [(.reportEnded, nil), (.imageLoaded, deliver(false, image: true))]
+    ),
+    (
+      "the image is faster than the receipt", [.image, .receipt], nil,
+      [(.imageLoaded, nil), (.reportEnded, deliver(false, image: true))]
+    ),
+    (
+      "without a picture only the donation delays", [.communication], .donate(hasPicture: false),
+      [(.donationEnded, communication)]
+    ),
+    (
+      "the donation has the picture, and comes before the update", [.communication, .picture], nil,
+      [(.pictureLoaded, .donate(hasPicture: true)), (.donationEnded, withPicture)]
+    ),
+    (
+      "a picture that fails does not delay the donation", [.communication, .picture], nil,
+      [(.pictureFailed, .donate(hasPicture: false)), (.donationEnded, communication)]
+    ),
+    (
+      "a dead server of the picture", [.communication, .picture], nil,
+      [(.loadingTimedOut, .donate(hasPicture: false)), (.pictureLoaded, nil), (.donationEnded, communication)]
+    ),
+    (
+      "the donation waits for the picture and the image", [.communication, .picture, .image], nil,
+      [
+        (.pictureLoaded, nil), (.imageLoaded, .donate(hasPicture: true)),
+        (.donationEnded, deliver(true, picture: true, image: true)),
+      ]
+    ),
+    (
+      "a dead server of the image keeps the picture", [.communication, .picture, .image], nil,
+      [(.pictureLoaded, nil), (.loadingTimedOut, .donate(hasPicture: true)), (.donationEnded, withPicture)]
+    ),
+    (
+      "no donation in time", [.communication, .picture], nil,
+      [(.pictureLoaded, .donate(hasPicture: true)), (.timedOut, withPicture), (.donationEnded, nil)]
+    ),
+    (
+      "a donation that nobody has begun is ignored", [.communication, .picture], nil,
+      [(.donationEnded, nil), (.pictureLoaded, .donate(hasPicture: true)), (.donationEnded, withPicture)]
+    ),
+    (
+      "the receipt does not delay a communication whose donation is slower", [.communication, .receipt],
+      .donate(hasPicture: false), [(.reportEnded, nil), (.donationEnded, communication)]
+    ),
+    (
+      "a communication waits for its receipt", [.communication, .receipt], .donate(hasPicture: false),
+      [(.donationEnded, nil), (.reportTimedOut, communication), (.reportEnded, nil)]
+    ),
+    (
+      "the system ends the time", [.communication, .picture, .receipt], nil,
+      [(.expired, communication), (.pictureLoaded, nil), (.donationEnded, nil), (.expired, nil)]
+    ),
+    (
+      "a loaded picture is kept at the end", [.communication, .picture, .image], nil,
+      [(.pictureLoaded, nil), (.expired, withPicture)]
+    ),
+    (
+      "a picture after its failure is ignored", [.communication, .picture], nil,
+      [(.pictureFailed, .donate(hasPicture: false)), (.pictureLoaded, nil), (.donationEnded, communication)]
+    ),
+  ]
+
+  @Test(arguments: rows.indices) func `a notification has these steps`(_ index: Int) {
+    let (name, push, first, events) = Self.rows[index]
+    var delivery = push.delivery
+    #expect(delivery.begin() == first, "\(name)")
+    for (event, action) in events { #expect(delivery.take(event) == action, "\(name): \(event)") }
+    #expect(delivery.isDelivered, "\(name)")
+  }
+
+  /// Plays all sequences of four events, for each push.
+  @Test func `each notification is delivered once, after at most one donation, and never becomes worse`() {
     let events = NotificationDelivery.Event.allCases
     var sequences: [[NotificationDelivery.Event]] = [[]]
-    for _ in 0..<5 { sequences = sequences.flatMap { sequence in events.map { sequence + [$0] } } }
-    #expect(sequences.count == 3_125)
-    for hasPicture in [false, true] {
+    for _ in 0..<4 { sequences = sequences.flatMap { sequence in events.map { sequence + [$0] } } }
+    #expect(sequences.count == 10_000)
+    for push in Push.all {
       for sequence in sequences {
-        var delivery = NotificationDelivery(isCommunication: true, hasPicture: hasPicture)
-        var delivered = [delivery.begin()].compactMap(\.self)
-        for event in sequence {
-          #expect(delivery.bestAttempt != .original)
-          delivered += [delivery.take(event)].compactMap(\.self)
+        var delivery = push.delivery
+        var actions = [delivery.begin()].compactMap(\.self)
+        for event in sequence + [.expired] {
+          let before = delivery.bestAttempt
+          actions += [delivery.take(event)].compactMap(\.self)
+          let after = delivery.bestAttempt
+          #expect(!before.hasPicture || after.hasPicture)
+          #expect(!before.hasImage || after.hasImage)
         }
-        delivered += [delivery.take(.expired)].compactMap(\.self)
-        #expect(delivered.count == 1 && delivered.first != .original && delivery.isDelivered, "\(sequence)")
+        // The delivery is the last step, and the only other one is the donation of a communication.
+        let last = NotificationDelivery.Action.deliver(delivery.bestAttempt)
+        #expect(actions.last == last && delivery.isDelivered, "\(push) \(sequence)")
+        #expect(delivery.bestAttempt.isCommunication == push.contains(.communication))
+        let donations = actions.dropLast()
+        #expect(donations.count <= (push.contains(.communication) ? 1 : 0), "\(push) \(sequence)")
+        for case .deliver in donations { Issue.record("a second delivery: \(push) \(sequence)") }
       }
     }
+  }
+
+  @Test func `a dead server delays by 5 to 8 seconds`() {
+    let limit = NotificationDelivery.limit
+    #expect(NotificationDelivery.loadingLimit(of: limit) >= .seconds(5) && limit <= .seconds(8))
+    #expect(AvatarCache.timeout == NotificationDelivery.loadingLimit(of: limit))
+    #expect(NotificationDelivery.loadingLimit(of: .seconds(4)) == .seconds(3))
+    #expect(NotificationDelivery.maxLimit < .seconds(30))
   }
 }
 
@@ -144,24 +238,27 @@ import Testing
       })
     let payload = CommunicationPayload(reading: push.utf8)
     let delivered = Locked<[String]>([])
-    let reports = Locked(0)
+    let steps = Locked<[String]>([])
     let clock = ManualClock()
-    var work = NotificationWork(report: { reports.withLock { $0 += 1 } })
+    var work = NotificationWork(
+      donate: { picture in steps.withLock { $0.append(picture == nil ? "donated" : "donated with picture") } },
+      report: { steps.withLock { $0.append("reported") } })
     if let picture = payload?.picture { work.loadPicture = { try await pictures.picture(picture) } }
     let run = NotificationRun(
-      original: "original", communication: payload == nil ? nil : "communication", work: work, limit: .seconds(25),
-      addPicture: { _ in "communication with picture" },
-      deliver: { content in delivered.withLock { $0.append(content) } })
+      original: "original", isCommunication: payload != nil, work: work,
+      edits: NotificationEdits(update: { content, picture in
+        steps.withLock { $0.append("updated") }
+        return content == "original" ? picture == nil ? "communication" : "communication with picture" : nil
+      }), deliver: { content in delivered.withLock { $0.append(content) } })
     run.start(clock: clock)
     for act in acts {
       switch act {
       case .timePasses:
         guard delivered.current.isEmpty else { continue }
-        try await wait { clock.sleepers == 1 && loading.current }
+        try await wait { clock.sleepers == 3 && loading.current }
+        clock.advance(by: .milliseconds(5_999))
         #expect(delivered.current.isEmpty, "\(name)")
-        clock.advance(by: .seconds(24))
-        #expect(delivered.current.isEmpty, "\(name)")
-        clock.advance(by: .seconds(1))
+        clock.advance(by: .milliseconds(1))
       case .expires:
         if payload != nil, delivered.current.isEmpty { try await wait { loading.current } }
         run.expire()
@@ -169,75 +266,194 @@ import Testing
         #expect(delivered.current == [expected], "\(name)")
       }
     }
-    try await wait { !delivered.current.isEmpty && reports.current == 1 }
+    try await wait { !delivered.current.isEmpty }
     // Later events deliver nothing.
     run.expire()
     clock.advance(by: .seconds(60))
     try await wait { clock.sleepers == 0 }
     #expect(delivered.current == [expected], "\(name)")
+    guard !acts.contains(.expires) else { return }
+    // The update follows the donation, and both have the same picture.
+    let isCommunication = payload != nil
+    let donated = expected == "communication with picture" ? "donated with picture" : "donated"
+    #expect(steps.current.filter { $0 != "reported" } == (isCommunication ? [donated, "updated"] : []), "\(name)")
+    #expect(steps.current.contains("reported"), "\(name)")
   }
 
-  @Test func `a plain notification is delivered before the method returns`() {
+  /// Runs a notification whose content is a text.
+  private func run(
+    isCommunication: Bool = false, _ work: NotificationWork, limit: Duration = NotificationDelivery.limit,
+    update: @escaping (String, Data?) -> String? = { content, picture in
+      "\(content), updated\(picture == nil ? "" : " with picture")"
+    }, _ delivered: Locked<[String]>
+  ) -> NotificationRun<String> {
+    NotificationRun(
+      original: "original", isCommunication: isCommunication, work: work, limit: limit,
+      edits: NotificationEdits(attach: { "\($0), \($1.lastPathComponent)" }, update: update),
+      deliver: { content in delivered.withLock { $0.append(content) } })
+  }
+
+  private static let forever: @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(600)) }
+
+  @Test func `a notification without work is delivered before the method returns`() {
     let delivered = Locked<[String]>([])
-    let run = NotificationRun(
-      original: "original", communication: nil,
-      work: NotificationWork(report: { try? await Task.sleep(for: .seconds(600)) }),
-      limit: .seconds(25), deliver: { content in delivered.withLock { $0.append(content) } })
-    run.start()
+    run(NotificationWork(), delivered).start()
     #expect(delivered.current == ["original"])
   }
 
-  @Test func `a receipt that never arrives delays nothing, and the donation comes first`() async throws {
+  @Test(arguments: [false, true]) func `the receipt begins before the delivery`(_ isCommunication: Bool) async throws {
     let delivered = Locked<[String]>([])
-    let steps = Locked<[String]>([])
-    let run = NotificationRun(
-      original: "original", communication: "communication",
-      work: NotificationWork(
-        donate: { steps.withLock { $0.append("donated") } }, report: { try? await Task.sleep(for: .seconds(600)) }),
-      limit: .seconds(25), deliver: { content in delivered.withLock { $0.append(content) } })
-    run.start(clock: ManualClock())
+    let deliveredBefore = Locked<Bool?>(nil)
+    let clock = ManualClock()
+    let run = run(
+      isCommunication: isCommunication,
+      NotificationWork(report: { deliveredBefore.withLock { $0 = !delivered.current.isEmpty } }), delivered)
+    run.start(clock: clock)
+    // The clock stands still, so that only the end of the report can deliver.
     try await wait { !delivered.current.isEmpty }
-    #expect(steps.current == ["donated"])
-    #expect(delivered.current == ["communication"])
+    #expect(deliveredBefore.current == false)
+  }
+
+  @Test func `a receipt that never arrives delays by one second`() async throws {
+    let delivered = Locked<[String]>([])
+    let clock = ManualClock()
+    run(isCommunication: true, NotificationWork(report: Self.forever), delivered).start(clock: clock)
+    try await wait { clock.sleepers == 2 }
+    clock.advance(by: .milliseconds(999))
+    #expect(delivered.current.isEmpty)
+    clock.advance(by: .milliseconds(1))
+    try await wait { !delivered.current.isEmpty }
+    #expect(delivered.current == ["original, updated"])
   }
 
   @Test func `a donation that never ends delays until the limit`() async throws {
     let delivered = Locked<[String]>([])
     let clock = ManualClock()
-    let run = NotificationRun(
-      original: "original", communication: "communication",
-      work: NotificationWork(donate: { try? await Task.sleep(for: .seconds(600)) }), limit: .seconds(25),
-      deliver: { content in delivered.withLock { $0.append(content) } })
-    run.start(clock: clock)
+    run(isCommunication: true, NotificationWork(donate: { _ in await Self.forever() }), delivered).start(clock: clock)
     try await wait { clock.sleepers == 1 }
-    clock.advance(by: .seconds(25))
+    clock.advance(by: .milliseconds(7_999))
+    #expect(delivered.current.isEmpty)
+    clock.advance(by: .milliseconds(1))
     try await wait { !delivered.current.isEmpty }
-    #expect(delivered.current == ["communication"])
+    #expect(delivered.current == ["original, updated"])
+  }
+
+  /// Limits, and the time of the delivery after which a dead server delays no more.
+  @Test(
+    arguments: [
+      (.seconds(8), .seconds(6)), (.seconds(4), .seconds(3)), (.seconds(600), .milliseconds(18_750)),
+      (.seconds(-1), .zero),
+    ] as [(Duration, Duration)])
+  func `the limit has a maximum`(_ limit: Duration, _ end: Duration) async throws {
+    let delivered = Locked<[String]>([])
+    let clock = ManualClock()
+    run(
+      NotificationWork(loadImage: {
+        await Self.forever()
+        throw AvatarCache.Failure.unreachable
+      }), limit: limit, delivered
+    ).start(clock: clock)
+    if end > .zero {
+      try await wait { clock.sleepers == 2 }
+      clock.advance(by: end - .milliseconds(1))
+      #expect(delivered.current.isEmpty)
+      clock.advance(by: .milliseconds(1))
+    }
+    try await wait { !delivered.current.isEmpty }
+    #expect(delivered.current == ["original"])
+  }
+
+  @Test func `the image is attached before the update`() async throws {
+    let delivered = Locked<[String]>([])
+    let work = NotificationWork(loadPicture: { Data() }, loadImage: { URL(filePath: "/cat.jpeg") })
+    run(isCommunication: true, work, delivered).start(clock: ManualClock())
+    try await wait { !delivered.current.isEmpty }
+    #expect(delivered.current == ["original, cat.jpeg, updated with picture"])
+  }
+
+  @Test func `an intent that the system rejects leaves the text and the image`() async throws {
+    let delivered = Locked<[String]>([])
+    let work = NotificationWork(loadImage: { URL(filePath: "/cat.jpeg") })
+    run(isCommunication: true, work, update: { _, _ in nil }, delivered).start(clock: ManualClock())
+    try await wait { !delivered.current.isEmpty }
+    #expect(delivered.current == ["original, cat.jpeg"])
   }
 
   @Test func `a picture that cannot be added leaves the communication notification`() async throws {
     let delivered = Locked<[String]>([])
-    let run = NotificationRun(
-      original: "original", communication: "communication",
-      work: NotificationWork(loadPicture: { Data() }), limit: .seconds(25), addPicture: { _ in nil },
-      deliver: { content in delivered.withLock { $0.append(content) } })
-    run.start(clock: ManualClock())
+    run(
+      isCommunication: true, NotificationWork(loadPicture: { Data() }),
+      update: { content, picture in picture == nil ? "\(content), updated" : nil }, delivered
+    ).start(clock: ManualClock())
     try await wait { !delivered.current.isEmpty }
-    #expect(delivered.current == ["communication"])
+    #expect(delivered.current == ["original, updated"])
   }
 
   @Test func `events on many threads deliver once`() async throws {
     for _ in 0..<200 {
-      let delivered = Locked(0)
-      let run = NotificationRun(
-        original: "original", communication: "communication", work: NotificationWork(loadPicture: { Data() }),
-        limit: .zero, addPicture: { _ in "communication with picture" },
-        deliver: { _ in delivered.withLock { $0 += 1 } })
+      let delivered = Locked<[String]>([])
+      let run = run(
+        isCommunication: true,
+        NotificationWork(loadPicture: { Data() }, loadImage: { URL(filePath: "/cat.jpeg") }, report: {}), limit: .zero,
+        delivered)
       run.start()
       await withTaskGroup(of: Void.self) { tasks in
         for _ in 0..<4 { tasks.addTask { run.expire() } }
       }
-      #expect(delivered.current == 1)
+      #expect(delivered.current.count == 1)
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct NotificationImageTests {
+  private static let jpeg = Data([0xff, 0xd8, 0xff, 0xe0, 0, 1, 2, 3])
+
+  /// The first bytes of files, and the format that the system accepts.
+  static let files: [(String, [UInt8], NotificationImage.Format?)] = [
+    ("JPEG", Array(jpeg), .jpeg), ("PNG", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0], .png),
+    ("GIF of 1987", Array("GIF87a...".utf8), .gif), ("GIF", Array("GIF89a...".utf8), .gif),
+    ("WebP", Array("RIFF....WEBP".utf8), nil), ("HEIC", Array("....ftypheic".utf8), nil),
+    ("a page", Array("<!doctype html>".utf8), nil), ("a part of a PNG", [0x89, 0x50, 0x4e, 0x47], nil),
+    ("a part of a JPEG", [0xff, 0xd8], nil), ("nothing", [], nil),
+  ]
+
+  @Test(arguments: files.indices) func `the format is that of the first bytes`(_ index: Int) {
+    let (name, bytes, format) = Self.files[index]
+    #expect(NotificationImage.Format(of: bytes) == format, "\(name)")
+  }
+
+  @Test func `a payload of each kind has an image`() {
+    let message = #"{"aps":{},"communication":{"sender":{"id":"ann"}},"image":"https://a.example/1"}"#
+    #expect(NotificationImage(reading: message.utf8)?.url == "https://a.example/1")
+    #expect(NotificationImage(reading: #"{"aps":{},"push":{},"image":"https://a.example/1"}"#.utf8) != nil)
+    for text in [#"{"aps":{}}"#, #"{"image":""}"#, #"{"image":7}"#, "no JSON"] {
+      #expect(NotificationImage(reading: text.utf8) == nil, "\(text)")
+    }
+    let long = #"{"image":"https://a.example/\#(String(repeating: "a", count: 5_120))"}"#
+    #expect(NotificationImage(reading: long.utf8) == nil)
+  }
+
+  /// URLs and answers, and the failure or the file.
+  static let answers: [(name: String, url: String, Data, AvatarCache.Failure?)] = [
+    ("a picture", "https://a.example/1", jpeg, nil),
+    ("the maximum size", "https://a.example/1", jpeg + Data(count: NotificationImage.maxSize - 8), nil),
+    ("above the maximum size", "https://a.example/1", jpeg + Data(count: NotificationImage.maxSize - 7), .tooLarge),
+    ("an http URL", "http://a.example/1", jpeg, .notSecure), ("no URL", "https://", jpeg, .notSecure),
+    ("a page", "https://a.example/1", Data("<html>".utf8), .notPicture),
+  ]
+
+  @Test(arguments: answers.indices) func `the image becomes a file`(_ index: Int) async throws {
+    let (name, url, answer, failure) = Self.answers[index]
+    let folder = FileManager.default.temporaryDirectory.appending(path: "images-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    do {
+      let file = try await NotificationImage(url: url).file(in: folder) { _ in answer }
+      #expect(failure == nil && file.pathExtension == "jpeg", "\(name)")
+      #expect(try Data(contentsOf: file) == answer, "\(name)")
+    } catch let error as AvatarCache.Failure {
+      #expect(error == failure, "\(name)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "\(name)")
     }
   }
 }

@@ -20,8 +20,10 @@ import Testing
 
   @Test(arguments: table.indices) func `a response has the person's selection`(_ index: Int) {
     let (action, text, choice) = Self.table[index]
-    let response = NotificationResponse(notification: Self.id, actionIdentifier: action, text: text)
+    let response = NotificationResponse(
+      notification: Self.id, recipient: "ann", actionIdentifier: action, text: text)
     #expect(response?.choice == choice)
+    #expect(response == nil || response?.recipient == "ann")
     #expect(response == nil || (response?.action.rawValue, response?.text) == (action, text))
   }
 

@@ -40,7 +40,8 @@ import Testing
   /// The inputs that lead to each phase.
   private static let inputs: [PhoneCall.Phase: [PhoneCall.Input]] = [
     .ringing: [], .answering: [.accepted], .conflicted: [.accepted, .replied(.conflict)],
-    .answered: [.accepted, .replied(.accepted)], .leaving: [.accepted, .ended], .over: [.ended],
+    .answered: [.accepted, .replied(.accepted)], .leaving: [.accepted, .ended], .silenced: [.notShown(.focus)],
+    .over: [.ended],
   ]
 
   private static func phone(in phase: PhoneCall.Phase) -> PhoneCall {
@@ -51,7 +52,7 @@ import Testing
 
   @Test(arguments: PhoneCall.Phase.allCases) func `a call has each phase`(_ phase: PhoneCall.Phase) {
     #expect(Self.phone(in: phase).phase == phase)
-    #expect(Self.phone(in: phase).isActive == (phase != .leaving && phase != .over))
+    #expect(Self.phone(in: phase).isActive == ![.leaving, .silenced, .over].contains(phase))
   }
 
   typealias Row = (
@@ -71,10 +72,24 @@ import Testing
     (.answering, .discarded, .leaving, [.finish]),
     (.conflicted, .discarded, .over, [.finish]),
     (.answered, .discarded, .over, [.finish, .send(.hangUp)]),
-    (.ringing, .notShown, .over, [.finish]),
-    (.answering, .notShown, .leaving, [.finish]),
-    (.conflicted, .notShown, .over, [.finish]),
-    (.answered, .notShown, .over, [.finish]),
+    (.ringing, .notShown(.focus), .silenced, [.finish, .showMissed]),
+    (.ringing, .notShown(.failed), .silenced, [.finish, .showMissed]),
+    (.ringing, .notShown(.blocked), .over, [.finish]),
+    (.ringing, .notShown(.duplicate), .over, [.finish]),
+    (.answering, .notShown(.focus), .leaving, [.finish]),
+    (.conflicted, .notShown(.focus), .over, [.finish]),
+    (.answered, .notShown(.focus), .over, [.finish]),
+    // A call that the phone has not shown: the notification stays, unless another device of the user has the call.
+    (.silenced, event(.answer, .answered, by: "bob"), .over, [.removeMissed]),
+    (.silenced, event(.hangUp, .cancelled, by: "ann"), .over, []),
+    (.silenced, .timedOut, .over, []),
+    (.silenced, .read(record(.missed), "bob"), .over, []),
+    (.silenced, .read(record(.missed), nil), .over, []),
+    (.silenced, .read(record(.cancelled), nil), .over, []),
+    (.silenced, .read(record(.ended), "bob"), .over, []),
+    (.silenced, .read(record(.answered, bob: "answered"), "bob"), .over, [.removeMissed]),
+    (.silenced, .read(record(.declined, bob: "declined"), "bob"), .over, [.removeMissed]),
+    (.silenced, .read(record(.declined, bob: "declined"), nil), .over, [.removeMissed]),
     (.ringing, .dismissed, .over, []),
     (.answering, .dismissed, .leaving, []),
     (.conflicted, .dismissed, .over, []),
@@ -129,7 +144,8 @@ import Testing
 
   /// Inputs of which each phase without a row ignores all.
   static let kinds: [PhoneCall.Input] =
-    [.accepted, .ended, .discarded, .notShown, .dismissed, .timedOut] + PhoneCall.Reply.allCases.map { .replied($0) }
+    [.accepted, .ended, .discarded, .notShown(.focus), .dismissed, .timedOut]
+    + PhoneCall.Reply.allCases.map { .replied($0) }
     + PhoneCall.ReadFailure.allCases.map { .readFailed($0) } + [
       event(.ring, .ringing, by: "ann"), event(.answer, .answered, by: "bob"), .read(record(.ringing), "bob"),
       .read(record(.cancelled, seq: 8), "bob"),
@@ -174,6 +190,22 @@ import Testing
     #expect(Self.call.end(in: record, of: "bob", isAccepted: true) == accepted)
     #expect(Self.call.end(in: Self.record(state, bob: bob, seq: 8), of: "bob", isAccepted: false) == nil)
     if !state.isOver { #expect(Self.call.end(in: record, of: nil, isAccepted: false) == nil) }
+  }
+
+  /// Two accounts of a phone are members of the same room, and the phone follows the client of the other one.
+  @Test func `the end of a call depends on the user for whom it rings`() throws {
+    var call = Self.call
+    call.payload.recipient = "bob"
+    let record = Self.record(.answered, bob: "declined")
+    #expect(call.end(in: record, of: "eve", isAccepted: false) == .declinedElsewhere)
+    #expect(Self.call.end(in: record, of: "eve", isAccepted: false) == nil)
+    guard case .changed(let event, _) = Self.event(.answer, .answered, by: "eve") else { return }
+    #expect(call.end(after: event, of: "eve", isAccepted: false) == nil)
+    #expect(Self.call.end(after: event, of: "eve", isAccepted: false) == .answeredElsewhere)
+    var phone = PhoneCall(call)
+    _ = phone.apply(.accepted)
+    _ = phone.apply(.replied(.accepted))
+    #expect(phone.apply(.read(Self.record(.answered, bob: "left"), "eve")) == [.report(.remoteEnded), .finish])
   }
 
   @Test(arguments: [

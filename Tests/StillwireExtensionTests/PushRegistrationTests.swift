@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct PushRegistrationTests {
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)
   private let registration = PushRegistration(
-    device: "phone", app: "org.example.chat", token: Data([0x00, 0x0f, 0xa5, 0xff]), locale: "de_DE",
+    user: "ann", device: "phone", app: "org.example.chat", token: Data([0x00, 0x0f, 0xa5, 0xff]), locale: "de_DE",
     timeZone: "Europe/Berlin")
 
   @Test func `the fields are those of the protocol, with the tokens in hexadecimal digits`() {
@@ -34,7 +34,7 @@ import Testing
   static let changes: [@Sendable (inout PushRegistration) -> Void] = [
     { $0.device = "pad" }, { $0.app = "org.example.other" }, { $0.token = Data([1]) }, { $0.voipToken = Data([1]) },
     { $0.environment = .production }, { $0.criteria = "home" }, { $0.permissions.allowsAlerts = false },
-    { $0.permissions.allowsTimeSensitive = false }, { $0.locale = "en_GB" }, { $0.timeZone = nil },
+    { $0.permissions.allowsTimeSensitive = false }, { $0.user = "bob" }, { $0.locale = "en_GB" }, { $0.timeZone = nil },
   ]
 
   @Test(arguments: changes.indices) func `a changed registration is due`(_ index: Int) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import RelayJSON
 import RelayProtocol
+import StillwireExtension
 import Testing
 
 @testable import StillwireClient
@@ -153,6 +155,26 @@ import Testing
     #expect(conversation.recipients.map(\.displayName) == ["U1", "U3"])
     #expect(conversation.recipients.map(\.handle) == ["u1", "u3"])
     #expect(conversation.groupName == "Tea" && conversation.identifier == "tea")
+  }
+
+  /// Senders as the payload names them.
+  static let senders = [
+    PayloadPerson(id: "u1", name: "U1"), PayloadPerson(id: "u1", name: "U1", handle: "+43 1 234", handleType: "phone"),
+    PayloadPerson(id: "u1", name: "U1", handle: "u1@example.org", handleType: "email"),
+    PayloadPerson(id: "u1", name: "U1", handle: "@u1:example.org", handleType: "matrix"),
+  ]
+
+  @Test(arguments: senders.indices) func `the outgoing person equals the incoming person`(_ index: Int) throws {
+    let payload = CommunicationPayload(
+      sender: Self.senders[index], conversation: PayloadConversation(id: "tea"), recipient: "u2")
+    guard case .sendMessage(let incoming) = IntentFields(payload) else { throw CancellationError() }
+    let book = PersonBook(folder: FileManager.default.temporaryDirectory.appending(path: "people-\(UUID())"))
+    defer { book.removeAll() }
+    book.store(incoming.sender)
+    let outgoing = OutgoingConversation("tea", people: people(2), without: "u2", book: book)
+    #expect(outgoing.recipients == [incoming.sender])
+    #expect(outgoing.identifier == incoming.conversationIdentifier)
+    #expect(outgoing.donationGroup == payload.donationGroup)
   }
 
   @Test func `a large room has no recipients`() {

@@ -134,7 +134,7 @@ def test_the_article_states_the_lines_of_each_target() -> None:
     folders = {folder for name in PROJECT["targets"] for folder in target(name)["sources"]}
     total = sum(lines(file.read_text()) for folder in folders for file in (APP / folder).glob("*.swift"))
     assert f"{total} lines of code together" in ARTICLE
-    assert total <= 150
+    assert total <= 160
 
 
 def blocks(language: str) -> list[str]:

@@ -7,7 +7,8 @@ export async function pushHere(user, key) {
   await navigator.serviceWorker.register(new URL('service-worker.js', document.baseURI))
   const { pushManager } = await navigator.serviceWorker.ready
   const subscription = await subscribed(pushManager, key)
-  const body = { platform: 'webpush', token: subscription }
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  const body = { platform: 'webpush', token: subscription, timeZone }
   await call('PUT', `v1/users/${segment(user)}/devices/browser`, { user, body })
 }
 

@@ -76,7 +76,8 @@ struct GetPreferences: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await relay.people.withUser(user, on: relay) { handle in
-      return Reply(Replies.preferences(relay.people.recipient(handle).preferences))
+      let recipient = relay.people.recipient(handle)
+      return Reply(Replies.preferences(recipient.preferences, relay.warnings.about(recipient)))
     }
   }
 }
@@ -97,7 +98,9 @@ struct SetPreferences: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await relay.people.withUser(user, on: relay) { handle in
-      return Reply(Replies.preferences(try await relay.people.change(preferences: fields, of: handle, on: relay)))
+      let preferences = try await relay.people.change(preferences: fields, of: handle, on: relay)
+      let warnings = relay.warnings.about(relay.people.recipient(handle))
+      return Reply(Replies.preferences(preferences, warnings))
     }
   }
 }
@@ -206,7 +209,7 @@ struct GetDevice: Command {
       guard let found = relay.people.recipient(handle).devices.first(where: { $0.id == device }) else {
         throw RequestError(.notFound, "there is no such device", at: "/path/device")
       }
-      return Reply(Replies.device(found, relay.settings.apps.warnings(about: found)))
+      return Reply(Replies.device(found, relay.warnings.about(found)))
     }
   }
 }
@@ -237,8 +240,8 @@ struct RegisterDevice: Command {
         // Without a reply the client could not receive a key.
         let key = request.expectsReply ? ReportKey() : nil
         relay.access.noteGrants(of: request.caller, on: relay)
-        try await relay.people.register(device, of: handle, issuing: key, on: relay)
-        let warnings = relay.settings.apps.warnings(about: device)
+        let ended = try await relay.people.register(device, of: handle, issuing: key, on: relay)
+        let warnings = relay.warnings.about(device) + ended
         guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
         return Reply {
           warnings.write(to: &$0)
@@ -249,8 +252,10 @@ struct RegisterDevice: Command {
   }
 }
 
+/// Forgets a device. A report key may forget its own device, so that a sign-out needs no valid token.
 struct ForgetDevice: Command {
-  package static let declaration = Declaration("DELETE", "/v1/users/{user}/devices/{device}", account: .devices)
+  package static let declaration = Declaration(
+    "DELETE", "/v1/users/{user}/devices/{device}", by: .ownDevice, account: .devices)
 
   private let user: UserID
   private let device: DeviceID
@@ -258,6 +263,7 @@ struct ForgetDevice: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     device = try request.device
+    try request.caller.check(device, at: request.fields.pointer(to: "device"))
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

@@ -48,9 +48,9 @@ package enum Caller: Sendable {
   }
 
   /// Throws `forbidden` if a report key is used for another device than its own.
-  package func check(_ reported: DeviceID) throws(RequestError) {
-    if case .reporter(let reporter) = self, reporter.device != reported {
-      throw RequestError(.forbidden, "the report key belongs to the device \(reporter.device)", at: "/device")
+  package func check(_ device: DeviceID, at pointer: String = "/device") throws(RequestError) {
+    if case .reporter(let reporter) = self, reporter.device != device {
+      throw RequestError(.forbidden, "the report key belongs to the device \(reporter.device)", at: pointer)
     }
   }
 

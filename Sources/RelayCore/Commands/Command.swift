@@ -69,6 +69,12 @@ package struct Declaration: Sendable {
     case users
     /// The extensions of an app with their report key, in addition to users and backends.
     case reporters
+    /// The same, for a request that ends the device of the report key. A sign-out must always work, so the key needs no
+    /// right to the account, and its user may be suspended.
+    case ownDevice
+
+    /// True if the callers include the owner of a report key.
+    package var includeReporters: Bool { self == .reporters || self == .ownDevice }
   }
 
   /// A room, and the rights that the caller needs in it.
@@ -333,7 +339,8 @@ extension Relay {
     // A frame is always about the session's own user. Over HTTP, the path may name another user. This error takes
     // precedence over a missing right to the account.
     let parsed = request.caller.session == nil ? try command.init(request) : nil
-    if !command.declaration.account.isEmpty, let permissions = access.permissions(of: request.caller, on: self) {
+    let needsAccount = if case .reporter = request.caller { false } else { !command.declaration.account.isEmpty }
+    if needsAccount, let permissions = access.permissions(of: request.caller, on: self) {
       try permissions.check(command.declaration.account)
     }
     let ready = try parsed ?? command.init(request)
@@ -351,16 +358,16 @@ extension Declaration.Callers {
   /// Throws `forbidden` unless these callers include the caller.
   package func check(_ caller: Caller) throws(RequestError) {
     switch (caller, self) {
-    case (.backend, _), (.user, .users), (.user, .reporters), (.reporter, .reporters), (.session, .users),
-      (.session, .reporters):
-      return
-    case (.user, .backend), (.session, .backend): throw RequestError(.forbidden, "this needs an API key")
-    case (.reporter, .users), (.reporter, .backend):
+    case (.backend, _): return
+    case (.reporter, _) where includeReporters: return
+    case (.reporter, _):
       throw RequestError(
         .forbidden,
         "a report key permits Focus reports, filter reports, responses, receipts, reads of a call and answers to calls of "
-          + "its device"
+          + "its device, and the end of this device"
       )
+    case (.user, .backend), (.session, .backend): throw RequestError(.forbidden, "this needs an API key")
+    case (.user, _), (.session, _): return
     }
   }
 }

@@ -39,10 +39,10 @@ struct ExportUser: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let (apps, now) = (relay.settings.apps, relay.hub.now)
+    let (warnings, now) = (relay.warnings, relay.hub.now)
     let lines: [UInt8]? = try await relay.store.read { [user, position, bounds] reader in
       guard let page = try reader.export.page(of: user, from: position, within: bounds) else { return nil }
-      var lines = ExportLines(user: user, apps: apps, now: now)
+      var lines = ExportLines(user: user, warnings: warnings, now: now)
       for entry in page.entries { lines.add(entry) }
       lines.end(page.next)
       return lines.bytes
@@ -57,13 +57,13 @@ struct ExportUser: Command {
 /// The text of a page.
 private struct ExportLines {
   let user: UserID
-  let apps: Apps
+  let warnings: ReplyWarnings
   let now: Timestamp
   private(set) var bytes: [UInt8] = []
 
-  init(user: UserID, apps: Apps, now: Timestamp) {
+  init(user: UserID, warnings: ReplyWarnings, now: Timestamp) {
     self.user = user
-    self.apps = apps
+    self.warnings = warnings
     self.now = now
   }
 
@@ -142,9 +142,9 @@ private struct ExportLines {
     for focus in person.record.focus { add(focus) }
     for filter in person.record.filters { add(filter) }
     for found in person.devices {
-      let warnings = apps.warnings(about: found.device)
+      let ofDevice = warnings.about(found.device)
       line("device") {
-        Replies.device(found.device, warnings)(&$0)
+        Replies.device(found.device, ofDevice)(&$0)
         $0.integer("registered", found.registered.rawValue)
         $0.integer("reportKeys", found.reportKeys)
       }

@@ -74,12 +74,12 @@ struct ListDevices: Command {
     let found = try await relay.store.read { [user, after, limit = page.limit] in
       try $0.people.devices(of: user, after: after, limit: limit + 1)
     }
-    let (apps, limit) = (relay.settings.apps, page.limit)
+    let (warnings, limit) = (relay.warnings, page.limit)
     return Reply {
       $0.array("devices") { list in
         for found in found.prefix(limit) {
           list.object {
-            Replies.device(found.device, apps.warnings(about: found.device))(&$0)
+            Replies.device(found.device, warnings.about(found.device))(&$0)
             $0.integer("registered", found.registered.rawValue)
             $0.integer("reportKeys", found.reportKeys)
           }

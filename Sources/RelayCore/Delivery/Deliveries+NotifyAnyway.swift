@@ -64,7 +64,7 @@ extension Deliveries {
     let members = zip(users, marks).map { user, marks in
       let recipient = relay.people.recipient(user.1)
       let membership = Membership(newest(marks, of: user.0, in: room, relay.hub), nil, at: message.seq, shown: now)
-      return PlanMember(user.0, recipient, as: membership, quietHours: quietHours(of: recipient, at: now))
+      return PlanMember(user.0, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: now))
     }
     let message = PlanMessage(message.traits, in: room, at: message.time, isNotifyAnyway: true)
     return plan(message, for: members, now: now, on: relay)

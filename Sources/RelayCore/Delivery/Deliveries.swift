@@ -17,7 +17,6 @@ package final class Deliveries {
   private var pace = PushPace()
   /// The last messages that mention many members at once.
   var broadMentions = BroadMentions()
-  private var quietClock = QuietClock()
   private var messageDecisions = MessageDecisions()
   /// The members with undecided messages. The relay decides and stores one slice of them at a time.
   private var dueMembers = DueMembers()
@@ -26,18 +25,13 @@ package final class Deliveries {
   /// Replaces the pace of pushes. Tests set a slower one.
   package func use(_ pace: PushPace) { self.pace = pace }
 
-  /// The quiet hours of a user that apply now.
-  package func quietHours(of recipient: Recipient, at now: Timestamp) -> ActiveQuietHours? {
-    recipient.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
-  }
-
   /// Decides a message for each device of a user, and stores nothing.
   package func decisions(
     about message: MessageTraits, in room: RoomID, for name: UserID, _ user: UserHandle, as membership: Membership,
     now: Timestamp, on relay: isolated Relay
   ) -> [DeviceDecision] {
     let recipient = relay.people.recipient(user)
-    let member = PlanMember(name, recipient, as: membership, quietHours: quietHours(of: recipient, at: now))
+    let member = PlanMember(name, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: now))
     return relay.settings.planner.decisions(about: PlanMessage(message, in: room, at: now), for: member, now: now)
   }
 
@@ -69,7 +63,7 @@ package final class Deliveries {
       // The hub has selected members who have no session and are not within the grace. The reports about members who
       // hide their presence are planned later, from the same preferences.
       return PlanMember(
-        name, recipient, as: membership, quietHours: quietHours(of: recipient, at: time), report: .unplanned)
+        name, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: time), report: .unplanned)
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
   }
@@ -205,7 +199,7 @@ package final class Deliveries {
     let devices = recipient.devices.count
     let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))
     slice.add(messages: messages.count, devices: devices)
-    let quietHours = quietHours(of: recipient, at: now)
+    let quietHours = relay.zones.quietHours(of: recipient, at: now)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
       var membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)

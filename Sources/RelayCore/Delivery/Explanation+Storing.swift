@@ -15,7 +15,8 @@ extension JobDraft {
       user: push.user, device: push.device.id, token: push.device.token, platform: push.device.platform,
       state: push.isHeld ? .held : .ready, due: push.due, expires: facts.message.expires, level: push.level,
       reasons: decision.reasons.map(\.code.rawValue), explanation: push.explanation.json,
-      isNotifyAnyway: facts.message.isNotifyAnyway, isSilent: facts.message.isSilent == true)
+      isNotifyAnyway: facts.message.isNotifyAnyway,
+      kind: push.isBadgeOnly ? .badge : facts.message.isSilent == true ? .silent : .alert)
   }
 }
 

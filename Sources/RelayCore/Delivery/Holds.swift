@@ -190,9 +190,11 @@ package final class Holds {
     var planner = HoldPlanner(
       policy: relay.settings.policy, apps: relay.settings.apps.entitlements, released: released, merges: merges)
     repeat {
-      let (jobs, next) = try await relay.store.read { [page] in
-        try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+      let (jobs, next, hasSilenced) = try await relay.store.read { [page] in
+        let (jobs, next) = try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+        return (jobs, next, try next == nil && $0.queue.hasSilencedUpdates(of: name))
       }
+      if hasSilenced { try await relay.store.write { try $0.updates.endSilence(of: name) } }
       page = next
       let now = relay.hub.now
       let pushes = jobs.compactMap { OpenPush($0) }
@@ -216,7 +218,7 @@ package final class Holds {
     for room in Set(pushes.map(\.room)) where !room.isNotifications {
       if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
     }
-    return HoldRecipient(name, recipient, quietHours: relay.deliveries.quietHours(of: recipient, at: now), rooms: rooms)
+    return HoldRecipient(name, recipient, quietHours: relay.zones.quietHours(of: recipient, at: now), rooms: rooms)
   }
 
   /// Stores the decisions in their order and in slices, so that messages do not wait long for the store. If the relay

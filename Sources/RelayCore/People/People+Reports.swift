@@ -18,46 +18,66 @@ extension People {
     package let settles: Timestamp?
   }
 
-  /// Stores a Focus report, and then publishes the change.
+  /// Stores a Focus report, and then publishes the change. The report counts for all accounts of the phone.
   package func apply(
     _ report: FocusReport, to user: UserHandle, cause: SessionHandle?, on relay: isolated Relay
   ) async throws -> FocusResult {
-    var recipient = recipient(user)
-    var silent: DeviceID?
-    if recipient.focus[report.device] == nil, !relay.limits.allowsDevice(beside: recipient.focus.count) {
-      // A deleted app does not unregister its device, so a device without a state makes way.
-      silent = recipient.focus.forgetSilent()
-      if silent == nil { throw tooManyDevices }
-    }
-    let applied = recipient.focus.apply(report, now: relay.hub.now)
-    let record = recipient.focus[report.device]
-    // The records of the other devices are stored already, or this change deletes them.
-    try await change(user, to: recipient, cause: cause, on: relay) { [silent] in
-      if let silent { try $0.people.forgetFocus(of: silent, of: $1) }
-      if let record { try $0.people.save(record, of: $1) }
-    }
-    relay.diagnostics.tally.countFocusReport(applied: applied)
-    let shown = self.recipient(user).focus
+    let change = try await apply(report, to: user, .focus, cause: cause, on: relay)
+    relay.diagnostics.tally.countFocusReport(applied: change.isApplied)
+    let shown = recipient(user).focus
     return FocusResult(
-      applied: applied, isFocused: shown.isFocused, since: shown.focusSince, settles: shown[report.device]?.settles)
+      applied: change.isApplied, isFocused: shown.isFocused, since: shown.focusSince,
+      settles: shown[report.device]?.settles)
   }
 
-  /// Applies a filter report.
+  /// Applies a filter report. The report counts for all accounts of the phone.
   /// - Returns: True if the report was the newest of its device.
   package func apply(_ report: FilterReport, to user: UserHandle, on relay: isolated Relay) async throws -> Bool {
+    try await apply(report, to: user, .filters, on: relay).isApplied
+  }
+
+  /// Applies a report to the user, and to the users of the other accounts of the phone, in one transaction.
+  private func apply<Ledger>(
+    _ report: Ledger.Report, to user: UserHandle, _ kind: ReportKind<Ledger>, cause: SessionHandle? = nil,
+    on relay: isolated Relay
+  ) async throws -> LedgerChange<Ledger.Record> {
+    let (now, maxDevices) = (relay.hub.now, relay.limits.devicesPerUser)
     var recipient = recipient(user)
-    var silent: DeviceID?
-    if recipient.filters[report.device] == nil, !relay.limits.allowsDevice(beside: recipient.filters.count) {
-      silent = recipient.filters.forgetSilent()
-      if silent == nil { throw tooManyDevices }
+    guard let own = kind.take(report, &recipient, maxDevices: maxDevices, now: now) else { throw tooManyDevices }
+    // The records of the other devices are stored already, or this change deletes them.
+    let others = try await change(user, to: recipient, cause: cause, on: relay) { transaction, name -> [UserID] in
+      let others = try transaction.reader.people.accounts(beside: report.device, of: name)
+      guard own.isApplied, !others.isEmpty else {
+        try kind.store(own, of: name, in: transaction)
+        return []
+      }
+      // A report of another account may have changed the user's stored record since, so it is the one to change.
+      var changed: [UserID] = []
+      for (account, report) in [(name, report)] + others.map({ ($0.user, report.shared(with: $0.device)) }) {
+        guard let record = try transaction.reader.people.user(account) else { continue }
+        var stored = Recipient(record, now: now)
+        guard let change = kind.take(report, &stored, maxDevices: maxDevices, now: now) else { continue }
+        try kind.store(change, of: account, in: transaction)
+        guard account != name, change.isApplied else { continue }
+        try transaction.people.noteChange(of: account)
+        changed.append(account)
+      }
+      return changed
     }
-    let applied = recipient.filters.apply(report, now: relay.hub.now)
-    let record = recipient.filters[report.device]
-    try await change(user, to: recipient, on: relay) { [silent] in
-      if let silent { try $0.people.forgetFilter(of: silent, of: $1) }
-      if let record { try $0.people.save(record, of: $1) }
+    await show(others, on: relay)
+    return own
+  }
+
+  /// Shows the stored facts about users that a transaction has changed, and decides their pushes again.
+  private func show(_ users: [UserID], on relay: isolated Relay) async {
+    for user in users {
+      do {
+        try await reload(user, on: relay)
+        relay.deliveries.holds.reconsider(user, on: relay)
+      } catch {
+        reloadInTime(user, on: relay)
+      }
     }
-    return applied
   }
 
   private var tooManyDevices: RequestError { RequestError(.tooLarge, "the limit `devicesPerUser` is exceeded") }
@@ -72,16 +92,20 @@ extension People {
 
   /// Registers a device.
   /// - Parameter key: The new report key of the device, if one is issued.
+  /// - Returns: A warning if the registration has ended the device of another user.
   package func register(
     _ device: Device, of user: UserHandle, issuing key: ReportKey?, on relay: isolated Relay
-  ) async throws {
+  ) async throws -> [ReplyWarning] {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     forgetNumbers(of: device.id, of: user)
     do {
-      try await store(device, of: name, issuing: key, on: relay)
+      let registration = try await store(device, of: name, issuing: key, on: relay)
       // The pushes that were decided before are stored before the next read.
       try await reload(name, on: relay)
       relay.deliveries.holds.reconsider(user, on: relay)
+      let ended = Set(registration.ended.map(\.user)).subtracting([name])
+      await show(Array(ended.union(registration.changed)), on: relay)
+      return ended.isEmpty ? [] : [.accountEnded]
     } catch {
       reloadInTime(name, on: relay)
       throw error
@@ -90,22 +114,25 @@ extension People {
 
   private func store(
     _ device: Device, of user: UserID, issuing key: ReportKey?, on relay: isolated Relay
-  ) async throws {
+  ) async throws -> DeviceWriter.Registration {
     let now = relay.hub.now
     let limits = relay.limits
+    let zone = relay.zones.new(device.timeZone)
     // The transaction counts the devices, because no other registration runs at the same time.
-    let displaced = try await relay.store.write { transaction -> [(user: UserID, device: DeviceID)]? in
+    let registration = try await relay.store.write { transaction -> DeviceWriter.Registration? in
       let known = try transaction.reader.people.user(user)?.devices ?? []
       guard limits.allowsDevice(beside: known.count) || known.contains(where: { $0.id == device.id }) else {
         return nil
       }
-      let displaced = try transaction.devices.register(device, of: user, now: now)
+      let registration = try transaction.devices.register(device, of: user, now: now)
       if let key { try transaction.devices.addReportKey(hash: key.hash, for: device.id, of: user) }
-      try transaction.people.noteChange(of: user)
-      return displaced
+      try zone?.save(transaction)
+      for user in [user] + registration.changed { try transaction.people.noteChange(of: user) }
+      return registration
     }
-    guard let displaced else { throw tooManyDevices }
-    for owner in Set(displaced.map(\.user)) where owner != user { reloadInTime(owner, on: relay) }
+    guard let registration else { throw tooManyDevices }
+    relay.zones.noteStored(zone)
+    return registration
   }
 
   // MARK: Preferences
@@ -115,14 +142,19 @@ extension People {
     -> Preferences
   {
     var recipient = recipient(user)
-    try recipient.preferences.change(fields, now: relay.hub.now)
+    try recipient.preferences.change(fields, zones: relay.zones.current, now: relay.hub.now)
     let limit = relay.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
       throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.pointer)/rooms")
     }
     let preferences = recipient.preferences
     guard preferences != self.recipient(user).preferences else { return preferences }
-    try await change(user, to: recipient, on: relay) { try $0.people.save(preferences, of: $1) }
+    let zone = relay.zones.new(preferences.quietHours?.timeZone)
+    try await change(user, to: recipient, on: relay) {
+      try $0.people.save(preferences, of: $1)
+      try zone?.save($0)
+    }
+    relay.zones.noteStored(zone)
     return self.recipient(user).preferences
   }
 
@@ -148,4 +180,32 @@ extension People {
 extension Limits {
   /// True if a user with this number of devices may have another one. A limit of 0 allows any number.
   fileprivate func allowsDevice(beside count: Int) -> Bool { devicesPerUser == 0 || count < devicesPerUser }
+}
+
+/// The kind of a report: the ledger that it changes, and the table of its records.
+private struct ReportKind<Ledger: ReportLedger>: Sendable {
+  private let path: any WritableKeyPath<Recipient, Ledger> & Sendable
+  private let save: @Sendable (PeopleWriter, Ledger.Record, UserID) throws -> Void
+  private let forget: @Sendable (PeopleWriter, DeviceID, UserID) throws -> Void
+
+  func take(
+    _ report: Ledger.Report, _ recipient: inout Recipient, maxDevices: Int, now: Timestamp
+  ) -> LedgerChange<Ledger.Record>? {
+    recipient[keyPath: path].take(report, maxDevices: maxDevices, now: now)
+  }
+
+  func store(_ change: LedgerChange<Ledger.Record>, of user: UserID, in transaction: Transaction) throws {
+    if let silent = change.silent { try forget(transaction.people, silent, user) }
+    if let record = change.record { try save(transaction.people, record, user) }
+  }
+}
+
+extension ReportKind<FocusLedger> {
+  static let focus = ReportKind(
+    path: \.focus, save: { try $0.save($1, of: $2) }, forget: { try $0.forgetFocus(of: $1, of: $2) })
+}
+
+extension ReportKind<FilterLedger> {
+  static let filters = ReportKind(
+    path: \.filters, save: { try $0.save($1, of: $2) }, forget: { try $0.forgetFilter(of: $1, of: $2) })
 }

@@ -163,19 +163,23 @@ package final class People {
 
   /// Changes a user. The next request already sees the change. Other users see it, and decisions use it, when it is
   /// stored. If it cannot be stored, it is undone.
-  package func change(
+  /// - Returns: The result of `work`.
+  @discardableResult
+  package func change<Result: Sendable>(
     _ user: UserHandle, to recipient: Recipient, cause: SessionHandle? = nil, on relay: isolated Relay,
-    storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
-  ) async throws {
+    storing work: @escaping @Sendable (Transaction, UserID) throws -> Result
+  ) async throws -> Result {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     // Before the write, this makes a reload in progress read again. After the commit, it is called once more, so that a
     // read with an older snapshot reads again, too.
     noteChange(of: name)
     recipients[user] = recipient
+    let result: Result
     do {
-      try await relay.store.write {
-        try work($0, name)
+      result = try await relay.store.write {
+        let result = try work($0, name)
         try $0.people.noteChange(of: name)
+        return result
       }
     } catch {
       // Other requested changes may have been stored.
@@ -191,6 +195,7 @@ package final class People {
     // Another request may have changed the user again.
     show(self.recipient(user), of: user, cause: cause, on: relay)
     relay.deliveries.holds.reconsider(user, on: relay)
+    return result
   }
 
   /// Replaces the facts about a user in memory by the stored ones. Used when only the store knows the order of two

@@ -1,25 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 package import RelayHub
-package import RelayProtocol
-package import RelayStore
+import RelayProtocol
 
-/// Conversions of stored users, and of the hub's members, into values of the delivery decision.
-extension Recipient {
-  /// Makes the recipient of a stored user, and applies the changes by time since then.
-  package init(_ record: UserRecord, now: Timestamp) {
-    self.init()
-    focus = FocusLedger(record.focus)
-    filters = FilterLedger(record.filters)
-    devices = record.devices
-    preferences = record.preferences
-    blocked = record.blocks
-    withdrawn = record.withdrawn
-    status = record.status
-    advance(to: now)
-  }
-}
-
+// Conversions of the hub's members into values of the delivery decision.
 extension RoomMember {
   package init(_ member: MemberFacts) {
     self.init(

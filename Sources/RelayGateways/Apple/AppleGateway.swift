@@ -96,7 +96,13 @@ public final class AppleGateway: Gateway {
     }
   }
 
-  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+  public func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    guard let rendered = push.rendered else { return .dead(.payloadTooLarge) }
+    return await send(rendered, to: device, noting: log)
+  }
+
+  /// Sends a rendered push. The load generator calls it, because it chooses payloads itself.
+  package func send(_ push: Push, to device: Device, noting log: AttemptLog = AttemptLog()) async -> PushOutcome {
     guard let app = app(of: device) else { return count(.dead(.noCredential)) }
     return count(await attempt(of: push, to: device, app, noting: log))
   }

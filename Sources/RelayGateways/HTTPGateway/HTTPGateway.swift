@@ -55,13 +55,13 @@ public final class HTTPGateway: Gateway {
     }
   }
 
-  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+  public func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     let outcome = await outcome(of: push, to: device, noting: log)
     state.withLock { $0.statistics.count(outcome) }
     return outcome
   }
 
-  private func outcome(of push: Push, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
+  private func outcome(of push: PhonePush, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
     guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
       return .dead(.noCredential)
     }

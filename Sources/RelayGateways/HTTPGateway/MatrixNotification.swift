@@ -5,42 +5,74 @@ import RelayProtocol
 
 /// The body of `POST /_matrix/push/v1/notify`, and its answer.
 ///
-/// Source: the "Push Gateway API" of the Matrix specification, so existing gateways can be used. The values come from
-/// the push's payload. A value that the payload lacks is left out.
+/// Source: the "Push Gateway API" of the Matrix specification, so existing gateways can be used. A value that the push
+/// lacks is left out. A message keeps its `event_id`: an edit, a deletion and the end of a call have the id of the
+/// message that they change, and a `content` that says so.
 enum MatrixNotification {
   /// - Parameter topic: The app's id at the gateway.
-  static func json(of push: Push, to device: Device, topic: String) -> [UInt8] {
-    let payload = JSON(reading: push.payload)
-    let (aps, communication) = (payload?["aps"], payload?["communication"])
-    return JSONWriter.object {
+  static func json(of push: PhonePush, to device: Device, topic: String) -> [UInt8] {
+    JSONWriter.object {
       $0.object("notification") { notification in
-        // Each attempt sends the same id, as an event of Matrix has one id.
-        notification["event_id"] = push.id
-        notification["room_id"] = payload?["message"]?["room"]?.text
-        notification["room_name"] = communication?["conversation"]?["name"]?.text
-        notification["sender"] = communication?["sender"]?["id"]?.text
-        notification["sender_display_name"] = communication?["sender"]?["name"]?.text
-        notification["prio"] = push.headers.priority == .high ? "high" : "low"
-        notification["type"] = "m.room.message"
-        if let badge = aps?["badge"]?.number { notification.object("counts") { $0.integer("unread", badge) } }
-        if let text = aps?.alertText {
-          notification.object("content") {
-            $0["msgtype"] = "m.text"
-            $0["body"] = text
+        if let subject = push.subject {
+          notification["event_id"] = eventID(subject.replaces ?? subject.message)
+          notification["room_id"] = subject.room.id.isNotifications ? nil : subject.room.id.rawValue
+          notification["room_name"] = subject.room.title
+          notification["sender"] = subject.sender.id.rawValue
+          notification["sender_display_name"] = subject.sender.name
+          notification["type"] = type(of: push, subject)
+          notification.object("content") { write(push, subject, to: &$0) }
+        } else if !push.removals.isEmpty {
+          notification.object("content") { content in
+            content.array("removed") { list in for message in push.removals.removed { list.string(eventID(message)) } }
+            content.array("read") { list in for message in push.removals.read { list.string(eventID(message)) } }
           }
         }
+        notification["prio"] = push.level.map { $0 > .passive } == true ? "high" : "low"
+        if let badge = push.badge { notification.object("counts") { $0.integer("unread", badge) } }
         notification.array("devices") {
           $0.object {
             $0["app_id"] = topic
             $0["pushkey"] = device.token
             $0.integer("pushkey_ts", device.registered.map { $0.rawValue / 1000 })
             $0.object("tweaks") { tweaks in
-              if let sound = aps?["sound"]?.text { tweaks["sound"] = sound }
-              if communication?["mentionsMe"] == .bool(true) { tweaks.bool("highlight", true) }
+              if let sound = push.subject?.soundName, push.level != .passive { tweaks["sound"] = sound }
+              if push.subject?.isMention == true { tweaks.bool("highlight", true) }
             }
           }
         }
       }
+    }
+  }
+
+  /// The id of a message's event. It is the same for the message and for all its changes.
+  private static func eventID(_ message: MessageReference) -> String { "$\(message.room.rawValue)/\(message.seq)" }
+
+  /// The type of an event that changes an earlier one.
+  private static func type(of push: PhonePush, _ subject: PayloadSubject) -> String {
+    switch push.content {
+    case .change(_, .deleted): "m.room.redaction"
+    case .change(_, .missed), .change(_, .answered): "m.call.hangup"
+    case .change(_, .declined): "m.call.reject"
+    default: subject.kind == .call ? "m.call.invite" : "m.room.message"
+    }
+  }
+
+  private static func write(_ push: PhonePush, _ subject: PayloadSubject, to content: inout JSONWriter.Object) {
+    content["msgtype"] = "m.text"
+    content["body"] = push.plainText
+    if subject.kind == .call { content["call_id"] = eventID(subject.message) }
+    guard case .change(_, let text) = push.content else { return }
+    let changed = eventID(subject.replaces ?? subject.message)
+    switch text {
+    case .deleted: content["redacts"] = changed
+    case .current:
+      content.object("m.relates_to") {
+        $0["rel_type"] = "m.replace"
+        $0["event_id"] = changed
+      }
+    case .missed: content["reason"] = "invite_timeout"
+    case .answered: content["reason"] = "answered_elsewhere"
+    case .declined: content["reason"] = "user_busy"
     }
   }
 
@@ -50,14 +82,4 @@ enum MatrixNotification {
     guard case .array(let keys)? = members["rejected"] else { return members["rejected"] == nil ? [] : nil }
     return keys.compactMap(\.text)
   }
-}
-
-extension JSON {
-  fileprivate var number: Int64? {
-    guard case .number(let text) = self else { return nil }
-    return Int64(text)
-  }
-
-  /// The text of the alert, when the value is `aps`. An alert that is a string is the text itself.
-  fileprivate var alertText: String? { self["alert"]?.text ?? self["alert"]?["body"]?.text }
 }

@@ -65,19 +65,29 @@ public final class WebPushGateway: Gateway {
     }
   }
 
-  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
-    let outcome = await outcome(of: push, to: device, noting: log)
+  public func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    guard let rendered = push.rendered else { return .dead(.payloadTooLarge) }
+    return await send(rendered, push.urgency, to: device, noting: log)
+  }
+
+  /// - Parameter urgency: Is `nil` for a push that shows nothing: browsers do not allow such pushes.
+  func send(
+    _ push: Push, _ urgency: Urgency?, to device: Device, noting log: AttemptLog = AttemptLog()
+  ) async -> PushOutcome {
+    let outcome = await outcome(of: push, urgency, to: device, noting: log)
     state.withLock { $0.statistics.count(outcome) }
     return outcome
   }
 
-  private func outcome(of push: Push, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
+  private func outcome(
+    of push: Push, _ urgency: Urgency?, to device: Device, noting attempts: AttemptLog
+  ) async -> PushOutcome {
     let (services, key) = state.withLock { ($0.services, $0.key) }
     guard let key else { return .dead(.noCredential) }
     guard let subscription = WebPushSubscription(token: device.token, services: services) else {
       return .dead(.badSubscription)
     }
-    guard let urgency = push.urgency else { return .dead(.invalidPushType) }
+    guard let urgency else { return .dead(.invalidPushType) }
     guard push.payload.count <= Self.maxPayload else {
       return .tooLarge(.payloadTooLarge, maxSize: Self.maxPayload)
     }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The urgency and the HTTP headers of a push to a browser.
 import RelayDelivery
-import RelayJSON
 import RelayProtocol
 
 /// The urgency of a push to a browser (RFC 8030, section 5.3).
 enum Urgency: String { case low, normal, high }
 
-extension Push {
-  /// The urgency, from the payload. Is `nil` when the push shows nothing: browsers do not allow such pushes.
+extension PhonePush {
+  /// The urgency. Is `nil` when the push shows nothing: browsers do not allow such pushes.
   var urgency: Urgency? {
-    guard let payload = JSON(reading: payload), payload["aps"]?["alert"] != nil else { return nil }
-    let level = payload["aps"]?["interruption-level"]?.text
-    if payload["communication"]?["kind"]?.text == "call" { return .high }
-    if level == "time-sensitive" || level == "critical" { return .high }
-    return headers.priority == .high ? .normal : .low
+    switch level {
+    case nil: nil
+    case .passive: .low
+    case .active: isRinging ? .high : .normal
+    case .timeSensitive, .critical: .high
+    }
   }
+}
 
+extension Push {
   /// Returns the headers of RFC 8030, section 5, without `Authorization`.
   /// - Parameters:
   ///   - urgency: The value of ``urgency``.

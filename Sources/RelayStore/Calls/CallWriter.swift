@@ -182,23 +182,20 @@ public struct CallWriter: TransactionPart {
       [call.state.rawValue, call.due?.rawValue, call.ended?.rawValue, room, call.message.seq])
   }
 
-  /// Cancels the pushes of the call that were not sent to a user yet, and replaces the alerts that the user's other
-  /// phones show.
+  /// Cancels the pushes of the call that were not sent to a user yet, and plans the alerts on the user's phones again.
   private func endRinging(_ room: Int64, _ seq: Int64, of user: Int64, _ party: Call.Party) throws {
     guard party.state != .left else { return }
     try transaction.queue.cancelJobs(
       "room = ? AND seq = ? AND user = ?", [room, seq, user], note: party.state.rawValue)
-    try transaction.updates.store(
-      room, seq, party.state == .answered ? .answered : .declined, of: user, except: party.device)
+    try transaction.updates.changed(room, seq, for: user)
   }
 
-  /// Cancels all pushes of a call that were not sent yet, and changes the alerts that phones show to missed calls,
-  /// except on the phones of users who have answered or declined. Pushes that quiet hours hold stay: they become missed
-  /// calls at their end.
+  /// Cancels all pushes of a call that were not sent yet. Phones then show a missed call, except those of users who have
+  /// answered or declined. Pushes that quiet hours hold stay: they become missed calls at their end.
   private func endAllRinging(_ room: Int64, _ seq: Int64) throws {
     try transaction.queue.cancelJobs(
       "room = ? AND seq = ? AND state <> '\(JobState.held.rawValue)'", [room, seq], note: "cancelled")
-    try transaction.updates.store(room, seq, .missed)
+    try transaction.updates.changed(room, seq)
   }
 
   /// Ends the call of a deleted message. The deletion updates the phones.
@@ -211,7 +208,7 @@ public struct CallWriter: TransactionPart {
   }
 
   /// Ends the calls whose time is over, at most ``maxSlice``. Phones then show a missed call: see
-  /// ``UpdateQueue/expectMiss(of:)``.
+  /// ``UpdateQueue/expectEnd(ofCall:)``.
   /// - Returns: The calls. More may be due if there are ``maxSlice``.
   public func expire(at now: Timestamp) throws -> [Call] {
     let rows = try db.all(

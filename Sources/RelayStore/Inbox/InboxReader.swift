@@ -35,8 +35,9 @@ public struct InboxReader {
     let mention = "\"\(user.rawValue)\""
     let id: Int64 = row["id"]
     let queries = page.queries
+    let blocked = try MessageReader(db: db).blocked(by: id)
     func read(_ query: String, to end: Int64) throws -> [InboxEntry] {
-      try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies]) {
+      try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies, blocked]) {
         try InboxEntry($0, preferences, now: now)
       }
     }
@@ -232,8 +233,8 @@ private enum EntryColumn: Int, CaseIterable {
     case .room: "rooms.name"
     case .seq: "rooms.seq"
     case .read: "members.read"
-    case .unread: MessageReader.unreadMessages
-    case .mentions: MessageReader.unreadMentions("?5")
+    case .unread: MessageReader.unreadMessages("?7")
+    case .mentions: MessageReader.unreadMentions("?5", "?7")
     case .time: "messages.time"
     case .isDeleted: "messages.is_deleted"
     case .body: "CASE WHEN ?6 THEN messages.body END"

@@ -17,7 +17,7 @@ extension MessageWriter {
   ) throws -> Edited? {
     try change(room, seq, by: user, at: time ?? now) { room in
       try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
-      if updatesNotifications { try transaction.updates.store(room, seq, .edited) }
+      if updatesNotifications { try transaction.updates.changed(room, seq) }
     }
   }
 
@@ -35,12 +35,12 @@ extension MessageWriter {
     let time = time ?? now
     var edited = try change(room, seq, by: user, at: time) { id in
       call = try transaction.calls.deleted(MessageReference(room: room, seq: seq), id, at: time)
-      try transaction.updates.store(id, seq, .deleted)
+      try transaction.updates.changed(id, seq)
       try db.run(
         """
         UPDATE messages
         SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL,
-          push_kind = NULL, push_category = NULL, push_collapse = NULL
+          push_kind = NULL, push_category = NULL
         WHERE room = ? AND seq = ?
         """,
         [id, seq])

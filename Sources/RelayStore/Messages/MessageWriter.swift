@@ -40,7 +40,7 @@ public struct MessageWriter: TransactionPart {
     cache[draft.room] = room
     try transaction.inbox.moved(room.id)
     if let answered = responded?.response.message.seq {
-      try transaction.updates.storeBadges(of: draft.from.id, reading: draft.room, upTo: answered)
+      try transaction.updates.read(draft.room, draft.from.id, upTo: answered)
       try transaction.rooms.mark(draft.room, draft.from.id, read: answered)
     } else {
       try db.run(Self.updateSender, [room.seq, room.id, sender])

@@ -24,8 +24,7 @@ extension RoomWriter {
       "SELECT users.name FROM members JOIN users ON users.id = members.user WHERE members.room = ?", [known.id])
     // No message of the room is unread or undecided any more.
     try db.run(
-      "UPDATE rooms SET name = '\(Schema.deletedPrefix)' || id, seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id]
-    )
+      "UPDATE rooms SET name = \(Schema.deletedName), seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id])
     try db.run("DELETE FROM directs WHERE room = ?", [known.id])
     try transaction.inbox.deleted(known.id)
     cache[room] = nil
@@ -61,6 +60,7 @@ extension RoomWriter {
   private func sweepMembers(of room: Int64, _ left: inout Int) throws {
     for row in try db.all("SELECT user FROM members WHERE room = ? LIMIT ?", [room, left]) {
       let user: Int64 = row["user"]
+      try transaction.updates.left(room, user)
       // Pushes that only wake an app belong to no other job.
       try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND room = ?", [user, room])
       left -= 2 + db.changesCount

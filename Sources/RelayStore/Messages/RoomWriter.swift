@@ -102,6 +102,7 @@ public struct RoomWriter: TransactionPart {
       cache[room] = left
     }
     try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    try transaction.updates.left(known.id, id)
     let calls = try transaction.calls.exclude(user, id, from: known.id)
     guard try !forgetIfUnused(room) else { return LeftRoom(wasMember: true) }
     return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id), calls: calls)

@@ -4,10 +4,10 @@ public import RelayProtocol
 
 /// The result for a token that a gateway has refused.
 public enum Forgetting: Equatable, Sendable {
-  /// No device has the token, or the device registered it after the refusal.
+  /// No device has the token, or a device registered it after the refusal.
   case none
-  /// The device, or its token for calls, was deleted.
-  case forgotten(of: UserID)
+  /// The devices of these users, sorted by name, or their token for calls, were deleted.
+  case forgotten(of: [UserID])
   /// The token stays, because the relay has deleted too many tokens of its scope. It deletes none of them until this
   /// time.
   case kept(until: Timestamp)
@@ -31,7 +31,8 @@ extension DeviceWriter {
   public static let forgottenShare = 20
   public static let forgettingHour = Duration.seconds(3600)
 
-  /// Deletes the device whose token a gateway has refused, if the device registered before `time`.
+  /// Deletes the devices whose token a gateway has refused: one for each account of the phone. Deletes none of them if
+  /// one account has registered the token at `time` or later.
   /// - Parameters:
   ///   - time: Is `nil` when the time of the registration does not matter.
   ///   - pause: The end of a known pause, in which nothing is deleted or counted.
@@ -40,45 +41,45 @@ extension DeviceWriter {
     token: String, platform: Platform, registeredBefore time: Timestamp? = nil, in scope: ForgettingScope = .app,
     pausedUntil pause: Timestamp? = nil
   ) throws -> Forgetting {
-    let row = try db.first(
-      """
-      SELECT users.id, users.name, device, app FROM devices JOIN users ON users.id = user
-      WHERE token = ?1 AND platform = ?2 AND (?3 IS NULL OR registered < ?3)
-      """,
-      [token, platform.rawValue, time?.rawValue])
-    return try forget(row, in: scope, pausedUntil: pause) { try remove($0["device"], ofRow: $0["id"]) }
+    try forget("token", token, platform, registeredBefore: time, in: scope, pausedUntil: pause) {
+      try remove($0["device"], ofRow: $0["id"])
+    }
   }
 
-  /// Deletes only a token for calls, if it was registered before `time`.
+  /// Deletes only a token for calls, if no account has registered it at `time` or later.
   @discardableResult
   public func forget(
     voipToken: String, platform: Platform, registeredBefore time: Timestamp, in scope: ForgettingScope = .app,
     pausedUntil pause: Timestamp? = nil
   ) throws -> Forgetting {
-    let row = try db.first(
-      """
-      SELECT users.id, users.name, device, app FROM devices JOIN users ON users.id = user
-      WHERE voip_token = ? AND platform = ? AND registered < ?
-      """,
-      [voipToken, platform.rawValue, time.rawValue])
-    return try forget(row, in: scope, pausedUntil: pause) {
+    try forget("voip_token", voipToken, platform, registeredBefore: time, in: scope, pausedUntil: pause) {
       try db.run(
         "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?",
         [$0["id"] as Int64, $0["device"] as String])
     }
   }
 
-  /// - Parameter row: The device with its row id, user name, device id and app. Is `nil` when the device does not
-  ///   exist.
+  /// - Parameters:
+  ///   - column: The column that has the token.
+  ///   - work: Deletes the token of one device, a row with the row id of its user and its device id.
   private func forget(
-    _ row: Row?, in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
+    _ column: String, _ token: String, _ platform: Platform, registeredBefore time: Timestamp?,
+    in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
   ) throws -> Forgetting {
-    guard let row else { return .none }
-    let app: String = row["app"] ?? ""
+    let rows = try db.all(
+      """
+      SELECT users.id, users.name, device, app, registered FROM devices JOIN users ON users.id = user
+      WHERE \(column) = ? AND platform = ?
+      """,
+      [token, platform.rawValue])
+    guard let first = rows.first else { return .none }
+    if let time, rows.contains(where: { $0.timestamp("registered") >= time }) { return .none }
+    // All accounts of a phone are of one app.
+    let app: String = first["app"] ?? ""
     if let end = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(until: end) }
     try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, now.rawValue])
-    try work(row)
-    return .forgotten(of: UserID(unchecked: row["name"]))
+    for row in rows { try work(row) }
+    return .forgotten(of: rows.map { UserID(unchecked: $0["name"]) }.sorted())
   }
 
   /// The end of the pause in which no token is deleted. Is `nil` without a pause.

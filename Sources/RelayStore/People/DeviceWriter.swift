@@ -6,25 +6,53 @@ public import RelayProtocol
 public struct DeviceWriter: TransactionPart {
   let transaction: Transaction
 
+  /// The changes of a registration to other devices.
+  public struct Registration: Equatable, Sendable {
+    /// The devices that have ended.
+    public var ended: [DeviceName] = []
+    /// The other users whose devices have new permissions.
+    public var changed: [UserID] = []
+  }
+
   /// Registers a device, or renews its registration.
   ///
-  /// A token, for calls or not, belongs to one device of one user. Another device with this token is deleted, with its
-  /// unfinished jobs. The unfinished jobs of the device itself use its new token. The numbers of its last reports about
-  /// focus and filter are deleted, because a reinstalled app counts from the start.
-  /// - Returns: The devices that lost the token.
+  /// A token, for calls or not, belongs to one app, and to one device of each of ``Device/maxAccounts`` users: the
+  /// accounts of a phone. These other devices with the token end, with their unfinished jobs:
+  /// - another device of the same user
+  /// - a device of another app
+  /// - the accounts that registered longest ago, beyond ``Device/maxAccounts``
+  ///
+  /// The permissions of the registration count for all accounts of the phone. The device gets the newest reports of
+  /// Focus and filter of the other accounts. The unfinished jobs of the device itself use its new token. The numbers of
+  /// its last reports about focus and filter are deleted, because a reinstalled app counts from the start.
   @discardableResult
-  public func register(
-    _ device: Device, of user: UserID, now: Timestamp
-  ) throws -> [(user: UserID, device: DeviceID)] {
+  public func register(_ device: Device, of user: UserID, now: Timestamp) throws -> Registration {
     let id = try needRow(of: user)
-    let former = try db.all(
-      """
-      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
-      WHERE (token = ?1 AND platform = ?2 OR voip_token = ?3 AND platform = ?2) AND NOT (user = ?4 AND device = ?5)
-      """,
-      [device.token, device.platform.rawValue, device.voipToken, id, device.id.rawValue])
-    for row in former { try remove(row["device"], ofRow: row["id"]) }
-    let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: id))
+    let accounts = PhoneAccounts(db: db)
+    var others = try accounts.others(
+      than: device.id.rawValue, ofRow: id,
+      PhoneAccounts.Tokens(
+        platform: device.platform.rawValue, token: device.token, voipToken: device.voipToken))
+    var ended = others.filter { $0.row == id || $0.app != device.app }
+    others.removeAll { $0.row == id || $0.app != device.app }
+    let surplus = max(0, others.count - (Device.maxAccounts - 1))
+    ended += others.prefix(surplus)
+    others.removeFirst(surplus)
+    for other in ended { try remove(other.name.device.rawValue, ofRow: other.row) }
+    try save(device, ofRow: id, now: now)
+    try transaction.updates.alive(device.id, of: user)
+    for table in ["focus", "filters"] {
+      try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
+    }
+    for report in PhoneAccounts.reports {
+      try accounts.inherit(report, from: others, to: device.id.rawValue, ofRow: id)
+    }
+    let changed = try others.filter { try permit(device, toRow: $0.row, $0.name.device) }
+    return Registration(ended: ended.map(\.name), changed: changed.map(\.name.user))
+  }
+
+  private func save(_ device: Device, ofRow user: Int64, now: Timestamp) throws {
+    let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: user))
     try db.run(
       """
       INSERT INTO devices
@@ -38,15 +66,23 @@ public struct DeviceWriter: TransactionPart {
         time_zone = excluded.time_zone, environment = excluded.environment, topic = excluded.topic
       """,
       [
-        id, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
+        user, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
         device.environment?.rawValue, device.topic,
       ])
-    if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: id) }
-    for table in ["focus", "filters"] {
-      try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
-    }
-    return former.map { (UserID(unchecked: $0["name"]), DeviceID(unchecked: $0["device"])) }
+    if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: user) }
+  }
+
+  /// Gives another account of a phone the permissions that the phone has reported.
+  /// - Returns: False if the account had them already.
+  private func permit(_ device: Device, toRow user: Int64, _ other: DeviceID) throws -> Bool {
+    try db.run(
+      """
+      UPDATE devices SET allows_alerts = ?1, allows_time_sensitive = ?2
+      WHERE user = ?3 AND device = ?4 AND (allows_alerts <> ?1 OR allows_time_sensitive <> ?2)
+      """,
+      [device.allowsAlerts, device.allowsTimeSensitive, user, other.rawValue])
+    return db.changesCount == 1
   }
 
   /// Deletes a device and its reports of focus and filter, and cancels its unfinished jobs.
@@ -62,9 +98,13 @@ public struct DeviceWriter: TransactionPart {
     for table in ["focus", "filters"] {
       try db.run("DELETE FROM \(table) WHERE user = ? AND device = ?", [user, device])
     }
-    try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
-    guard db.changesCount == 1 else { return false }
+    let ended = try db.first(
+      "DELETE FROM devices WHERE user = ? AND device = ? RETURNING token, platform", [user, device])
+    guard let ended else { return false }
+    // The other accounts of the phone show the badge without this one.
+    try transaction.updates.badgeChanged(ofToken: ended["token"], platform: ended["platform"])
     try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ?", [user, device])
+    try db.run("DELETE FROM removals WHERE user = ? AND device = ?", [user, device])
     try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
     return true
   }

@@ -67,8 +67,7 @@ public struct ErasureWriter: TransactionPart {
     let room = RoomID.notifications(of: user)
     guard let known = try transaction.row(of: room) else { return }
     try db.run(
-      "UPDATE rooms SET name = '\(Schema.deletedPrefix)' || id, seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id]
-    )
+      "UPDATE rooms SET name = \(Schema.deletedName), seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id])
     cache[room] = nil
   }
 

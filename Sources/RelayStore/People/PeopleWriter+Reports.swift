@@ -11,7 +11,7 @@ extension PeopleWriter {
   /// Stores the newest focus reports of devices.
   public func save(_ focus: [FocusRecord], of user: UserID) throws {
     guard !focus.isEmpty else { return }
-    let user = try needRow(of: user)
+    let (name, user) = (user, try needRow(of: user))
     for record in focus {
       try db.run(
         """
@@ -25,6 +25,7 @@ extension PeopleWriter {
           record.settles?.rawValue,
         ])
     }
+    if focus.count == 1 { try transaction.updates.alive(focus[0].device, of: name) }
   }
 
   /// Deletes a device's focus report.
@@ -45,7 +46,7 @@ extension PeopleWriter {
   /// Stores the newest filter reports of devices.
   public func save(_ filters: [FilterRecord], of user: UserID) throws {
     guard !filters.isEmpty else { return }
-    let user = try needRow(of: user)
+    let (name, user) = (user, try needRow(of: user))
     for record in filters {
       try db.run(
         "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, received) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -53,6 +54,8 @@ extension PeopleWriter {
           user, record.device.rawValue, record.isActive, StoredJSON.text(of: record.allow), record.at.rawValue,
           record.number, record.received.rawValue,
         ])
+      try transaction.updates.touch(record.device.rawValue, ofRow: user)
     }
+    if filters.count == 1 { try transaction.updates.alive(filters[0].device, of: name) }
   }
 }

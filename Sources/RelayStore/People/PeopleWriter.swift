@@ -11,6 +11,7 @@ public struct PeopleWriter: TransactionPart {
   public func save(_ preferences: Preferences, of user: UserID) throws {
     let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)
     try db.run("UPDATE users SET preferences = ? WHERE id = ?", [text, needRow(of: user)])
+    try transaction.updates.badgesChanged(of: user)
   }
 
   /// The maximum number of users that one user can block.
@@ -28,6 +29,7 @@ public struct PeopleWriter: TransactionPart {
     guard db.changesCount == 1 else { return false }
     let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0
     if count > Self.maxBlocked { throw StoreError.tooMany(.blockedUsers) }
+    if let sender = try row(of: other) { try transaction.updates.blocked(sender, by: id) }
     return true
   }
 
@@ -37,7 +39,9 @@ public struct PeopleWriter: TransactionPart {
   public func unblock(_ other: UserID, by user: UserID) throws -> Bool {
     guard let id = try row(of: user) else { return false }
     try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [id, other.rawValue])
-    return db.changesCount == 1
+    guard db.changesCount == 1 else { return false }
+    try transaction.updates.badgesChanged(of: id)
+    return true
   }
 
   /// Stores the restrictions of a user in place of the earlier ones. The user need not have a row.
@@ -109,7 +113,9 @@ public struct PeopleWriter: TransactionPart {
       """,
       [id, rooms.sorted().asJSON])
     // The list of the user loses rooms or gets them back.
-    if db.changesCount > 0 { try transaction.inbox.departed(id) }
+    guard db.changesCount > 0 else { return }
+    try transaction.inbox.departed(id)
+    try transaction.updates.withdrawn(from: id)
   }
 
   /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.

@@ -139,7 +139,8 @@ extension Device {
     devices.token AS device_token, devices.voip_token AS device_voip_token, devices.criteria AS device_criteria,
     devices.allows_alerts AS device_allows_alerts, devices.allows_time_sensitive AS device_allows_time_sensitive,
     devices.locale AS device_locale, devices.time_zone AS device_time_zone,
-    devices.environment AS device_environment, devices.topic AS device_topic
+    devices.environment AS device_environment, devices.topic AS device_topic,
+    devices.registered AS device_registered
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -151,6 +152,7 @@ extension Device {
       allowsAlerts: row["device_allows_alerts"], allowsTimeSensitive: row["device_allows_time_sensitive"],
       locale: row["device_locale"], timeZone: row["device_time_zone"],
       environment: environment.flatMap(PushEnvironment.init(rawValue:)), topic: row["device_topic"])
+    registered = row.timestamp("device_registered")
   }
 
   /// The device of an outer join. Is `nil` when the join found none.

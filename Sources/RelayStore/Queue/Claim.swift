@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayDelivery
 public import RelayProtocol
 
 /// A claimed job, with the facts for its payload.
@@ -59,6 +60,18 @@ public struct Claim: Equatable, Sendable {
       self.push = push
       self.sender = sender
       self.count = count
+    }
+  }
+
+  /// The removals in the push.
+  public var removals = Removals()
+
+  /// The badge that the push sets. Is `nil` if it leaves the badge as it is.
+  public var badge: Int? {
+    switch push.style.badge {
+    case .unread: unread
+    case .number(let number): Int(number)
+    case .unchanged: nil
     }
   }
 

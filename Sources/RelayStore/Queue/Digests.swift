@@ -128,10 +128,35 @@ struct Digests: TransactionPart {
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
+  /// The messages that a sent digest still has to show. Is `nil` if the job is not a digest head.
+  ///
+  /// Leaves out messages that are deleted or read, of senders whom the recipient has blocked, and of rooms that the
+  /// recipient has left.
+  /// - Returns: The job of the newest message, and the numbers of the other jobs.
+  func content(of head: String) throws -> (newest: String?, rest: [Int64])? {
+    guard try db.has("SELECT 1 FROM jobs WHERE id = ? AND digest IS NOT NULL", [head]) else { return nil }
+    let jobs = try db.all(
+      """
+      SELECT job.id, job.number FROM jobs AS job
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
+      JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
+        AND NOT members.is_withdrawn
+      JOIN users AS sender ON sender.id = messages.sender
+      WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged')
+        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name)
+      ORDER BY messages.time DESC, job.number DESC LIMIT \(PushQueue.maxCoalesced)
+      """,
+      [head])
+    return (jobs.first?["id"], jobs.dropFirst().map { $0["number"] })
+  }
+
   /// Returns the contents of a digest, without messages that were read or deleted meanwhile: the number of messages in
   /// the head's room, with the head's own, and the other rooms. `maxLevel` is the highest level of the merged messages,
   /// without the head's.
-  func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
+  /// - Parameter merged: A condition on `job`: its message is in the digest, and it is not the head.
+  func digest(
+    _ merged: String, _ arguments: StatementArguments, in room: Int64
+  ) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
     let rows = try db.all(
       """
       SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count,
@@ -140,9 +165,9 @@ struct Digests: TransactionPart {
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY max(messages.time) DESC
+      WHERE \(merged) GROUP BY job.room ORDER BY max(messages.time) DESC
       """,
-      [id])
+      arguments)
     let own = rows.first { $0["room"] == room }
     let others = try rows.filter { $0["room"] != room }.prefix(Claim.maxOthers).compactMap { row in
       try db.first(

@@ -20,9 +20,16 @@ public struct JobDraft: Equatable, Sendable {
   public var explanation: [UInt8]?
   /// True if the sender notifies the recipient although their Focus is on. See ``PushQueue/insert(_:room:seq:)``.
   public var isNotifyAnyway: Bool
-  /// True if the push wakes the app and shows nothing. The store makes an update instead of a job, see
-  /// ``UpdateKind/silent``.
-  public var isSilent: Bool
+  public var kind: Kind
+
+  /// The visible effect of a push. The store makes an update instead of a job for a push that shows nothing.
+  public enum Kind: Equatable, Sendable {
+    case alert
+    /// Wakes the app, see ``UpdateKind/silent``.
+    case silent
+    /// Only counts the message in the badge, see ``UpdateKind/phone``.
+    case badge
+  }
 
   /// The first state of a job.
   public enum State: Equatable, Sendable {
@@ -36,7 +43,7 @@ public struct JobDraft: Equatable, Sendable {
   public init(
     user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
     expires: Timestamp? = nil, level: Level? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
-    isNotifyAnyway: Bool = false, isSilent: Bool = false
+    isNotifyAnyway: Bool = false, kind: Kind = .alert
   ) {
     self.user = user
     self.device = device
@@ -49,7 +56,7 @@ public struct JobDraft: Equatable, Sendable {
     self.reasons = reasons
     self.explanation = explanation
     self.isNotifyAnyway = isNotifyAnyway
-    self.isSilent = isSilent
+    self.kind = kind
   }
 
   /// The maximum duration of a hold. After it, the relay decides the job again.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
 
 extension PushQueue {
@@ -7,10 +8,13 @@ extension PushQueue {
   /// caller must finish each job before `leaseUntil`.
   /// - Parameters:
   ///   - limit: The maximum number of pushes, and of updates.
+  ///   - apps: The entitlements of the apps.
+  ///   - zones: The time zones of quiet hours.
   ///   - capacity: The maximum for each lane that has a lower one than `limit`. The updates of a lane share the
   ///     capacity of its pushes.
   public func claimDue(
-    limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
+    zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
   ) throws -> [ClaimedJob] {
     let pushes = try claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: capacity)
     var left = capacity
@@ -19,7 +23,8 @@ extension PushQueue {
       if let all = left[lane] { left[lane] = max(0, all - 1) }
     }
     for (lane, updates) in left where lane.isForUpdates { left[lane] = min(updates, left[lane.forPushes] ?? updates) }
-    let updates = try transaction.updates.claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: left)
+    let updates = try transaction.updates.claim(
+      limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, zones: zones, capacity: left)
     return pushes.map(ClaimedJob.push) + updates.map(ClaimedJob.update)
   }
 
@@ -48,13 +53,17 @@ extension PushQueue {
         let claim = try claim(id, &shared)
         try db.run(
           """
-          UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?
+          UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?, badge = ?
           WHERE id = ? AND \(JobEvent.claimed.condition)
           """,
-          [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
+          [
+            leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, claim.badge, id,
+          ])
         claims.append(claim)
       } catch let obstacle as Obstacle {
         try finish(id, state: .cancelled, note: obstacle.note, now: now)
+        // A call that ended while its push was held is a missed call.
+        if obstacle == .ringsNoMore { try transaction.updates.putEntry(of: id, due: now) }
       } catch StoreError.damaged(let reason) {
         // A damaged row must not block the pushes of other users.
         try finish(id, state: .dead, note: reason, now: now)
@@ -151,7 +160,8 @@ extension PushQueue {
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
         messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
-        devices.registered AS device_registered, \(Device.columns), \(StoredMessage.columns),
+        EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
+        \(Device.columns), \(StoredMessage.columns),
         \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -171,7 +181,7 @@ extension PushQueue {
       if !isChange, row["rings_no_more"] { throw Obstacle.ringsNoMore }
       return (
         room: row["room"] as Int64, user: row["user"] as Int64, isDigest: row["is_digest"] as Bool,
-        isSenderMember: row["is_sender_member"] as Bool,
+        isSenderMember: row["is_sender_member"] as Bool, hasRemovals: row["has_removals"] as Bool,
         claim: try Claim(id, row, push: shared.push(row))
       )
     }
@@ -180,6 +190,10 @@ extension PushQueue {
     claim.criteria = try shared.preferences(of: found.user)[claim.room].criteria ?? claim.device.criteria
     claim.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
     claim.unread = try shared.badge(of: found.user, on: claim.device)
+    guard !isChange else { return claim }
+    if found.hasRemovals {
+      claim.removals = try transaction.updates.openRemovals(of: claim.device.id.rawValue, ofRow: found.user)
+    }
     if found.isDigest { try addDigest(to: &claim, in: found.room) }
     return claim
   }
@@ -187,7 +201,7 @@ extension PushQueue {
   /// Adds the merged messages to the claim of a digest head, and stores the contents of the digest.
   private func addDigest(to claim: inout Claim, in room: Int64) throws {
     try transaction.digests.expireMerged(into: claim.id)
-    let digest = try transaction.digests.digest(of: claim.id, in: room)
+    let digest = try transaction.digests.digest("\(Digests.isMerged("job"))", [claim.id], in: room)
     (claim.count, claim.others) = (digest.count, digest.others)
     // The level is at most the highest one of the messages that are left.
     claim.level = claim.level.map { min($0, max(claim.push.allowedLevel, digest.maxLevel ?? .passive)) }
@@ -251,8 +265,7 @@ extension Claim {
   /// - Parameter row: A row of the query of a claim, without an obstacle.
   fileprivate init(_ id: String, _ row: Row, push: PushRequest) throws {
     let message = try StoredMessage(row)
-    var device = try Device(row)
-    device.registered = row.time("device_registered")
+    let device = try Device(row)
     let collapseRoom: String? = row["collapse_room"]
     self.init(
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
@@ -265,79 +278,5 @@ extension Claim {
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
       avatar: row["room_avatar"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })
-  }
-}
-
-/// Values that many claims of one call share.
-struct Shared {
-  let db: Database
-  let now: Timestamp
-  private var members: [Int64: Int] = [:]
-  private var recipients: [Int64: Recipient] = [:]
-  private var badges: [Badge: Int] = [:]
-  private var pushes: [Message: PushRequest] = [:]
-
-  private struct Recipient {
-    let preferences: Preferences
-    /// The criteria that the active filter of each device passes.
-    let filters: [String: [String]]
-  }
-
-  private struct Message: Hashable {
-    let room, seq: Int64
-  }
-
-  private struct Badge: Hashable {
-    let user: Int64
-    let device: DeviceID
-  }
-
-  init(db: Database, now: Timestamp) {
-    self.db = db
-    self.now = now
-  }
-
-  mutating func members(of room: Int64) throws -> Int {
-    if let known = members[room] { return known }
-    let count: Int = try db.first("SELECT count(*) FROM members WHERE room = ?", [room])?[0] ?? 0
-    members[room] = count
-    return count
-  }
-
-  /// The requested push of a message. It is parsed once for all recipients.
-  /// - Parameter row: Has the columns `room` and `message_seq`, and those of ``PushRequest``.
-  mutating func push(_ row: Row) throws -> PushRequest {
-    let message = Message(room: row["room"], seq: row["message_seq"])
-    if let known = pushes[message] { return known }
-    let push = try PushRequest(row)
-    pushes[message] = push
-    return push
-  }
-
-  mutating func preferences(of user: Int64) throws -> Preferences { try recipient(user).preferences }
-
-  /// The number of unread messages that a device of the user shows.
-  mutating func badge(of user: Int64, on device: Device) throws -> Int {
-    let badge = Badge(user: user, device: device.id)
-    if let known = badges[badge] { return known }
-    let recipient = try recipient(user)
-    let count = try MessageReader(db: db).badge(
-      of: user, recipient.preferences, filter: recipient.filters[device.id.rawValue], account: device.criteria, now: now
-    )
-    badges[badge] = count
-    return count
-  }
-
-  private mutating func recipient(_ user: Int64) throws -> Recipient {
-    if let known = recipients[user] { return known }
-    let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
-    var filters: [String: [String]] = [:]
-    let active = try db.all(
-      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND received > ?",
-      [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
-    for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
-    let recipient = Recipient(preferences: try row?.preferences() ?? Preferences(), filters: filters)
-    recipients[user] = recipient
-    return recipient
   }
 }

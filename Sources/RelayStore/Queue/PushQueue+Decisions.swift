@@ -47,8 +47,8 @@ extension PushQueue {
     case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
     case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
     case .miss:
-      try cancelJobs("number = ?", [job.number], note: Self.missedNote, as: .expired)
-      try transaction.updates.reportMiss(of: id)
+      try cancelJobs("number = ?", [job.number], note: "missed", as: .expired)
+      try transaction.updates.putEntry(of: id, due: now)
     case .merge(let head, let level):
       guard let head = try storedJob(head), try transaction.digests.merge(job, into: head) else { return false }
       try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level?.rawValue, job.number])
@@ -59,9 +59,6 @@ extension PushQueue {
     }
     return true
   }
-
-  /// The note of a call's job that ended as ``JobOutcome/miss``.
-  static let missedNote = "missed"
 
   /// Makes held jobs due at `time` at the latest.
   /// - Parameter limit: The maximum number of jobs. Is ``Transaction/maxSlice`` if it is `nil`.

@@ -23,8 +23,13 @@ extension PushQueue {
   func insert(_ jobs: [JobDraft], _ room: WriterCache.Room, seq: Int64, now: Timestamp) throws -> [String] {
     try jobs.compactMap { job in
       let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
-      if job.isSilent {
+      switch job.kind {
+      case .alert: break
+      case .silent:
         try transaction.updates.insertSilent(queue, seq: seq)
+        return nil
+      case .badge:
+        try transaction.updates.countMessage(queue)
         return nil
       }
       guard job.isNotifyAnyway else { return try insert(job, queue, seq: seq, now: now) }
@@ -112,7 +117,7 @@ extension PushQueue {
       case .cancelled, .expired: try transaction.digests.handOver(id, isHeld: false)
       }
     }
-    if state == .sent { try transaction.updates.expectMiss(of: id) }
+    if state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
     try promote(in: JobQueue(row))
     return true
   }
@@ -142,10 +147,11 @@ extension PushQueue {
   ///   the job does not exist.
   public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isFirst: Bool, user: UserID)? {
     let row = try db.first(
-      "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ? AND kind = 'push'",
+      "SELECT received, device, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ? AND kind = 'push'",
       [id])
     guard let row else { return nil }
     let user = UserID(unchecked: row["user"])
+    try transaction.updates.alive(DeviceID(unchecked: row["device"]), of: user)
     if let known = row.time("received") { return (known, false, user) }
     try db.run("UPDATE jobs SET received = ? WHERE id = ?", [now.rawValue, id])
     return (now, true, user)

@@ -84,6 +84,16 @@ extension QueueReader {
     return (jobs.map(\.job), jobs.count < limit ? nil : jobs.last?.number)
   }
 
+  /// True if a silence holds the texts of updates of the user's phones.
+  public func hasSilencedUpdates(of user: UserID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs INDEXED BY jobs_updates
+      WHERE \(Schema.updates) AND user = (SELECT id FROM users WHERE name = ?) AND is_late
+      """,
+      [user.rawValue])
+  }
+
   /// The earliest due time of the held jobs. Is `nil` when no job is held.
   public func nextHeldDue() throws -> Timestamp? {
     try db.first("SELECT min(due) FROM jobs WHERE state = 'held'")?.time(0)

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayDelivery
 public import RelayProtocol
 
-/// A push that changes an earlier push, or that shows nothing. The relay may drop a late one.
+/// A push that follows from a change. The claim decides what it shows, from the facts at that time.
 public enum UpdateKind: String, Sendable, CaseIterable {
-  /// A message that the phone shows was edited.
-  case edited
-  /// A message that the phone shows was deleted.
-  case deleted
-  /// Nobody answered the call.
-  case missed
-  /// The user answered the call on another device.
-  case answered
-  /// The user declined the call on another device.
-  case declined
-  /// The user read messages on another device.
-  case badge
+  /// The notification of a message on one device is planned again: the message, its call or its recipient has changed.
+  case entry
+  /// The badge and the removals of one device.
+  case phone
   /// A message that wakes the app and shows nothing.
   case silent
 }
@@ -26,23 +19,33 @@ public struct UpdateClaim: Equatable, Sendable {
   public var attempts: Int
   /// The time of the newest request for the update.
   public var created: Timestamp
-  public var content: Content
+  public var recipient: UserID
   public var device: Device
+  public var content: Content
+  /// The removals in the push.
+  public var removals = Removals()
+  /// The time until which the service may keep the push. Is `nil` if the service tries it once.
+  public var keptUntil: Timestamp?
 
   public enum Content: Equatable, Sendable {
-    /// A change of the push of a job. The kind is ``UpdateKind/edited``, `deleted`, `missed`, `answered` or `declined`.
-    case change(UpdateKind, Claim)
-    /// The number of unread messages of the recipient.
-    case badge(Int)
+    /// The notification of a job gets another text. The claim has the message that it shows.
+    case change(EntryText, of: String, Claim)
+    case phone(PhoneUpdate)
     case silent(RoomID, epoch: String, StoredMessage, PushRequest)
   }
 
-  public init(id: String, attempts: Int, created: Timestamp, content: Content, device: Device) {
+  public init(
+    id: String, attempts: Int, created: Timestamp, recipient: UserID, device: Device, content: Content,
+    removals: Removals = Removals(), keptUntil: Timestamp? = nil
+  ) {
     self.id = id
     self.attempts = attempts
     self.created = created
-    self.content = content
+    self.recipient = recipient
     self.device = device
+    self.content = content
+    self.removals = removals
+    self.keptUntil = keptUntil
   }
 }
 

@@ -48,6 +48,8 @@ public struct ResponseWriter: TransactionPart {
       (response.action, response.text) = (ActionID(unchecked: known["action"]), known["text"])
       return Responded(response: response, time: known.timestamp("time"), isDuplicate: true, needsSending: false)
     }
+    // iOS removes a notification that the person opens, dismisses or answers.
+    try transaction.updates.finished(draft.notification)
     let isBlocked: Bool = found["is_blocked"]
     try db.run(
       """

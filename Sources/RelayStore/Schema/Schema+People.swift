@@ -89,20 +89,34 @@ extension Schema {
       allows_time_sensitive INTEGER NOT NULL,
       locale TEXT,
       time_zone TEXT,
-      -- The time of the newest push that only sets the badge.
+      -- The badge of the newest push that only sets the badge, and its time.
+      badge INTEGER,
       badged INTEGER,
       -- The time of the newest push that only wakes the app.
       woken INTEGER,
+      -- The job whose notification an update has shown last, its time, and the end of this notification at the service.
+      -- NULL: no update has shown one that the service keeps.
+      alert_job TEXT,
+      alerted INTEGER,
+      alert_kept INTEGER,
       PRIMARY KEY (user, device)
     ) STRICT;
-    CREATE UNIQUE INDEX devices_token ON devices (token, platform);
-    CREATE UNIQUE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
+    -- A token belongs to at most one device of each of `Device.maxAccounts` users.
+    CREATE INDEX devices_token ON devices (token, platform);
+    CREATE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
 
-    -- One row for each device that the relay forgot within the last hour because a gateway refused its token.
+    -- The time zones that quiet hours and devices have named.
+    CREATE TABLE time_zones (
+      name TEXT PRIMARY KEY,
+      -- The newest zone file of the system.
+      file BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- One row for each token that the relay forgot within the last hour because a gateway refused it.
     CREATE TABLE forgotten (
       id INTEGER PRIMARY KEY,
-      -- '' for a device that names no app.
+      -- '' for a token of devices that name no app.
       app TEXT NOT NULL,
       time INTEGER NOT NULL
     ) STRICT;

@@ -34,11 +34,11 @@ extension Schema {
       id TEXT NOT NULL UNIQUE,
       -- 'push': the push of a message. Any other kind: see `UpdateKind`.
       kind TEXT NOT NULL DEFAULT 'push',
-      -- The job whose push this one changes; NULL: none.
+      -- The job whose notification this one plans again; NULL: none.
       target TEXT,
       -- An update that changed while it was being sent. It is sent again.
       is_again INTEGER NOT NULL DEFAULT 0,
-      -- `room` and `seq` are 0 for a badge. No reference, because SQLite would search all jobs when a room is deleted.
+      -- `room` and `seq` are 0 for the update of a device. No reference, because SQLite would search all jobs when a room is deleted.
       room INTEGER NOT NULL,
       seq INTEGER NOT NULL,
       -- 1: a Notify Anyway for a message whose first push had left. 2: an update.
@@ -78,6 +78,10 @@ extension Schema {
       note TEXT,
       -- The time at which the device reported the push.
       received INTEGER,
+      -- See `EntryState`; NULL: `shown` if the job was sent, otherwise `unsent`.
+      phone TEXT,
+      -- The badge of the last attempt; NULL: the push leaves the badge as it is.
+      badge INTEGER,
       -- The time at which a dead letter was last sent again; NULL: never.
       revived INTEGER,
       -- A JSON array of reason codes.
@@ -103,18 +107,33 @@ extension Schema {
     """
 
   static let changes = """
-    -- Edits and deletions with phones that show the message and have no job for it yet.
+    -- Changes of messages with phones that may show the message and have no update for it yet.
     CREATE TABLE pending_changes (
       -- The order in which they were made.
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       -- No reference, because a message may end first. Then there is nothing left to change.
       room INTEGER NOT NULL,
       seq INTEGER NOT NULL,
-      kind TEXT NOT NULL,
       -- The last device that has its update.
       user INTEGER NOT NULL,
       device TEXT NOT NULL,
       UNIQUE (room, seq)
     ) STRICT;
+
+    -- The notifications that a phone must remove, until it has confirmed that.
+    CREATE TABLE removals (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      -- 1: the user has read the room up to `seq`. 0: the notification of this message.
+      is_read INTEGER NOT NULL,
+      -- The name of the room, because the room may be deleted.
+      room TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      -- See `RemovalState`.
+      state TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      PRIMARY KEY (user, device, is_read, room, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX removals_created ON removals (created);
     """
 }

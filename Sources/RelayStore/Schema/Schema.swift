@@ -31,6 +31,12 @@ enum Schema {
   /// The first character of the names of deleted rooms, whose rows the store still has to delete. No room that clients
   /// name has this character.
   static let deletedPrefix = "#"
+  /// The name of a deleted room: it ends with the former name, which phones know.
+  static let deletedName = "'\(deletedPrefix)' || id || '/' || name"
+  /// The name of a room that phones know.
+  static func knownName(_ name: String) -> String {
+    "CASE WHEN \(isDeleted(name)) THEN substr(\(name), instr(\(name), '/') + 1) ELSE \(name) END"
+  }
   /// A condition on a room's name: the room is deleted. An index on the name serves it.
   static func isDeleted(_ name: String) -> String { "\(name) >= '#' AND \(name) < '$'" }
 

@@ -15,10 +15,11 @@ extension IncomingCall {
   /// call.
   /// - Parameters:
   ///   - event: A change of a call.
-  ///   - user: The user of this app.
+  ///   - user: The user of this app, for a call that does not name its recipient.
   ///   - isAccepted: True if the person has accepted the call on this phone.
   public func end(after event: CallEvent, of user: UserID, isAccepted: Bool) -> End? {
     guard let message = payload.message, event.call.message == message else { return nil }
+    let user = payload.recipient ?? user
     // The relay names one device of the user as the one that has answered. It refuses the answer of a second one.
     if event.user == user, !isAccepted {
       if event.cause == .answer { return .answeredElsewhere }
@@ -32,10 +33,12 @@ extension IncomingCall {
   /// continues, or if the record is that of another call.
   /// - Parameters:
   ///   - record: The call, from a reply. Do not pass the record of an event, because it lacks the users.
-  ///   - user: The user of this app. If it is `nil`, only the state of the call counts.
+  ///   - user: The user of this app, for a call that does not name its recipient. If it is `nil`, only the state of the
+  ///     call counts.
   ///   - isAccepted: True if the person has accepted the call on this phone.
   public func end(in record: CallRecord, of user: UserID?, isAccepted: Bool) -> End? {
     guard let message = payload.message, record.message == message else { return nil }
+    let user = payload.recipient ?? user
     let party = user.flatMap { record.parties[$0]?.state }
     // All members decline before the call is declined.
     if let end = Self.end(in: record.state, isDeclined: user == nil || party == .declined) { return end }

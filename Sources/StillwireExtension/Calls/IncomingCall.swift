@@ -40,8 +40,8 @@ public struct IncomingCall: Equatable, Sendable {
     self.init(push)
   }
 
-  /// The report of a VoIP push to CallKit. The system ends an app that reports no call for a VoIP push, so that each
-  /// push has a report.
+  /// The report of a VoIP push to CallKit. The system ends an app that reports no call for a push with `mustReport`.
+  /// Before iOS 26.4 all pushes are such pushes.
   public enum Report: Equatable, Sendable {
     /// Let the phone ring.
     case ring(IncomingCall)
@@ -49,17 +49,24 @@ public struct IncomingCall: Equatable, Sendable {
     case endUnanswered(IncomingCall)
     /// Report a call with this new id, and end it as failed: the payload is unreadable.
     case endFailed(UUID)
+    /// Report the call again, because the push has arrived twice. CallKit refuses the call that it knows.
+    case repeated(IncomingCall)
+    /// Report nothing: the phone has nothing to show, and the system does not require a report.
+    case nothing
 
     /// - Parameters:
     ///   - call: The call of the push. Is `nil` if the payload is unreadable.
+    ///   - mustReport: `PKVoIPPushMetadata.mustReport`. Is true before iOS 26.4.
+    ///   - isKnown: True if the app has reported the call, and it is not over.
     ///   - now: The current time.
-    public init(_ call: IncomingCall?, now: Date) {
-      guard let call else {
-        self = .endFailed(UUID())
-        return
-      }
+    public init(_ call: IncomingCall?, mustReport: Bool = true, isKnown: Bool = false, now: Date) {
       let time = Int64(now.timeIntervalSince1970 * 1_000)
-      self = time < call.ringUntil.rawValue ? .ring(call) : .endUnanswered(call)
+      switch call {
+      case let call? where isKnown: self = mustReport ? .repeated(call) : .nothing
+      case let call? where time < call.ringUntil.rawValue: self = .ring(call)
+      case let call?: self = mustReport ? .endUnanswered(call) : .nothing
+      case nil: self = mustReport ? .endFailed(UUID()) : .nothing
+      }
     }
   }
 }

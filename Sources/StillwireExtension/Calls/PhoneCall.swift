@@ -16,6 +16,8 @@ public struct PhoneCall: Equatable, Sendable {
     case answered
     /// The call is over on this phone, and the relay has not replied to the answer.
     case leaving
+    /// The phone has not shown the call, for example in a Focus. It shows a notification about it.
+    case silenced
     case over
   }
 
@@ -27,8 +29,8 @@ public struct PhoneCall: Equatable, Sendable {
     case ended
     /// CallKit has discarded the call.
     case discarded
-    /// CallKit does not show the call, for example in a Focus.
-    case notShown
+    /// CallKit does not show the call.
+    case notShown(NotShown)
     /// The app has ended the call, and reports the end to CallKit itself.
     case dismissed
     /// The time of the ringing is over.
@@ -41,6 +43,21 @@ public struct PhoneCall: Equatable, Sendable {
     case read(CallRecord, UserID?)
     /// The call could not be read.
     case readFailed(ReadFailure)
+  }
+
+  /// The reason for which CallKit does not show a call.
+  public enum NotShown: Equatable, Sendable, CaseIterable {
+    /// A Focus is on, and the caller is not one of its Allowed People.
+    case focus
+    /// The person has blocked the caller on the phone.
+    case blocked
+    /// CallKit knows a call with this id.
+    case duplicate
+    /// Another error, for example a missing entitlement.
+    case failed
+
+    /// True if the person learns of the call by a notification.
+    var hasNotification: Bool { self == .focus || self == .failed }
   }
 
   /// The result of the answer at the relay.
@@ -96,6 +113,10 @@ public struct PhoneCall: Equatable, Sendable {
     case send(Call.Action)
     /// Read the call. ``Input/read(_:_:)`` or ``Input/readFailed(_:)`` follows.
     case read
+    /// Show a notification that somebody has called.
+    case showMissed
+    /// Remove this notification: the person has answered or declined the call on another device.
+    case removeMissed
   }
 
   public let call: IncomingCall
@@ -105,7 +126,7 @@ public struct PhoneCall: Equatable, Sendable {
   public init(_ call: IncomingCall) { self.call = call }
 
   /// True if the call rings or is in progress on this phone.
-  public var isActive: Bool { phase != .leaving && phase != .over }
+  public var isActive: Bool { phase != .leaving && phase != .silenced && phase != .over }
 
   /// The time until the end of the ringing, at most ``RelayProtocol/Call/ringing``: the clocks of the phone and of the
   /// relay may differ.
@@ -129,21 +150,32 @@ public struct PhoneCall: Equatable, Sendable {
       return [.send(.answer)]
     case .ended: return leave(ringing: [.finish, .send(.decline)], answered: [.finish, .send(.hangUp)])
     case .discarded: return leave(ringing: [.finish], answered: [.finish, .send(.hangUp)])
-    case .notShown: return leave(ringing: [.finish], answered: [.finish])
+    case .notShown(let reason):
+      guard phase == .ringing, reason.hasNotification else {
+        return leave(ringing: [.finish], answered: [.finish])
+      }
+      phase = .silenced
+      return [.finish, .showMissed]
     case .dismissed:
       // If the relay has not replied to the answer, the hang-up follows the reply.
       if isActive { phase = phase == .answering ? .leaving : .over }
       return []
-    case .timedOut: return phase == .ringing ? end(.unanswered) : []
+    case .timedOut:
+      if phase == .silenced { phase = .over }
+      return phase == .ringing ? end(.unanswered) : []
     case .replied(let reply): return replied(reply)
     case .changed(let event, let user):
+      if phase == .silenced { return resolve(call.end(after: event, of: user, isAccepted: false)) }
       guard isActive else { return [] }
       return call.end(after: event, of: user, isAccepted: isAccepted).map { end($0) } ?? []
     case .read(let record, let user):
+      if phase == .silenced { return resolve(call.end(in: record, of: user, isAccepted: false)) }
       guard isActive else { return [] }
       if let end = call.end(in: record, of: user, isAccepted: isAccepted) { return self.end(end) }
       // The user was in the call and is not any more, for example after a removal from the room.
-      if phase == .answered, record.message == call.payload.message, let user, record.parties[user]?.state == .left {
+      if phase == .answered, record.message == call.payload.message, let user = call.payload.recipient ?? user,
+        record.parties[user]?.state == .left
+      {
         return end(.remoteEnded)
       }
       // The relay has refused the answer and the call continues, so another device has answered.
@@ -175,8 +207,15 @@ public struct PhoneCall: Equatable, Sendable {
     case (.leaving, .conflict), (.leaving, .refused):
       phase = .over
       return []
-    case (.ringing, _), (.conflicted, _), (.answered, _), (.over, _): return []
+    case (.ringing, _), (.conflicted, _), (.answered, _), (.silenced, _), (.over, _): return []
     }
+  }
+
+  /// Ends a call that the phone has not shown. Its notification stays, unless another device of the user has it.
+  private mutating func resolve(_ end: IncomingCall.End?) -> [Effect] {
+    guard let end else { return [] }
+    phase = .over
+    return end == .answeredElsewhere || end == .declinedElsewhere ? [.removeMissed] : []
   }
 
   /// Ends the call by a decision of the relay or of the clock.
@@ -200,7 +239,7 @@ public struct PhoneCall: Equatable, Sendable {
     case .answered:
       phase = .over
       return answered
-    case .leaving, .over: return []
+    case .leaving, .silenced, .over: return []
     }
   }
 }

@@ -48,6 +48,23 @@ public struct FilterReporter: Sendable {
         device: device, isActive: labels != nil, allow: labels ?? [], number: number.nextOrTime()))
   }
 
+  /// Reports the filter that the system applies now. Throws ``StillwireError``, or the error of `read`.
+  /// - Parameters:
+  ///   - read: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
+  ///   - isNoFilter: True if an error of `read` states that no filter is active. All pushes pass then.
+  @discardableResult
+  package func report(
+    current read: @Sendable () async throws -> [String]?, unless isNoFilter: @Sendable (any Error) -> Bool
+  ) async throws -> FilterOutcome {
+    let labels: [String]?
+    do {
+      labels = try await read()
+    } catch  where isNoFilter(error) {
+      labels = nil
+    }
+    return try await report(allowing: labels)
+  }
+
   private func check(_ labels: [String]) throws {
     guard labels.count <= FilterReport.maxCriteria else {
       throw StillwireError(.badRequest, "a filter has at most \(FilterReport.maxCriteria) labels")

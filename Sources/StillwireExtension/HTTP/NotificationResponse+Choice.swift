@@ -26,10 +26,12 @@ extension NotificationResponse {
 
   /// Makes a response from the identifiers of the system. Returns `nil` if the relay does not accept the identifier of
   /// the action, or if the id of the push is not a UUID.
-  public init?(notification: String, actionIdentifier: String, text: String? = nil, key: String? = nil) {
+  public init?(
+    notification: String, recipient: UserID? = nil, actionIdentifier: String, text: String? = nil, key: String? = nil
+  ) {
     guard notification.lowercased().isLowercaseUUID, let action = ActionID(rawValue: actionIdentifier) else {
       return nil
     }
-    self.init(notification: notification, action: action, text: text, key: key)
+    self.init(notification: notification, recipient: recipient, action: action, text: text, key: key)
   }
 }

@@ -5,6 +5,8 @@ public import RelayProtocol
 public struct NotificationResponse: Equatable, Sendable {
   /// The id of the push.
   public var notification: String
+  /// The user of this phone to whom the relay has sent the push. Is `nil` if it does not name a valid one.
+  public var recipient: UserID?
   /// `UNNotificationResponse.actionIdentifier`.
   public var action: ActionID
   /// The text of an action with text input.
@@ -12,8 +14,11 @@ public struct NotificationResponse: Equatable, Sendable {
   /// An idempotency key.
   public var key: String?
 
-  public init(notification: String, action: ActionID, text: String? = nil, key: String? = nil) {
+  public init(
+    notification: String, recipient: UserID? = nil, action: ActionID, text: String? = nil, key: String? = nil
+  ) {
     self.notification = notification
+    self.recipient = recipient
     self.action = action
     self.text = text
     self.key = key

@@ -150,11 +150,14 @@ public struct RelayAPI: Sendable {
     return try DeviceRegistration(reply)
   }
 
-  /// Forgets this device, with the user's token. The relay sends it no more pushes, and revokes its report keys. The
-  /// method also succeeds if the relay does not know the device.
-  public func forget(_ device: DeviceID) async throws {
+  /// Forgets a device, with the user's token or the device's report key. The relay sends it no more pushes, and revokes
+  /// its report keys. The method also succeeds if the relay does not know the device.
+  /// - Parameters:
+  ///   - device: The device to forget. A report key permits only its own device.
+  ///   - user: The user of the device. Is the user of the token if it is `nil`.
+  public func forget(_ device: DeviceID, of user: UserID? = nil) async throws {
     do {
-      try await send("DELETE", Self.path(of: device), nil)
+      try await send("DELETE", Self.path(of: device, user), nil)
     } catch let error as StillwireError where error.code == .refused(.notFound) {
       // A former request has forgotten it.
     }
@@ -197,7 +200,9 @@ public struct RelayAPI: Sendable {
     }
   }
 
-  private static func path(of device: DeviceID) -> String { "/v1/users/me/devices/\(segment(device.rawValue))" }
+  private static func path(of device: DeviceID, _ user: UserID? = nil) -> String {
+    "/v1/users/\(segment(user?.rawValue ?? "me"))/devices/\(segment(device.rawValue))"
+  }
 
   /// A name in a path. A path may not contain "|", which names may have.
   private static func segment(_ name: String) -> String {

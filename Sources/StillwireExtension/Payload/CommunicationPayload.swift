@@ -12,6 +12,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   }
 
   public var kind: Kind
+  /// The account on this phone that the push is for. Is `nil` if the payload does not name it.
+  public var recipient: UserID?
   /// The media of a call. It is video if the sender's `data` has the member `video` with the value true.
   public var media: Call.Media
   public var sender: PayloadPerson
@@ -34,8 +36,10 @@ public struct CommunicationPayload: Equatable, Sendable {
   public init(
     kind: Kind = .message, sender: PayloadPerson, conversation: PayloadConversation, mentionsMe: Bool = false,
     repliesToMe: Bool = false, isNotifyAnyway: Bool = false, notification: String? = nil, receipt: String? = nil,
-    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: Call.Media = .audio
+    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: Call.Media = .audio,
+    recipient: UserID? = nil
   ) {
+    self.recipient = recipient
     self.media = media
     self.kind = kind
     self.sender = sender
@@ -58,16 +62,18 @@ public struct CommunicationPayload: Equatable, Sendable {
     else { return nil }
     let alert = payload["aps"]?["alert"]
     let reference = payload["message"]
-    let room: RoomID? = reference?.name("room")
     self.init(
       kind: json["kind"]?.text.flatMap(Kind.init(rawValue:)) ?? .message, sender: sender, conversation: conversation,
       mentionsMe: json["mentionsMe"]?.flag ?? false, repliesToMe: json["replyToMe"]?.flag ?? false,
       isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
       receipt: json["receipt"].filled,
-      message: room.flatMap { room in reference?["seq"]?.integer.map { MessageReference(room: room, seq: $0) } },
+      message: reference.flatMap(MessageReference.init),
       epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text,
-      media: payload["video"]?.flag == true ? .video : .audio)
+      media: payload["video"]?.flag == true ? .video : .audio, recipient: json.name("recipient"))
   }
+
+  /// The group of the push's interaction, which the extension donates.
+  public var donationGroup: DonationGroup { DonationGroup(account: recipient, conversation: conversation.id) }
 
   /// Maximum size in bytes of a payload that Apple's service accepts, which is that of a VoIP push.
   public static let maxSize = 5_120

@@ -3,7 +3,7 @@
 /// The values of an `INPerson`.
 public struct IntentPerson: Equatable, Sendable {
   /// The values of `INPersonHandleType`. A handle that only the app understands is `unknown`.
-  public enum HandleType: Equatable, Sendable {
+  public enum HandleType: String, Sendable, CaseIterable {
     case emailAddress, phoneNumber, unknown
   }
 

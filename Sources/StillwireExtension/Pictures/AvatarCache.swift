@@ -34,8 +34,9 @@ public struct AvatarCache: Sendable {
   public static let maxPixels = 256
   /// Maximum number of stored pictures. The oldest are removed beyond it.
   public static let maxCount = 500
-  /// Maximum time for one picture, with all redirects.
-  public static let timeout = Duration.seconds(25)
+  /// Maximum time for one picture, with all redirects. A notification waits for it
+  /// (``NotificationDelivery/loadingLimit(of:)``).
+  public static let timeout = NotificationDelivery.loadingLimit(of: NotificationDelivery.limit)
 
   /// The folder of the pictures. The cache creates it when it stores the first picture.
   public let folder: URL
@@ -49,7 +50,9 @@ public struct AvatarCache: Sendable {
   ///   - folder: A folder of the app group's container, for the cache alone.
   ///   - maxAge: The time for which a stored picture is used. A picture with another URL or hash is loaded immediately.
   public init(folder: URL, maxAge: Duration = .seconds(7 * 86_400)) {
-    self.init(folder: folder, maxAge: maxAge, now: { Date() }, load: Self.download, scale: PictureScaler.scaled)
+    self.init(
+      folder: folder, maxAge: maxAge, now: { Date() }, load: { try await Self.download($0, maxSize: Self.maxSize) },
+      scale: PictureScaler.scaled)
   }
 
   init(
@@ -128,8 +131,8 @@ public struct AvatarCache: Sendable {
     (-1...maxAge.seconds).contains(now().timeIntervalSince(time))
   }
 
-  /// Loads a picture from its server.
-  @Sendable private static func download(_ url: URL) async throws -> Data {
+  /// Loads a picture from its server. Throws ``Failure``.
+  static func download(_ url: URL, maxSize: Int) async throws -> Data {
     do {
       let answer = try await HTTPExchange.answer(
         to: URLRequest(url: url), patience: timeout, maxSize: maxSize, redirects: .secure)

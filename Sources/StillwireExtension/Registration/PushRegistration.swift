@@ -20,7 +20,9 @@ public struct NotificationPermissions: Equatable, Sendable {
 
 /// The registration of this device for pushes.
 public struct PushRegistration: Equatable, Sendable {
-  /// The stable name of this installation of the app.
+  /// The user to whom the relay pushes. A registration of another user is due also if all else is the same.
+  public var user: UserID
+  /// The stable name of the user's device, as ``AccountStore/device(of:)`` makes it.
   public var device: DeviceID
   /// The bundle id.
   public var app: String
@@ -39,10 +41,12 @@ public struct PushRegistration: Equatable, Sendable {
   public var timeZone: String?
 
   public init(
-    device: DeviceID, app: String, token: Data, voipToken: Data? = nil, environment: PushEnvironment? = nil,
+    user: UserID, device: DeviceID, app: String, token: Data, voipToken: Data? = nil,
+    environment: PushEnvironment? = nil,
     criteria: String? = nil, permissions: NotificationPermissions = NotificationPermissions(),
     locale: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier
   ) {
+    self.user = user
     self.device = device
     self.app = app
     self.token = token
@@ -100,7 +104,7 @@ public struct PushRegistration: Equatable, Sendable {
     let sorted = fields.sorted { $0.key < $1.key }
     // The members of `settings` have no order.
     let settings = "\(permissions.allowsAlerts) \(permissions.allowsTimeSensitive)"
-    let lines = sorted.map { "\($0.key) \($0.value.text ?? settings)" }
+    let lines = ["user \(user)"] + sorted.map { "\($0.key) \($0.value.text ?? settings)" }
     return SHA256Digest.hexadecimal(of: lines.joined(separator: "\n").utf8)
   }
 }

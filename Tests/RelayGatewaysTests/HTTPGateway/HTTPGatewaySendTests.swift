@@ -29,7 +29,7 @@ import Testing
   }
 
   private func send(noting log: AttemptLog = AttemptLog()) async -> PushOutcome {
-    await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: Self.device, noting: log)
+    await gateway.send(PhonePush.message(), to: Self.device, noting: log)
   }
 
   @Test func `a push is posted to the URL of the app's gateway, and signed`() async throws {
@@ -40,7 +40,7 @@ import Testing
     #expect(request.path == "/notify?v=1" && request.headers["content-type"] == "application/json")
     #expect(request.headers[Self.signature] == (try app(secret: "secret").signature(of: request.body)))
     let json = try #require(JSON(reading: request.body)?["notification"])
-    #expect(json["event_id"]?.text == uuid(1) && json["content"]?["body"]?.text == "hi")
+    #expect(json["event_id"]?.text == "$tea/1" && json["content"]?["body"]?.text == "hi")
     #expect(log.attempts.map(\.status) == [200])
     #expect(gateway.statistics.pushes.accepted == 1)
   }
@@ -62,7 +62,7 @@ import Testing
     var other = Self.device
     other.app = "other"
     for device in [other, Device(id: .default, platform: .http, token: "key")] {
-      #expect(await gateway.send(push(), to: device) == .dead(.noCredential))
+      #expect(await gateway.send(PhonePush.message(), to: device) == .dead(.noCredential))
     }
     #expect(service.requests.isEmpty)
   }

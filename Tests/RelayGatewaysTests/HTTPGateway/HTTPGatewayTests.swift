@@ -9,11 +9,9 @@ import Testing
 @Suite struct HTTPGatewayTests {
   private static let url = "https://push.example.org/_matrix/push/v1/notify"
 
-  private func notification(_ payload: String, low: Bool = false) throws -> [String: Any] {
-    var push = push(payload: payload)
-    push.headers.priority = low ? .low : .high
+  private func notification(_ push: PhonePush) throws -> [String: Any] {
     var device = Device(id: .default, app: "org.example.chat", platform: .http, token: "key")
-    device.registered = low ? nil : Timestamp(rawValue: 1_700_000_000_999)
+    device.registered = Timestamp(rawValue: 1_700_000_000_999)
     let json = Data(MatrixNotification.json(of: push, to: device, topic: "org.example.chat.android"))
     let whole = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(Set(whole.keys) == ["notification"])
@@ -21,38 +19,59 @@ import Testing
   }
 
   @Test func `a push is converted to Matrix's format`() throws {
-    let json = try notification(
-      """
-      {"aps":{"alert":{"title":"Ann","body":"hi"},"badge":3,"sound":"ping"},
-       "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","name":"Tea"},
-         "mentionsMe":true},
-       "message":{"room":"tea","epoch":"e","seq":7}}
-      """)
     let expected: [String: Any] = [
-      "event_id": uuid(1), "room_id": "tea", "room_name": "Tea", "sender": "ann", "sender_display_name": "Ann",
+      "event_id": "$tea/7", "room_id": "tea", "room_name": "Tea", "sender": "ann", "sender_display_name": "Ann",
       "prio": "high", "type": "m.room.message", "counts": ["unread": 3],
       "content": ["msgtype": "m.text", "body": "hi"],
       "devices": [
         [
           "app_id": "org.example.chat.android", "pushkey": "key", "pushkey_ts": 1_700_000_000,
-          "tweaks": ["sound": "ping", "highlight": true],
+          "tweaks": ["sound": "default", "highlight": true],
         ]
       ],
     ]
-    #expect(json as NSDictionary == expected as NSDictionary)
+    #expect(try notification(.message(7)) as NSDictionary == expected as NSDictionary)
   }
 
-  @Test func `values that the payload lacks are left out`() throws {
-    let json = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
-    #expect(Set(json.keys) == ["event_id", "prio", "type", "devices"] && json["prio"] as? String == "low")
-    let devices = try #require(json["devices"] as? [[String: Any]])
-    #expect(devices[0]["pushkey_ts"] == nil)
-    #expect((devices[0]["tweaks"] as? [String: Any])?.isEmpty == true)
+  @Test func `a message without a text has the relay's own text`() throws {
+    let json = try notification(.message(text: nil))
+    #expect((json["content"] as? [String: String])?["body"] == "New message")
   }
 
-  @Test func `an alert that is a string is the text`() throws {
-    let json = try notification(#"{"aps":{"alert":"hi"}}"#)
-    #expect((json["content"] as? [String: String])?["body"] == "hi")
+  @Test(arguments: [
+    (MessageKind.message, EntryText.current, "m.room.message", ["body": "hi"]),
+    (.message, .deleted, "m.room.redaction", ["redacts": "$tea/7", "body": "Message deleted"]),
+    (.call, .missed, "m.call.hangup", ["reason": "invite_timeout", "body": "Missed call", "call_id": "$tea/7"]),
+    (.call, .answered, "m.call.hangup", ["reason": "answered_elsewhere", "body": "Answered on another device"]),
+    (.call, .declined, "m.call.reject", ["body": "Declined on another device"]),
+  ])
+  func `a change has the event of its message, and says what has changed`(
+    _ kind: MessageKind, _ text: EntryText, _ type: String, _ expected: [String: String]
+  ) throws {
+    let json = try notification(PhonePush.message(7, kind: kind).changed(to: text))
+    #expect(json["event_id"] as? String == "$tea/7")
+    #expect(json["type"] as? String == type)
+    #expect(json["prio"] as? String == "low")
+    let content = try #require(json["content"] as? [String: Any])
+    for (key, value) in expected { #expect(content[key] as? String == value) }
+    let relation = content["m.relates_to"] as? [String: String]
+    #expect(relation == (text == .current ? ["rel_type": "m.replace", "event_id": "$tea/7"] : nil))
+  }
+
+  @Test func `a call is an invitation`() throws {
+    let json = try notification(.message(7, text: nil, kind: .call))
+    #expect(json["type"] as? String == "m.call.invite")
+    #expect((json["content"] as? [String: String])?["body"] == "Incoming call")
+  }
+
+  @Test func `a read sends the counts and the read marks`() throws {
+    var removals = Removals()
+    removals.add(MessageReference(room: RoomID(unchecked: "tea"), seq: 7), isRead: true)
+    let json = try notification(
+      PhonePush(id: uuid(1), to: UserID(unchecked: "bob"), topic: "t", .badge(0), removals: removals))
+    #expect(json["counts"] as? [String: Int] == ["unread": 0])
+    #expect(json["event_id"] == nil && json["prio"] as? String == "low")
+    #expect((json["content"] as? [String: [String]])?["read"] == ["$tea/7"])
   }
 
   @Test(arguments: [

@@ -48,7 +48,7 @@ import Testing
   }
 
   private func send(_ text: String = "hi", to device: Device, log: AttemptLog = AttemptLog()) async -> PushOutcome {
-    await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), to: device, noting: log)
+    await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), .normal, to: device, noting: log)
   }
 
   @Test func `a request has the form of RFC 8030, 8291 and 8292`() async throws {
@@ -146,9 +146,10 @@ import Testing
     #expect(
       try await send(String(repeating: "x", count: maxSize)) == .tooLarge(.payloadTooLarge, maxSize: maxSize))
     let hidden = push(payload: #"{"aps":{"content-available":1}}"#)
-    #expect(await gateway.send(hidden, to: try device()) == .dead(.invalidPushType))
+    #expect(await gateway.send(hidden, nil, to: try device()) == .dead(.invalidPushType))
     let strange = try device("https://elsewhere.test/a")
-    #expect(await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: strange) == .dead(.badSubscription))
+    #expect(
+      await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), .normal, to: strange) == .dead(.badSubscription))
     gateway.serve(nil, to: services)
     #expect(try await send() == .dead(.noCredential))
     #expect(service.requests.isEmpty)
@@ -158,7 +159,7 @@ import Testing
     let walled = try WebPushGateway(
       WebPushService(caFile: service.certificates), clock: time.clock, log: Logger(label: "test"))
     walled.serve(try Self.key(), to: services)
-    let outcome = await walled.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: try device())
+    let outcome = await walled.send(push(payload: #"{"aps":{"alert":"hi"}}"#), .normal, to: try device())
     #expect(outcome == .retry(after: nil, .addressRefused))
     #expect(service.requests.isEmpty)
   }

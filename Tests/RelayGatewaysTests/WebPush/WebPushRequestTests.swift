@@ -6,28 +6,22 @@ import Testing
 @testable import RelayGateways
 
 @Suite struct WebPushRequestTests {
-  private func push(_ payload: String, _ priority: PushHeaders.Priority = .high) -> Push {
-    var push = RelayGatewaysTests.push(payload: payload)
-    push.headers.priority = priority
-    return push
-  }
+  private func push(_ payload: String) -> Push { RelayGatewaysTests.push(payload: payload) }
 
   private func field(_ name: String, of push: Push, now: Int64 = 1_699_999_000_000) -> String? {
     push.webPushFields(.normal, topic: "topic", now: Timestamp(rawValue: now)).first { $0.name == name }?.value
   }
 
   @Test(arguments: [
-    (#"{"aps":{"alert":"hi"}}"#, PushHeaders.Priority.high, Urgency?.some(.normal)),
-    (#"{"aps":{"alert":"hi"}}"#, .low, .low),
-    (#"{"aps":{"alert":{"body":"hi"},"interruption-level":"time-sensitive"}}"#, .high, .high),
-    (#"{"aps":{"alert":{"body":"hi"},"interruption-level":"critical"}}"#, .high, .high),
-    (#"{"aps":{"alert":"hi"},"communication":{"kind":"call"}}"#, .high, .high),
-    (#"{"aps":{"badge":1}}"#, .high, nil), (#"{"aps":{"content-available":1}}"#, .low, nil), ("{", .high, nil),
+    (PhonePush.message(), Urgency?.some(.normal)), (.message(level: .passive), .low),
+    (.message(level: .timeSensitive), .high), (.message(level: .critical), .high),
+    (.message(kind: .call), .high), (PhonePush.message(kind: .call).changed(to: .missed), .low),
+    (PhonePush.message().changed(to: .current), .low),
+    (PhonePush(id: uuid(1), to: UserID(unchecked: "bob"), topic: "t", .badge(1)), nil),
+    (PhonePush(id: uuid(1), to: UserID(unchecked: "bob"), topic: "t", .removal), nil),
   ])
-  func `the payload determines the urgency`(
-    _ payload: String, _ priority: PushHeaders.Priority, _ urgency: Urgency?
-  ) {
-    #expect(push(payload, priority).urgency == urgency)
+  func `the level determines the urgency`(_ push: PhonePush, _ urgency: Urgency?) {
+    #expect(push.urgency == urgency)
   }
 
   /// The push expires at 1,700,000,000 s of Unix time.

@@ -45,6 +45,8 @@ extension AppIntent {
 // https://developer.apple.com/documentation/appintents/intentparameter
 @propertyWrapper public final class IntentParameter<Value>: @unchecked Sendable {
   public init<Item>(title: LocalizedStringResource) where Value == Item? { fatalError() }
+  // https://developer.apple.com/documentation/appintents/intentparameter/init(title:description:default:displayname:requestvaluedialog:inputconnectionbehavior:)
+  public init(title: LocalizedStringResource, default defaultValue: Bool) where Value == Bool { fatalError() }
   public var wrappedValue: Value {
     get { fatalError() }
     set { fatalError() }
@@ -109,6 +111,18 @@ public protocol SetFocusFilterIntent: AppIntent, InstanceDisplayRepresentable {
 // https://developer.apple.com/documentation/appintents/setfocusfilterintent/current
 extension SetFocusFilterIntent {
   public static var current: Self { get async throws { fatalError() } }
+}
+
+// https://developer.apple.com/documentation/appintents/setfocusfilterintent/invalidatefocusfilterappcontext()
+extension SetFocusFilterIntent {
+  public static func invalidateFocusFilterAppContext() { fatalError() }
+}
+
+// https://developer.apple.com/documentation/appintents/setfocusfilterintenterror
+@available(iOS 16, macOS 13, tvOS 16, visionOS 1, watchOS 9, *)
+public enum SetFocusFilterIntentError: Error {
+  // https://developer.apple.com/documentation/appintents/setfocusfilterintenterror/notfound
+  case notFound
 }
 
 // https://developer.apple.com/documentation/appintents/setfocusfilterintent/suggestedfocusfilters(for:)

@@ -48,6 +48,18 @@ public enum CXCallEndedReason: Int, Sendable {
   case remoteEnded, unanswered, answeredElsewhere, declinedElsewhere
 }
 
+// https://developer.apple.com/documentation/callkit/cxerrorcodeincomingcallerror-swift.struct
+@available(iOS 10, visionOS 1, watchOS 9, *)
+@available(macOS, unavailable)
+@available(tvOS, unavailable)
+public struct CXErrorCodeIncomingCallError: Error {
+  // https://developer.apple.com/documentation/callkit/cxerrorcodeincomingcallerror-swift.struct/code
+  public enum Code: Int, Sendable {
+    case unknown, unentitled, callUUIDAlreadyExists, filteredByDoNotDisturb, filteredByBlockList
+  }
+  public var code: Code { fatalError() }
+}
+
 // https://developer.apple.com/documentation/callkit/cxproviderconfiguration
 @available(iOS 10, macOS 11, visionOS 1, watchOS 9, *)
 @available(tvOS, unavailable)

@@ -122,7 +122,13 @@ public enum INInteractionDirection: Int, Sendable { case unspecified, outgoing, 
 open class INInteraction: NSObject {
   public init(intent: INIntent, response: INIntentResponse?) { fatalError() }
   open var direction: INInteractionDirection = .unspecified
+  // https://developer.apple.com/documentation/intents/ininteraction/groupidentifier
+  open var groupIdentifier: String?
   open func donate() async throws { fatalError() }
+  // https://developer.apple.com/documentation/intents/ininteraction/delete(with:completion:)-tcq9
+  open class func delete(with groupIdentifier: String) async throws { fatalError() }
+  // https://developer.apple.com/documentation/intents/ininteraction/deleteall(completion:)
+  open class func deleteAll() async throws { fatalError() }
 }
 
 // https://developer.apple.com/documentation/intents/infocusstatusauthorizationstatus

@@ -16,6 +16,14 @@ open class PKPushPayload: NSObject {
   open var dictionaryPayload: [AnyHashable: Any] { fatalError() }
 }
 
+// https://developer.apple.com/documentation/pushkit/pkvoippushmetadata
+@available(iOS 26.4, macOS 26.4, visionOS 26.4, watchOS 26.4, *)
+@available(tvOS, unavailable)
+open class PKVoIPPushMetadata: NSObject, @unchecked Sendable {
+  // https://developer.apple.com/documentation/pushkit/pkvoippushmetadata/mustreport
+  open var mustReport: Bool { fatalError() }
+}
+
 // https://developer.apple.com/documentation/pushkit/pkpushcredentials
 @available(iOS 8, macOS 10.15, visionOS 1, watchOS 6, *)
 @available(tvOS, unavailable)
@@ -74,6 +82,13 @@ extension PKPushRegistryDelegate {
   public func pushRegistry(
     _ registry: PKPushRegistry, didReceiveIncomingPushWith payload: PKPushPayload, for type: PKPushType,
     completion: @escaping @Sendable () -> Void
+  ) { fatalError() }
+  // Is not a member of the protocol here: Swift supports conditions of members only in protocols of Objective-C.
+  // https://developer.apple.com/documentation/pushkit/pkpushregistrydelegate/pushregistry(_:didreceiveincomingvoippushwith:metadata:withcompletionhandler:)
+  @available(iOS 26.4, macOS 26.4, visionOS 26.4, watchOS 26.4, *)
+  public func pushRegistry(
+    _ registry: PKPushRegistry, didReceiveIncomingVoIPPushWith payload: PKPushPayload, metadata: PKVoIPPushMetadata,
+    withCompletionHandler completion: @escaping @Sendable () -> Void
   ) { fatalError() }
   public func pushRegistry(_ registry: PKPushRegistry, didInvalidatePushTokenFor type: PKPushType) { fatalError() }
 }

@@ -22,4 +22,24 @@
   ) -> Bool
   func application(
     _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
+  // https://developer.apple.com/documentation/uikit/uiapplicationdelegate/application(_:didreceiveremotenotification:fetchcompletionhandler:)
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void)
 }
+
+// https://developer.apple.com/documentation/uikit/uiapplicationdelegate
+@available(macOS, unavailable)
+@available(watchOS, unavailable)
+extension UIApplicationDelegate {
+  // The method is optional in Objective-C.
+  public func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) { fatalError() }
+}
+
+// https://developer.apple.com/documentation/uikit/uibackgroundfetchresult
+@available(macOS, unavailable)
+@available(watchOS, unavailable)
+public enum UIBackgroundFetchResult: UInt, Sendable { case newData, noData, failed }

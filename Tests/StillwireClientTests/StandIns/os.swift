@@ -11,6 +11,8 @@ public struct Logger: Sendable {
   public func warning(_ message: OSLogMessage) { fatalError() }
   // https://developer.apple.com/documentation/os/logger/error(_:)
   public func error(_ message: OSLogMessage) { fatalError() }
+  // https://developer.apple.com/documentation/os/logger/fault(_:)
+  public func fault(_ message: OSLogMessage) { fatalError() }
 }
 
 // https://developer.apple.com/documentation/os/oslogmessage

@@ -7,17 +7,21 @@ import os
 
 private let log = Logger(subsystem: "org.example.chat", category: "app")
 
-final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+final class AppDelegate: NSObject, UIApplicationDelegate {
+  private let responder = NotificationResponder(chat)
+
   func application(
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    UNUserNotificationCenter.current().delegate = self
+    UNUserNotificationCenter.current().delegate = responder
     // The system may launch the app in the background. The app's scene reports when the person sees it.
     Task { await relay.report(.background) }
     Task { await relay.run() }
     Task {
       await attempt("permissions") {
-        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
+        try await chat.requestPermissions(for: Session.user, as: Session.identity) {
+          application.registerForRemoteNotifications()
+        }
       }
     }
     return true
@@ -28,16 +32,9 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
   ) {
     Task {
       await attempt("registration") {
-        try await chat.register(token, criteria: "work", as: Session.identity)
+        try await chat.register(Session.user, token: token, criteria: "work", as: Session.identity)
       }
     }
-  }
-
-  nonisolated func userNotificationCenter(
-    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
-  ) async {
-    guard let response = NotificationResponse(response) else { return }
-    await attempt("response") { try await chat.api.respond(response) }
   }
 
   private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {

@@ -1543,7 +1543,10 @@ class Operations(ABC):
     ) -> types.Device:
         """Register a device for pushes.
 
-        A token belongs to one device: another device with the same token loses it. A registration replaces
+        A token belongs to one app, and to one device of each of at most 8 users: the accounts of a phone.
+        Another device of the user with the same token ends. A registration beyond 8 users ends the account
+        that registered longest ago, with the warning `account_ended`. `settings` count for all accounts of
+        the phone, and a new account gets the newest Focus and filter of the phone. A registration replaces
         the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
         device, as DELETE does.
 
@@ -1566,7 +1569,8 @@ class Operations(ABC):
                 bytes.
             criteria: The label of the account, which Focus filters match. At most 128 bytes.
             locale: The language and the region of the device's texts. At most 64 bytes.
-            time_zone: An IANA name, such as Europe/Berlin.
+            time_zone: The name of the time zone of the device, such as Europe/Berlin, for quiet hours without
+                a `timeZone`. If the relay does not know the name, the reply has a warning.
 
         Returns:
             The device was registered, or forgotten if the token is None.
@@ -1590,6 +1594,9 @@ class Operations(ABC):
         device: str,
     ) -> None:
         """Forget a device.
+
+        A report key forgets its own device, also after the tokens of its user have ended, and while its user
+        is suspended. The key ends with the device, so that a repeated request gets 401.
 
         Args:
             user: A user's name, or `me`.
@@ -3853,7 +3860,10 @@ class AsyncOperations(ABC):
     ) -> types.Device:
         """Register a device for pushes.
 
-        A token belongs to one device: another device with the same token loses it. A registration replaces
+        A token belongs to one app, and to one device of each of at most 8 users: the accounts of a phone.
+        Another device of the user with the same token ends. A registration beyond 8 users ends the account
+        that registered longest ago, with the warning `account_ended`. `settings` count for all accounts of
+        the phone, and a new account gets the newest Focus and filter of the phone. A registration replaces
         the device's earlier one, and forgets the newest numbers of its reports. A None token forgets the
         device, as DELETE does.
 
@@ -3876,7 +3886,8 @@ class AsyncOperations(ABC):
                 bytes.
             criteria: The label of the account, which Focus filters match. At most 128 bytes.
             locale: The language and the region of the device's texts. At most 64 bytes.
-            time_zone: An IANA name, such as Europe/Berlin.
+            time_zone: The name of the time zone of the device, such as Europe/Berlin, for quiet hours without
+                a `timeZone`. If the relay does not know the name, the reply has a warning.
 
         Returns:
             The device was registered, or forgotten if the token is None.
@@ -3900,6 +3911,9 @@ class AsyncOperations(ABC):
         device: str,
     ) -> None:
         """Forget a device.
+
+        A report key forgets its own device, also after the tokens of its user have ended, and while its user
+        is suspended. The key ends with the device, so that a repeated request gets 401.
 
         Args:
             user: A user's name, or `me`.

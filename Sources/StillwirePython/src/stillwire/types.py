@@ -567,6 +567,8 @@ class Preferences(TypedDict):
     pushUnreadAfter: int | None
     shareFocus: Audience
     shareOnline: Audience
+    warnings: NotRequired[list[ReplyWarning]]
+    """Preferences that the relay cannot use as they are. Absent if there are none."""
 
 
 @final
@@ -588,8 +590,10 @@ class QuietHours(_QuietHoursFrom):
     """A time that is not after `from` is on the next day. If both are equal, quiet hours last a whole day."""
     days: NotRequired[list[int] | None]
     """The days on which quiet hours begin. 1 is Monday. Absent: every day."""
-    timeZone: str
-    """An IANA name, such as Europe/Berlin."""
+    timeZone: NotRequired[str | None]
+    """An IANA name, such as Europe/Berlin. Absent: each device follows the `timeZone` of its registration. A
+    device without one follows the device of the user that registered last with one. Without any, UTC applies.
+    """
     mode: Literal["passive", "hold"]
 
 
@@ -597,6 +601,25 @@ class QuietHours(_QuietHoursFrom):
 class PreferencesBreakThrough(TypedDict):
     users: list[str]
     mentions: bool
+
+
+@final
+class ReplyWarning(TypedDict):
+    """A field that the relay has stored but cannot use as it is, or the end of another account."""
+
+    code: Literal[
+    "no_voip_entitlement", "account_ended", "unknown_time_zone", "last_time_zone_rules", "no_time_zone",
+]
+    """`no_voip_entitlement`: the app has no `voip` among its `entitlements`. The relay does not use the
+    `voipToken`, and calls come as alerts. `account_ended`: the device of another user with this token has
+    ended, because a token belongs to one app and to at most 8 users. `unknown_time_zone`: the relay does not
+    know the `timeZone` of the device, which counts as a device without one. `last_time_zone_rules`: the
+    system's zone files lack the `timeZone`, which keeps its last rules. `no_time_zone`: the quiet hours have
+    no `timeZone`, and no device has one that the relay knows, so that UTC applies.
+    """
+    message: str
+    at: str
+    """A JSON pointer into the request."""
 
 
 @final
@@ -791,8 +814,10 @@ class Device(TypedDict):
     """The time of the newest registration. Only the list of devices has it."""
     reportKeys: NotRequired[int]
     """The number of valid report keys. Only the list of devices has it."""
-    warnings: NotRequired[list[DeviceWarning]]
-    """Fields that the relay has stored but does not use. Absent if there are none."""
+    warnings: NotRequired[list[ReplyWarning]]
+    """Fields that the relay has stored but cannot use as they are, and the end of another account. Absent if
+    there are none.
+    """
     reportKey: NotRequired[str]
     """A new credential for the app's extensions on this device. Only the reply to a registration has it."""
 
@@ -803,17 +828,6 @@ class DeviceSettings(TypedDict):
 
     alerts: bool
     timeSensitive: bool
-
-
-@final
-class DeviceWarning(TypedDict):
-    code: Literal["no_voip_entitlement"]
-    """`no_voip_entitlement`: the app has no `voip` among its `entitlements`. The relay does not use the
-    `voipToken`, and calls come as alerts.
-    """
-    message: str
-    at: str
-    """A JSON pointer into the registration."""
 
 
 @final
@@ -955,8 +969,6 @@ class RecipientFacts(TypedDict):
     roomCriteria: NotRequired[str]
     """The recipient's own label of the room."""
     onFocus: SilenceMode
-    quiet: NotRequired[RecipientFactsQuiet]
-    """The mode of the quiet hours in force."""
     breaksQuietHours: NotRequired[Literal[True]]
     """The preference `breakThrough` lets the message break through quiet hours."""
     quietCalls: NotRequired[Literal[True]]
@@ -969,14 +981,6 @@ class RecipientFacts(TypedDict):
     """The recipient's sessions in the room."""
     away: NotRequired[RecipientFactsAway]
     """The end of the last session in the room."""
-
-
-@final
-class RecipientFactsQuiet(TypedDict):
-    """The mode of the quiet hours in force."""
-
-    mode: SilenceMode
-    until: int
 
 
 @final
@@ -1041,6 +1045,8 @@ class DeviceFacts(TypedDict):
     """The source of the device's last Focus report."""
     filter: NotRequired[DeviceFactsFilter]
     """The active filter."""
+    quiet: NotRequired[DeviceFactsQuiet]
+    """The quiet hours in force at the device, in its time zone."""
     criteria: NotRequired[str]
     """The label of the account."""
 
@@ -1050,6 +1056,14 @@ class DeviceFactsFilter(TypedDict):
     """The active filter."""
 
     allow: list[str]
+    until: int
+
+
+@final
+class DeviceFactsQuiet(TypedDict):
+    """The quiet hours in force at the device, in its time zone."""
+
+    mode: SilenceMode
     until: int
 
 

@@ -20,8 +20,9 @@ struct AccountQuery: EntityQuery {
 struct AccountFilter: SetFocusFilterIntent {
   static let title: LocalizedStringResource = "Accounts"
   @Parameter(title: "Accounts") var accounts: [Account]?
+  @Parameter(title: "Only these accounts", default: true) var isOn: Bool
 
-  var labels: [String]? { accounts?.map(\.id) }
+  var labels: [String]? { isOn ? accounts?.map(\.id) : nil }
   var displayRepresentation: DisplayRepresentation { "\(labels?.joined(separator: ", ") ?? "All accounts")" }
   var appContext: FocusFilterAppContext {
     guard let labels else { return FocusFilterAppContext() }

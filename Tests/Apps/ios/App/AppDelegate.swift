@@ -7,14 +7,15 @@ import os
 
 private let log = Logger(subsystem: "org.example.chat", category: "app")
 
-final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+final class AppDelegate: NSObject, UIApplicationDelegate {
+  private let responder = NotificationResponder(chat)
   private var calls: CallReceiver?
 
   func application(
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    UNUserNotificationCenter.current().delegate = self
-    calls = CallReceiver(api: chat.api) { event in
+    UNUserNotificationCenter.current().delegate = responder
+    calls = CallReceiver(accounts: chat.accounts) { event in
       // The registration contains the token for calls. The other events begin and end the app's own audio.
       if event == .tokenChanged { application.registerForRemoteNotifications() }
     }
@@ -22,9 +23,12 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     // A call may launch the app in the background. The app's scene reports when the person sees it.
     Task { await relay.report(.background) }
     Task { await relay.run() }
+    Task { await chat.started() }
     Task {
       await attempt("permissions") {
-        try await chat.requestPermissions(as: Session.identity) { application.registerForRemoteNotifications() }
+        try await chat.requestPermissions(for: Session.user, as: Session.identity) {
+          application.registerForRemoteNotifications()
+        }
       }
     }
     return true
@@ -35,16 +39,19 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
   ) {
     Task {
       await attempt("registration") {
-        try await chat.register(token, voipToken: calls?.token, criteria: "work", as: Session.identity)
+        try await chat.register(
+          Session.user, token: token, voipToken: calls?.token, criteria: "work", as: Session.identity)
       }
     }
   }
 
-  nonisolated func userNotificationCenter(
-    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
-  ) async {
-    guard let response = NotificationResponse(response) else { return }
-    await attempt("response") { try await chat.api.respond(response) }
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    // A badge or a background push withdraws notifications of messages that are read elsewhere or deleted.
+    let withdrawal = Withdrawal(userInfo)
+    Task { completionHandler(await chat.received(withdrawal) ? .newData : .noData) }
   }
 
   private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {

@@ -4,7 +4,8 @@ import StillwireUI
 import SwiftUI
 import UIKit
 
-@MainActor let relay = Stillwire(.init(chat.relay, device: chat.device) { _ in try await Session.identity() })
+@MainActor let relay = Stillwire(
+  .init(chat.relay, device: chat.device(of: Session.user)) { _ in try await Session.identity() })
 
 @main struct ChatApp: App {
   @UIApplicationDelegateAdaptor private var delegate: AppDelegate

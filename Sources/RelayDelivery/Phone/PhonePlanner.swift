@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// Decides the pushes that bring a phone from what it shows to what it should show. Pure.
+public enum PhonePlanner {
+  /// The minimum time between two pushes that only set the badge of a device.
+  public static let badgePause = Duration.seconds(60)
+  /// The minimum time between two pushes that wake the app of a device. Source: Apple's "Pushing background updates to
+  /// your app".
+  public static let wakePause = Duration.seconds(20 * 60)
+
+  /// Decides the next step for one notification, after its message, its call or its recipient has changed.
+  public static func plan(_ entry: PhoneEntry) -> EntryPlan {
+    if entry.later == .remove { return entry.removal }
+    // A notification that has no place on the phone any more shows no text of its message.
+    if entry.isReplaced { return .nothing }
+    let isShown = entry.state == .shown || entry.state == .concluded
+    if entry.isDeleted { return entry.later == .show && isShown ? .replace(.deleted) : entry.removal }
+    if let end = entry.callEnd { return plan(entry, after: end) }
+    guard entry.state == .shown else { return .nothing }
+    return entry.text(.current)
+  }
+
+  private static func plan(_ entry: PhoneEntry, after end: CallEnd) -> EntryPlan {
+    switch end {
+    case .missed:
+      // A missed call is a new notification, also on a phone that never got the call or had a call screen.
+      return entry.state == .shown || entry.state == .unsent ? entry.text(.missed) : .nothing
+    case .answered(let isHere), .declined(let isHere):
+      guard entry.state == .shown, !entry.rings else { return .nothing }
+      if isHere { return .remove }
+      return entry.text(end == .answered(isHere: false) ? .answered : .declined)
+    }
+  }
+
+  /// Decides the next push that shows nothing to a device: its badge, its removals, or both.
+  /// - Returns: The push that is due now, and the time of the next one. Each is `nil` when there is none.
+  public static func plan(_ phone: PhoneState, now: Timestamp) -> (update: PhoneUpdate?, next: Timestamp?) {
+    // A time after `now` shows that the wall clock was set back.
+    let wake = phone.woken.map { min($0, now) + wakePause } ?? now
+    let badgeTime = phone.badged.map { min($0, now) + badgePause } ?? now
+    let badge = phone.badge == phone.wantedBadge || !phone.platform.setsBadge ? nil : phone.wantedBadge
+    let hasRemovals = phone.hasRemovals && phone.platform.removesSilently
+    if hasRemovals, wake <= now { return (PhoneUpdate(badge: badge, removes: true), nil) }
+    let next = hasRemovals ? wake : nil
+    guard let badge else { return (nil, next) }
+    guard badgeTime <= now else { return (nil, min(badgeTime, next ?? badgeTime)) }
+    return (PhoneUpdate(badge: badge, removes: false), next)
+  }
+
+  /// The time until which the service may keep a push that changes or removes notifications. Is `nil` if the service
+  /// tries it once.
+  ///
+  /// Apple keeps one notification for a device that is off. A change of an older notification must not take the place
+  /// of the newest one. A change of the newest one takes only its own place, so it is kept as long.
+  /// - Parameters:
+  ///   - newest: The end of the newest alert on the device. Is `nil` if there is none.
+  ///   - isNewest: True if the push changes or removes the newest alert.
+  public static func keptUntil(newest: Timestamp?, isNewest: Bool) -> Timestamp? { isNewest ? newest : nil }
+}
+
+/// The badge and the open removals of one device.
+public struct PhoneState: Equatable, Sendable {
+  public var platform: Platform
+  /// The badge that the phone shows. Is `nil` when it is unknown.
+  public var badge: Int?
+  public var wantedBadge: Int
+  /// True if a removal is due.
+  public var hasRemovals: Bool
+  /// The time of the newest push that only set the badge.
+  public var badged: Timestamp?
+  /// The time of the newest push that woke the app.
+  public var woken: Timestamp?
+
+  public init(
+    platform: Platform, badge: Int? = nil, wantedBadge: Int, hasRemovals: Bool = false, badged: Timestamp? = nil,
+    woken: Timestamp? = nil
+  ) {
+    self.platform = platform
+    self.badge = badge
+    self.wantedBadge = wantedBadge
+    self.hasRemovals = hasRemovals
+    self.badged = badged
+    self.woken = woken
+  }
+}
+
+/// A push that shows no notification.
+public struct PhoneUpdate: Equatable, Sendable {
+  /// Is `nil` if the badge stays the same.
+  public var badge: Int?
+  /// True if the push wakes the app to remove notifications.
+  public var removes: Bool
+
+  public init(badge: Int?, removes: Bool) {
+    self.badge = badge
+    self.removes = removes
+  }
+}
+
+extension PhoneEntry {
+  /// The removal of what the phone may still show, or may have kept after the person dismissed it.
+  fileprivate var removal: EntryPlan {
+    switch state {
+    case .shown, .concluded: .remove
+    case .ended: isDeleted ? .remove : .nothing
+    default: .nothing
+    }
+  }
+
+  fileprivate func text(_ text: EntryText) -> EntryPlan {
+    switch later {
+    case .show: .replace(text)
+    case .wait(let end): .wait(until: end)
+    case .nothing, .remove: .nothing
+    }
+  }
+}
+
+extension Platform {
+  /// True if a push may set the badge and show nothing.
+  var setsBadge: Bool { self != .webpush }
+
+  /// True if a push may remove notifications and show nothing. Browsers require that each push shows a notification.
+  var removesSilently: Bool { self != .webpush }
+}

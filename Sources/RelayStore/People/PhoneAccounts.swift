@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The device of a user, by its names.
+public struct DeviceName: Hashable, Sendable {
+  public let user: UserID
+  public let device: DeviceID
+
+  public init(user: UserID, device: DeviceID) {
+    self.user = user
+    self.device = device
+  }
+}
+
+/// The accounts of one phone: the devices of several users of one app that share a token, for calls or not.
+///
+/// The Focus, the filter and the permissions belong to the phone, so that a report of one account counts for all.
+struct PhoneAccounts {
+  let db: Database
+
+  /// Another device with one of the tokens.
+  struct Account {
+    let row: Int64
+    let name: DeviceName
+    let app: String?
+    let registered: Timestamp
+  }
+
+  /// The other devices with one of the tokens, those that registered longest ago first.
+  func others(than device: String, ofRow user: Int64, _ tokens: Tokens) throws -> [Account] {
+    let found = try db.all(
+      """
+      SELECT users.id, users.name, device, app, registered FROM devices JOIN users ON users.id = user
+      WHERE (token = ?1 AND platform = ?2 OR voip_token = ?3 AND platform = ?2) AND NOT (user = ?4 AND device = ?5)
+      """,
+      [tokens.token, tokens.platform, tokens.voipToken, user, device]
+    ) { row in
+      Account(
+        row: row["id"],
+        name: DeviceName(user: UserID(unchecked: row["name"]), device: DeviceID(unchecked: row["device"])),
+        app: row["app"], registered: row.timestamp("registered"))
+    }
+    return found.sorted { ($0.registered, $0.name.user) < ($1.registered, $1.name.user) }
+  }
+
+  struct Tokens {
+    let platform: String
+    let token: String
+    let voipToken: String?
+  }
+
+  /// The tables of reports that belong to the phone, with the columns to copy. Each account counts its own reports, so
+  /// the number is not among them.
+  static let reports = [
+    (table: "focus", columns: ["is_focused", "authorization", "at", "source", "received", "since", "settles"]),
+    (table: "filters", columns: ["is_active", "allow", "at", "received"]),
+  ]
+
+  /// Copies the newest report of the other accounts to a device, unless its own report is as new.
+  func inherit(
+    _ report: (table: String, columns: [String]), from others: [Account], to device: String, ofRow user: Int64
+  ) throws {
+    let (table, columns) = report
+    let reports = try others.compactMap { other in
+      try db.first("SELECT at FROM \(table) WHERE user = ? AND device = ?", [other.row, other.name.device.rawValue]) {
+        (account: other, at: $0["at"] as Int64)
+      }
+    }
+    guard let newest = reports.max(by: { $0.at < $1.at }) else { return }
+    let own = try db.first("SELECT at FROM \(table) WHERE user = ? AND device = ?", [user, device]) {
+      $0["at"] as Int64
+    }
+    if let own, own >= newest.at { return }
+    let list = columns.joined(separator: ", ")
+    try db.run(
+      """
+      INSERT OR REPLACE INTO \(table) (user, device, \(list))
+      SELECT ?1, ?2, \(list) FROM \(table) WHERE user = ?3 AND device = ?4
+      """,
+      [user, device, newest.account.row, newest.account.name.device.rawValue])
+  }
+}
+
+extension PeopleReader {
+  /// The devices of other users that are accounts of the same phone: they have the token, or the token for calls, of
+  /// this device. Empty for a device that is not registered.
+  public func accounts(beside device: DeviceID, of user: UserID) throws -> [DeviceName] {
+    let own = try db.first(
+      """
+      SELECT users.id, platform, token, voip_token FROM users JOIN devices ON devices.user = users.id
+      WHERE users.name = ? AND devices.device = ?
+      """,
+      [user.rawValue, device.rawValue]
+    ) {
+      (
+        user: $0["id"] as Int64,
+        tokens: PhoneAccounts.Tokens(platform: $0["platform"], token: $0["token"], voipToken: $0["voip_token"])
+      )
+    }
+    guard let own else { return [] }
+    return try PhoneAccounts(db: db).others(than: device.rawValue, ofRow: own.user, own.tokens).map(\.name)
+  }
+}

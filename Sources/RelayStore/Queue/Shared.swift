@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+package import RelayDelivery
+package import RelayProtocol
+
+/// Values that many claims of one call share.
+struct Shared {
+  let db: Database
+  let now: Timestamp
+  private let apps: AppEntitlements
+  private var clock: QuietClock
+  private var members: [Int64: Int] = [:]
+  private var owners: [Int64: BadgeOwner] = [:]
+  private var badges: [Account: Int] = [:]
+  private var pushes: [Message: PushRequest] = [:]
+  private var recipients: [UserID: Recipient?] = [:]
+
+  /// The facts about a user that a badge depends on.
+  private struct BadgeOwner {
+    let preferences: Preferences
+    /// The criteria that the active filter of each device passes.
+    let filters: [String: [String]]
+    let blocked: String?
+  }
+
+  private struct Message: Hashable {
+    let room, seq: Int64
+  }
+
+  /// A user of a phone.
+  struct Account: Hashable {
+    let user: Int64
+    let device: String
+    /// The label of the account on the device.
+    let criteria: String?
+  }
+
+  init(
+    db: Database, now: Timestamp, apps: AppEntitlements = AppEntitlements(), zones: TimeZones = TimeZones()
+  ) {
+    clock = QuietClock(zones)
+    self.db = db
+    self.now = now
+    self.apps = apps
+  }
+
+  mutating func members(of room: Int64) throws -> Int {
+    if let known = members[room] { return known }
+    let count: Int = try db.first("SELECT count(*) FROM members WHERE room = ?", [room])?[0] ?? 0
+    members[room] = count
+    return count
+  }
+
+  /// The requested push of a message. It is parsed once for all recipients.
+  /// - Parameter row: Has the columns `room` and `message_seq`, and those of ``PushRequest``.
+  mutating func push(_ row: Row) throws -> PushRequest {
+    let message = Message(room: row["room"], seq: row["message_seq"])
+    if let known = pushes[message] { return known }
+    let push = try PushRequest(row)
+    pushes[message] = push
+    return push
+  }
+
+  mutating func preferences(of user: Int64) throws -> Preferences { try owner(user).preferences }
+
+  // MARK: Badges
+
+  /// The accounts on the phone of a device: the devices with the same token.
+  func accounts(on device: Device) throws -> [Account] {
+    try db.all(
+      "SELECT user, device, criteria FROM devices WHERE token = ? AND platform = ?",
+      [device.token, device.platform.rawValue]
+    ) { Account(user: $0["user"], device: $0["device"], criteria: $0["criteria"]) }
+  }
+
+  /// The number of unread messages that the phone of a device shows: the sum of its accounts.
+  mutating func badge(of user: Int64, on device: Device) throws -> Int {
+    var sum = 0
+    for account in try accounts(on: device) { sum += try badge(of: account) }
+    return sum
+  }
+
+  private mutating func badge(of account: Account) throws -> Int {
+    if let known = badges[account] { return known }
+    let owner = try owner(account.user)
+    let count = try MessageReader(db: db).badge(
+      of: account.user, owner.preferences, blocked: owner.blocked, filter: owner.filters[account.device],
+      account: account.criteria, now: now)
+    badges[account] = count
+    return count
+  }
+
+  private mutating func owner(_ user: Int64) throws -> BadgeOwner {
+    if let known = owners[user] { return known }
+    let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
+    var filters: [String: [String]] = [:]
+    let active = try db.all(
+      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND received > ?",
+      [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
+    for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
+    let owner = BadgeOwner(
+      preferences: try row?.preferences() ?? Preferences(), filters: filters,
+      blocked: try MessageReader(db: db).blocked(by: user))
+    owners[user] = owner
+    return owner
+  }
+
+  // MARK: Decisions
+
+  /// A user with all facts that decisions look at. Is `nil` when the user has no row.
+  mutating func recipient(named user: UserID) throws -> Recipient? {
+    if let known = recipients[user] { return known }
+    let people = PeopleReader(db: db)
+    var recipient = try people.user(user).map { Recipient($0, now: now) }
+    recipient?.suspension = try people.access(of: user).suspension
+    recipients[user] = .some(recipient)
+    return recipient
+  }
+
+  /// The input of a decision about a message that was sent before.
+  mutating func deliveryCase(
+    of message: PlanMessage, for user: UserID, _ recipient: Recipient, _ membership: Membership, on device: Device
+  ) -> DeliveryCase {
+    let facts = recipient.facts(user, of: message.traits, in: message.room, as: membership, now: now)
+    let quietHours = clock.hours(of: recipient, at: now)
+    return DeliveryCase(
+      message: message.facts, recipient: facts,
+      device: recipient.facts(of: device, in: apps, quietHours: quietHours), now: now)
+  }
+
+  /// True if calls ring on a device: it has a VoIP token, and its app the entitlement.
+  func rings(_ device: Device) -> Bool { device.voipToken != nil && apps.has(.voip, device) }
+}
+
+extension Recipient {
+  /// Makes the recipient of a stored user, and applies the changes by time since then.
+  package init(_ record: UserRecord, now: Timestamp) {
+    self.init()
+    focus = FocusLedger(record.focus)
+    filters = FilterLedger(record.filters)
+    devices = record.devices
+    preferences = record.preferences
+    blocked = record.blocks
+    withdrawn = record.withdrawn
+    status = record.status
+    advance(to: now)
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes and deletes the interactions that the app and its service extension donate.
+#if canImport(Intents) && !os(tvOS)
+  public import Intents
+  public import StillwireExtension
+
+  extension INInteraction {
+    /// Makes an interaction of a conversation, for a donation.
+    package convenience init(_ intent: INIntent, _ direction: INInteractionDirection, in group: DonationGroup) {
+      self.init(intent: intent, response: nil)
+      self.direction = direction
+      groupIdentifier = group.identifier
+    }
+
+    /// Deletes the donated interactions of a conversation. Call it when the person leaves the room or deletes the
+    /// conversation. Throws the system's error.
+    public static func deleteDonations(of group: DonationGroup) async throws {
+      try await delete(with: group.identifier)
+    }
+
+    /// Deletes all interactions of the app, also those of other accounts and those that the app itself has donated. Call
+    /// it at a sign-out: the system must not suggest people of a person who has signed out. The next messages of the
+    /// other accounts donate again. Throws the system's error.
+    public static func deleteAllDonations() async throws { try await deleteAll() }
+  }
+#endif

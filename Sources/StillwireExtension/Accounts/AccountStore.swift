@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Performs the decisions of `PhoneAccounts` with a file, the Keychain and the relay. Has no dependency on Apple's
+// frameworks.
+public import Foundation
+public import RelayProtocol
+
+/// The accounts of a phone: the device, the report key and the registration of each user who is signed in, and the
+/// sign-outs that the relay has not confirmed.
+///
+/// The app and its extensions share the file and the secrets. All methods may be called on any thread.
+public struct AccountStore: Sendable {
+  private let file: AccountFile
+  private let secrets: any AccountSecrets
+  private let relay: [RelayAddress]
+  private let patience: Duration
+  private let now: @Sendable () -> Date
+
+  /// - Parameters:
+  ///   - file: A file in the folder of the App Group.
+  ///   - secrets: The store of the devices and the report keys.
+  ///   - relay: The URLs of the relay, or of all nodes of a cluster.
+  ///   - patience: Timeout of the relay's answer to a registration or a sign-out.
+  public init(file: URL, secrets: any AccountSecrets, relay: [RelayAddress], patience: Duration = .seconds(5)) {
+    self.init(file: file, secrets: secrets, relay: relay, patience: patience, now: { Date() })
+  }
+
+  init(
+    file: URL, secrets: any AccountSecrets, relay: [RelayAddress], patience: Duration,
+    now: @escaping @Sendable () -> Date
+  ) {
+    self.file = AccountFile(file: file)
+    self.secrets = secrets
+    self.relay = relay
+    self.patience = patience
+    self.now = now
+  }
+
+  // MARK: Accounts
+
+  /// The accounts and the open sign-outs. Is `nil` if the app has never registered a user. Throws if the file cannot be
+  /// read.
+  public var accounts: PhoneAccounts? { get throws { try file.load() } }
+
+  /// The device with which a user is signed in on this phone. The first call makes its id, and stores it. After a
+  /// sign-out the user gets a new one.
+  ///
+  /// Throws the error of the secrets, for example before the first unlock of the phone, or `POSIXError` if the folder of
+  /// the file cannot be used.
+  public func device(of user: UserID) throws -> DeviceID {
+    try file.locked {
+      if let device = try storedDevice(of: user), (try? file.load())?.isUsable(device) != false { return device }
+      let device = DeviceID(unchecked: UUID().uuidString.lowercased())
+      try secrets.set(device.rawValue, of: .device(of: user))
+      return device
+    }
+  }
+
+  private func storedDevice(of user: UserID) throws -> DeviceID? {
+    try secrets.value(of: .device(of: user)).flatMap(DeviceID.init(rawValue:))
+  }
+
+  /// The account for a request: that of the user, or the one that registered last without a user.
+  public func account(of user: UserID? = nil) -> PhoneAccounts.Account? {
+    let accounts = try? file.load()
+    return user.map { accounts?.account(of: $0) } ?? accounts?.accounts.last
+  }
+
+  /// Returns the report key of an account. Throws `unauthorized` if no such account is signed in, or the error of the
+  /// secrets.
+  /// - Parameter user: A user of this phone, or `nil` for the user who registered last.
+  public func identity(of user: UserID? = nil) throws -> Identity {
+    guard let account = account(of: user), let key = try secrets.value(of: .reportKey(of: account.device)) else {
+      throw StillwireError(.unauthorized, "this phone has no report key of \(user?.rawValue ?? "a user")")
+    }
+    return .reportKey(key)
+  }
+
+  /// Single requests with the report key of an account, such as the response to a notification.
+  /// - Parameter user: The recipient of the push, or `nil` for the user who registered last.
+  public func api(of user: UserID? = nil) -> RelayAPI { RelayAPI(relay, patience: patience) { try identity(of: user) } }
+
+  /// Decides the content of a push that the phone shows. If the accounts cannot be read, a push of the relay is hidden.
+  public func display(of origin: PushOrigin) -> PhoneAccounts.Display {
+    do {
+      return try file.load()?.display(of: origin) ?? .full
+    } catch {
+      return origin == .other ? .full : .hidden
+    }
+  }
+
+  // MARK: Registration
+
+  /// Registers the device of a user if the registration is due, and saves the report key. Repeats the open sign-outs
+  /// first. Registrations at the same time run one after the other.
+  ///
+  /// Throws ``StillwireError``, the error of the secrets, or `CocoaError` or `POSIXError` if the file cannot be changed.
+  /// - Parameters:
+  ///   - user: The user who is signed in. The phone shows the pushes to this user from now on.
+  ///   - identity: Returns the user's token.
+  ///   - registration: Makes the registration of a device.
+  /// - Returns: The relay's reply, or `nil` if the relay already has this registration.
+  public func register(
+    _ user: UserID, as identity: @escaping @Sendable () async throws -> Identity,
+    _ registration: @escaping @Sendable (DeviceID) async throws -> PushRegistration
+  ) async throws -> DeviceRegistration? {
+    try await Self.queue.perform {
+      await contact()
+      let device = try device(of: user)
+      // A push may arrive before the reply.
+      guard try file.apply(.signedIn(user, device)) != [.refuse] else {
+        throw StillwireError(.badRequest, "a phone has at most \(PhoneAccounts.maxAccounts) accounts")
+      }
+      let registration = try await registration(device)
+      let hasKey = (try? secrets.value(of: .reportKey(of: device))) != nil
+      let last = account(of: user)?.registration
+      guard registration.isDue(after: last, hasReportKey: hasKey, now: now()) else { return nil }
+      let registered = try await RelayAPI(relay, patience: patience, as: identity).register(registration)
+      try secrets.set(registered.reportKey, of: .reportKey(of: device))
+      let effects = try file.apply(.registered(user, device, registration.record(at: now())))
+      await perform(effects)
+      return registered
+    }
+  }
+
+  // MARK: Sign-out
+
+  /// Signs a user out on this phone, also without a connection and without a token. The phone shows no text of the user's
+  /// pushes when the method returns. ``repeatSignOuts()`` then ends the device at the relay.
+  ///
+  /// Throws `CocoaError` or `POSIXError` if the file cannot be changed. Repeat it then.
+  public func signOut(_ user: UserID) throws {
+    let effects = try file.apply(.signedOut(user, try? storedDevice(of: user)))
+    for effect in effects { removeSecret(of: effect) }
+  }
+
+  /// Requests the end of each device that is signed out, with its report key. Call it at each start and at each push.
+  /// A sign-out stays open until the relay has confirmed it, or has answered that it does not know the device or its key.
+  /// - Returns: True if no sign-out is open.
+  @discardableResult
+  public func repeatSignOuts() async -> Bool {
+    // Without this check each push would wait for a registration in progress.
+    guard hasSignOuts else { return true }
+    _ = try? await Self.queue.perform { await contact() }
+    return !hasSignOuts
+  }
+
+  /// True if a sign-out is open.
+  public var hasSignOuts: Bool { (try? file.load())?.signOuts.isEmpty == false }
+
+  private func contact() async {
+    guard hasSignOuts, let effects = try? file.apply(.reached) else { return }
+    await perform(effects)
+  }
+
+  private func perform(_ effects: [PhoneAccounts.Effect]) async {
+    for effect in effects {
+      guard case .send(let signOut) = effect else {
+        removeSecret(of: effect)
+        continue
+      }
+      let reply = await send(signOut)
+      for effect in (try? file.apply(.replied(signOut.device, reply))) ?? [] { removeSecret(of: effect) }
+      // The relay does not answer the next request, either.
+      if reply == .failed { return }
+    }
+  }
+
+  private func send(_ signOut: PhoneAccounts.SignOut) async -> PhoneAccounts.Reply {
+    do {
+      guard let key = try secrets.value(of: .reportKey(of: signOut.device)) else { return .noKey }
+      try await RelayAPI(relay, patience: patience) { .reportKey(key) }.forget(signOut.device, of: signOut.user)
+      return .confirmed
+    } catch {
+      return PhoneAccounts.Reply(error)
+    }
+  }
+
+  /// A secret that remains is harmless: its device is not used again.
+  private func removeSecret(of effect: PhoneAccounts.Effect) {
+    switch effect {
+    case .forgetDevice(let user): try? secrets.remove(.device(of: user))
+    case .removeKey(let device): try? secrets.remove(.reportKey(of: device))
+    case .refuse, .send: break
+    }
+  }
+
+  /// The app and an extension are separate processes, each with a queue of its own. A sign-out has a device of its own,
+  /// so that their requests may cross.
+  private static let queue = SerialTasks()
+}

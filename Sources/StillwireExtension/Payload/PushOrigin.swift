@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
+public import RelayProtocol
+
+/// The origin of a push: the relay, for one of the users of this phone, or another sender.
+public enum PushOrigin: Equatable, Sendable {
+  /// A push of the relay. The user is the recipient, or `nil` if the payload does not name a valid one.
+  case relay(UserID?)
+  /// A push that the relay did not send.
+  case other
+
+  /// Reads a payload of any kind. A communication names the recipient in `communication`, and any other push in `push`.
+  public init(_ payload: JSON) {
+    guard let own = payload["communication"] ?? payload["push"] else {
+      self = .other
+      return
+    }
+    self = .relay(own.name("recipient"))
+  }
+
+  /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not a
+  /// push of the relay.
+  public init(reading text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+      self = .other
+      return
+    }
+    self.init(payload)
+  }
+
+  /// The recipient of a push of the relay.
+  public var recipient: UserID? {
+    guard case .relay(let user) = self else { return nil }
+    return user
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The notifications that a push removes from the phone, as a pure function. Has no dependency on Apple's frameworks.
+public import RelayJSON
+public import RelayProtocol
+
+/// The part of a push that removes notifications: `read` and `removed` beside `aps`.
+///
+/// An alert, a badge and a background push may have it.
+public struct Withdrawal: Equatable, Sendable {
+  /// Maximum number of entries of ``read`` and ``removed`` together. Further entries are ignored.
+  public static let maxEntries = 20
+
+  /// The account of the push. Notifications of other accounts stay.
+  public var origin: PushOrigin
+  /// The recipient has read each room up to this message.
+  public var read: [MessageReference]
+  /// The messages whose notifications the phone removes.
+  public var removed: [MessageReference]
+
+  public init(origin: PushOrigin, read: [MessageReference] = [], removed: [MessageReference] = []) {
+    self.origin = origin
+    self.read = Array(read.prefix(Self.maxEntries))
+    self.removed = Array(removed.prefix(Self.maxEntries - self.read.count))
+  }
+
+  /// Reads a payload of any kind. Ignores entries that are not valid.
+  public init(_ payload: JSON) {
+    let entries = ["read", "removed"].map { key in
+      (payload[key]?.items ?? []).lazy.compactMap(MessageReference.init).prefix(Self.maxEntries)
+    }
+    self.init(origin: PushOrigin(payload), read: Array(entries[0]), removed: Array(entries[1]))
+  }
+
+  /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, removes
+  /// nothing.
+  public init(reading text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+      self.init(origin: .other)
+      return
+    }
+    self.init(payload)
+  }
+
+  /// True if the push removes nothing.
+  public var isEmpty: Bool { read.isEmpty && removed.isEmpty }
+
+  /// Returns the identifiers of the notifications to remove. Notifications without a message, of another account or of
+  /// another sender stay.
+  /// - Parameter delivered: The notifications that the phone shows.
+  public func identifiers(in delivered: [DeliveredNotification]) -> [String] {
+    guard origin != .other, !isEmpty else { return [] }
+    return delivered.filter { $0.origin == origin && $0.message.map(removes) == true }.map(\.identifier)
+  }
+
+  private func removes(_ message: MessageReference) -> Bool {
+    removed.contains(message) || read.contains { $0.room == message.room && message.seq <= $0.seq }
+  }
+}
+
+/// A notification that the phone shows.
+public struct DeliveredNotification: Equatable, Sendable {
+  /// `UNNotificationRequest.identifier`.
+  public var identifier: String
+  public var origin: PushOrigin
+  /// The room and seq of its message. Is `nil` if it has none.
+  public var message: MessageReference?
+
+  public init(identifier: String, origin: PushOrigin, message: MessageReference? = nil) {
+    self.identifier = identifier
+    self.origin = origin
+    self.message = message
+  }
+
+  /// Reads the payload of a notification, of any kind.
+  public init(identifier: String, _ payload: JSON) {
+    self.init(
+      identifier: identifier, origin: PushOrigin(payload), message: payload["message"].flatMap(MessageReference.init))
+  }
+
+  /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not
+  /// that of the relay.
+  public init(identifier: String, reading text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+      self.init(identifier: identifier, origin: .other)
+      return
+    }
+    self.init(identifier: identifier, payload)
+  }
+}
+
+extension MessageReference {
+  /// Reads `room` and `seq` of an object. Returns `nil` if one of them is not valid.
+  init?(_ json: JSON) {
+    guard let room: RoomID = json.name("room"), let seq = json["seq"]?.integer, seq > 0 else { return nil }
+    self.init(room: room, seq: seq)
+  }
+}
