@@ -9,16 +9,45 @@ addEventListener('notificationclick', (event) => {
   event.waitUntil(showPage())
 })
 
+/**
+ * The texts for the keys of pushes. These are the keys of the relay's own texts, which are English. An app adds the keys
+ * that its backend sends (`titleKey`, `bodyKey`), and translates the texts into the language of the page.
+ */
+const texts = {
+  'New message': 'New message',
+  'Incoming call': 'Incoming call',
+  'Missed call': 'Missed call',
+  'Answered on another device': 'Answered on another device',
+  'Declined on another device': 'Declined on another device',
+  'Message deleted': 'Message deleted',
+  '%@ messages': '%@ messages',
+  '%@ messages in %@': '%@ messages in %@',
+  '%@ messages in %@ rooms': '%@ messages in %@ rooms',
+}
+
 /** Shows a push. Browsers require a visible notification for each push, so a default text is used if it has none. */
 function show({ aps, message }) {
-  const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
-  return registration.showNotification(alert.title ?? alert['title-loc-key'] ?? 'Stillwire', {
-    body: [alert.subtitle, alert.body ?? alert['loc-key']].filter(Boolean).join('\n'),
+  const alert = typeof aps.alert === 'string' ? { body: aps.alert } : (aps.alert ?? {})
+  const subtitle = alert.subtitle ?? localized(alert, 'subtitle-loc')
+  const body = alert.body ?? localized(alert, 'loc') ?? 'New message'
+  return registration.showNotification(alert.title ?? localized(alert, 'title-loc') ?? 'Stillwire', {
+    body: [subtitle, body].filter(Boolean).join('\n'),
     // A retry, an edit and a digest replace the notification of the same message.
     tag: message ? `${message.room}/${message.seq}` : aps['thread-id'],
     icon: 'page/favicon.svg',
     silent: aps.sound === undefined,
   })
+}
+
+/**
+ * The text for a localization key, with its arguments: `%@` is the next one, and `%2$@` the second. Is undefined if
+ * there is no key, or no text for it: a person never reads a key.
+ */
+function localized(alert, name) {
+  const [key, values] = [alert[`${name}-key`], alert[`${name}-args`] ?? []]
+  if (!Object.hasOwn(texts, key)) return undefined
+  let next = 0
+  return texts[key].replace(/%(?:(\d+)\$)?@/g, (_, position) => values[position ? position - 1 : next++] ?? '')
 }
 
 async function showPage() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 package import RelayProtocol
 import RelayPush
@@ -78,12 +79,16 @@ package final class LateWriter {
 /// The values that are stored late.
 extension LateWriter {
   func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay) {
+    // A push of a received message that stays unread ends only with the read mark.
+    let pushesUnread = relay.people.recipient(user).preferences.pushUnreadAfter != nil
     guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return }
     save(.marks(room, user), on: relay) {
       try $0.updates.read(room, user, upTo: read)
       try $0.rooms.mark(room, user, read: read, received: received)
       _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
-      if received > read { _ = try $0.queue.cancel(room, user, upTo: received, keepsCalls: true, reason: "received") }
+      if received > read, !pushesUnread {
+        _ = try $0.queue.cancel(room, user, upTo: received, keepsCalls: true, reason: "received")
+      }
     }
   }
 

@@ -229,7 +229,9 @@ package actor Relay {
         access.forget(session)
         responses.forget(session)
         inbox.forget(session, on: self)
-      case .confirmed(let session, let number): responses.confirm(session, upTo: number, on: self)
+      case .confirmed(let session, let number):
+        responses.confirm(session, upTo: number, on: self)
+        inbox.confirm(session, upTo: number)
       case .drained: ends.send()
       case .roomIdle(let room): rooms.forgetIdle(room, on: self)
       case .roomGone(let room):

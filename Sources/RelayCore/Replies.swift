@@ -69,6 +69,7 @@ enum Replies {
       $0.integer("expires", expires?.rawValue)
       $0.object("limits") {
         for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
+        $0.array("preferences") { list in Preferences.names.forEach { list.string($0) } }
       }
       if let inbox {
         $0.object("inbox") {
@@ -105,6 +106,17 @@ enum Replies {
         }
       } else {
         $0.raw("quietHours", "null".utf8)
+      }
+      $0.object("breakThrough") {
+        $0.array("users") { list in preferences.breakThrough.users.forEach { list.string($0.rawValue) } }
+        $0.bool("mentions", preferences.breakThrough.mentions)
+      }
+      $0.bool("quietCalls", preferences.quietCalls)
+      $0.bool("quietTimeSensitive", preferences.quietTimeSensitive)
+      if let seconds = preferences.pushUnreadAfter {
+        $0.integer("pushUnreadAfter", Int64(seconds))
+      } else {
+        $0.raw("pushUnreadAfter", "null".utf8)
       }
       $0["shareFocus"] = preferences.shareFocus.rawValue
       $0["shareOnline"] = preferences.shareOnline.rawValue
@@ -148,10 +160,11 @@ enum Replies {
 
   /// The mentions of a message, and the message that it answers.
   package static func address(
-    _ mentions: [UserID], _ replyTo: Int64?, _ quote: Quote? = nil
+    _ mentions: Mentions, _ replyTo: Int64?, _ quote: Quote? = nil
   ) -> (inout JSONWriter.Object) -> Void {
     {
-      if !mentions.isEmpty { $0.array("mentions") { list in mentions.forEach { list.string($0.rawValue) } } }
+      let words = mentions.words
+      if !words.isEmpty { $0.array("mentions") { list in words.forEach { list.string($0) } } }
       $0.integer("replyTo", replyTo)
       quote?.write(to: &$0)
     }

@@ -142,8 +142,11 @@ extension Preferences {
   package static let maxCriteriaLength = FilterReport.maxCriteriaLength
 
   /// Changes the preferences that the fields contain, and keeps the others.
+  ///
+  /// An unknown preference is an error, as in `push`: a misspelled one would have no effect, and nobody would notice.
   /// - Parameter zones: The time zones that quiet hours may name.
   package mutating func change(_ fields: Fields, zones: TimeZones, now: Timestamp) throws(RequestError) {
+    try fields.checkNames(among: Self.names + ["type", "id"])
     if let rooms = try fields.object("rooms") {
       for name in rooms.members.keys.sorted() {
         guard let room = RoomID(rawValue: name) else { throw rooms.wrong(name, Fields.badName(RoomID.self)) }
@@ -159,11 +162,19 @@ extension Preferences {
     shareOnline = try fields.choice("shareOnline") ?? shareOnline
     if fields.isNull("quietHours") { quietHours = nil }
     if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours, zones) }
+    if fields.isNull("breakThrough") { breakThrough = BreakThrough() }
+    if let wish = try fields.object("breakThrough") { breakThrough = try BreakThrough(wish) }
+    quietCalls = try fields.bool("quietCalls") ?? quietCalls
+    quietTimeSensitive = try fields.bool("quietTimeSensitive") ?? quietTimeSensitive
+    if fields.has("pushUnreadAfter") {
+      pushUnreadAfter = try fields.integer("pushUnreadAfter", Self.pushUnreadTimes).map(Int.init)
+    }
   }
 }
 
 extension RoomPreference {
   fileprivate mutating func change(_ fields: Fields) throws(RequestError) {
+    try fields.checkNames(among: ["level", "until", "criteria"])
     if let level: RoomLevel = try fields.choice("level") {
       self.level = level
       until = nil
@@ -173,8 +184,17 @@ extension RoomPreference {
   }
 }
 
+extension BreakThrough {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    try fields.checkNames(among: ["users", "mentions"])
+    self.init(
+      users: try fields.names("users", max: Self.maxUsers) ?? [], mentions: try fields.bool("mentions") ?? false)
+  }
+}
+
 extension QuietHours {
   fileprivate init(_ fields: Fields, _ zones: TimeZones) throws(RequestError) {
+    try fields.checkNames(among: ["from", "to", "days", "timeZone", "mode"])
     self.init(
       from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
       timeZone: try fields.string("timeZone", maxLength: Self.maxTimeZoneLength),

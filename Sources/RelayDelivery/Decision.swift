@@ -5,7 +5,7 @@ public import RelayProtocol
 public struct Decision: Equatable, Sendable, Codable {
   public var outcome: Outcome
   /// The reasons of all rules that matched. The rule that decided is the first. Never empty. `level_lowered` and
-  /// `no_voip_entitlement` always have the number 14, also if another rule decides.
+  /// `no_voip_entitlement` always have the last number, also if another rule decides.
   public var reasons: [Reason]
 
   public enum Outcome: Equatable, Sendable {
@@ -13,7 +13,8 @@ public struct Decision: Equatable, Sendable, Codable {
     case none(Reason.Code)
     /// The relay decides again at this time, or as soon as a fact changes.
     case wait(until: Timestamp)
-    /// The relay decides again as with `wait`. Only the recipient's silence holds the push.
+    /// The relay decides again as with `wait`. Only the recipient's silence holds the push, or the recipient's time for
+    /// messages that stay unread.
     case hold(until: Timestamp)
     case push(Level)
   }
@@ -21,7 +22,8 @@ public struct Decision: Equatable, Sendable, Codable {
 
 /// A rule that matched, and its reason.
 public struct Reason: Equatable, Sendable, Codable {
-  /// The number of the rule in the table `rules`.
+  /// The position of the rule in the table `rules`, from 1. It may differ in the next version of the relay; the code
+  /// does not.
   public var rule: Int
   public var code: Code
   /// The condition of the rule, in words for a person.
@@ -31,6 +33,7 @@ public struct Reason: Equatable, Sendable, Codable {
   public enum Code: String, Sendable, CaseIterable, Codable {
     case ownMessage = "own_message"
     case noPushAsked = "no_push_asked"
+    case largeRoom = "large_room"
     case blocked
     case read
     case received
@@ -44,6 +47,7 @@ public struct Reason: Equatable, Sendable, Codable {
     case withinGrace = "within_grace"
     case noDevice = "no_device"
     case notAllowed = "not_allowed"
+    case unread
     case focused
     case filtered
     case quietHours = "quiet_hours"
@@ -62,7 +66,7 @@ public struct Reason: Equatable, Sendable, Codable {
 public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> Decision {
   let input = DecisionInput(facts: facts, policy: policy)
   var matching = matchingRules(input)
-  if matching.isEmpty { matching = [(otherwise.number, otherwise.name, otherwise.evaluate(input))] }
+  if matching.isEmpty { matching = [(lastRule, otherwise.name, otherwise.evaluate(input))] }
   let reasons = matching.flatMap { rule in
     rule.result.codes.map { Reason(rule: rule.number, code: $0, words: rule.name) }
   }
@@ -71,5 +75,5 @@ public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolic
 
 /// The rules that match, in the order of the table.
 func matchingRules(_ input: DecisionInput) -> [(number: Int, name: String, result: RuleResult)] {
-  rules.compactMap { rule in rule.evaluate(input).map { (rule.number, rule.name, $0) } }
+  rules.enumerated().compactMap { index, rule in rule.evaluate(input).map { (index + 1, rule.name, $0) } }
 }

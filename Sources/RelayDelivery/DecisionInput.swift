@@ -21,9 +21,12 @@ struct DecisionInput {
 
   var isOwn: Bool { recipient.user == message.sender }
   var isCall: Bool { message.kind == .call }
+
+  /// True if the room has too many members for pushes to all of them, and this one is not mentioned by name.
+  var isBeyondReach: Bool { recipient.isRoomTooLarge == true && recipient.isNamed != true }
 }
 
-/// Rules 4 and 7 to 9: the sessions that have received the message, and those that may still receive it.
+/// The codes `received`, `not_received_yet`, `received_idle` and `within_grace`: the sessions that have received the message, and those that may still receive it.
 extension DecisionInput {
   var hasActiveReceipt: Bool {
     recipient.hasReceivedActively || recipient.sessions.contains { $0.activity == .active && $0.hasReceived }
@@ -31,6 +34,13 @@ extension DecisionInput {
 
   var hasOnlyIdleReceipt: Bool {
     !hasActiveReceipt && recipient.sessions.contains { $0.activity == .idle && $0.hasReceived }
+  }
+
+  /// The time at which a message is pushed that an active session has received, if the recipient has not read it by
+  /// then. Is `nil` for a recipient without this preference, and for a call.
+  var unreadEnd: Timestamp? {
+    guard let pause = recipient.pushUnreadAfter, !isCall else { return nil }
+    return min(message.time + .seconds(pause), message.expires)
   }
 
   /// The time at which the relay gives up the last session that has not received the message. Is `nil` when there is no
@@ -66,7 +76,7 @@ extension DecisionInput {
   }
 }
 
-/// Rules 11 to 13: the limits and silences of the device.
+/// The codes `not_allowed`, `focused`, `filtered` and `quiet_hours`: the limits and silences of the device.
 extension DecisionInput {
   /// True if the device would show nothing of the push. CallKit shows a call even if alerts are off.
   var isRefusedByDevice: Bool {
@@ -90,31 +100,46 @@ extension DecisionInput {
     let until: Timestamp
   }
 
+  /// True if a Focus or a filter may silence the message: it is no call and not urgent.
+  private var obeysFocus: Bool { level < .timeSensitive && !isCall }
+
+  /// True if quiet hours may silence the message. The recipient's preferences add calls and time-sensitive messages, and
+  /// let the messages of some users, and mentions, break through.
+  private var obeysQuietHours: Bool {
+    if recipient.breaksQuietHours == true || level == .critical { return false }
+    if isCall { return recipient.quietCalls == true }
+    return level < .timeSensitive || recipient.quietTimeSensitive == true
+  }
+
   /// The causes that silence the device now. Expired causes are left out.
   private var causes: [Cause] {
     guard let device else { return [] }
-    let criteria = Criteria.of(room: recipient.roomCriteria, device: device.criteria, sender: message.criteria)
-    let refusal = device.filter.flatMap { $0.passes(criteria) ? nil : $0 }
-    let causes = [
-      device.focusedUntil.map { Cause(code: .focused, mode: recipient.onFocus, until: $0) },
-      refusal.map { Cause(code: .filtered, mode: recipient.onFocus, until: $0.until) },
-      device.quiet.map { Cause(code: .quietHours, mode: $0.mode, until: $0.until) },
-    ]
-    return causes.compactMap { $0 }.filter { now < $0.until }
+    var causes: [Cause] = []
+    if obeysFocus {
+      let criteria = Criteria.of(room: recipient.roomCriteria, device: device.criteria, sender: message.criteria)
+      if let end = device.focusedUntil { causes.append(Cause(code: .focused, mode: recipient.onFocus, until: end)) }
+      if let filter = device.filter, !filter.passes(criteria) {
+        causes.append(Cause(code: .filtered, mode: recipient.onFocus, until: filter.until))
+      }
+    }
+    if let quiet = device.quiet, obeysQuietHours {
+      // No call is passive: a phone has to ring for it.
+      let mode = isCall && quiet.mode == .passive ? .hold : quiet.mode
+      causes.append(Cause(code: .quietHours, mode: mode, until: quiet.until))
+    }
+    return causes.filter { now < $0.until }
   }
 
   /// If `mode` is the strongest mode of all causes, returns the codes of the causes with this mode and the end of the
-  /// latest one (at most 12 h after the message, and not after its expiry). Otherwise `nil`, and `nil` for messages
-  /// that ignore silence.
+  /// latest one: at most 12 h after the message, and not after its expiry, unless it is a call, which is then missed.
+  /// Otherwise `nil`, and `nil` for messages that ignore silence.
   func silence(_ mode: SilenceMode) -> (codes: [Reason.Code], until: Timestamp)? {
     let end = message.time + policy.maxHold
-    guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, message.isSilent != true, now < end else {
-      return nil
-    }
+    guard !message.isNotifyAnyway, message.isSilent != true, now < end else { return nil }
     let causes = causes
     guard causes.map(\.mode).max() == mode else { return nil }
     let strongest = causes.filter { $0.mode == mode }
     guard let last = strongest.map(\.until).max() else { return nil }
-    return (strongest.map(\.code), min(last, end, message.expires))
+    return (strongest.map(\.code), isCall ? min(last, end) : min(last, end, message.expires))
   }
 }

@@ -13,7 +13,7 @@ public struct HoldPlanner: Sendable {
   private let merges: Bool
   private var releases = ReleasedDigests()
   private var heads = DigestHeads()
-  /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over. Is `nil` when no push waits.
+  /// The latest end of the waits of pushes whose hold is over. Is `nil` when no push waits.
   public private(set) var waitsEnd: Timestamp?
 
   /// - Parameters:
@@ -46,6 +46,9 @@ public struct HoldPlanner: Sendable {
       case .none(.expired): plan.decisions.append(JobDecision(push.id, .expire, explanation))
       case .none(let reason): plan.decisions.append(JobDecision(push.id, .cancel(reason), explanation))
       case .hold(let end): hold(push, until: end, explanation, &plan)
+      case .push where push.isMissed(at: now):
+        plan.decisions.append(JobDecision(push.id, .miss, explanation))
+        plan.hasReleases = true
       case .push(let level):
         if let head = push.mergedInto { heads.report(level, to: head) }
         if push.isHeld {
@@ -66,7 +69,7 @@ public struct HoldPlanner: Sendable {
       plan.decisions += heads.decisions
     }
     plan.decisions += released.map { JobDecision($0.push.id, .push($0.level), $0.explanation) }
-    plan.hasReleases = !released.isEmpty
+    if !released.isEmpty { plan.hasReleases = true }
     return plan
   }
 
@@ -106,7 +109,8 @@ public struct HoldPlanner: Sendable {
   private func facts(of push: OpenPush, _ hold: HoldRecipient, now: Timestamp) -> DeliveryCase {
     let time = policy.time(ofStored: push.time, now: now)
     var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
-    message.expires = push.traits.push.expires(from: min(push.time, now))
+    let begin = min(push.time, now)
+    message.expires = push.isMissed(at: now) ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
     let recipient = hold.recipient.facts(
       hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
     let device = hold.recipient.facts(of: push.device, in: apps, quietHours: hold.quietHours)
@@ -193,6 +197,13 @@ public struct OpenPush: Equatable, Sendable {
   }
 }
 
+extension OpenPush {
+  /// True if quiet hours have held the push of a call until it rang no more. The push then reports a missed call.
+  fileprivate func isMissed(at now: Timestamp) -> Bool {
+    isHeld && traits.push.kind == .call && now >= traits.push.expires(from: time)
+  }
+}
+
 /// The decisions about a page of pushes.
 public struct HoldPlan: Equatable, Sendable {
   /// The decisions in the order in which they are stored. A push without a decision stays as it is.
@@ -220,6 +231,8 @@ public struct JobDecision: Equatable, Sendable {
     case wait(until: Timestamp)
     case cancel(Reason.Code)
     case expire
+    /// The call rings no more. The push ends, and one that reports a missed call follows.
+    case miss
     /// The digest head with this job id reports the message. `level` is the level that this push would have alone.
     case merge(into: String, level: Level)
   }

@@ -10,6 +10,8 @@ public struct Membership: Equatable, Sendable {
   public var hasReceivedActively = false
   public var sessions: [SessionFacts] = []
   public var away: AwayFacts?
+  /// True if the room has more than `pushedMembersPerRoom` members.
+  public var isRoomTooLarge = false
 
   /// A member without a session in the room, and without a mark that has reached the message. A notification belongs to
   /// no room, so its recipient counts as such a member.

@@ -167,14 +167,13 @@ extension PayloadSubject {
   }
 
   private func writeConversation(to conversation: inout JSONWriter.Object) {
-    let isGroup = room.memberCount > 2
     // A notification has no room. Its conversation is that with the sender, with an id that no room can have.
     conversation["id"] = room.id.isNotifications ? "/from/\(sender.id.rawValue)" : room.id.rawValue
     conversation["name"] = conversationName
-    conversation.bool("group", isGroup)
-    // Everybody but the sender: `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the
-    // message, and the user of this phone is one of them. Read in Apple's documentation, not tested on a device.
-    if isGroup { conversation.integer("recipientCount", room.memberCount - 1) }
+    conversation.bool("group", room.isGroup)
+    // `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the message, and the user of this
+    // phone is one of them. Read in Apple's documentation, not tested on a device.
+    if room.isGroup { conversation.integer("recipientCount", room.recipientCount) }
     if let avatar = room.avatar, avatar.isSecureURL { conversation["avatar"] = avatar }
   }
 }

@@ -80,14 +80,17 @@ public struct PayloadRoom: Equatable, Sendable {
   public var id: RoomID
   public var title: String?
   public var avatar: String?
-  /// The number of members, with the sender and the recipient.
-  public var memberCount: Int
+  /// The members without the sender of the message: everybody who receives it. At least 1, the user of the phone.
+  public var recipientCount: Int
+  /// True if the notification shows a group, also if only two members are left.
+  public var isGroup: Bool
 
-  public init(id: RoomID, title: String? = nil, avatar: String? = nil, memberCount: Int) {
+  public init(id: RoomID, title: String? = nil, avatar: String? = nil, recipientCount: Int = 1, isGroup: Bool = false) {
     self.id = id
     self.title = title
     self.avatar = avatar
-    self.memberCount = memberCount
+    self.recipientCount = recipientCount
+    self.isGroup = isGroup
   }
 }
 

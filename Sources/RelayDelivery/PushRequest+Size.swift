@@ -14,7 +14,7 @@ extension PushRequest {
       let subject = PayloadSubject(
         notification: "00000000-0000-0000-0000-000000000000",
         recipient: UserID(unchecked: String(repeating: "u", count: UserID.maxLength)), sender: User(id: sender),
-        room: PayloadRoom(id: room, memberCount: 100_000_000),
+        room: PayloadRoom(id: room, recipientCount: 100_000_000, isGroup: true),
         epoch: String(repeating: "e", count: Position.maxEpochLength), seq: maxInteger,
         kind: kind, text: nil, style: style, hasPreview: hasPreview, level: level,
         badge: Int(PushStyle.maxBadge),

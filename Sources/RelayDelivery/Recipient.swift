@@ -64,13 +64,18 @@ extension Recipient {
     _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership, now: Timestamp
   ) -> RecipientFacts {
     let preference = preferences[room]
+    let isMentioned = message.mentions.contains(user)
+    let breakThrough = preferences.breakThrough
     return RecipientFacts(
       user: user, isMember: membership.isMember && !withdrawn.contains(room),
       isSuspended: suspension?.isOn(at: now) ?? false,
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
-      isMentioned: message.mentions.contains(user), roomCriteria: preference.criteria, onFocus: preferences.onFocus,
-      sessions: membership.sessions, away: membership.away)
+      isMentioned: isMentioned, isNamed: message.mentions.isNamed(user), isRoomTooLarge: membership.isRoomTooLarge,
+      roomCriteria: preference.criteria, onFocus: preferences.onFocus,
+      breaksQuietHours: breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from),
+      quietCalls: preferences.quietCalls, quietTimeSensitive: preferences.quietTimeSensitive,
+      pushUnreadAfter: preferences.pushUnreadAfter, sessions: membership.sessions, away: membership.away)
   }
 
   /// - Parameter quietHours: The user's quiet hours that are on now.

@@ -17,10 +17,24 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var roomLevel: RoomLevel
   /// True if the message mentions the recipient.
   public var isMentioned: Bool
+  /// True if the message mentions the recipient by name, or answers a message of the recipient. Optional facts are
+  /// absent instead of false.
+  public var isNamed: Bool?
+  /// True if the room has more than `pushedMembersPerRoom` members.
+  public var isRoomTooLarge: Bool?
   /// The recipient's own label of the room.
   public var roomCriteria: String?
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
   public var onFocus: SilenceMode
+  /// True if the recipient lets messages of this sender, or mentions, break through quiet hours.
+  public var breaksQuietHours: Bool?
+  /// True if the recipient does not let calls break through quiet hours.
+  public var quietCalls: Bool?
+  /// True if the recipient does not let time-sensitive messages break through quiet hours.
+  public var quietTimeSensitive: Bool?
+  /// The preference for a message that an active session has received: the relay pushes it if it is still unread after
+  /// these seconds. Is `nil` if the relay does not push it.
+  public var pushUnreadAfter: Int?
   /// The sessions that have joined the room and are not closing.
   public var sessions: [SessionFacts]
   /// The end of the last session that was not in the background. It does not count while such a session is open. If it
@@ -30,9 +44,10 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public init(
     user: UserID, isMember: Bool = true, isSuspended: Bool = false, hasBlockedSender: Bool = false,
     hasRead: Bool = false,
-    hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false,
-    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
-    sessions: [SessionFacts] = [], away: AwayFacts? = nil
+    hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false, isNamed: Bool = false,
+    isRoomTooLarge: Bool = false, roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
+    breaksQuietHours: Bool = false, quietCalls: Bool = false, quietTimeSensitive: Bool = false,
+    pushUnreadAfter: Int? = nil, sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
     self.user = user
     self.isMember = isMember
@@ -42,8 +57,14 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.hasReceivedActively = hasReceivedActively
     self.roomLevel = roomLevel
     self.isMentioned = isMentioned
+    self.isNamed = isNamed ? true : nil
+    self.isRoomTooLarge = isRoomTooLarge ? true : nil
     self.roomCriteria = roomCriteria
     self.onFocus = onFocus
+    self.breaksQuietHours = breaksQuietHours ? true : nil
+    self.quietCalls = quietCalls ? true : nil
+    self.quietTimeSensitive = quietTimeSensitive ? true : nil
+    self.pushUnreadAfter = pushUnreadAfter
     self.sessions = sessions
     self.away = away
   }

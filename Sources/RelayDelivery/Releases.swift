@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// The users with pushes whose hold is over and that still wait for the recipient by the rules 7 to 9.
+/// The users with pushes whose hold is over and that still wait for the recipient.
 ///
 /// All waits of a user have one maximum, which counts from the first released push. An entry ends with the last of
 /// these waits, even if nothing decides the pushes again, for example because the user has read the messages meanwhile.

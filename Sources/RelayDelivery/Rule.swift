@@ -2,13 +2,14 @@
 import RelayProtocol
 
 /// One row of the table of rules. `Answer` is optional for a rule that may not match.
+///
+/// The number of a rule is its position in ``rules``, and it changes when a rule is added. The codes of a rule never
+/// change: clients, logs and documents refer to them.
 struct Rule<Answer>: Sendable {
-  let number: Int
   let name: String
   let evaluate: @Sendable (DecisionInput) -> Answer
 
-  init(_ number: Int, _ name: String, _ evaluate: @escaping @Sendable (DecisionInput) -> Answer) {
-    self.number = number
+  init(_ name: String, _ evaluate: @escaping @Sendable (DecisionInput) -> Answer) {
     self.name = name
     self.evaluate = evaluate
   }

@@ -1,59 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The rules in their order: the first rule that matches decides. The numbers are stable, because clients and logs
-/// contain them.
+/// The rules in their order: the first rule that matches decides. The first rule has the number 1.
 let rules: [Rule<RuleResult?>] = [
-  Rule(1, "the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
+  Rule("the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
 
-  Rule(2, "the message or its room requests no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
+  Rule("the message or its room requests no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
 
-  Rule(3, "the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
-
-  Rule(4, "read, or received by a session that was active then or became active later") {
-    if $0.recipient.hasRead { return .end(.read) }
-    return $0.hasActiveReceipt && !$0.isCall ? .end(.received) : nil
+  Rule("the room is too large for pushes, and the message names somebody else or nobody") {
+    $0.isBeyondReach ? .end(.largeRoom) : nil
   },
 
-  Rule(5, "deleted, or expired, or the recipient is no longer a member or is suspended") {
+  Rule("the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
+
+  Rule("the recipient has read it") { $0.recipient.hasRead ? .end(.read) : nil },
+
+  Rule("received by a session that was active then or became active later") {
+    $0.hasActiveReceipt && !$0.isCall && $0.unreadEnd == nil ? .end(.received) : nil
+  },
+
+  Rule("deleted, or expired, or the recipient is no longer a member or is suspended") {
     if $0.message.isDeleted { return .end(.deleted) }
     if $0.now >= $0.message.expires { return .end(.expired) }
     if !$0.recipient.isMember { return .end(.notMember) }
     return $0.recipient.isSuspended ? .end(.suspended) : nil
   },
 
-  Rule(6, "the recipient has muted the room, or all except mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
+  Rule("the recipient has muted the room, or all except mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
 
-  Rule(7, "a session that is not in the background may still receive it") {
+  Rule("a session that is not in the background may still receive it") {
     $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)
   },
 
-  Rule(8, "an idle session has received it, and no active one") {
+  Rule("an idle session has received it, and no active one") {
     $0.hasOnlyIdleReceipt ? $0.wait(until: $0.message.time + $0.policy.idleWait, .receivedIdle) : nil
   },
 
-  Rule(9, "the last session in the foreground was lost less than the grace ago") {
+  Rule("the last session in the foreground was lost less than the grace ago") {
     $0.wait(until: $0.endOfGrace, .withinGrace)
   },
 
-  Rule(10, "no device is registered") { $0.device == nil ? .end(.noDevice) : nil },
+  Rule("no device is registered") { $0.device == nil ? .end(.noDevice) : nil },
 
-  Rule(11, "the device reports that alerts are off for the app") { $0.isRefusedByDevice ? .end(.notAllowed) : nil },
+  Rule("the device reports that alerts are off for the app") { $0.isRefusedByDevice ? .end(.notAllowed) : nil },
 
-  Rule(12, "the device is silenced, and the recipient's preference is to hold pushes") { input in
+  Rule("received by an active session, and the recipient wants a push if it stays unread") { input in
+    guard input.device != nil, input.hasActiveReceipt, let end = input.unreadEnd, input.now < end else { return nil }
+    return .hold(until: end, [.unread])
+  },
+
+  Rule("the device is silenced, and the recipient's preference is to hold pushes") { input in
     guard let (codes, end) = input.silence(.hold), input.now < end else { return nil }
     return .hold(until: end, codes)
   },
 
-  Rule(13, "the device is silenced, and the recipient's preference is to make pushes passive") { input in
+  Rule("the device is silenced, and the recipient's preference is to make pushes passive") { input in
     input.silence(.passive).map { .push(.passive, $0.codes) }
   },
 ]
 
 /// The rule that decides if no rule of ``rules`` matches.
-let otherwise = Rule<RuleResult>(14, "no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
+let otherwise = Rule<RuleResult>("no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
 
-/// Reasons that accompany the decision without changing its outcome. They always have the number 14, also if another
+/// The number of ``otherwise``, the last one.
+var lastRule: Int { rules.count + 1 }
+
+/// Reasons that accompany the decision without changing its outcome. They always have the last number, also if another
 /// rule decides.
 func remarks(_ input: DecisionInput) -> [Reason] {
   var remarks: [(code: Reason.Code, words: String)] = []
@@ -64,7 +76,7 @@ func remarks(_ input: DecisionInput) -> [Reason] {
     remarks.append(
       (.levelLowered, "the level is lowered to what the sender may ask for and the device and its app allow"))
   }
-  return remarks.map { Reason(rule: otherwise.number, code: $0.code, words: $0.words) }
+  return remarks.map { Reason(rule: lastRule, code: $0.code, words: $0.words) }
 }
 
 /// The column of the table for later pushes, see ``LaterPush``. A hold is a matter of its rule: its text waits.
@@ -72,8 +84,8 @@ extension Reason.Code {
   var laterEffect: LaterEffect {
     switch self {
     case .blocked, .read, .notMember: .remove
-    case .ownMessage, .expired, .suspended, .muted, .noDevice, .notAllowed: .nothing
-    case .noPushAsked, .received, .deleted, .notReceivedYet, .receivedIdle, .withinGrace, .focused, .filtered,
+    case .ownMessage, .largeRoom, .expired, .suspended, .muted, .noDevice, .notAllowed: .nothing
+    case .noPushAsked, .received, .deleted, .notReceivedYet, .receivedIdle, .withinGrace, .unread, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered, .noVoIPEntitlement:
       .show
     }

@@ -64,15 +64,19 @@ extension Hub {
   /// - Parameters:
   ///   - rings: Includes all members with a device, because a call does not wait.
   ///   - isReported: Includes members without a device and members who have blocked the sender.
+  ///   - named: The only members to consider, if the room is crowded.
   /// - Returns: The members, and `needsWait`: true if the decision about another member must wait.
   public func away(
-    in room: RoomHandle, sender: UserID, rings: Bool, isReported: Bool
+    in room: RoomHandle, sender: UserID, rings: Bool, isReported: Bool, named: [UserHandle]
   ) -> (users: [UserHandle], needsWait: Bool) {
     var needsWait = false
     let members = memberCount(of: room)
     let users = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: members) { buffer in
-      let count = relay_room_away(
-        hub, room.rawValue, sender.rawValue, rings, isReported, buffer.baseAddress, members, &needsWait)
+      let count = named.map(\.rawValue).withUnsafeBufferPointer { named in
+        relay_room_away(
+          hub, room.rawValue, sender.rawValue, rings, isReported, named.baseAddress, named.count, buffer.baseAddress,
+          members, &needsWait)
+      }
       return buffer.prefix(count).map(UserHandle.init(rawValue:))
     }
     return (users, needsWait)

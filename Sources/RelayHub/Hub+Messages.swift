@@ -20,6 +20,8 @@ public struct ShownMessage: Sendable {
   public var keepsMarks: Bool
   /// True if the members outside ``decided`` are decided immediately, without the usual waits.
   public var isDueNow = false
+  /// The only members to push to, if the room is crowded.
+  public var named: [UserHandle] = []
 
   public init(
     from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [], isSilent: Bool = false,
@@ -66,12 +68,15 @@ extension Hub {
       message.body.withBytes { body in
         message.more.withBytes { more in
           message.decided.map(\.rawValue).withUnsafeBufferPointer { decided in
-            var shown = relay_message(
-              from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, seq: seq,
-              time: time.rawValue, is_silent: message.isSilent, keeps_marks: message.keepsMarks,
-              is_due_now: message.isDueNow, decided: decided.baseAddress, decided_count: decided.count)
-            let seq = relay_room_publish(hub, room.rawValue, &shown)
-            return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
+            message.named.map(\.rawValue).withUnsafeBufferPointer { named in
+              var shown = relay_message(
+                from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, seq: seq,
+                time: time.rawValue, is_silent: message.isSilent, keeps_marks: message.keepsMarks,
+                is_due_now: message.isDueNow, decided: decided.baseAddress, decided_count: decided.count,
+                named: named.baseAddress, named_count: named.count)
+              let seq = relay_room_publish(hub, room.rawValue, &shown)
+              return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
+            }
           }
         }
       }
@@ -83,7 +88,11 @@ extension Hub {
     _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
   }
 
-  /// True if messages to the room cause pushes: the room has ``RoomTraits/pushes``, and at most `pushedMembersPerRoom`
+  /// True if messages to the room cause pushes, but the room has more than `pushedMembersPerRoom` members. Then only
+  /// members are pushed to whom a message names.
+  public func isCrowded(_ room: RoomHandle) -> Bool { relay_room_is_crowded(hub, room.rawValue) }
+
+  /// True if messages to the room cause pushes to all members: the room has ``RoomTraits/pushes``, and at most `pushedMembersPerRoom`
   /// members.
   public func pushes(_ room: RoomHandle) -> Bool { relay_room_pushes(hub, room.rawValue) }
 

@@ -115,6 +115,10 @@ extension Hub {
 
   private func delay(_ milliseconds: Int64) -> Duration? { milliseconds == 0 ? nil : .milliseconds(milliseconds) }
 
+  public func setPushesUnread(_ pushesUnread: Bool, of user: UserHandle) {
+    _ = relay_user_set_pushes_unread(hub, user.rawValue, pushesUnread)
+  }
+
   public func setHasDevices(_ hasDevices: Bool, of user: UserHandle) {
     _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)
   }

@@ -40,7 +40,7 @@ public struct StoredMessage: Equatable, Sendable {
   public var time: Timestamp
   /// Valid JSON, byte for byte as the sender wrote it. It is empty if the message was deleted.
   public var body: [UInt8]
-  public var mentions: [UserID]
+  public var mentions: Mentions
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
   /// The message that this message answers. Only a page of the history has it. Is `nil` if the history does not have
@@ -57,7 +57,7 @@ public struct StoredMessage: Equatable, Sendable {
   public var moderator: UserID?
 
   public init(
-    seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
+    seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: Mentions = [], replyTo: Int64? = nil,
     isDeleted: Bool = false, edited: Timestamp? = nil, reactions: [UInt8]? = nil,
     pinned: Timestamp? = nil, moderator: UserID? = nil
   ) {

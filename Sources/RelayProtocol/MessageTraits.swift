@@ -3,11 +3,11 @@
 /// The properties of a message that its delivery depends on. They are the same for all recipients.
 public struct MessageTraits: Equatable, Sendable {
   public var from: UserID
-  public var mentions: [UserID]
+  public var mentions: Mentions
   public var push: PushRequest
   public var isDeleted: Bool
 
-  public init(from: UserID, mentions: [UserID] = [], push: PushRequest = PushRequest(), isDeleted: Bool = false) {
+  public init(from: UserID, mentions: Mentions = [], push: PushRequest = PushRequest(), isDeleted: Bool = false) {
     self.from = from
     self.mentions = mentions
     self.push = push

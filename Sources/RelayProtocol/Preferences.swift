@@ -11,10 +11,24 @@ public struct Preferences: Equatable, Sendable {
   /// The handling of pushes to a device whose Focus silences them or filters them out.
   public var onFocus: SilenceMode
   public var quietHours: QuietHours?
+  /// The messages that break through quiet hours.
+  public var breakThrough = BreakThrough()
+  /// True if calls do not break through quiet hours. The relay reports a missed call at their end.
+  public var quietCalls = false
+  /// True if time-sensitive messages do not break through quiet hours.
+  public var quietTimeSensitive = false
+  /// The seconds after which a message is pushed that an active session has received, but that the user has not read.
+  /// Is `nil` if it is not pushed.
+  public var pushUnreadAfter: Int?
   /// The users who see that a Focus is on.
   public var shareFocus: Audience
   /// The users who see whether this user is online.
   public var shareOnline: Audience
+
+  /// The bounds of ``pushUnreadAfter``.
+  public static let pushUnreadTimes: ClosedRange<Int64> = 10...43_200
+  /// The names of all preferences, as `welcome` reports them.
+  public static let names = Key.allCases.map(\.rawValue)
 
   /// The defaults.
   public init() {
@@ -32,8 +46,9 @@ public struct Preferences: Equatable, Sendable {
 }
 
 extension Preferences: Codable {
-  private enum Key: String, CodingKey {
-    case rooms, onFocus, quietHours, shareFocus, shareOnline
+  private enum Key: String, CodingKey, CaseIterable {
+    case rooms, onFocus, quietHours, breakThrough, quietCalls, quietTimeSensitive, pushUnreadAfter, shareFocus,
+      shareOnline
   }
 
   public init(from decoder: any Decoder) throws {
@@ -44,6 +59,10 @@ extension Preferences: Codable {
       try object.decodeIfPresent([RoomID: RoomPreference].self, forKey: .rooms)?.filter { !$0.value.isDefault } ?? [:]
     onFocus = try object.decodeIfPresent(SilenceMode.self, forKey: .onFocus) ?? onFocus
     quietHours = try object.decodeIfPresent(QuietHours.self, forKey: .quietHours)
+    breakThrough = try object.decodeIfPresent(BreakThrough.self, forKey: .breakThrough) ?? breakThrough
+    quietCalls = try object.decodeIfPresent(Bool.self, forKey: .quietCalls) ?? quietCalls
+    quietTimeSensitive = try object.decodeIfPresent(Bool.self, forKey: .quietTimeSensitive) ?? quietTimeSensitive
+    pushUnreadAfter = try object.decodeIfPresent(Int.self, forKey: .pushUnreadAfter)
     shareFocus = try object.decodeIfPresent(Audience.self, forKey: .shareFocus) ?? shareFocus
     shareOnline = try object.decodeIfPresent(Audience.self, forKey: .shareOnline) ?? shareOnline
   }
@@ -53,9 +72,29 @@ extension Preferences: Codable {
     try object.encode(rooms, forKey: .rooms)
     try object.encode(onFocus, forKey: .onFocus)
     try object.encodeIfPresent(quietHours, forKey: .quietHours)
+    if breakThrough != BreakThrough() { try object.encode(breakThrough, forKey: .breakThrough) }
+    if quietCalls { try object.encode(quietCalls, forKey: .quietCalls) }
+    if quietTimeSensitive { try object.encode(quietTimeSensitive, forKey: .quietTimeSensitive) }
+    try object.encodeIfPresent(pushUnreadAfter, forKey: .pushUnreadAfter)
     try object.encode(shareFocus, forKey: .shareFocus)
     try object.encode(shareOnline, forKey: .shareOnline)
   }
+}
+
+/// The messages that break through quiet hours, because the recipient wants them to.
+public struct BreakThrough: Equatable, Sendable, Codable {
+  /// The users whose messages break through, sorted and each once. At most ``maxUsers``.
+  public private(set) var users: [UserID]
+  /// True if messages break through that mention the recipient or answer a message of the recipient.
+  public var mentions: Bool
+
+  public init(users: some Sequence<UserID> = [], mentions: Bool = false) {
+    self.users = Set(users).sorted()
+    self.mentions = mentions
+  }
+
+  /// The maximum number of users.
+  public static let maxUsers = 64
 }
 
 /// A group of users who see a property of a user.

@@ -2,8 +2,8 @@
 
 /// The rights of a user in a room: the `can` of tokens and of room patterns.
 public struct Rights: OptionSet, Hashable, Sendable {
-  public let rawValue: UInt8
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  public let rawValue: UInt16
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   public static let join = Rights(rawValue: 1)
   public static let send = Rights(rawValue: 2)
@@ -18,14 +18,16 @@ public struct Rights: OptionSet, Hashable, Sendable {
   public static let create = Rights(rawValue: 64)
   /// Delete messages of other users, and moderate their senders.
   public static let moderate = Rights(rawValue: 128)
+  /// Mention all members, or all who are online.
+  public static let mentionAll = Rights(rawValue: 256)
 
-  /// The rights that apply unless others are configured: all but ``moderate``.
+  /// The rights that apply unless others are configured: all but ``moderate`` and ``mentionAll``.
   public static let standard: Rights = [.join, .send, .push, .urgent, .history, .presence, .create]
 
   /// The rights and their names on the wire.
   public static let named: [(name: String, right: Rights)] = [
     ("join", .join), ("send", .send), ("push", .push), ("urgent", .urgent), ("history", .history),
-    ("presence", .presence), ("create", .create), ("moderate", .moderate),
+    ("presence", .presence), ("create", .create), ("moderate", .moderate), ("mentionAll", .mentionAll),
   ]
 
   /// Returns `nil` if no right has this name.

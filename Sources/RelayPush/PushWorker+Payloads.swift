@@ -68,7 +68,8 @@ extension PushWorker {
     PayloadSubject(
       notification: claim.id, recipient: claim.recipient, sender: claim.sender,
       room: PayloadRoom(
-        id: claim.room, title: claim.title, avatar: claim.avatar, memberCount: claim.roomMemberCount),
+        id: claim.room, title: claim.title, avatar: claim.avatar, recipientCount: claim.recipientCount,
+        isGroup: claim.isGroup),
       epoch: claim.epoch, seq: claim.message.seq,
       kind: request.kind, text: JSON.shownText(ofBody: claim.message.body),
       style: request.style, hasPreview: hasPreview(claim.room),

@@ -11,7 +11,7 @@ public struct Message: Equatable, Sendable {
   public var from: UserID?
   public var time: Timestamp?
   public var body: JSON
-  public var mentions: [UserID]
+  public var mentions: Mentions
   /// The seq of the message that this message answers.
   public var replyTo: Int64?
   /// The answered message when this client received the reply. Is `nil` if the relay no longer has that message.
@@ -32,7 +32,7 @@ public struct Message: Equatable, Sendable {
   public var isAfterGap = false
 
   public init(
-    room: RoomID, seq: Int64, from: UserID?, time: Timestamp?, body: JSON, mentions: [UserID] = [],
+    room: RoomID, seq: Int64, from: UserID?, time: Timestamp?, body: JSON, mentions: Mentions = [],
     replyTo: Int64? = nil, edited: Timestamp? = nil, isDeleted: Bool = false
   ) {
     self.room = room
@@ -57,7 +57,7 @@ public struct Message: Equatable, Sendable {
     guard isDeleted || from != nil else { return nil }
     self.init(
       room: room, seq: seq, from: from, time: json.time("time"), body: json["body"] ?? .null,
-      mentions: json["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
+      mentions: Mentions(json["mentions"]),
       replyTo: json["replyTo"]?.integer, edited: json.time("editedAt"), isDeleted: isDeleted)
     reactions = Reaction.list(json["reactions"])
     quote = Quote(json["quote"])
@@ -94,5 +94,13 @@ extension Quote {
   public mutating func delete() {
     preview = nil
     isDeleted = true
+  }
+}
+
+extension Mentions {
+  /// Parses the names and the reserved words of a message.
+  init(_ json: JSON?) {
+    self.init([UserID]())
+    for word in json?.items ?? [] { if let word = word.text { add(word) } }
   }
 }

@@ -41,15 +41,17 @@ public struct Room: Sendable {
   /// - Parameters:
   ///   - body: Any JSON. Notifications show the text of `{"text": …}`.
   ///   - key: The app's own idempotency key, at most 128 bytes.
+  ///   - mentions: The mentioned users. `all` mentions all members, and `online` those who are online. Both need the right
+  ///     `mentionAll`.
   ///   - push: Options for the pushes of this message, or `false` for no pushes.
   ///   - report: True if the relay sends `delivery` events about this message.
   @discardableResult
   public func send(
-    _ body: JSON, key: String? = nil, mentions: [UserID] = [], replyTo: Int64? = nil, push: JSON? = nil,
+    _ body: JSON, key: String? = nil, mentions: Mentions = [], replyTo: Int64? = nil, push: JSON? = nil,
     report: Bool = false
   ) async throws -> Sent {
     var fields: [String: JSON] = ["body": body]
-    if !mentions.isEmpty { fields["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
+    if !mentions.isEmpty { fields["mentions"] = .array(mentions.words.map(JSON.string)) }
     fields["replyTo"] = replyTo.map { .number(String($0)) }
     fields["push"] = push
     if report { fields["report"] = .bool(true) }

@@ -276,6 +276,7 @@ class ModuleTests(BrowserTests):
             (group(group=False), True, "Alice", "", True),
             (group(recipientCount=3), True, "Alice", "To you and 2 others", True),
             (group(recipientCount=2), True, "Alice", "To you and 1 other", True),
+            (group(recipientCount=1), True, "Alice", "To you", True),
             (group(recipientCount=3, name="Tea"), True, "Alice", "Tea", True),
             (group(recipientCount=3, name="Tea"), False, "Own title", "Own subtitle", False),
             (plain, True, "Own title", "Own subtitle", False),

@@ -20,15 +20,15 @@ class RelayViewTests(PageTests):
         self.bob.press("kill-app")
         self.alice.say("Hello?")
         self.eventually("it waits", lambda: self.of(1, "outcome").startswith("Wait until"))
-        self.assertIn("rule 9", self.of(1, "reasons"))
+        self.assertIn("within_grace", self.of(1, "reasons"))
         self.eventually("it is pushed", lambda: self.of(1, "outcome").endswith("Push"))
-        self.assertIn("rule 14", self.of(1, "reasons"))
+        self.assertIn("nothing_against", self.of(1, "reasons"))
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
     def test_a_read_message_is_not_pushed(self):
         self.alice.say("You are here")
         self.wait_for_messages(self.bob, "You are here")
-        self.eventually("the decision is shown", lambda: "rule 7" in self.of(1, "reasons"))
+        self.eventually("the decision is shown", lambda: "not_received_yet" in self.of(1, "reasons"))
         self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
         self.assertEqual(self.of(1, "life"), "")
 

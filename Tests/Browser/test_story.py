@@ -30,7 +30,7 @@ class StoryTests(PageTests):
         self.assertTrue(self.bob.shows("silenced"))
         self.assertTrue(self.alice.shows("notify-anyway"))
         self.eventually("the linter's result is shown", lambda: "nothing to object" in "".join(self.of(1, "linter")))
-        self.assertIn("rule 14", self.of(1, "reasons")[0])
+        self.assertIn("nothing_against", self.of(1, "reasons")[0])
         self.eventually("the job's life is shown", lambda: "sent" in "".join(self.of(1, "life")))
 
         self.next_step()

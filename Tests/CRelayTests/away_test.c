@@ -57,12 +57,94 @@ static void leave_undecided(relay_hub_t *hub, void *unused) {
   (void)unused;
   const relay_id_t room = relay_room_named(hub, "pushed.a");
   bool needs_wait;
-  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, &needs_wait), 1);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 1);
   EXPECT(!needs_wait);
   publish_undecided(hub, false);
-  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, &needs_wait), 0);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 0);
   EXPECT(needs_wait);
-  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, &needs_wait), 1); /* a call */
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait), 1); /* a call */
+}
+
+static void away_of_named(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_named(hub, "pushed.a");
+  const relay_id_t named[] = {relay_user_named(hub, "bob"), relay_user_named(hub, "nobody"), 0};
+  relay_id_t users[4] = {0};
+  bool needs_wait;
+  EXPECT(relay_room_is_crowded(hub, room));
+  EXPECT(!relay_room_pushes(hub, room));
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, users, 4, &needs_wait), 0);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, named, 3, users, 4, &needs_wait), 1);
+  EXPECT(users[0] == named[0] && !needs_wait);
+  relay_message_t plain = {.from = "ann", .body = {"1", 1}, .seq = 1, .time = relay_hub_now(hub)};
+  EXPECT_INTEGER(relay_room_publish(hub, room, &plain), 1);
+  relay_message_t mention = plain;
+  mention.seq = 2;
+  mention.named = named;
+  mention.named_count = 3;
+  EXPECT_INTEGER(relay_room_publish(hub, room, &mention), 2);
+}
+
+TEST(crowded, "away: in a room with too many members only named members are decided") {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = GRACE;
+  config.limits.pushed_members = 1;
+  host_t *host = host_start(&config);
+  host_set_clock(host, NOON);
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  host_do(host, away_of_named, NULL);
+  EXPECT(host_noted(host, "push pushed.a bob 2"));
+  host_pass(host, FLUSH);
+  EXPECT(host_noted(host, "cursor pushed.a 2"));
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
+static void has_inbox(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_named(hub, "pushed.a");
+  bool needs_wait;
+  EXPECT(relay_user_set_has_inbox(hub, relay_user_named(hub, "bob"), true));
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 0);
+  EXPECT(needs_wait);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait), 1); /* a call */
+}
+
+TEST(inbox, "away: a member with the list of rooms in a session is not decided with the message") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  host_do(host, has_inbox, NULL);
+  peer_leave(ann);
+  host_end(host);
+}
+
+static void push_unread(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  EXPECT(relay_user_set_pushes_unread(hub, relay_user_named(hub, "bob"), true));
+  EXPECT(!relay_user_set_pushes_unread(hub, 0, true));
+}
+
+TEST(pushes_unread, "away: a received message is decided for a member who wants a push if it stays unread") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  peer_t *bob = enter(host, "bob", ",\"acks\":true");
+  host_do(host, push_unread, NULL);
+  say(ann);
+  peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":"), "ok");
+  host_pass(host, RECEIPT_WAIT);
+  EXPECT(host_noted(host, "due pushed.a bob 1"));
+  say(ann);
+  peer_say(bob, "{\"type\":\"read\",\"id\":2,\"room\":\"pushed.a\",\"seq\":2}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":"), "ok");
+  host_pass(host, RECEIPT_WAIT);
+  EXPECT_INTEGER(host_notes(host, "due"), 1);
+  peer_leave(bob);
+  peer_leave(ann);
+  host_end(host);
 }
 
 TEST(left_undecided, "away: a message waits while an earlier message of the room is undecided") {

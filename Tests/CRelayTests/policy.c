@@ -165,7 +165,7 @@ static void send_(host_t *host, const relay_event_t *event) {
   relay_id_t away[64];
   bool needs_wait;
   const char *from = relay_user_name(hub, event->user);
-  const size_t count = relay_room_away(hub, event->room, from, false, false, away, 64, &needs_wait);
+  const size_t count = relay_room_away(hub, event->room, from, false, false, NULL, 0, away, 64, &needs_wait);
   relay_message_t message = {.from = from,
                              .sender = event->session,
                              .body = slice,
@@ -180,7 +180,7 @@ static void send_(host_t *host, const relay_event_t *event) {
   finish(host, event, "ok", members);
 }
 
-/* Returns the end of the wait according to rules 7 to 9 of the delivery decision. It uses only the hub's
+/* Returns the end of the wait according to the delivery decision. It uses only the hub's
  * facts. */
 static int64_t end_of_wait(const host_t *host, const relay_undecided_t *message,
                            const relay_member_facts_t *facts) {

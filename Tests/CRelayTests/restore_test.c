@@ -197,7 +197,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT(!relay_user_set_blocked(hub, id, "ann", true) && !relay_user_set_has_filter(hub, id, true));
     EXPECT_INTEGER(relay_room_signal(hub, id, "ann", id, body, none), RELAY_GONE);
     EXPECT_INTEGER(relay_room_read(hub, id, id, 1), RELAY_NOT_THERE);
-    EXPECT_INTEGER(relay_room_away(hub, id, "ann", false, false, NULL, 0, &needs_wait), 0);
+    EXPECT_INTEGER(relay_room_away(hub, id, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 0);
     EXPECT(!relay_member_get(hub, id, id, &facts));
     relay_member_ping(hub, id, id);
     EXPECT_INTEGER(relay_room_hidden(hub, id, id, NULL, 0), 0);

@@ -17,9 +17,9 @@ from waiting import eventually
 from wire import Wire
 
 GRACE = 2.0
-#: The seconds in which a live session must acknowledge a message (rule 7 of the decision).
+#: The seconds in which a live session must acknowledge a message (`not_received_yet`).
 ANSWER = 5.0
-#: The seconds after a message in which a user may return to an idle session (rule 8).
+#: The seconds after a message in which a user may return to an idle session (`received_idle`).
 IDLE = 30.0
 RELAY_OPTIONS = ("--presence-grace", GRACE)
 

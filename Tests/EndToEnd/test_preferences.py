@@ -19,7 +19,10 @@ from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
-DEFAULT = {"rooms": {}, "onFocus": "deliver", "quietHours": None, "shareFocus": "rooms", "shareOnline": "watchers"}
+DEFAULT = {
+    "rooms": {}, "onFocus": "deliver", "quietHours": None, "breakThrough": {"users": [], "mentions": False}, "quietCalls": False,
+    "quietTimeSensitive": False, "pushUnreadAfter": None, "shareFocus": "rooms", "shareOnline": "watchers",
+}  # fmt: skip
 WEEK = [1, 2, 3, 4, 5, 6, 7]
 UNDER_WAY = ("waiting", "ready", "sending", "retrying")
 

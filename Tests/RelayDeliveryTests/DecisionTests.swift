@@ -25,7 +25,8 @@ struct Row: CustomTestStringConvertible, Sendable {
   private static let plain = DeliveryCase.plain
   private static let push = Decision.Outcome.push(.active)
 
-  @Test(arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts)
+  @Test(
+    arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts + unread + crowds)
   func `a case has the decision of its row`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
@@ -40,7 +41,9 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("read", plain.with { $0.recipient.hasRead = true }, .none(.read)),
     Row("received, by the mark", plain.with { $0.recipient.hasReceivedActively = true }, .none(.received)),
     Row("received by an active session", plain.with(.received(.active)), .none(.received)),
-    Row("read and received", plain.with(.received(.active)).with { $0.recipient.hasRead = true }, .none(.read)),
+    Row(
+      "read and received", plain.with(.received(.active)).with { $0.recipient.hasRead = true }, .none(.read), .read,
+      .received),
     Row("received in the background only", plain.with(.received(.background)), push, .nothingAgainst),
     Row("deleted", plain.with { $0.message.isDeleted = true }, .none(.deleted)),
     Row("a millisecond before the expiry", plain.with { $0.message.expires = .at(1_001) }, push, .nothingAgainst),
@@ -215,6 +218,50 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("it rings, and alerts are on too", plain.with { $0.device?.hasVoIPToken = true }.asCall, push, .nothingAgainst),
   ]
 
+  /// The recipient wants a push 60 s after a message that is still unread.
+  private static func unread(_ session: SessionFacts? = .received(.active), at now: Int64 = 1_000) -> DeliveryCase {
+    plain.with {
+      $0.now = .at(now)
+      $0.recipient.pushUnreadAfter = 60
+      $0.recipient.sessions = [session].compactMap { $0 }
+    }
+  }
+
+  private static let unread = [
+    Row("received and unread", unread(), .hold(until: .at(60_000)), .unread),
+    Row(
+      "received by the mark", unread(nil).with { $0.recipient.hasReceivedActively = true }, .hold(until: .at(60_000)),
+      .unread),
+    Row("unread for 59,999 ms", unread(at: 59_999), .hold(until: .at(60_000)), .unread),
+    Row("unread for 60 s", unread(at: 60_000), push, .nothingAgainst),
+    Row("read", unread().with { $0.recipient.hasRead = true }, .none(.read), .read, .unread),
+    Row("not received", unread(nil), push, .nothingAgainst),
+    Row("received idle", unread(.received(.idle)), .wait(until: .at(30_000)), .receivedIdle),
+    Row("a call", unread().asCall, push, .nothingAgainst),
+    Row(
+      "a message that expires before", unread().with { $0.message.expires = .at(20_000) }, .hold(until: .at(20_000)),
+      .unread),
+    Row("no device", unread().with { $0.device = nil }, .none(.noDevice)),
+    Row(
+      "in quiet hours", unread().quietHours(.hold), .hold(until: .at(60_000)), .unread, .quietHours),
+    Row("quiet hours after the time", unread(at: 60_000).quietHours(.hold), .hold(until: .at(hour)), .quietHours),
+  ]
+
+  private static func crowd(isNamed: Bool = false) -> DeliveryCase {
+    plain.with {
+      $0.recipient.isRoomTooLarge = true
+      $0.recipient.isMentioned = true
+      $0.recipient.isNamed = isNamed ? true : nil
+    }
+  }
+
+  private static let crowds = [
+    Row("a large room that mentions everybody", crowd(), .none(.largeRoom)),
+    Row("a large room that names the recipient", crowd(isNamed: true), push, .nothingAgainst),
+    Row("the same, muted", crowd(isNamed: true).with { $0.recipient.roomLevel = .none }, .none(.muted)),
+    Row("a call in a large room", crowd().asCall, .none(.largeRoom)),
+  ]
+
   private static let background = SessionFacts.unreceived(.background, .written(at: .at(0)))
   private static let late = SessionFacts.unreceived(.active, .missed(joined: .at(44_000)))
 
@@ -229,7 +276,7 @@ struct Row: CustomTestStringConvertible, Sendable {
 
   @Test func `a reason names its rule in words`() {
     let decision = decide(Self.plain.with { $0.device = nil })
-    #expect(decision.reasons == [Reason(rule: 10, code: .noDevice, words: "no device is registered")])
+    #expect(decision.reasons == [Reason(rule: 12, code: .noDevice, words: "no device is registered")])
   }
 
   /// Without `time(ofStored:now:)` the limit of its waits would be an hour ahead.

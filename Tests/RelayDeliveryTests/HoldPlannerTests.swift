@@ -84,6 +84,42 @@ import Testing
     #expect(known.made.isEmpty && known.nextEnd == .at(3 * hour))
   }
 
+  /// A held call. Ann has called an hour ago, or `since`.
+  private static func call(since: Int64 = 0, isHeld: Bool = true) -> OpenPush {
+    push(1) {
+      $0.time = .at(since)
+      $0.isHeld = isHeld
+      $0.traits.push.kind = .call
+    }
+  }
+
+  private static let quietCalls = bobs(quietHours: silenced) { $0.preferences.quietCalls = true }
+
+  @Test func `quiet hours hold a call, also when it rings no more`() {
+    let hold = [Made("tea-1", .hold(until: .at(3 * hour)))]
+    #expect(actions(Self.call(), of: Self.quietCalls) == hold)
+    #expect(actions(Self.call(since: hour), of: Self.quietCalls) == hold)
+  }
+
+  @Test func `a call that rings no more at the end of quiet hours is missed`() {
+    let plan = plan([Self.call(), Self.push(2)])
+    #expect(plan.made == [Made("tea-1", .miss), Made("tea-2", .push(.active))])
+    #expect(plan.hasReleases)
+    #expect(self.plan([Self.call()]).hasReleases)
+    // A millisecond before its end it still rings.
+    #expect(actions(Self.call(since: hour - 44_999)) == [Made("tea-1", .push(.active))])
+    #expect(actions(Self.call(since: hour - 45_000)) == [Made("tea-1", .miss)])
+  }
+
+  @Test func `a call that was not held, or that the user has read, is not missed`() {
+    #expect(actions(Self.call(isHeld: false)) == [Made("tea-1", .expire)])
+    let read = Self.push(1) {
+      $0.traits.push.kind = .call
+      $0.marks = Marks(read: 1, received: 1)
+    }
+    #expect(actions(read) == [Made("tea-1", .cancel(.read))])
+  }
+
   @Test func `a silence that begins holds a queued push`() {
     let silenced = Self.bobs(quietHours: Self.silenced)
     #expect(actions(Self.queued(1), of: silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])

@@ -44,7 +44,7 @@ import Testing
     #expect(
       decision.reasons.map(\.code)
         == (row.given < row.requested ? [.nothingAgainst, .levelLowered] : [.nothingAgainst]))
-    #expect(decision.reasons.allSatisfy { $0.rule == 14 && !$0.words.isEmpty })
+    #expect(decision.reasons.allSatisfy { $0.rule == lastRule && !$0.words.isEmpty })
   }
 
   @Test func `a call without the entitlement for VoIP is an alert, and the decision gives the reason`() {

@@ -49,7 +49,8 @@ extension PayloadSubject {
         handleType: dice.one(of: [nil, "emailAddress"])),
       room: PayloadRoom(
         id: RoomID(unchecked: dice.one(of: ["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
-        title: dice.one(of: [nil, "", "Team\nrocket"]), memberCount: dice.one(of: [0, 1, 2, 3, 10_000])), epoch: "e1",
+        title: dice.one(of: [nil, "", "Team\nrocket"]), recipientCount: dice.one(of: [1, 2, 9_999]),
+        isGroup: dice.hits(oneIn: 2)), epoch: "e1",
       seq: dice.one(of: [1, 42, maxInteger]), kind: dice.one(of: [.message, .call]), text: dice.one(of: texts),
       style: .random(using: &dice), hasPreview: !dice.hits(oneIn: 3),
       level: dice.one(of: Level.allCases), badge: dice.one(of: [-1, 0, 7]), isMention: dice.hits(oneIn: 2),

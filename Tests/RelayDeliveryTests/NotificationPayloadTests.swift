@@ -11,7 +11,7 @@ import Testing
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
     sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
-    room: PayloadRoom(id: .notifications(of: UserID(unchecked: "bob")), memberCount: 0), epoch: "e1", seq: 42,
+    room: PayloadRoom(id: .notifications(of: UserID(unchecked: "bob")), recipientCount: 1), epoch: "e1", seq: 42,
     text: nil, badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 

@@ -12,7 +12,7 @@ import Testing
   var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
     sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", memberCount: 2), epoch: "e1", seq: 42,
+    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 1), epoch: "e1", seq: 42,
     text: "Lunch?",
     badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
@@ -188,7 +188,8 @@ import Testing
         sender: User(
           id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
-        room: PayloadRoom(id: room, memberCount: dice.one(of: [2, 10_000])), epoch: String(repeating: "e", count: 32),
+        room: PayloadRoom(id: room, recipientCount: dice.one(of: [1, 9_999]), isGroup: dice.hits(oneIn: 2)),
+        epoch: String(repeating: "e", count: 32),
         seq: maxInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), style: request.style,
         level: dice.one(of: Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
@@ -216,7 +217,7 @@ extension PayloadStyleTests {
         PayloadSubject(
           notification: self.subject.notification,
           recipient: UserID(unchecked: String(repeating: "u", count: UserID.maxLength)), sender: User(id: ann),
-          room: PayloadRoom(id: room, memberCount: 100_000_000),
+          room: PayloadRoom(id: room, recipientCount: 99999999, isGroup: true),
           epoch: String(repeating: "e", count: 32), seq: maxInteger, text: nil, style: request.style,
           level: level, badge: Int(PushStyle.maxBadge), criteria: String(repeating: "\u{1}", count: 128),
           expires: .at(0), app: PayloadApp(topic: ""),

@@ -10,7 +10,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 @Suite struct PayloadTests {
   var subject = PayloadSubject(
     notification: id, recipient: UserID(unchecked: "bob"), sender: User(id: ann),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2),
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1),
     epoch: "e1", seq: 42,
     text: "Lunch?", badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
@@ -36,7 +36,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     subject.room.title = "Team\nrocket"
     subject.room.avatar = "https://example.org/r.png"
     subject.receipt = "1700000000.mark"
-    subject.room.memberCount = 5
+    (subject.room.isGroup, subject.room.recipientCount) = (true, 4)
     subject.text = "tab\there \u{1}\u{1F} back\\slash / \u{7F}\u{2028}"
     subject.isMention = true
     subject.isReply = true
@@ -74,11 +74,11 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try Push(subject) == plain)
   }
 
-  @Test(arguments: [(0, nil), (1, nil), (2, nil), (3, 2), (4, 3), (10_000, 9_999)] as [(Int, Int?)])
-  mutating func `a room with more than two members is a group, and its count excludes the sender`(
-    members: Int, count: Int?
+  @Test(arguments: [(false, 1, nil), (false, 9, nil), (true, 1, 1), (true, 2, 2), (true, 9_999, 9_999)])
+  mutating func `a group has the count of its recipients, also if only two members are left`(
+    isGroup: Bool, recipients: Int, count: Int?
   ) throws {
-    subject.room.memberCount = members
+    (subject.room.isGroup, subject.room.recipientCount) = (isGroup, recipients)
     let conversation =
       if let count { #""conversation":{"id":"team","group":true,"recipientCount":\#(count)}"# } else {
         #""conversation":{"id":"team","group":false}"#
@@ -141,7 +141,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   mutating func `the title of the room, or else the subtitle, names the conversation`(
     title: String?, subtitle: String?, name: String?
   ) throws {
-    subject.room.memberCount = 3
+    (subject.room.isGroup, subject.room.recipientCount) = (true, 2)
     subject.room.title = title
     subject.style.subtitle = subtitle.map(PushText.text)
     let expected =

@@ -19,11 +19,17 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
       recipient.user != message.sender && message.isPushAsked && !recipient.hasBlockedSender && !recipient.hasRead
       && !message.isDeleted && recipient.isMember && !recipient.isSuspended && recipient.roomLevel != .none
       && facts.now < message.expires
-      && facts.device != nil && (message.kind == .call || !recipient.hasReceivedActively)
+      && facts.device != nil
+      && (message.kind == .call || !recipient.hasReceivedActively || recipient.pushUnreadAfter != nil)
+      && (recipient.isRoomTooLarge != true || recipient.isNamed == true)
     if !isFit { return "pushed although a fact forbids it" }
     if level > message.level { return "the level was raised" }
-    let isUrgent = message.level >= .timeSensitive && decision.reasons.last?.code != .levelLowered
-    if first.rule == 13, isUndisturbing || isUrgent { return "made a call or an urgent push passive" }
+    let isUrgent =
+      message.level >= .timeSensitive && decision.reasons.last?.code != .levelLowered
+      && recipient.quietTimeSensitive != true
+    if level == .passive, message.level > .passive, isUndisturbing || isUrgent {
+      return "made a call or an urgent push passive"
+    }
     return nil
   case .wait(let end):
     if message.kind == .call { return "a call waits" }
@@ -35,10 +41,14 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
     }
     return endsBySilence(facts, end) ? nil : "waits for ever"
   case .hold(let end):
-    if isUndisturbing { return "held a call or a Notify Anyway" }
+    if message.isNotifyAnyway, first.code != .unread { return "a silence held a Notify Anyway" }
+    if message.kind == .call {
+      if recipient.quietCalls != true || first.code != .quietHours { return "held a call" }
+    } else if end > message.expires {
+      return "held beyond the expiry"
+    }
     if end <= facts.now { return "held until a time in the past" }
     if end > message.time + .seconds(12 * 3600) { return "held for longer than 12 h" }
-    if end > message.expires { return "held beyond the expiry" }
     return endsBySilence(facts, end) ? nil : "held for ever"
   }
 }

@@ -11,7 +11,7 @@ import Testing
   private let id = "00000000-0000-4000-8000-000000000001"
   private let subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"), sender: User(id: ann),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e1", seq: 42, text: "Lunch!",
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1", seq: 42, text: "Lunch!",
     level: .critical, badge: 3, isNotifyAnyway: true,
     expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 

@@ -42,7 +42,10 @@ extension RecipientFacts {
       user: bob, isMember: !dice.hits(oneIn: 12), isSuspended: dice.hits(oneIn: 12),
       hasBlockedSender: dice.hits(oneIn: 12), hasRead: dice.hits(oneIn: 12),
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
-      isMentioned: dice.hits(oneIn: 2), roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
+      isMentioned: dice.hits(oneIn: 2), isNamed: dice.hits(oneIn: 2), isRoomTooLarge: dice.hits(oneIn: 8),
+      roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
+      breaksQuietHours: dice.hits(oneIn: 4), quietCalls: dice.hits(oneIn: 4), quietTimeSensitive: dice.hits(oneIn: 4),
+      pushUnreadAfter: dice.one(of: [nil, nil, 10, 60, 7_200]),
       sessions: (0..<dice.one(of: [0, 0, 0, 0, 1, 2])).map { _ in .random(using: &dice, now) },
       away: dice.hits(oneIn: 4) ? nil : AwayFacts(since: dice.time(now), isClean: dice.hits(oneIn: 2)))
   }

@@ -29,11 +29,61 @@ import Testing
       $0.preferences[Self.tea].criteria = "work"
     }
     let expected = RecipientFacts(
-      user: bob, hasBlockedSender: true, roomLevel: .mentions, isMentioned: true, roomCriteria: "work",
+      user: bob, hasBlockedSender: true, roomLevel: .mentions, isMentioned: true, isNamed: true, roomCriteria: "work",
       onFocus: .hold)
     #expect(known == expected)
     #expect(!facts(of: MessageTraits(from: ann, mentions: [ann])).isMentioned)
     #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
+  }
+
+  private static let mentions: [(Mentions, isMentioned: Bool, isNamed: Bool)] = [
+    ([], false, false),
+    ([ann], false, false),
+    ([ann, bob], true, true),
+    (Mentions(all: true), true, false),
+    (Mentions(online: true), false, false),
+    (Mentions(online: true, present: [ann, bob]), true, false),
+    // The store has names that the message does not mention any more.
+    (Mentions(present: [bob]), false, false),
+    (Mentions(answered: bob), true, true),
+    (Mentions(answered: ann), false, false),
+  ]
+
+  @Test(arguments: mentions.indices)
+  func `names, reserved words and answers mention the recipient`(index: Int) {
+    let (mentions, isMentioned, isNamed) = Self.mentions[index]
+    let facts = facts(of: MessageTraits(from: ann, mentions: mentions))
+    #expect(facts.isMentioned == isMentioned)
+    #expect(facts.isNamed == (isNamed ? true : nil))
+  }
+
+  @Test func `preferences let messages break through quiet hours`() {
+    func breaks(_ wish: BreakThrough, _ message: MessageTraits = MessageTraits(from: ann)) -> Bool? {
+      facts(of: message) { $0.preferences.breakThrough = wish }.breaksQuietHours
+    }
+    let mention = MessageTraits(from: ann, mentions: Mentions(all: true))
+    #expect(breaks(BreakThrough()) == nil)
+    #expect(breaks(BreakThrough(users: [ann])) == true)
+    #expect(breaks(BreakThrough(users: [bob])) == nil)
+    #expect(breaks(BreakThrough(mentions: true)) == nil)
+    #expect(breaks(BreakThrough(), mention) == nil)
+    #expect(breaks(BreakThrough(mentions: true), mention) == true)
+    #expect(breaks(BreakThrough(users: [ann], mentions: true), mention) == true)
+  }
+
+  @Test func `the facts contain the other wishes for quiet hours and unread messages`() {
+    let known = facts {
+      $0.preferences.quietCalls = true
+      $0.preferences.pushUnreadAfter = 60
+    }
+    #expect(known == RecipientFacts(user: bob, quietCalls: true, pushUnreadAfter: 60))
+    #expect(facts { $0.preferences.quietTimeSensitive = true } == RecipientFacts(user: bob, quietTimeSensitive: true))
+  }
+
+  @Test func `the facts contain that the room is too large`() {
+    var membership = Membership.absent
+    membership.isRoomTooLarge = true
+    #expect(facts(as: membership) == RecipientFacts(user: bob, isRoomTooLarge: true))
   }
 
   @Test(arguments: [(1_000, RoomLevel.all), (1_001, .none)] as [(Int64, RoomLevel)])

@@ -9,7 +9,7 @@ import Testing
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
     sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e1",
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1",
     seq: 42, text: nil, badge: 3, expires: .at(0), app: PayloadApp(topic: "org.example.chat"))
 
   /// The bytes that are left for the text.

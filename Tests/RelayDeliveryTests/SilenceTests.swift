@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// Rules 12 and 13: the causes that silence a device, and their effect on pushes.
+/// The causes that silence a device, and their effect on pushes.
 @Suite struct SilenceTests {
   @Test(arguments: [SilenceMode.hold, .passive])
   func `a silent push is not silenced`(mode: SilenceMode) {
@@ -16,7 +16,7 @@ import Testing
   private static let passive = Decision.Outcome.push(.passive)
   private static let held = Decision.Outcome.hold(until: .at(hour))
 
-  @Test(arguments: causes + mixtures + ends + labels)
+  @Test(arguments: causes + mixtures + ends + labels + wishes)
   func `a silenced push has the decision of its row`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
@@ -108,6 +108,66 @@ import Testing
     Row("labels are case-sensitive", labeled(sender: "Home"), held, .filtered),
     Row("one of several", labeled(sender: "x").with { $0.device?.filter?.allow = ["a", "x"] }, push, .nothingAgainst),
     Row("an empty label is a label", labeled(sender: ""), held, .filtered),
+  ]
+
+  /// Quiet hours with a preference of the recipient, and a message.
+  private static func wish(
+    _ mode: SilenceMode = .hold, _ level: Level = .active, _ wish: (inout RecipientFacts) -> Void
+  ) -> DeliveryCase {
+    plain.quietHours(mode).with {
+      $0.message.level = level
+      wish(&$0.recipient)
+    }
+  }
+
+  private static func noCalls(_ mode: SilenceMode = .hold) -> DeliveryCase {
+    wish(mode) { $0.quietCalls = true }.asCall
+  }
+
+  private static let urgent = Decision.Outcome.push(.timeSensitive)
+
+  private static let wishes = [
+    Row("breaks through", wish { $0.breaksQuietHours = true }, push, .nothingAgainst),
+    Row("breaks through, passive", wish(.passive) { $0.breaksQuietHours = true }, push, .nothingAgainst),
+    Row("does not break through a Focus", wish { $0.breaksQuietHours = true }.focused(.hold), held, .focused),
+    Row("does not break through a filter", wish { $0.breaksQuietHours = true }.filtered(.hold), held, .filtered),
+    Row("calls are quiet", noCalls(), held, .quietHours),
+    Row("calls are quiet, and no call is passive", noCalls(.passive), held, .quietHours),
+    Row("calls are quiet, with the mode deliver", noCalls(.deliver), push, .nothingAgainst),
+    Row("a message, and calls are quiet", wish { $0.quietCalls = true }, held, .quietHours),
+    Row(
+      "a call in a Focus", plain.with { $0.recipient.quietCalls = true }.focused(.hold).asCall, push, .nothingAgainst),
+    Row(
+      "a call is held beyond its time", noCalls().with { $0.message.expires = .at(30_000) }, held, .quietHours),
+    Row(
+      "a call is held for 12 h", noCalls().with { $0.device?.quiet?.until = .at(20 * hour) },
+      .hold(until: .at(12 * hour)), .quietHours),
+    Row("a call that breaks through", noCalls().with { $0.recipient.breaksQuietHours = true }, push, .nothingAgainst),
+    Row(
+      "a critical call", noCalls().with { $0.message.level = .critical }, .push(.critical), .nothingAgainst),
+    Row(
+      "a time-sensitive call", noCalls().with { $0.message.level = .timeSensitive }, held, .quietHours),
+    Row("a Notify Anyway of a call", noCalls().with { $0.message.isNotifyAnyway = true }, push, .nothingAgainst),
+    Row(
+      "time-sensitive messages are quiet", wish(.hold, .timeSensitive) { $0.quietTimeSensitive = true }, held,
+      .quietHours),
+    Row(
+      "time-sensitive messages are passive", wish(.passive, .timeSensitive) { $0.quietTimeSensitive = true }, passive,
+      .quietHours),
+    Row(
+      "time-sensitive messages, and only calls are quiet", wish(.hold, .timeSensitive) { $0.quietCalls = true }, urgent,
+      .nothingAgainst),
+    Row(
+      "a call, and only time-sensitive messages are quiet", wish { $0.quietTimeSensitive = true }.asCall, push,
+      .nothingAgainst),
+    Row(
+      "a time-sensitive message in a Focus",
+      plain.focused(.hold).with {
+        $0.message.level = .timeSensitive
+        $0.recipient.quietTimeSensitive = true
+      }, urgent, .nothingAgainst),
+    Row(
+      "a critical message", wish(.hold, .critical) { $0.quietTimeSensitive = true }, .push(.critical), .nothingAgainst),
   ]
 
   /// These cases are pushed as if nothing silenced the device.

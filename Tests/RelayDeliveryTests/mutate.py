@@ -91,11 +91,11 @@ STATEMENTS = re.compile(
 
 # Mutations that no caller can observe, with the reason.
 EQUIVALENT = {
-    # The two rules never match together: a recipient with a session is not away, rule 11 needs a device, and only the
+    # The two rules never match together: a recipient with a session is not away, the rule of notAllowed needs a device, and only the
     # strongest preference counts.
-    "Rules.swift: rule 8 after rule 9",
-    "Rules.swift: rule 10 after rule 11",
-    "Rules.swift: rule 12 after rule 13",
+    "Rules.swift: rule receivedIdle after rule withinGrace",
+    "Rules.swift: rule noDevice after rule notAllowed",
+    "Rules.swift: rule hold after rule passive",
     # A device has at most one record.
     "FocusLedger.swift: `<` is `<=` in `public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }`",
     "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
@@ -125,31 +125,32 @@ class Mutation:
         return re.sub(r": \d+: ", ": ", self.name, count=1)
 
 
+# The first code of a rule, or the mode of a silence.
+RULE_NAMES = re.compile(r"(?<=\.end\(\.)\w+|(?<=, \.)\w+(?=\))|(?<=\[\.)\w+(?=\]\))|(?<=silence\(\.)\w+")
+
+
 def structural(text: str) -> list[Mutation]:
-    """Mutations of whole rules: left out, swapped with the next rule, inverted, or with another number."""
+    """Mutations of whole rules: left out, swapped with the next rule, or inverted. A rule is named by its first code."""
     head, list_text, tail = re.fullmatch(r"(.*= \[\n)(.*?\n)(\]\n.*)", text, re.S).groups()
     rules = list_text.rstrip("\n").split("\n\n")
-    numbers = [re.match(r"\s*Rule\((\d+),", rule)[1] for rule in rules]
+    names = [RULE_NAMES.search(rule)[0] for rule in rules]
 
     def made(what: str, changed: list[str]) -> Mutation:
         return Mutation(RULES, what, head + "\n\n".join(changed) + "\n" + tail)
 
     mutations = []
-    for at, (number, rule) in enumerate(zip(numbers, rules)):
+    for at, (name, rule) in enumerate(zip(names, rules)):
         before, after = rules[:at], rules[at + 1 :]
-        mutations.append(made(f"rule {number} is left out", before + after))
+        mutations.append(made(f"rule {name} is left out", before + after))
         if after:
             mutations.append(
-                made(f"rule {number} after rule {numbers[at + 1]}", before + [after[0], rule] + after[1:])
+                made(f"rule {name} after rule {names[at + 1]}", before + [after[0], rule] + after[1:])
             )
         inverted = re.sub(r"\? (.+) : nil", r"? nil : \1", rule)
         if inverted == rule:
             inverted = re.sub(r"\? nil : (\S+)", r"? \1 : nil", rule)
         if inverted != rule:
-            mutations.append(made(f"rule {number} says the opposite", before + [inverted] + after))
-        mutations.append(
-            made(f"rule {number} under another number", before + [rule.replace(number, str(int(number) + 20), 1)] + after)
-        )
+            mutations.append(made(f"rule {name} says the opposite", before + [inverted] + after))
     return mutations
 
 

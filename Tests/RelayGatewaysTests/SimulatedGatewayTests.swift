@@ -110,7 +110,7 @@ import Testing
   @Test func `the payload of a message is accepted`() async throws {
     let subject = PayloadSubject(
       notification: uuid(7), recipient: UserID(unchecked: "bob"), sender: User(id: UserID(unchecked: "ann")),
-      room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e", seq: 1,
+      room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e", seq: 1,
       text: String(repeating: "🌻", count: 9_999), badge: 1,
       expires: Timestamp(rawValue: 2_000), app: PayloadApp(topic: "org.example.chat"))
     #expect(await gateway.send(try Push(subject), to: phone("a")) == .sent(.shown))

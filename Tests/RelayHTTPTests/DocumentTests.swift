@@ -203,7 +203,15 @@ struct DocumentTests {
     let described = properties.compactMapValues { ($0["default"] as? NSNumber)?.doubleValue }
     let limits = Limits()
     #expect(described == Dictionary(uniqueKeysWithValues: Limits.entries.map { ($0.name, limits[$0.name] ?? .nan) }))
-    #expect(try Set(#require(schema["required"] as? [String])) == Set(Limits.entries.map(\.name)))
+    let required = Limits.entries.map(\.name) + ["preferences"]
+    #expect(try Set(#require(schema["required"] as? [String])) == Set(required))
+  }
+
+  @Test func `the preferences are those that the relay knows`() throws {
+    for name in ["PreferenceChange", "Preferences"] {
+      let properties = try #require(schema(name, of: openAPI)["properties"] as? [String: Any])
+      #expect(Set(properties.keys) == Set(Preferences.names))
+    }
   }
 
   @Test func `every error code is described`() throws {

@@ -10,8 +10,9 @@ import Testing
     #"{"onFocus":"deliver","rooms":{},"shareFocus":"rooms","shareOnline":"watchers"}"#
 
   private static let all = """
-    {"onFocus":"hold",\
+    {"breakThrough":{"mentions":true,"users":["ann","cem"]},"onFocus":"hold","pushUnreadAfter":60,"quietCalls":true,\
     "quietHours":{"days":[1,2,7],"from":"22:00","mode":"passive","timeZone":"Europe/Zurich","to":"06:30"},\
+    "quietTimeSensitive":true,\
     "rooms":{"news":{"level":"none","until":1700000000000},"team":{"criteria":"work","level":"mentions"}},\
     "shareFocus":"none","shareOnline":"rooms"}
     """
@@ -46,6 +47,9 @@ import Testing
     #expect(hours.days == [1, 2, 7])
     #expect(hours.timeZone == "Europe/Zurich")
     #expect(hours.mode == .passive)
+    let (ann, cem) = (UserID(unchecked: "ann"), UserID(unchecked: "cem"))
+    #expect(preferences.breakThrough == BreakThrough(users: [cem, ann, cem], mentions: true))
+    #expect(preferences.quietCalls && preferences.quietTimeSensitive && preferences.pushUnreadAfter == 60)
   }
 
   @Test(arguments: [

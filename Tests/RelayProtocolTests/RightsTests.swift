@@ -24,6 +24,6 @@ import Testing
     #expect(all.names == Rights.named.map(\.name))
     for (name, right) in Rights.named { #expect(Rights(name: name) == right) }
     #expect(Rights(name: "all") == nil)
-    #expect(Rights.standard == all.subtracting(.moderate))
+    #expect(Rights.standard == all.subtracting([.moderate, .mentionAll]))
   }
 }

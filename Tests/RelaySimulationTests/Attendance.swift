@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The sessions of users, and their ends: all facts of the rules 7 to 9 of the delivery decision. This second
+/// The sessions of users, and their ends: all facts of the waits of the delivery decision. This second
 /// implementation follows the specification.
 struct Attendance {
   /// A session in a room.
@@ -140,7 +140,7 @@ struct Attendance {
     seats(of: Membership(room: place.room, user: user)).contains { $0.activity == .active && $0.hasReceived(place) }
   }
 
-  /// The end of the waits by the rules 7 to 9 that match now. Is `nil` when none matches.
+  /// The end of the waits that match now. Is `nil` when none matches.
   /// - Parameter released: The end of the push's hold. Is `nil` when the push was not held. The maximum of all waits
   ///   counts from it.
   func endOfWait(

@@ -163,21 +163,28 @@ extension Simulation {
 
   // MARK: Pushes
 
-  /// True if a push belongs to no job: it only sets the badge, or changes an earlier push.
+  /// True if a push has no job of its own: it shows nothing, or changes an earlier push.
   private func lookAtUpdate(_ handed: RecordingGateway.Handed) throws -> Bool {
-    guard audit.jobs[handed.push.id] == nil else { return false }
+    let headers = handed.push.headers
+    switch handed.phonePush.content {
+    case .alert, .ring: return false
+    case .change, .badge, .wake, .removal: break
+    }
     if handed.answer == .forget { audit.refused.insert(handed.device.token) }
-    let payload = try parser.read(handed.push.payload)
-    guard let communication = try payload.object("communication") ?? payload.object("push") else {
-      return try payload.object("aps")?.members.keys.elementsEqual(["badge"]) == true
+    guard headers.priority == .low else { throw Violation(.needed, "\(headers.collapseID) at \(headers.priority)") }
+    guard let (digest, text) = handed.phonePush.content.change else {
+      guard headers.collapseID.hasPrefix("/") else {
+        throw Violation(.collapsed, "a push that shows nothing as \(headers.collapseID)")
+      }
+      return true
     }
-    let claimed = try communication.string("notification", maxLength: 64)
-    guard let claimed, claimed != handed.push.id, let job = audit.jobs[claimed] else {
-      return false
+    guard let job = audit.jobs[digest.newest.notification] else {
+      throw Violation(.needed, "a change of \(digest.newest.notification), which is no job")
     }
-    let collapseID = handed.push.headers.collapseID
-    guard audit.sentCollapseIDs[job.target]?[job.place] == collapseID, handed.push.headers.priority == .low else {
-      throw Violation(.collapsed, "a change of \(job.place) as \(collapseID), which \(job.target) does not show")
+    // A phone that got no push of a call may show that it was missed.
+    let shown = audit.sentCollapseIDs[job.target]?[job.place]
+    guard shown == headers.collapseID || shown == nil && text == .missed else {
+      throw Violation(.collapsed, "a change of \(job.place) as \(headers.collapseID), which \(job.target) does not show")
     }
     return true
   }
@@ -298,5 +305,12 @@ extension Simulation {
         throw Violation(.ordered, "\(slot) received \(room) up to \(received), not \(model.log(of: room).newest)")
       }
     }
+  }
+}
+
+extension PhonePush.Content {
+  /// The new form of an earlier notification. Is `nil` for other pushes.
+  fileprivate var change: (DigestSubject, EntryText)? {
+    if case .change(let digest, let text) = self { (digest, text) } else { nil }
   }
 }

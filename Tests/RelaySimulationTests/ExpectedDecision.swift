@@ -2,8 +2,7 @@
 import RelayDelivery
 import RelayProtocol
 
-/// The expected decision about a push to a device, without the rules about receipts and waits: the rules 2, 3, 5, 6 and
-/// 10 to 14. This second implementation follows the specification.
+/// The expected decision about a push to a device, without the rules about receipts and waits. This second implementation follows the specification.
 enum ExpectedDecision: Equatable, Sendable {
   case none(Reason.Code)
   case hold

@@ -42,7 +42,7 @@ import Testing
         Claim(
           id: claims.first?.id ?? "", attempts: 1, room: room, epoch: "epoch",
           message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
-          recipient: bob.id, device: device, created: .at(3), roomMemberCount: 2, unread: 2)
+          recipient: bob.id, device: device, created: .at(3), recipientCount: 1, unread: 2)
       ])
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .sending)
@@ -330,6 +330,29 @@ import Testing
     #expect(cancelled?.note == "no message")
   }
 
+  /// The changes of a room, and the look of a push after each of them.
+  @Test func `a room with a title or a third member is a group for good`() async throws {
+    let carol = User(id: UserID(unchecked: "carol"))
+    func look() async throws -> [String] {
+      try await test.write { transaction in
+        _ = try transaction.messages.append(draft(jobs: [job()]))
+        return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)).map { claim in
+          try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
+          return "\(claim.isGroup) \(claim.recipientCount)"
+        }
+      }
+    }
+    try await prepare { _ in }
+    #expect(try await look() == ["false 1"])
+    try await test.write { _ = try $0.rooms.join(carol, room: room, epoch: "epoch", now: .at(0)) }
+    #expect(try await look() == ["true 2"])
+    try await test.write { _ = try $0.rooms.leave(carol.id, room: room) }
+    #expect(try await look() == ["true 1"])
+    // A sender who is no member is none of the recipients.
+    try await test.write { _ = try $0.rooms.leave(alice.id, room: room) }
+    #expect(try await look() == ["true 1"])
+  }
+
   @Test func `a claim has the decision and the message`() async throws {
     try await prepare { transaction in
       _ = try transaction.messages.append(draft("question", from: bob))
@@ -346,7 +369,8 @@ import Testing
     #expect(
       claim.message
         == StoredMessage(
-          seq: 2, from: alice.id, time: .at(0), body: Array("\"answer\"".utf8), mentions: [bob.id], replyTo: 1))
+          seq: 2, from: alice.id, time: .at(0), body: Array("\"answer\"".utf8),
+          mentions: Mentions([bob.id], answered: bob.id), replyTo: 1))
     #expect(claim.push == PushRequest(#"{"title":"a"}"#))
     #expect(claim.isReply)
     #expect(claim.reports)

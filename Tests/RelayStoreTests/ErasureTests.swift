@@ -172,6 +172,16 @@ private let tea = RoomID(unchecked: "tea")
     #expect(try await count("blocks") == 1)
   }
 
+  @Test func `the preferences of other users lose the name`() async throws {
+    var preferences = Preferences()
+    preferences.breakThrough = BreakThrough(users: [alice.id, carol.id], mentions: true)
+    preferences.onFocus = .hold
+    try await test.write { [preferences] in try $0.people.save(preferences, of: bob.id) }
+    #expect(try await erase(.delete).flatMap(\.unblocked) == [bob.id])
+    preferences.breakThrough = BreakThrough(users: [carol.id], mentions: true)
+    #expect(try await test.read { try $0.people.user(bob.id)?.preferences } == preferences)
+  }
+
   @Test func `the profile, the devices and the restrictions end with the begin`() async throws {
     try await test.write { transaction in
       _ = try transaction.needRow(of: alice)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -48,6 +49,76 @@ import Testing
     let expired = try await record(ids[1])
     #expect((expired.state, expired.note, expired.finishedAt) == (.expired, "expired", .at(0)))
     #expect(try await record(ids[0]).state == .held)
+  }
+
+  /// Appends a call whose push is held, and returns the id of its job.
+  private func heldCall() async throws -> String {
+    try await test.write { transaction in
+      var message = RelayStoreTests.draft(jobs: [Self.held()])
+      message.push = PushRequest(kind: .call)
+      message.call = CallDraft(media: .audio)
+      _ = try transaction.messages.append(message)
+    }
+    return try #require(try await test.read { try $0.queue.jobs(limit: 1).first?.id })
+  }
+
+  /// Sends the updates that are due at a time.
+  private func updates(at time: Int64 = 1) async throws -> [EntryText] {
+    try await test.write { transaction in
+      let claims = try transaction.updates.claim(limit: 9, now: .at(time), leaseUntil: .at(time + 9_000))
+      for claim in claims { try transaction.updates.finish(claim) }
+      return claims.compactMap { claim in
+        guard case .change(let text, _, _) = claim.content else { return nil }
+        return text
+      }
+    }
+  }
+
+  @Test func `a held call that rings no more becomes one missed call`() async throws {
+    let id = try await heldCall()
+    #expect(try await updates(at: 90_000) == [])
+    #expect(try await decide(id, .miss))
+    let job = try await record(id)
+    #expect((job.state, job.note) == (.expired, "missed"))
+    #expect(try await updates(at: 90_000) == [.missed])
+    #expect(try await !decide(id, .miss))
+    #expect(try await updates(at: 99_000) == [])
+  }
+
+  @Test func `a held call that still rings is missed at its end`() async throws {
+    let id = try await heldCall()
+    #expect(try await decide(id, .miss))
+    #expect(try await updates() == [])
+    #expect(try await updates(at: 90_000) == [.missed])
+  }
+
+  @Test func `a held call stays when its caller cancels it`() async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
+    #expect(try await record(id).state == .held)
+    #expect(try await updates() == [])
+    #expect(try await decide(id, .miss))
+    #expect(try await updates() == [.missed])
+  }
+
+  @Test func `a held call that was cancelled is missed when its hold ends while it would ring`() async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
+    #expect(try await decide(id, .push(level: .active)))
+    #expect(try await claim(now: .at(2)).isEmpty)
+    #expect(try await record(id).state == .cancelled)
+    #expect(try await updates(at: 2) == [.missed])
+  }
+
+  @Test(arguments: [Call.Action.decline, .answer])
+  func `a held call that the user has answered or declined elsewhere is not missed`(_ action: Call.Action) async throws {
+    let id = try await heldCall()
+    let message = MessageReference(room: room, seq: 1)
+    _ = try await test.write { try $0.calls.perform(action, message, by: bob.id, on: nil, at: .at(1)) }
+    #expect(try await record(id).state == .cancelled)
+    #expect(try await updates(at: 90_000) == [])
   }
 
   @Test func `a held job waits for a new decision and is not sent`() async throws {

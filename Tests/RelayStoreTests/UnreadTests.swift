@@ -18,7 +18,7 @@ import Testing
   private static let other = RoomID(unchecked: "other")
 
   private func append(
-    _ count: Int = 1, in room: RoomID = room, mentions: [UserID] = [], isCounted: Bool = true,
+    _ count: Int = 1, in room: RoomID = room, mentions: Mentions = [], isCounted: Bool = true,
     _ retention: Retention = .everything
   ) async throws {
     try await test.write { transaction in
@@ -57,6 +57,25 @@ import Testing
     #expect(try await badge() == 5)
     // The user's own messages do not count.
     #expect(try await test.read { try $0.messages.unread(of: alice.id, now: .at(0)) }.rooms == [:])
+  }
+
+  /// Bob sends a message. Alice then sends messages that mention nobody by name.
+  @Test func `reserved words and answers count as mentions`() async throws {
+    try await test.write { _ = try $0.messages.append(draft(from: bob)) }
+    try await append(1, mentions: Mentions(all: true))
+    try await append(1, mentions: Mentions(online: true, present: [bob.id]))
+    try await append(1, mentions: Mentions(online: true, present: [UserID(unchecked: "bobby")]))
+    let answered = try await test.write { transaction in
+      [Int64(1), 2].map { seq in
+        var answer = draft()
+        answer.replyTo = seq
+        return Result { try transaction.messages.append(answer).answered }
+      }
+    }
+    #expect(try answered.map { try $0.get() } == [bob.id, nil])
+    #expect(try await unread().rooms == [room: Unread(messages: 5, mentions: 3)])
+    #expect(try await test.read { try $0.messages.sender(of: 1, in: room) } == bob.id)
+    #expect(try await test.read { try $0.messages.sender(of: 9, in: room) } == nil)
   }
 
   @Test func `mentions are counted separately`() async throws {

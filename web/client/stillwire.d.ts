@@ -104,6 +104,7 @@ export interface Message {
   readonly from?: string
   readonly time?: number
   readonly body?: any
+  /** Names of users, `*` for all members, or `*online` for those who were online. */
   readonly mentions?: readonly string[]
   readonly replyTo?: number
   /** The answered message when the client received the reply. Absent if the relay no longer has that message. */
@@ -125,6 +126,7 @@ export interface Message {
 
 export interface SendOptions {
   key?: string
+  /** Names of users, `*` for all members, or `*online` for those who are online. */
   mentions?: readonly string[]
   replyTo?: number
   push?: Fields | false

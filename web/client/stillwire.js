@@ -43,7 +43,8 @@ const ownClock = {
  * It dispatches these events. A `Room` dispatches its own events.
  *
  * - `state` when `state` has changed: {`state`, `reason?`, `code?`, `delay?`}
- * - `welcome`, `response`, `presence`, `error` and `bye`, as in the protocol
+ * - `welcome`, `response`, `presence`, `error` and `bye`, as in the protocol. The client also dispatches `error` with
+ *   the code `unsupported` if it has left out preferences that the relay does not know.
  * - `frame` for each frame in either direction: {`isOwn`, `text`, `frame`, `answers`}. `answers` is the type of the
  *   request if the frame is a reply.
  *
@@ -88,6 +89,8 @@ export class Stillwire extends EventTarget {
   #welcomedAt = null
   #comeBack = 0
   #isExpired = false
+  /** The names of the preferences that the relay knows, from the welcome. */
+  #preferences
   #isSuspended = false
   #isActivityChosen = false
   #activity = 'active'
@@ -159,6 +162,7 @@ export class Stillwire extends EventTarget {
    * again after each reconnect, until `unwatch`.
    */
   request(type, fields = {}) {
+    fields = this.#known(type, fields)
     return new Promise((resolve, reject) => {
       const settled = this.#watches.requested(type, fields)
       this.#link.ask(type, fields, (error, reply) => {
@@ -218,7 +222,7 @@ export class Stillwire extends EventTarget {
 
   /** Sends a request that needs no reply. Does nothing without a connection. */
   notify(type, fields = {}) {
-    this.#connection?.notify(type, fields)
+    this.#connection?.notify(type, this.#known(type, fields))
   }
 
   /**
@@ -290,6 +294,7 @@ export class Stillwire extends EventTarget {
     this.#reported = ''
     this.#round.succeeded()
     this.user = frame.user
+    this.#preferences = frame.limits?.preferences
     this.#become('open')
     const reset = this.#inbox.welcomed(frame)
     this.#dispatch('welcome', frame)
@@ -297,6 +302,16 @@ export class Stillwire extends EventTarget {
     this.#focus.send()
     for (const room of this.#joinedRooms()) room[opened]()
     this.#watches.opened()
+  }
+
+  // Leaves out the preferences that the relay does not know, and reports them with an `error` event.
+  #known(type, fields) {
+    if (type !== 'preferences' || !Array.isArray(this.#preferences)) return fields
+    const unknown = Object.keys(fields).filter((name) => !this.#preferences.includes(name))
+    if (!unknown.length) return fields
+    const message = `the relay does not know the preferences ${unknown.sort().join(', ')}`
+    this.#dispatch('error', { type: 'error', code: 'unsupported', message, temporary: false })
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => !unknown.includes(name)))
   }
 
   #answered(type, fields, settle, error, reply) {

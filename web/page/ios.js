@@ -36,10 +36,10 @@ export function appearance({ aps }, intent) {
 /** The line under the sender: the name of the group, or the number of recipients. Is empty for a direct message. */
 function groupLine({ kind, conversation }) {
   if (kind === 'call' || !conversation?.group) return ''
-  // The count excludes the sender and includes the user.
-  const others = conversation.recipientCount - 1
   if (conversation.name) return conversation.name
-  return others > 0 ? `To you and ${others} ${others === 1 ? 'other' : 'others'}` : ''
+  // The count includes the user, see "Fields for the app's extension" in Payload.md.
+  const others = conversation.recipientCount - 1
+  return others > 0 ? `To you and ${others} ${others === 1 ? 'other' : 'others'}` : 'To you'
 }
 
 /** The text for a localization key. The demo's app has no texts, so it shows the key itself with its arguments. */

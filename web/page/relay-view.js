@@ -137,7 +137,7 @@ export class RelayView extends HTMLElement {
     fill(part('outcomes'), chips, ([kind, text]) =>
       element('span', { class: 'outcome', 'data-kind': kind, 'data-testid': 'outcome' }, text)
     )
-    const reasons = decisions.at(-1)?.reasons.map(({ rule, words }) => `rule ${rule}: ${words}`) ?? []
+    const reasons = decisions.at(-1)?.reasons.map(({ code, words }) => `${code}: ${words}`) ?? []
     setText(part('reasons'), reasons.join(' · '))
     const steps = states.map((state) => [state, stateText(state, push)])
     fill(part('life'), steps, ([state, text]) => element('li', { 'data-state': state }, text))

@@ -14,9 +14,13 @@
 
 enum { RECEIPT_WAIT = 5000 };
 
+/* True if the room has too many members for pushes to all of them. Only named members are pushed to. */
+static bool is_crowded(const relay_hub_t *hub, const relay_room_t *room) {
+  return hub->limits.pushed_members && room->member_count > hub->limits.pushed_members;
+}
+
 static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
-  return room->flags & RELAY_ROOM_PUSHES &&
-         (!hub->limits.pushed_members || room->member_count <= hub->limits.pushed_members);
+  return room->flags & RELAY_ROOM_PUSHES && !is_crowded(hub, room);
 }
 
 /* The grace begins when the connection of the member's last session that was not in the background
@@ -58,24 +62,42 @@ static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
   relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
 }
 
-void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
+/* Plans the decision about a message that was just sent to the sessions in the room. */
+static void plan_published(relay_hub_t *hub, relay_member_t *member, const relay__entry_t *entry,
                            bool is_due_now) {
-  if (!pushes(hub, room)) return;
   const uint64_t stamp = hub->stamp; /* `decided` of the users who were decided with the message */
-  for (uint32_t i = 0; i < room->member_count; i++) {
-    relay_member_t *member = room->members[i];
-    if (member->user->id == entry->from || member->user->decided == stamp)
-      pass_over(member, entry->seq);
-    else if (is_due_now)
-      wait_for(hub, member, entry->seq, hub->clock);
-    else if (i < room->attended)
-      wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
-    else if (is_in_grace(hub, member))
-      wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
-    else if (member->user->has_devices)
-      wait_for(hub, member, entry->seq, hub->clock);
-    else
-      pass_over(member, entry->seq);
+  if (member->user->id == entry->from || member->user->decided == stamp)
+    pass_over(member, entry->seq);
+  else if (is_due_now)
+    wait_for(hub, member, entry->seq, hub->clock);
+  else if (member->attending)
+    wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
+  else if (is_in_grace(hub, member))
+    wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
+  else if (member->user->has_devices)
+    wait_for(hub, member, entry->seq, hub->clock);
+  else
+    pass_over(member, entry->seq);
+}
+
+/* Returns the member of a room with the id of a user. NULL: the user is no member. */
+static relay_member_t *member_of(const relay_hub_t *hub, const relay_room_t *room, relay_id_t user_id) {
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  return user ? relay__member_find(user, room) : NULL;
+}
+
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
+                           const relay_message_t *message) {
+  if (!(room->flags & RELAY_ROOM_PUSHES)) return;
+  if (!is_crowded(hub, room)) {
+    for (uint32_t i = 0; i < room->member_count; i++)
+      plan_published(hub, room->members[i], entry, message->is_due_now);
+  } else if (!message->named_count) {
+    return;
+  }
+  for (size_t i = 0; is_crowded(hub, room) && i < message->named_count; i++) {
+    relay_member_t *member = member_of(hub, room, message->named[i]);
+    if (member) plan_published(hub, member, entry, message->is_due_now);
   }
   for (uint32_t i = 0; i < room->live_count; i++)
     if (!room->live[i]->session->acks) room->live[i]->session->needs_ping = true;
@@ -100,10 +122,15 @@ int64_t relay__received_by(const relay_member_t *member) {
   return member->read > member->received ? member->read : member->received;
 }
 
+/* Returns the seq up to which no decision about a push is needed any more. */
+static int64_t settled_by(const relay_member_t *member) {
+  return member->user->pushes_unread ? member->read : relay__received_by(member);
+}
+
 /* Returns the index of the first fresh message; `entry_count` if there is none. */
 static uint32_t first_fresh(const relay_member_t *member) {
   const relay_room_t *room = member->room;
-  const int64_t received = relay__received_by(member);
+  const int64_t received = settled_by(member);
   uint32_t i = 0;
   if (room->entry_count) { /* seqs are contiguous */
     const int64_t skip =
@@ -117,7 +144,7 @@ static uint32_t first_fresh(const relay_member_t *member) {
 /* Drops the waits up to the member's marks. Returns false if no message waits any more. The cursor may then
  * pass these messages: the marks are stored before it. */
 static bool still_waits(relay_member_t *member) {
-  const int64_t received = relay__received_by(member);
+  const int64_t received = settled_by(member);
   uint32_t done = 0;
   while (done < member->wait_count && member->waits[done].seq <= received) done++;
   if (done) {
@@ -132,7 +159,7 @@ static bool still_waits(relay_member_t *member) {
 static int64_t done_by(relay_member_t *member) {
   still_waits(member);
   if (member->wait_count) return member->waits[0].seq - 1;
-  return relay__received_by(member) > member->handed_over ? relay__received_by(member) : member->handed_over;
+  return settled_by(member) > member->handed_over ? settled_by(member) : member->handed_over;
 }
 
 /* Sets the next due time of the member. Returns false if no message waits any more. */
@@ -256,6 +283,11 @@ bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
   return room && pushes(hub, room);
 }
 
+bool relay_room_is_crowded(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room && room->flags & RELAY_ROOM_PUSHES && is_crowded(hub, room);
+}
+
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
                            relay_delivery_t *delivery, relay_id_t *silenced, size_t max) {
   *delivery = (relay_delivery_t){0};
@@ -298,26 +330,34 @@ size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room_id, relay_id_t 
   return count;
 }
 
+/* Returns true if the push to the member is decided together with the message. */
+static bool is_away(const relay_hub_t *hub, const relay_member_t *member, const char *sender, bool rings,
+                    bool is_reported, bool *needs_wait) {
+  if (!strcmp(member->user->named.name, sender)) return false;
+  if (is_reported && relay__user_blocks(member->user, sender)) return true;
+  if (!rings &&
+      (member->attending || is_in_grace(hub, member) || member->due_at || member->user->has_inbox)) {
+    /* The decision waits for a session, for the grace, or for an earlier message that is undecided. This
+     * message becomes due when it is published, so that the hub hands messages over in their order. */
+    *needs_wait = true;
+    return false;
+  }
+  return is_reported || member->user->has_devices;
+}
+
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
-                       bool is_reported, relay_id_t *users, size_t max, bool *needs_wait) {
+                       bool is_reported, const relay_id_t *named, size_t named_count, relay_id_t *users,
+                       size_t max, bool *needs_wait) {
   const relay_room_t *room = relay__room_find(hub, id);
   *needs_wait = false;
-  if (!room || !pushes(hub, room)) return 0;
+  if (!room || !(room->flags & RELAY_ROOM_PUSHES)) return 0;
+  const bool takes_named = is_crowded(hub, room);
   size_t count = 0;
-  for (uint32_t i = 0; i < room->member_count; i++) {
-    const relay_member_t *member = room->members[i];
-    if (!strcmp(member->user->named.name, sender)) continue;
-    if (is_reported && relay__user_blocks(member->user, sender)) {
-      if (count < max) users[count] = member->user->id;
-      count++;
-    } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->due_at)) {
-      /* The decision waits for a session, for the grace, or for an earlier message that is undecided. This
-       * message becomes due when it is published, so that the hub hands messages over in their order. */
-      *needs_wait = true;
-    } else if (is_reported || member->user->has_devices) {
-      if (count < max) users[count] = member->user->id;
-      count++;
-    }
+  for (size_t i = 0; i < (takes_named ? named_count : room->member_count); i++) {
+    const relay_member_t *member = takes_named ? member_of(hub, room, named[i]) : room->members[i];
+    if (!member || !is_away(hub, member, sender, rings, is_reported, needs_wait)) continue;
+    if (count < max) users[count] = member->user->id;
+    count++;
   }
   return count;
 }

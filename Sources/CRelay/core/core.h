@@ -264,7 +264,7 @@ struct relay_user {
   uint32_t holds; /* calls of relay_user_retain() without a matching release */
   int8_t focus;
   relay__sharing_t sharing;
-  bool has_devices, has_filter, has_inbox;
+  bool has_devices, has_filter, has_inbox, pushes_unread;
   bool was_online, is_counted /* as online in its rooms */;
   bool is_settled;             /* this run has seen the user online, or awaits the user: see returns.c */
   int8_t stored_activity;      /* of the last RELAY_EVENT_USER_SEEN; -1: offline */
@@ -521,9 +521,9 @@ void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, 
 /* away.c */
 
 /* Plans the decisions about a new message. With `is_due_now`, each member that was not decided with the
- * message is due at once. */
+ * message is due at once. A crowded room plans only decisions for members in `named`. */
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
-                           bool is_due_now);
+                           const relay_message_t *message);
 /* Returns the number of members that a message may push to: they have a device, and no session in the room
  * that is not in the background. */
 uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room);

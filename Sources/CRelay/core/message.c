@@ -66,7 +66,7 @@ static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *m
     relay_user_t *user = relay__user_find(hub, message->decided[i]);
     if (user) user->decided = stamp;
   }
-  if (!message->is_silent) relay__away_published(hub, room, &entry, message->is_due_now);
+  if (!message->is_silent) relay__away_published(hub, room, &entry, message);
   keep(hub, room, &entry);
   relay__room_arm(hub, room, &room->flush_at, RELAY__ROOM_FLUSH);
   if (!room->live_count) {

@@ -372,6 +372,13 @@ bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_device
   return true;
 }
 
+bool relay_user_set_pushes_unread(relay_hub_t *hub, relay_id_t id, bool pushes_unread) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  user->pushes_unread = pushes_unread;
+  return true;
+}
+
 bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t id, bool has_filter) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;

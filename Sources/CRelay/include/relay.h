@@ -335,6 +335,9 @@ bool relay_user_set_status(relay_hub_t *hub, relay_id_t user, relay_bytes_t stat
 bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
 /* Sets the fact that the user has a device that messages can be pushed to. */
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
+/* Sets the fact that the user wants pushes of messages that an active session has received, if they stay
+ * unread. Then only the read mark ends the wait for a decision. */
+bool relay_user_set_pushes_unread(relay_hub_t *hub, relay_id_t user, bool pushes_unread);
 /* Sets the fact that the user has a filter that may silence messages, see relay_room_delivery(). */
 bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t user, bool has_filter);
 /* Sets the fact that the user has a session with the events of the list of rooms, see relay_room_inbox(). */
@@ -575,6 +578,8 @@ typedef struct relay_message {
   bool is_due_now;           /* RELAY_EVENT_DUE at once for each member that is not in `decided` */
   const relay_id_t *decided; /* members whose push was decided with the message */
   size_t decided_count;
+  const relay_id_t *named; /* the only users to push to in a room that relay_room_is_crowded() */
+  size_t named_count;
 } relay_message_t;
 
 /* Sends a message to each session in the room but `sender`. Plans a decision for each member that it may have
@@ -596,17 +601,19 @@ size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t room, relay_id_t *use
 /* Writes at most `max` members to `users`, in no order. Returns the number of all members. */
 size_t relay_room_members(const relay_hub_t *hub, relay_id_t room, relay_id_t *users, size_t max);
 
-/* The away queue: messages for which rules 7 to 9 of the delivery decision return `wait` (Delivery.md). */
+/* The away queue: messages for which the delivery decision returns `wait` (Delivery.md). */
 
 /* Writes at most `max` ids of the members whose pushes are decided with the message. Returns the number
  * of these members; 0 in a room that does not push.
  *
- * They have a device, no session in the room that is not in the background, no grace, and no earlier message
- * that waits for a decision. With `rings` they are all members with a device. With `is_reported`, members
+ * They have a device, no session in the room that is not in the background, no session with the events of the
+ * list of rooms, no grace, and no earlier message that waits for a decision. In a room that
+ * relay_room_is_crowded(), only members in `named` are considered. With `rings` they are all members with a device. With `is_reported`, members
  * without a device and members who have blocked the sender are included. `needs_wait` is true if the decision
  * about another member has to wait. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
-                       bool is_reported, relay_id_t *users, size_t max, bool *needs_wait);
+                       bool is_reported, const relay_id_t *named, size_t named_count, relay_id_t *users,
+                       size_t max, bool *needs_wait);
 
 /* The numbers of members except the sender, as the sender may see them: members with a session in the room
  * that is not in the background, members in the grace, and all others. */
@@ -622,8 +629,11 @@ size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t s
  * the number of such members. */
 size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_id_t *users,
                          size_t max);
-/* True if messages to the room are pushed: it has RELAY_ROOM_PUSHES, and at most `pushed_members` members. */
+/* True if messages to the room are pushed to all members: it has RELAY_ROOM_PUSHES, and at most
+ * `pushed_members` members. */
 bool relay_room_pushes(const relay_hub_t *hub, relay_id_t room);
+/* True if the room has RELAY_ROOM_PUSHES, and more than `pushed_members` members. */
+bool relay_room_is_crowded(const relay_hub_t *hub, relay_id_t room);
 
 /* A message whose push to a member is not decided yet. */
 typedef struct relay_undecided {

@@ -40,6 +40,7 @@ struct Ring: Command {
         body: request.fields.raw("body") ?? Array(#"{"call":"\#(media.rawValue)"}"#.utf8), key: try request.key)
       try draft.read(
         request.fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
+      try relay.resolveMentions(of: &draft, in: access.handle, request.fields.pointer)
       let push = try push(draft.push ?? PushRequest(), access)
       try relay.check(push, from: caller, to: access.room)
       draft.push = push

@@ -57,6 +57,7 @@ struct PostMessage: Command {
       try draft.read(
         fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
         isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
+      try relay.resolveMentions(of: &draft, in: access.handle, fields.pointer)
       if let push = draft.push { try relay.check(push, from: sender, to: access.room) }
       if let user = try request.caller.viewer(relay.hub) {
         try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)

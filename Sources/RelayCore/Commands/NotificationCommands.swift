@@ -233,14 +233,23 @@ struct ExplainDecision: Command {
       fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(on: relay),
       newest: relay.hub.position(of: roomHandle)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
     try draft.push?.check(in: relay.responses.categories.registry)
-    return try await relay.people.withUser(user, on: relay) { handle in
+    if draft.mentions.online, relay.hub.user(user).map({ !relay.hub.sessions(of: $0).isEmpty }) == true {
+      draft.mentions.present = [user]
+    }
+    if let answered = draft.replyTo {
+      let author = try await relay.store.read { [room] in try $0.messages.sender(of: answered, in: room) }
+      if author != sender { draft.mentions.answered = author }
+    }
+    return try await relay.people.withUser(user, on: relay) { [draft] handle in
       var traits = draft.traits
-      if !relay.hub.pushes(roomHandle) { traits.push.isAsked = false }
       let now = relay.hub.now
       let presence = relay.hub.member(handle, of: roomHandle).map { RoomMember($0).presence }
+      var membership = Membership(forNextMessage: presence, now: now)
+      membership.isRoomTooLarge = relay.hub.isCrowded(roomHandle)
+      if !relay.hub.pushes(roomHandle), !membership.isRoomTooLarge { traits.push.isAsked = false }
+      membership.sessions += relay.inbox.sessions(of: handle, in: room, at: .max, shown: now, on: relay)
       let decisions = relay.deliveries.decisions(
-        about: traits, in: room, for: user, handle, as: Membership(forNextMessage: presence, now: now), now: now,
-        on: relay)
+        about: traits, in: room, for: user, handle, as: membership, now: now, on: relay)
       return Reply {
         $0["room"] = room.rawValue
         $0["from"] = sender.rawValue

@@ -15,6 +15,8 @@ package final class Deliveries {
   private var undecided = UndecidedTraits()
   private var reports = ReportedMessages()
   private var pace = PushPace()
+  /// The last messages that mention many members at once.
+  var broadMentions = BroadMentions()
   private var messageDecisions = MessageDecisions()
   /// The members with undecided messages. The relay decides and stores one slice of them at a time.
   private var dueMembers = DueMembers()
@@ -37,9 +39,12 @@ package final class Deliveries {
 
   /// Decides whether the pushes of a message are decided together with the message, for the members that need no wait.
   /// The caller returns each ticket once, to ``end(_:)``.
-  func begin(for users: [UserHandle], in room: RoomHandle, on relay: isolated Relay) -> MessageDecisions.Ticket {
+  /// - Parameter isComplete: False if a fact about the message is known only when it is stored.
+  func begin(
+    for users: [UserHandle], in room: RoomHandle, isComplete: Bool, on relay: isolated Relay
+  ) -> MessageDecisions.Ticket {
     let decisions = users.reduce(0) { $0 + (relay.people.recipient($1).decisionCount) }
-    return messageDecisions.begin(decisions, in: room)
+    return messageDecisions.begin(decisions, in: room, isComplete: isComplete)
   }
 
   /// Ends the ticket of a message that was stored and published, or rejected.
@@ -47,15 +52,18 @@ package final class Deliveries {
 
   /// Plans the pushes of a message that is not stored yet, for the members that need no wait.
   package func plan(
-    _ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID, on relay: isolated Relay
+    _ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID, isCrowded: Bool = false,
+    on relay: isolated Relay
   ) -> Plan {
+    var membership = Membership.absent
+    membership.isRoomTooLarge = isCrowded
     let members = users.compactMap { user -> PlanMember? in
       guard let name = relay.hub.name(of: user) else { return nil }
       let recipient = relay.people.recipient(user)
       // The hub has selected members who have no session and are not within the grace. The reports about members who
       // hide their presence are planned later, from the same preferences.
       return PlanMember(
-        name, recipient, as: .absent, quietHours: relay.zones.quietHours(of: recipient, at: time), report: .unplanned)
+        name, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: time), report: .unplanned)
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
   }
@@ -185,6 +193,7 @@ package final class Deliveries {
     guard let name = hub.name(of: room), let userName = hub.name(of: user), let facts = hub.member(user, of: room)
     else { return nil }
     let now = hub.now
+    let isCrowded = hub.isCrowded(room)
     let member = RoomMember(facts)
     let recipient = relay.people.recipient(user)
     let devices = recipient.devices.count
@@ -193,7 +202,9 @@ package final class Deliveries {
     let quietHours = relay.zones.quietHours(of: recipient, at: now)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
-      let membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)
+      var membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)
+      membership.isRoomTooLarge = isCrowded
+      membership.sessions += relay.inbox.sessions(of: user, in: name, at: message.seq, shown: message.shown, on: relay)
       let report = report(about: user, of: message.seq, in: room, now: now)
       let plan = plan(
         PlanMessage(traits(of: message, in: room, to: userName, hub), in: name, at: message.time),

@@ -29,6 +29,7 @@ extension JobOutcome {
       case .wait(let end): .wait(until: end)
       case .cancel(let reason): .cancel(reason.rawValue)
       case .expire: .expire
+      case .miss: .miss
       case .merge(let head, let level): .merge(into: head, level: level)
       }
   }

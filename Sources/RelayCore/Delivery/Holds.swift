@@ -239,7 +239,7 @@ package final class Holds {
         where try !transaction.queue.decide(id, outcome, explanation: explanation) {
           switch outcome {
           case .merge, .push: isDone = false
-          case .hold, .wait, .cancel, .expire: break
+          case .hold, .wait, .cancel, .expire, .miss: break
           }
         }
         return isDone

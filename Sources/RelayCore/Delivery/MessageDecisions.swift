@@ -19,11 +19,12 @@ struct MessageDecisions {
 
   /// Decides whether a message with this number of decisions is decided now. The caller returns each ticket once, to
   /// ``end(_:)``.
-  package mutating func begin(_ decisions: Int, in room: RoomHandle) -> Ticket {
+  /// - Parameter isComplete: False if a fact about the message is known only when it is stored.
+  package mutating func begin(_ decisions: Int, in room: RoomHandle, isComplete: Bool = true) -> Ticket {
     // A message is not decided before an earlier one of its room, so that pushes keep the order of the messages.
     let isDecided =
       decisions == 0
-      || decisions <= DecisionBounds.maxWithMessage && unstored + decisions <= DecisionBounds.maxUnstored
+      || isComplete && decisions <= DecisionBounds.maxWithMessage && unstored + decisions <= DecisionBounds.maxUnstored
         && leaving[room] == nil
     if isDecided { unstored += decisions } else { leaving[room, default: 0] += 1 }
     return Ticket(room: room, decisions: decisions, isDecided: isDecided)

@@ -42,7 +42,7 @@ struct PushSummary {
       case .wait(let end): "The decision was to wait until \(date(end)) at the latest"
       case .none: "The decision was not to push it"
       }
-    let words = decision.reasons.map { "rule \($0.rule), \($0.words)" }
+    let words = decision.reasons.map { "\($0.code.rawValue), \($0.words)" }
     return "\(outcome): \(words.joined(separator: "; "))."
   }
 

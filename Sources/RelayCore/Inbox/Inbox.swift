@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 import RelayIdentity
 import RelayJSON
@@ -20,6 +21,8 @@ package final class Inbox {
 
   private struct Subscriber {
     var sessions: [SessionHandle: Options] = [:]
+    /// The newest messages that the sessions have got in their lists.
+    var shown: [SessionHandle: InboxReceipts] = [:]
     /// All changes up to this position are sent. Is `nil` until the first position is read.
     var position: InboxPosition?
     /// The rooms that the list has lost since the last read.
@@ -91,6 +94,7 @@ package final class Inbox {
   func forget(_ session: SessionHandle, on relay: isolated Relay) {
     guard let user = users.removeValue(forKey: session) else { return }
     subscribers[user]?.sessions[session] = nil
+    subscribers[user]?.shown[session] = nil
     guard subscribers[user]?.sessions.isEmpty == true else { return }
     subscribers[user] = nil
     lists.forget(user)
@@ -207,11 +211,13 @@ package final class Inbox {
   /// A room that has changed, with and without a preview.
   private struct Event: Sendable {
     let room: RoomID
+    let seq: Int64
     let text, plain: [UInt8]
 
     init(_ entry: InboxEntry, epoch: String) {
       let position = InboxPosition(epoch: epoch, number: entry.number)
       room = entry.room
+      seq = entry.lastMessage?.seq ?? 0
       text = Replies.inbox(entry, hasPreview: true, position)
       plain = Replies.inbox(entry, hasPreview: false, position)
     }
@@ -228,13 +234,42 @@ package final class Inbox {
     // A room that is in the list again was not removed.
     let gone = removed.subtracting(changes.events.map(\.room)).sorted()
     for (session, options) in subscriber.sessions where relay.hub.isOpen(session) {
+      var sent: [(RoomID, Int64)] = []
       for event in changes.events {
         // The session gets the events of the rooms that it has joined.
         if let room = relay.hub.room(event.room), relay.hub.isJoined(session, to: room) { continue }
         guard relay.access.rights(of: session, in: event.room, on: relay).contains(.join) else { continue }
         relay.hub.push(options.hasPreview ? event.text : event.plain, to: session)
+        sent.append((event.room, event.seq))
+      }
+      if !sent.isEmpty, let number = relay.hub.confirm(session) {
+        subscribers[user]?.shown[session, default: InboxReceipts()].add(sent, confirmedBy: number)
       }
       for room in gone { relay.hub.push(Replies.inbox(removed: room, changes.position), to: session) }
+    }
+  }
+}
+
+/// The sessions that hold pushes back, as sessions that have joined the room do.
+extension Inbox {
+  /// Records that a session has received all frames before the ping with this number.
+  func confirm(_ session: SessionHandle, upTo number: Int64) {
+    guard let user = users[session] else { return }
+    subscribers[user]?.shown[session]?.confirm(upTo: number)
+  }
+
+  /// The user's active sessions that have not joined the room, and whose list shows it. A message counts as written when
+  /// it was sent to the sessions in the room, because its event follows within seconds.
+  func sessions(
+    of user: UserHandle, in room: RoomID, at seq: Int64, shown: Timestamp, on relay: isolated Relay
+  ) -> [SessionFacts] {
+    guard let subscriber = subscribers[user] else { return [] }
+    return subscriber.sessions.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { session in
+      guard relay.hub.record(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
+      if let handle = relay.hub.room(room), relay.hub.isJoined(session, to: handle) { return nil }
+      guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { return nil }
+      let received = subscriber.shown[session]?.received(room) ?? 0
+      return SessionFacts(activity: .active, writing: .written(at: shown), hasReceived: received >= seq)
     }
   }
 }

@@ -6,15 +6,12 @@ import RelayStore
 
 /// Parses the request of a message, and makes the message that the hub publishes.
 extension MessageDraft {
-  static let maxMentions = 256
-
   /// Parses the members of a `send`, except its room, its sender, its body and its key.
   /// - Parameters:
   ///   - newest: The newest message of the room.
   ///   - isStored: False if the room keeps no messages. Such a room pushes nothing.
   mutating func read(_ fields: Fields, rights: Rights, newest: Int64, isStored: Bool) throws(RequestError) {
-    var seen: Set<UserID> = []
-    mentions = (try fields.names("mentions", max: Self.maxMentions) ?? []).filter { seen.insert($0).inserted }
+    mentions = try Mentions(fields, rights: rights)
     replyTo = try fields.integer("replyTo", 1...maxInteger)
     if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is greater than the newest seq of the room") }
     quoting = QuotedParts(rights)
@@ -42,11 +39,26 @@ extension MessageDraft {
 
   /// The members of a `message` event beside its body. The text begins with a comma, or is empty.
   private func eventMembers(_ quote: Quote?) -> [UInt8] {
-    guard !mentions.isEmpty || replyTo != nil else { return [] }
+    guard !mentions.words.isEmpty || replyTo != nil else { return [] }
     var object = JSONWriter.object { Replies.address(mentions, replyTo, quote)(&$0) }
     object[0] = UInt8(ascii: ",")
     object.removeLast()
     return object
+  }
+}
+
+extension Mentions {
+  /// Parses the member `mentions`: names, and the reserved words for many members.
+  fileprivate init(_ fields: Fields, rights: Rights) throws(RequestError) {
+    self.init([UserID]())
+    let maxLength = UserID.maxLength
+    for (index, word) in (try fields.strings("mentions", max: Self.maxNames, maxLength: maxLength) ?? []).enumerated() {
+      guard add(word) else { throw fields.wrong("mentions/\(index)", Fields.badName(UserID.self)) }
+      guard !isBroad || rights.contains(.mentionAll) else {
+        throw RequestError(
+          .forbidden, "the right mentionAll is needed to mention \(word)", at: "\(fields.pointer)/mentions/\(index)")
+      }
+    }
   }
 }
 

@@ -24,10 +24,12 @@ extension Relay {
     }
     let isStored = rooms.policy(of: message.room)?.isStored ?? true
     var draft = MessageDraft(room: room, from: User(id: sender), time: hub.now, body: message.body, key: message.key)
-    let rights = access.rights(of: message.session, in: room, on: self)
+    var rights = access.rights(of: message.session, in: room, on: self)
+    if rights.contains(.join), hub.role(of: message.user, in: message.room) >= .moderator { rights.insert(.mentionAll) }
     do {
       if let fields = message.fields {
         try draft.read(fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
+        try resolveMentions(of: &draft, in: message.room, fields.pointer)
         if let push = draft.push { try check(push, from: sender, to: room) }
       }
       guard isStored else {
@@ -109,22 +111,29 @@ extension Relay {
     let room = draft.room
     var draft = draft
     // An erasure looks at each stored message once, so it might miss this mention.
-    draft.mentions.removeAll { erasures.isOpen($0) }
+    draft.mentions.names.removeAll { erasures.isOpen($0) }
+    draft.mentions.present.removeAll { erasures.isOpen($0) }
     let traits = draft.traits
     let isAsked = traits.push.isAsked
     let isCall = traits.push.kind == .call
     let isReported = draft.reports && showsPresence
+    let isCrowded = hub.isCrowded(handle)
+    let named = isCrowded ? draft.mentions.names.compactMap(hub.user) : []
     let away =
       isAsked
-      ? hub.away(in: handle, sender: draft.from.id, rings: isCall, isReported: isReported)
+      ? hub.away(in: handle, sender: draft.from.id, rings: isCall, isReported: isReported, named: named)
       : (users: [], needsWait: false)
     // The store may commit a join before this message. The push of the new member is then decided after the commit.
     let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
     let delivery = deliveries.deliveryReport(
       of: traits, in: handle, room, showsPresence: showsPresence, on: self)
-    let ticket = deliveries.begin(for: away.users, in: handle, on: self)
-    let plan = ticket.isDecided ? deliveries.plan(traits, at: now, for: away.users, in: room, on: self) : Plan()
-    let isWaitedFor = needsWait || !ticket.isDecided
+    // Only the store knows the sender of the message that this one answers, and whom it therefore mentions.
+    let isReply = isAsked && draft.replyTo != nil
+    let ticket = deliveries.begin(for: away.users, in: handle, isComplete: !isReply, on: self)
+    let plan =
+      ticket.isDecided
+      ? deliveries.plan(traits, at: now, for: away.users, in: room, isCrowded: isCrowded, on: self) : Plan()
+    let isWaitedFor = needsWait || !ticket.isDecided || isCrowded && isReply
     draft.time = now
     draft.isCounted = isAsked
     draft.silenced = delivery?.silenced ?? []
@@ -140,12 +149,15 @@ extension Relay {
       assumeIsolated { relay in
         defer { relay.rooms.unpin(room, on: relay) }
         if case .success(let stored) = result, !stored.isDuplicate {
+          var traits = traits
+          traits.mentions.answered = stored.answered
           relay.deliveries.stored(
             stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
           if let quote = stored.quote { relay.rooms.remember(stored.seq, quoting: quote, in: handle) }
           var shown = draft.shown(
             without: session, decided: ticket.isDecided ? away.users : [], quote: stored.quote)
           // The pushes that could have been decided together with this message become due at once.
+          shown.named = isCrowded ? traits.mentions.named.compactMap(relay.hub.user) : []
           shown.isDueNow = !ticket.isDecided && (isCall || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }

@@ -69,7 +69,9 @@ package final class Access {
 
   /// The rights of a backend, or of a user who is a member.
   package func rights(of caller: Caller, in room: RoomID, on relay: isolated Relay) -> Rights {
-    guard let permissions = permissions(of: caller, on: relay) else { return [.standard, .moderate] }
+    guard let permissions = permissions(of: caller, on: relay) else {
+      return [.standard, .moderate, .mentionAll]
+    }
     if case .reporter(let reporter) = caller, let user = relay.hub.user(reporter.user),
       relay.people.recipient(user).withdrawn.contains(room)
     {
@@ -81,7 +83,7 @@ package final class Access {
     if rights.contains(.join), let user = caller.owner.flatMap(relay.hub.user), let handle = relay.hub.room(room),
       relay.hub.role(of: user, in: handle) >= .moderator
     {
-      rights.insert(.moderate)
+      rights.formUnion([.moderate, .mentionAll])
     }
     return rights
   }

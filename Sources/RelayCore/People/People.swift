@@ -145,6 +145,7 @@ package final class People {
     recipients[user] = recipient.isEmpty ? nil : recipient
     let preferences = recipient.preferences
     relay.hub.setHasDevices(!recipient.devices.isEmpty, of: user)
+    relay.hub.setPushesUnread(preferences.pushUnreadAfter != nil, of: user)
     relay.hub.setHasFilter(recipient.filters.nextChange != nil, of: user)
     relay.hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
     relay.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, cause: cause)

@@ -191,9 +191,10 @@ public struct CallWriter: TransactionPart {
   }
 
   /// Cancels all pushes of a call that were not sent yet. Phones then show a missed call, except those of users who have
-  /// answered or declined.
+  /// answered or declined. Pushes that quiet hours hold stay: they become missed calls at their end.
   private func endAllRinging(_ room: Int64, _ seq: Int64) throws {
-    try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "cancelled")
+    try transaction.queue.cancelJobs(
+      "room = ? AND seq = ? AND state <> '\(JobState.held.rawValue)'", [room, seq], note: "cancelled")
     try transaction.updates.changed(room, seq)
   }
 

@@ -56,6 +56,8 @@ struct GroupedMessages {
       first.quote = quote
       return first
     }
+    var draft = draft
+    draft.mentions.answered = try transaction.messages.answered(by: draft, room)
     let mark = rows?.mark ?? 0
     do {
       try insert.run(draft, room, sender)
@@ -67,6 +69,7 @@ struct GroupedMessages {
     }
     cache.defer(room, of: draft, sender: sender)
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
+    appended.answered = draft.mentions.answered
     appended.quote = quote
     return appended
   }

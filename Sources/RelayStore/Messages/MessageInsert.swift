@@ -33,7 +33,7 @@ struct MessageInsert {
         try statement.run()
       }
     }
-    try statement.bind(6, draft.mentions.isEmpty ? nil : draft.mentions.asJSON)
+    try statement.bind(6, draft.mentions.isEmpty ? nil : StoredJSON.text(of: draft.mentions))
     try statement.bind(7, draft.replyTo)
     try statement.bind(8, draft.isCounted ? 0 : 1)
     try statement.bind(9, draft.reports ? 1 : 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 import RelayJSON
-import RelayProtocol
+public import RelayProtocol
 
 /// The messages that replies answer, read together with the replies.
 ///
@@ -28,6 +28,18 @@ extension MessageReader {
     for index in page.messages.indices {
       page.messages[index].quote = page.messages[index].replyTo.flatMap { quotes[$0] }
     }
+  }
+
+  /// The sender of a message. Is `nil` if the history does not have the message, or has deleted it.
+  public func sender(of seq: Int64, in room: RoomID) throws -> UserID? {
+    try db.first(
+      """
+      SELECT users.name FROM rooms JOIN messages ON messages.room = rooms.id AND messages.seq = ?2
+      JOIN users ON users.id = messages.sender
+      WHERE rooms.name = ?1 AND NOT messages.is_deleted AND messages.seq >= rooms.first
+      """,
+      [room.rawValue, seq]
+    ).map { UserID(unchecked: $0[0]) }
   }
 
   /// The quotes of stored messages by seq.

@@ -92,6 +92,7 @@ extension MessageReader {
   /// The newest message that the member has read, or that is not in the history any more.
   static let readOrGone = "max(members.read, rooms.first - 1)"
 
+  /// The mentions contain the names of all users whom the message mentions, see ``RelayProtocol/Mentions``.
   /// - Parameters:
   ///   - name: The name of the user, in quotes, as SQL.
   ///   - blocked: The parameter with the result of ``blocked(by:)``.
@@ -100,7 +101,8 @@ extension MessageReader {
     (
       SELECT count(*) FROM messages AS mentioned INDEXED BY messages_mentions
       WHERE mentioned.room = rooms.id AND mentioned.seq > \(readOrGone) AND mentioned.mentions IS NOT NULL
-        AND NOT mentioned.is_uncounted AND instr(mentioned.mentions, \(name))
+        AND NOT mentioned.is_uncounted
+        AND (instr(mentioned.mentions, \(name)) OR instr(mentioned.mentions, '"\(Mentions.allWord)"'))
         AND NOT \(isHidden("mentioned", blocked)))
     """
   }

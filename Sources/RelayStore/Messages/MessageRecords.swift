@@ -9,7 +9,7 @@ public struct MessageDraft: Equatable, Sendable {
   /// Valid JSON.
   public var body: [UInt8]
   /// The users whom the message mentions.
-  public var mentions: [UserID]
+  public var mentions: Mentions
   /// The seq of the message that this one replies to.
   public var replyTo: Int64?
   /// The parts of the answered message that the result of storing a reply has.
@@ -38,7 +38,7 @@ public struct MessageDraft: Equatable, Sendable {
   public var call: CallDraft?
 
   public init(
-    room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
+    room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: Mentions = [], replyTo: Int64? = nil,
     push: PushRequest? = nil, isCounted: Bool = true, reports: Bool = false, silenced: [UserID] = [],
     key: String? = nil,
     jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
@@ -92,6 +92,8 @@ public struct Appended: Equatable, Sendable {
   public var response: Responded?
   /// The call that the message has begun.
   public var call: Call?
+  /// The sender of the answered message, if it is in the history and has another sender.
+  public var answered: UserID?
   /// The answered message in the state that the transaction has read. Is `nil` if the message is no reply, if its draft
   /// requests no part, or if the history does not have the answered message.
   public var quote: Quote?

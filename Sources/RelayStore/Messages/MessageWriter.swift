@@ -32,6 +32,8 @@ public struct MessageWriter: TransactionPart {
 
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
+    var draft = draft
+    draft.mentions.answered = try answered(by: draft, room)
     try MessageInsert(db).run(draft, room, sender)
     try trim(&room, to: draft.retention, added: 1)
     try db.run(Self.updateRoom, [room.seq, room.cursor, room.first, room.id])
@@ -47,6 +49,7 @@ public struct MessageWriter: TransactionPart {
     if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender, at: draft.time) }
     let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+    appended.answered = draft.mentions.answered
     appended.quote = try quote(of: draft, room)
     if draft.call != nil {
       appended.call = try transaction.calls.begin(draft, room.id, seq: room.seq, caller: sender)
@@ -73,6 +76,14 @@ public struct MessageWriter: TransactionPart {
       [draft.room.rawValue, stored.seq])
     let pushes = rows.map { (DeviceID(unchecked: $0["device"]), $0["id"] as String) }
     return (stored, Dictionary(pushes) { first, _ in first })
+  }
+
+  /// The sender of the message that a draft answers. Is `nil` for the sender of the draft, and if the history does not
+  /// have the message.
+  func answered(by draft: MessageDraft, _ room: WriterCache.Room) throws -> UserID? {
+    guard let seq = draft.replyTo, seq >= room.start(keeping: draft.retention.count) else { return nil }
+    let sender = try reader.messages.sender(of: seq, in: draft.room)
+    return sender == draft.from.id ? nil : sender
   }
 
   private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {

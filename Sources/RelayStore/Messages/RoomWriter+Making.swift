@@ -136,6 +136,7 @@ extension RoomWriter {
 
   /// - Parameter isOwned: The value for a new record. A change keeps the stored one.
   private func save(_ details: RoomDetails, of room: Int64, isOwned: Bool) throws {
+    if details.kind == .group, isOwned || details.title != nil { try noteGroup(room) }
     try db.run(
       """
       INSERT INTO details (room, kind, join_rule, title, avatar, metadata, read_only, version, created, is_owned)

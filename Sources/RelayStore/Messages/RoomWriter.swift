@@ -62,6 +62,7 @@ public struct RoomWriter: TransactionPart {
       try row.members.map { $0 + 1 } ?? count("SELECT count(*) FROM members WHERE room = ?", row.id)
     row.members = members
     cache[room] = row
+    if members == 3 { try noteGroup(row.id) }
     if bounds.membersPerRoom > 0, members > bounds.membersPerRoom { throw StoreError.tooMany(.membersPerRoom) }
     guard bounds.roomsPerUser > 0 else { return }
     let query = """
@@ -71,6 +72,11 @@ public struct RoomWriter: TransactionPart {
     if try count(query, user) > bounds.roomsPerUser {
       throw StoreError.tooMany(.roomsPerUser)
     }
+  }
+
+  /// Records that pushes show a room as a group from now on.
+  func noteGroup(_ room: Int64) throws {
+    try db.run("UPDATE rooms SET is_group = 1 WHERE id = ? AND NOT is_group", [room])
   }
 
   private func count(_ query: String, _ id: Int64) throws -> Int { try db.first(query, [id])?[0] ?? 0 }

@@ -6,7 +6,7 @@ enum ErasureStep: String, CaseIterable {
   case memberships
   /// Bans, restrictions, direct rooms and idempotency keys, which each room has.
   case rooms
-  /// The blocks by other users.
+  /// The blocks by other users, and their preferences.
   case blocks
   /// Messages that the user has sent, and messages that mention the user.
   case messages
@@ -69,7 +69,7 @@ public struct ErasedSlice: Equatable, Sendable {
   public var name: UserID?
   public var pseudonym: UserID
   public var left: [Left] = []
-  /// The users whose blocks named the user.
+  /// The users whose blocks or preferences named the user.
   public var unblocked: [UserID] = []
   public var deleted: [Deleted] = []
   public var unreacted: [Unreacted] = []

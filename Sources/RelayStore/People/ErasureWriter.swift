@@ -222,13 +222,25 @@ public struct ErasureWriter: TransactionPart {
       guard left > 0 else { return false }
       work.position = (user, 0)
       try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [user, name.rawValue])
-      guard db.changesCount == 1 else { continue }
+      let wasBlocked = db.changesCount == 1
+      guard try forgetPreference(of: user, for: name) || wasBlocked else { continue }
       left -= 1
       guard let row = try db.first("SELECT name FROM users WHERE id = ?", [user]) else { continue }
       work.slice.unblocked.append(UserID(unchecked: row["name"]))
     }
     work.position = slice.last
     return slice.isComplete
+  }
+
+  /// Removes a name from the people who break through the quiet hours of a user. Returns false if it is not among them.
+  private func forgetPreference(of user: Int64, for name: UserID) throws -> Bool {
+    let row = try db.first(
+      "SELECT preferences FROM users WHERE id = ? AND instr(preferences, ?)", [user, "\"\(name)\""])
+    guard var preferences = try row?.preferences(), preferences.breakThrough.users.contains(name) else { return false }
+    let wish = preferences.breakThrough
+    preferences.breakThrough = BreakThrough(users: wish.users.filter { $0 != name }, mentions: wish.mentions)
+    try db.run("UPDATE users SET preferences = ? WHERE id = ?", [StoredJSON.text(of: preferences), user])
+    return true
   }
 
   // MARK: Messages

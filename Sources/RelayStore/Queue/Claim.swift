@@ -18,7 +18,10 @@ public struct Claim: Equatable, Sendable {
   /// The device as it is registered now.
   public var device: Device
   public var created: Timestamp
-  public var roomMemberCount: Int
+  /// The members of the room without the sender of the message: everybody who receives it.
+  public var recipientCount: Int
+  /// True if the push shows the room as a group.
+  public var isGroup: Bool
   /// The recipient's unread messages in all rooms that are not muted.
   public var unread: Int
   /// The level of the decision. Is `nil` for the level that the message requests.
@@ -79,7 +82,8 @@ public struct Claim: Equatable, Sendable {
     id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),
     sender: User,
     recipient: UserID,
-    device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: Level? = nil, isReply: Bool = false,
+    device: Device, created: Timestamp, recipientCount: Int = 1, isGroup: Bool = false, unread: Int,
+    level: Level? = nil, isReply: Bool = false,
     isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
     avatar: String? = nil, collapse: MessageReference? = nil,
     count: Int = 1,
@@ -95,7 +99,8 @@ public struct Claim: Equatable, Sendable {
     self.recipient = recipient
     self.device = device
     self.created = created
-    self.roomMemberCount = roomMemberCount
+    self.recipientCount = recipientCount
+    self.isGroup = isGroup
     self.unread = unread
     self.level = level
     self.isReply = isReply

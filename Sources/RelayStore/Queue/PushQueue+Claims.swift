@@ -62,6 +62,8 @@ extension PushQueue {
         claims.append(claim)
       } catch let obstacle as Obstacle {
         try finish(id, state: .cancelled, note: obstacle.note, now: now)
+        // A call that ended while its push was held is a missed call.
+        if obstacle == .ringsNoMore { try transaction.updates.putEntry(of: id, due: now) }
       } catch StoreError.damaged(let reason) {
         // A damaged row must not block the pushes of other users.
         try finish(id, state: .dead, note: reason, now: now)
@@ -151,7 +153,8 @@ extension PushQueue {
     let found = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway,
-        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch,
+        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
+        EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
         details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
@@ -178,13 +181,14 @@ extension PushQueue {
       if !isChange, row["rings_no_more"] { throw Obstacle.ringsNoMore }
       return (
         room: row["room"] as Int64, user: row["user"] as Int64, isDigest: row["is_digest"] as Bool,
-        hasRemovals: row["has_removals"] as Bool, claim: try Claim(id, row, push: shared.push(row))
+        isSenderMember: row["is_sender_member"] as Bool, hasRemovals: row["has_removals"] as Bool,
+        claim: try Claim(id, row, push: shared.push(row))
       )
     }
     guard let found else { throw Obstacle.noMessage }
     var claim = found.claim
     claim.criteria = try shared.preferences(of: found.user)[claim.room].criteria ?? claim.device.criteria
-    claim.roomMemberCount = try shared.members(of: found.room)
+    claim.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
     claim.unread = try shared.badge(of: found.user, on: claim.device)
     guard !isChange else { return claim }
     if found.hasRemovals {
@@ -270,7 +274,7 @@ extension Claim {
         id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
         handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
-      roomMemberCount: 0, unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
+      isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
       avatar: row["room_avatar"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })

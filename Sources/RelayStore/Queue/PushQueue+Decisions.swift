@@ -17,6 +17,8 @@ public enum JobOutcome: Equatable, Sendable {
   case cancel(String)
   /// The job is not pushed, because it has expired.
   case expire
+  /// The job of a call is not pushed, because the call rings no more. The device gets a missed call instead.
+  case miss
   /// The message becomes part of this job's push. The job should be that of the newest message. The level is that of
   /// the message alone.
   case merge(into: String, level: Level? = nil)
@@ -44,6 +46,9 @@ extension PushQueue {
       try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
     case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
+    case .miss:
+      try cancelJobs("number = ?", [job.number], note: "missed", as: .expired)
+      try transaction.updates.putEntry(of: id, due: now)
     case .merge(let head, let level):
       guard let head = try storedJob(head), try transaction.digests.merge(job, into: head) else { return false }
       try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level?.rawValue, job.number])

@@ -17,7 +17,10 @@ extension Schema {
       -- The newest change of a message; 0: there is none yet.
       change INTEGER NOT NULL DEFAULT 0,
       -- The newest change of the messages that the store has deleted. A client without this change cannot recover.
-      forgotten INTEGER NOT NULL DEFAULT 0
+      forgotten INTEGER NOT NULL DEFAULT 0,
+      -- 1: pushes show the room as a group. It was created as a group, or has had a title or a third member. It stays
+      -- one, so that its notifications keep their look.
+      is_group INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
     CREATE TABLE members (

@@ -5,7 +5,9 @@ import RelayProtocol
 
 extension ClientMachine {
   /// Sends a request of the app. Without a connection it fails immediately, because requests are not queued.
+  /// Preferences that the relay does not know are left out, and reported.
   package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
+    let members = known(type, members)
     watches.requested(type, members, ticket)
     guard isOpen else { return answered(.app(ticket), .failure(.closed)) }
     guard requests.pending.count < Requests.capacity else { return answered(.app(ticket), .failure(.outboxFull)) }
@@ -17,6 +19,19 @@ extension ClientMachine {
       return answered(.app(ticket), .failure(tooLarge(bytes.count)))
     }
     act(.write(bytes))
+  }
+
+  /// Returns the members of a request without the preferences that the relay does not know, and emits an error frame
+  /// about them.
+  private mutating func known(_ type: String, _ members: [String: JSON]) -> [String: JSON] {
+    guard isOpen, type == "preferences", let preferences else { return members }
+    let unknown = members.keys.filter { !preferences.contains($0) }.sorted()
+    guard !unknown.isEmpty else { return members }
+    let message = "the relay does not know the preferences \(unknown.joined(separator: ", "))"
+    emit(
+      .frame(
+        Frame(["type": "error", "code": "unsupported", "message": .string(message), "temporary": false])))
+    return members.filter { preferences.contains($0.key) }
   }
 
   /// Forgets the request, the message or the report of a cancelled task.

@@ -60,7 +60,7 @@ extension Message {
     guard let seq = reply["seq"]?.integer, seq > 0, let user else { return nil }
     self.init(
       room: room, seq: seq, from: user, time: reply.time("time"), body: draft.fields["body"] ?? .null,
-      mentions: draft.fields["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
+      mentions: Mentions(draft.fields["mentions"]),
       replyTo: draft.fields["replyTo"]?.integer)
     quote = Quote(reply["quote"])
   }

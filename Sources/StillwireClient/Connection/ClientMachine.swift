@@ -60,6 +60,8 @@ package struct ClientMachine {
   private(set) var user: UserID?
   /// Maximum size of a frame in bytes, from the welcome.
   private(set) var maxFrame = Limits().frame
+  /// The names of the preferences that the relay knows, from the welcome. Is `nil` if the welcome does not list them.
+  private(set) var preferences: Set<String>?
   var activity = Activity.active
   var requests = Requests()
   var outbox: Outbox
@@ -362,6 +364,7 @@ extension ClientMachine {
     user = welcome.user
     let limits = welcome["limits"]
     maxFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
+    preferences = limits?["preferences"]?.items.map { Set($0.compactMap(\.text)) }
     silence = Silence(
       heartbeat: welcome.members.duration("heartbeat") ?? .seconds(Limits().heartbeat),
       patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)

@@ -64,7 +64,7 @@ extension Message {
     members["time"] = time.map { .number(String($0.rawValue)) }
     members["body"] = body
     if isOwn { members["isOwn"] = true }
-    if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
+    if !mentions.isEmpty { members["mentions"] = .array(mentions.words.map(JSON.string)) }
     members["editedAt"] = edited.map { .number(String($0.rawValue)) }
     members["replyTo"] = replyTo.map { .number(String($0)) }
     members["quote"] = quote?.json

@@ -178,7 +178,7 @@ class Operations(ABC):
         *,
         from_: str | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         push: bool | types.PushRequest | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
@@ -194,7 +194,8 @@ class Operations(ABC):
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
                 twice. At most 128 bytes. The default is a new key, so that the client can retry.
             mentions: The mentioned users. The relay pushes the message to members who have selected only
-                mentions of the room.
+                mentions of the room. `*` mentions all members, and `*online` the members who are online. Both
+                need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: the relay stores the message, and the message is neither
                 pushed nor unread. In rooms that store no messages: 422 `unsupported`.
@@ -473,7 +474,7 @@ class Operations(ABC):
         body: Any | Omitted = OMITTED,
         push: types.PushRequest | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
         from_: str | None | Omitted = OMITTED,
@@ -497,7 +498,8 @@ class Operations(ABC):
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
                 twice. At most 128 bytes. The default is a new key, so that the client can retry.
             mentions: The mentioned users. The relay pushes the message to members who have selected only
-                mentions of the room.
+                mentions of the room. `*` mentions all members, and `*online` the members who are online. Both
+                need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             report: True: the sender gets `delivery` events with the result for each recipient, for the newest
                 256 such messages of the room, while the room is in memory.
@@ -1112,13 +1114,18 @@ class Operations(ABC):
         rooms: dict[str, types.RoomWish | None] | None | Omitted = OMITTED,
         on_focus: Literal["deliver", "passive", "hold", None] | Omitted = OMITTED,
         quiet_hours: types.QuietHours | None | Omitted = OMITTED,
+        break_through: types.BreakThrough | None | Omitted = OMITTED,
+        quiet_calls: bool | None | Omitted = OMITTED,
+        quiet_time_sensitive: bool | None | Omitted = OMITTED,
+        push_unread_after: int | None | Omitted = OMITTED,
         share_focus: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
         share_online: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
     ) -> types.Preferences:
         """Set the preferences of a user.
 
-        Absent fields do not change. The relay decides waiting pushes again with the new preferences. If more
-        than `limits.roomsPerUser` rooms have a setting of their own, the relay answers 413.
+        Absent fields do not change. An unknown field is an error, with a suggestion. The relay decides
+        waiting pushes again with the new preferences. If more than `limits.roomsPerUser` rooms have a setting
+        of their own, the relay answers 413.
 
         Args:
             user: A user's name, or `me`.
@@ -1129,6 +1136,14 @@ class Operations(ABC):
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
             quiet_hours: None: no quiet hours.
+            break_through: The messages that break through quiet hours. It replaces the earlier value. None:
+                none do.
+            quiet_calls: True: calls do not break through quiet hours. The device gets a missed call at their
+                end.
+            quiet_time_sensitive: True: messages at the level `timeSensitive` do not break through quiet
+                hours.
+            push_unread_after: The relay pushes a message that an active session has received if the user has
+                not read it this many seconds after the message. None: it does not.
             share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
                 who share a room. `watchers`: also users who watch.
             share_online: The users who see whether the user is online. The default is `watchers`.
@@ -1141,8 +1156,10 @@ class Operations(ABC):
                 "PUT",
                 f"/v1/users/{segment(user)}/preferences",
                 body={
-                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "shareFocus":
-                    share_focus, "shareOnline": share_online,
+                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "breakThrough":
+                    break_through, "quietCalls": quiet_calls, "quietTimeSensitive": quiet_time_sensitive,
+                    "pushUnreadAfter": push_unread_after, "shareFocus": share_focus, "shareOnline":
+                    share_online,
                 },
             )
         )
@@ -1636,12 +1653,12 @@ class Operations(ABC):
         from_: str,
         user: str,
         *,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         push: bool | types.PushRequest | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
         rights: list[Literal[
-    "join", "send", "push", "urgent", "history", "presence", "create", "moderate",
+    "join", "send", "push", "urgent", "history", "presence", "create", "moderate", "mentionAll",
 ]] | Omitted = OMITTED,
     ) -> types.Decisions:
         """Predict the decision about a message.
@@ -1652,14 +1669,14 @@ class Operations(ABC):
         Args:
             from_: The sender.
             user: The recipient.
-            mentions: The mentioned users.
+            mentions: The mentioned users, `*` for all members, or `*online` for the members who are online.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: no pushes. In rooms that store no messages: 422
                 `unsupported`.
             report: Has no effect here.
             rights: The sender's rights in the room, as a token would give them. The default is the first of
                 these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
-                but `moderate`.
+                but `moderate` and `mentionAll`.
 
         Returns:
             The decision for each device, and the facts that it is based on.
@@ -2478,7 +2495,7 @@ class AsyncOperations(ABC):
         *,
         from_: str | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         push: bool | types.PushRequest | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
@@ -2494,7 +2511,8 @@ class AsyncOperations(ABC):
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
                 twice. At most 128 bytes. The default is a new key, so that the client can retry.
             mentions: The mentioned users. The relay pushes the message to members who have selected only
-                mentions of the room.
+                mentions of the room. `*` mentions all members, and `*online` the members who are online. Both
+                need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: the relay stores the message, and the message is neither
                 pushed nor unread. In rooms that store no messages: 422 `unsupported`.
@@ -2773,7 +2791,7 @@ class AsyncOperations(ABC):
         body: Any | Omitted = OMITTED,
         push: types.PushRequest | None | Omitted = OMITTED,
         key: str | None | Omitted = OMITTED,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
         from_: str | None | Omitted = OMITTED,
@@ -2797,7 +2815,8 @@ class AsyncOperations(ABC):
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
                 twice. At most 128 bytes. The default is a new key, so that the client can retry.
             mentions: The mentioned users. The relay pushes the message to members who have selected only
-                mentions of the room.
+                mentions of the room. `*` mentions all members, and `*online` the members who are online. Both
+                need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             report: True: the sender gets `delivery` events with the result for each recipient, for the newest
                 256 such messages of the room, while the room is in memory.
@@ -3412,13 +3431,18 @@ class AsyncOperations(ABC):
         rooms: dict[str, types.RoomWish | None] | None | Omitted = OMITTED,
         on_focus: Literal["deliver", "passive", "hold", None] | Omitted = OMITTED,
         quiet_hours: types.QuietHours | None | Omitted = OMITTED,
+        break_through: types.BreakThrough | None | Omitted = OMITTED,
+        quiet_calls: bool | None | Omitted = OMITTED,
+        quiet_time_sensitive: bool | None | Omitted = OMITTED,
+        push_unread_after: int | None | Omitted = OMITTED,
         share_focus: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
         share_online: Literal["none", "rooms", "watchers", None] | Omitted = OMITTED,
     ) -> types.Preferences:
         """Set the preferences of a user.
 
-        Absent fields do not change. The relay decides waiting pushes again with the new preferences. If more
-        than `limits.roomsPerUser` rooms have a setting of their own, the relay answers 413.
+        Absent fields do not change. An unknown field is an error, with a suggestion. The relay decides
+        waiting pushes again with the new preferences. If more than `limits.roomsPerUser` rooms have a setting
+        of their own, the relay answers 413.
 
         Args:
             user: A user's name, or `me`.
@@ -3429,6 +3453,14 @@ class AsyncOperations(ABC):
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
             quiet_hours: None: no quiet hours.
+            break_through: The messages that break through quiet hours. It replaces the earlier value. None:
+                none do.
+            quiet_calls: True: calls do not break through quiet hours. The device gets a missed call at their
+                end.
+            quiet_time_sensitive: True: messages at the level `timeSensitive` do not break through quiet
+                hours.
+            push_unread_after: The relay pushes a message that an active session has received if the user has
+                not read it this many seconds after the message. None: it does not.
             share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
                 who share a room. `watchers`: also users who watch.
             share_online: The users who see whether the user is online. The default is `watchers`.
@@ -3441,8 +3473,10 @@ class AsyncOperations(ABC):
                 "PUT",
                 f"/v1/users/{segment(user)}/preferences",
                 body={
-                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "shareFocus":
-                    share_focus, "shareOnline": share_online,
+                    "rooms": rooms, "onFocus": on_focus, "quietHours": quiet_hours, "breakThrough":
+                    break_through, "quietCalls": quiet_calls, "quietTimeSensitive": quiet_time_sensitive,
+                    "pushUnreadAfter": push_unread_after, "shareFocus": share_focus, "shareOnline":
+                    share_online,
                 },
             )
         )
@@ -3936,12 +3970,12 @@ class AsyncOperations(ABC):
         from_: str,
         user: str,
         *,
-        mentions: list[str] | None | Omitted = OMITTED,
+        mentions: list[str | Literal["*", "*online"]] | None | Omitted = OMITTED,
         reply_to: int | None | Omitted = OMITTED,
         push: bool | types.PushRequest | None | Omitted = OMITTED,
         report: bool | None | Omitted = OMITTED,
         rights: list[Literal[
-    "join", "send", "push", "urgent", "history", "presence", "create", "moderate",
+    "join", "send", "push", "urgent", "history", "presence", "create", "moderate", "mentionAll",
 ]] | Omitted = OMITTED,
     ) -> types.Decisions:
         """Predict the decision about a message.
@@ -3952,14 +3986,14 @@ class AsyncOperations(ABC):
         Args:
             from_: The sender.
             user: The recipient.
-            mentions: The mentioned users.
+            mentions: The mentioned users, `*` for all members, or `*online` for the members who are online.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: no pushes. In rooms that store no messages: 422
                 `unsupported`.
             report: Has no effect here.
             rights: The sender's rights in the room, as a token would give them. The default is the first of
                 these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
-                but `moderate`.
+                but `moderate` and `mentionAll`.
 
         Returns:
             The decision for each device, and the facts that it is based on.

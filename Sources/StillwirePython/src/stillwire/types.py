@@ -32,9 +32,10 @@ SilenceMode: TypeAlias = Literal["deliver", "passive", "hold"]
 Audience: TypeAlias = Literal["none", "rooms", "watchers"]
 
 ReasonCode: TypeAlias = Literal[
-    "own_message", "no_push_asked", "blocked", "read", "received", "deleted", "expired", "not_a_member",
-    "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device", "not_allowed",
-    "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
+    "own_message", "no_push_asked", "large_room", "blocked", "read", "received", "deleted", "expired",
+    "not_a_member", "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device",
+    "not_allowed", "unread", "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered",
+    "no_voip_entitlement",
 ]
 
 Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
@@ -131,7 +132,7 @@ class Message(_MessageFrom):
     """The time of the last edit. Absent if there was none."""
     body: Any
     """Byte for byte as the sender sent it."""
-    mentions: NotRequired[list[str]]
+    mentions: NotRequired[list[str | Literal["*", "*online"]]]
     replyTo: NotRequired[int]
     quote: NotRequired[Quote]
     reactions: NotRequired[list[Reaction]]
@@ -560,6 +561,10 @@ class Preferences(TypedDict):
     """The rooms with settings of their own."""
     onFocus: SilenceMode
     quietHours: QuietHours | None
+    breakThrough: PreferencesBreakThrough
+    quietCalls: bool
+    quietTimeSensitive: bool
+    pushUnreadAfter: int | None
     shareFocus: Audience
     shareOnline: Audience
     warnings: NotRequired[list[ReplyWarning]]
@@ -593,17 +598,24 @@ class QuietHours(_QuietHoursFrom):
 
 
 @final
+class PreferencesBreakThrough(TypedDict):
+    users: list[str]
+    mentions: bool
+
+
+@final
 class ReplyWarning(TypedDict):
-    """A field that the relay has stored but cannot use as it is."""
+    """A field that the relay has stored but cannot use as it is, or the end of another account."""
 
     code: Literal[
-    "no_voip_entitlement", "unknown_time_zone", "last_time_zone_rules", "no_time_zone",
+    "no_voip_entitlement", "account_ended", "unknown_time_zone", "last_time_zone_rules", "no_time_zone",
 ]
     """`no_voip_entitlement`: the app has no `voip` among its `entitlements`. The relay does not use the
-    `voipToken`, and calls come as alerts. `unknown_time_zone`: the relay does not know the `timeZone` of the
-    device, which counts as a device without one. `last_time_zone_rules`: the system's zone files lack the
-    `timeZone`, which keeps its last rules. `no_time_zone`: the quiet hours have no `timeZone`, and no device
-    has one that the relay knows, so that UTC applies.
+    `voipToken`, and calls come as alerts. `account_ended`: the device of another user with this token has
+    ended, because a token belongs to one app and to at most 8 users. `unknown_time_zone`: the relay does not
+    know the `timeZone` of the device, which counts as a device without one. `last_time_zone_rules`: the
+    system's zone files lack the `timeZone`, which keeps its last rules. `no_time_zone`: the quiet hours have
+    no `timeZone`, and no device has one that the relay knows, so that UTC applies.
     """
     message: str
     at: str
@@ -618,6 +630,16 @@ class RoomWish(TypedDict):
     """The end of the level: from then on, the relay pushes all messages. None: no end."""
     criteria: NotRequired[str | None]
     """The user's own label of the room, which Focus filters match. At most 128 bytes. None: no label."""
+
+
+@final
+class BreakThrough(TypedDict):
+    """The messages that break through quiet hours."""
+
+    users: NotRequired[list[str] | None]
+    """The users whose messages break through."""
+    mentions: NotRequired[bool | None]
+    """True: a message breaks through that mentions the user, or answers a message of the user."""
 
 
 @final
@@ -698,7 +720,7 @@ class InboxEntry(TypedDict):
     unread: int
     """The messages of others above the read mark that count as unread."""
     mentions: int
-    """The unread messages that mention the user."""
+    """The unread messages that mention the user, or answer a message of the user."""
     muted: bool
     """True if the preferences of the user allow no notifications of the room now."""
     read: int
@@ -793,7 +815,9 @@ class Device(TypedDict):
     reportKeys: NotRequired[int]
     """The number of valid report keys. Only the list of devices has it."""
     warnings: NotRequired[list[ReplyWarning]]
-    """Fields that the relay has stored but cannot use as they are. Absent if there are none."""
+    """Fields that the relay has stored but cannot use as they are, and the end of another account. Absent if
+    there are none.
+    """
     reportKey: NotRequired[str]
     """A new credential for the app's extensions on this device. Only the reply to a registration has it."""
 
@@ -883,6 +907,7 @@ class DecisionOutcomePush(TypedDict):
 @final
 class DecisionReason(TypedDict):
     rule: int
+    """The position of the rule in the table. A later version of the relay may change it. Use the code."""
     code: ReasonCode
     words: str
     """The meaning of the rule."""
@@ -917,7 +942,7 @@ class MessageFacts(TypedDict):
     criteria: NotRequired[str]
     """The label that the sender named."""
     isPushAsked: bool
-    """True if the message and its room permit pushes."""
+    """True if the message and the pattern of its room permit pushes."""
     isDeleted: bool
     isNotifyAnyway: bool
     isSilent: NotRequired[Literal[True]]
@@ -937,9 +962,21 @@ class RecipientFacts(TypedDict):
     roomLevel: Literal["all", "mentions", "none"]
     """The messages of the room that the relay pushes at this time."""
     isMentioned: bool
+    isNamed: NotRequired[Literal[True]]
+    """The message mentions the recipient by name, or answers a message of the recipient."""
+    isRoomTooLarge: NotRequired[Literal[True]]
+    """The room has more than `limits.pushedMembersPerRoom` members."""
     roomCriteria: NotRequired[str]
     """The recipient's own label of the room."""
     onFocus: SilenceMode
+    breaksQuietHours: NotRequired[Literal[True]]
+    """The preference `breakThrough` lets the message break through quiet hours."""
+    quietCalls: NotRequired[Literal[True]]
+    """The preference `quietCalls`."""
+    quietTimeSensitive: NotRequired[Literal[True]]
+    """The preference `quietTimeSensitive`."""
+    pushUnreadAfter: NotRequired[int]
+    """The preference `pushUnreadAfter`, in seconds."""
     sessions: list[SessionFacts]
     """The recipient's sessions in the room."""
     away: NotRequired[RecipientFactsAway]

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// The last message of each room that mentions all members, or all who are online: a room accepts at most one a minute.
+///
+/// The state belongs to one run of the relay. A retry with the same key is the same message.
+struct BroadMentions {
+  static let pause = Duration.seconds(60)
+  /// The number of rooms above which the entries whose pause is over are removed.
+  private static let minKept = 1_024
+
+  private struct Entry {
+    let time: Timestamp
+    let sender: UserID
+    let key: String?
+  }
+
+  private var last: [RoomID: Entry] = [:]
+  private var maxKept = Self.minKept
+
+  init() {}
+
+  var count: Int { last.count }
+
+  /// Records a message with a broad mention.
+  /// - Returns: The time until the room accepts such a message, or `nil` if it accepts this one.
+  mutating func admit(_ draft: MessageDraft, at now: Timestamp) -> Duration? {
+    if let known = last[draft.room], known.time <= now, now < known.time + Self.pause {
+      let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
+      return isRetry ? nil : known.time + Self.pause - now
+    }
+    if last.count >= maxKept {
+      last = last.filter { $0.value.time <= now && now < $0.value.time + Self.pause }
+      maxKept = max(Self.minKept, 2 * last.count)
+    }
+    last[draft.room] = Entry(time: now, sender: draft.from.id, key: draft.key)
+    return nil
+  }
+}
+
+extension Relay {
+  /// Checks a message that mentions all members or all who are online, and finds the latter. Throws `rate_limited` and
+  /// `too_large`. Does nothing for any other message.
+  func resolveMentions(of draft: inout MessageDraft, in room: RoomHandle, _ pointer: String) throws(RequestError) {
+    guard draft.mentions.isBroad else { return }
+    if draft.mentions.online, rooms.policy(of: room)?.isStored != false, !hub.isCrowded(room) {
+      let present = hub.members(of: room).filter { !hub.sessions(of: $0).isEmpty }.compactMap(hub.name(of:))
+      draft.mentions.present = present.filter { $0 != draft.from.id }.sorted()
+      guard draft.mentions.present.count <= Mentions.maxOnline else {
+        throw RequestError(
+          .tooLarge, "more than \(Mentions.maxOnline) members are online", at: "\(pointer)/mentions", status: 413)
+      }
+    }
+    if let delay = deliveries.broadMentions.admit(draft, at: hub.now) {
+      throw RequestError(.rateLimited, "a room accepts one mention of all members a minute", retryAfter: delay)
+    }
+  }
+}
