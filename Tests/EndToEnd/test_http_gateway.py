@@ -89,7 +89,7 @@ def job(circle, request, state):
     """The push whose event the request has, if it has this state."""
     pushes = call(circle.relay, "GET", "/v1/pushes").json["pushes"]
     event = parsed(request)["event_id"]
-    found = next(one for one in pushes if f"${one['message']['room']}/{one['message']['seq']}" == event)
+    found = next(one for one in pushes if f"${one['room']}/{one['seq']}" == event)
     return found if found["state"] == state else None
 
 
