@@ -62,7 +62,8 @@ static void leave_undecided(relay_hub_t *hub, void *unused) {
   publish_undecided(hub, false);
   EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 0);
   EXPECT(needs_wait);
-  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait), 1); /* a call */
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait),
+                 1); /* a call */
 }
 
 static void away_of_named(relay_hub_t *hub, void *unused) {
@@ -109,7 +110,8 @@ static void has_inbox(relay_hub_t *hub, void *unused) {
   EXPECT(relay_user_set_has_inbox(hub, relay_user_named(hub, "bob"), true));
   EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, NULL, 0, &needs_wait), 0);
   EXPECT(needs_wait);
-  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait), 1); /* a call */
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, NULL, 0, &needs_wait),
+                 1); /* a call */
 }
 
 TEST(inbox, "away: a member with the list of rooms in a session is not decided with the message") {

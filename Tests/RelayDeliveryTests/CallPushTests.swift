@@ -11,7 +11,8 @@ import Testing
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
     sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1", seq: 42, kind: .call, text: "Hello?",
+    room: PayloadRoom(id: RoomID(unchecked: "team"), recipientCount: 1), epoch: "e1", seq: 42, kind: .call,
+    text: "Hello?",
     badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 

@@ -11,7 +11,8 @@ import Testing
   private static let newest = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", recipient: UserID(unchecked: "bob"),
     sender: User(id: ann, name: "Ann"),
-    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 3, isGroup: true), epoch: "e1", seq: 42,
+    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", recipientCount: 3, isGroup: true), epoch: "e1",
+    seq: 42,
     text: "Lunch?",
     level: .passive, badge: 7, isMention: true, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 

@@ -29,7 +29,8 @@ extension PhonePush {
     let subject = PayloadSubject(
       notification: uuid(number), recipient: UserID(unchecked: user),
       sender: User(id: UserID(unchecked: "ann"), name: "Ann"),
-      room: PayloadRoom(id: RoomID(unchecked: room), title: "Tea", recipientCount: 2, isGroup: true), epoch: "e", seq: Int64(number),
+      room: PayloadRoom(id: RoomID(unchecked: room), title: "Tea", recipientCount: 2, isGroup: true), epoch: "e",
+      seq: Int64(number),
       kind: kind, text: text, level: level, badge: 3, isMention: true, expires: Timestamp(rawValue: 1_900_000_000_000),
       app: PayloadApp(topic: "org.example.chat"))
     return PhonePush(

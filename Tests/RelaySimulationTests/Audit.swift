@@ -184,7 +184,8 @@ extension Simulation {
     // A phone that got no push of a call may show that it was missed.
     let shown = audit.sentCollapseIDs[job.target]?[job.place]
     guard shown == headers.collapseID || shown == nil && text == .missed else {
-      throw Violation(.collapsed, "a change of \(job.place) as \(headers.collapseID), which \(job.target) does not show")
+      throw Violation(
+        .collapsed, "a change of \(job.place) as \(headers.collapseID), which \(job.target) does not show")
     }
     return true
   }

@@ -113,7 +113,8 @@ import Testing
   }
 
   @Test(arguments: [Call.Action.decline, .answer])
-  func `a held call that the user has answered or declined elsewhere is not missed`(_ action: Call.Action) async throws {
+  func `a held call that the user has answered or declined elsewhere is not missed`(_ action: Call.Action) async throws
+  {
     let id = try await heldCall()
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(action, message, by: bob.id, on: nil, at: .at(1)) }

@@ -608,9 +608,9 @@ size_t relay_room_members(const relay_hub_t *hub, relay_id_t room, relay_id_t *u
  *
  * They have a device, no session in the room that is not in the background, no session with the events of the
  * list of rooms, no grace, and no earlier message that waits for a decision. In a room that
- * relay_room_is_crowded(), only members in `named` are considered. With `rings` they are all members with a device. With `is_reported`, members
- * without a device and members who have blocked the sender are included. `needs_wait` is true if the decision
- * about another member has to wait. */
+ * relay_room_is_crowded(), only members in `named` are considered. With `rings` they are all members with a
+ * device. With `is_reported`, members without a device and members who have blocked the sender are included.
+ * `needs_wait` is true if the decision about another member has to wait. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
                        bool is_reported, const relay_id_t *named, size_t named_count, relay_id_t *users,
                        size_t max, bool *needs_wait);

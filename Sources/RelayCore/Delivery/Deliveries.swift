@@ -63,7 +63,8 @@ package final class Deliveries {
       // The hub has selected members who have no session and are not within the grace. The reports about members who
       // hide their presence are planned later, from the same preferences.
       return PlanMember(
-        name, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: time), report: .unplanned)
+        name, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: time), report: .unplanned
+      )
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
   }

@@ -75,8 +75,8 @@ public struct PhoneState: Equatable, Sendable {
   public var woken: Timestamp?
 
   public init(
-    platform: Platform, allowsAlerts: Bool = true, badge: Int? = nil, wantedBadge: Int, hasRemovals: Bool = false, badged: Timestamp? = nil,
-    woken: Timestamp? = nil
+    platform: Platform, allowsAlerts: Bool = true, badge: Int? = nil, wantedBadge: Int,
+    hasRemovals: Bool = false, badged: Timestamp? = nil, woken: Timestamp? = nil
   ) {
     self.platform = platform
     self.allowsAlerts = allowsAlerts

@@ -194,7 +194,8 @@ extension UpdateQueue {
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     let state = PhoneState(
-      platform: device.platform, allowsAlerts: device.allowsAlerts, badge: try knownBadge(of: update, on: device, &shared),
+      platform: device.platform, allowsAlerts: device.allowsAlerts,
+      badge: try knownBadge(of: update, on: device, &shared),
       wantedBadge: try shared.badge(of: update.user, on: device),
       hasRemovals: try hasDueRemovals(of: device.id.rawValue, ofRow: update.user), badged: update.badged,
       woken: update.woken)
