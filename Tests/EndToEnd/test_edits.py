@@ -350,7 +350,8 @@ def test_a_push_contains_mentions_and_answers(circle):
     bob.session.close(1000)
     circle.alice.expect("presence", user=bob.user, online=False)
     circle.send("answer", replyTo=theirs, mentions=[carol.user])
-    for person, is_mention, is_reply in (bob, False, True), (carol, True, False):
+    # An answer counts as a mention of the user whose message it answers.
+    for person, is_mention, is_reply in (bob, True, True), (carol, True, False):
         communication = person.phone.ring("answer")["payload"]["communication"]
         assert (communication["mentionsMe"], communication["replyToMe"]) == (is_mention, is_reply)
 
