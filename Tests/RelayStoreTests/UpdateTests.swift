@@ -159,6 +159,17 @@ import Testing
     #expect(try await changes(at: .at(45_000)).map(\.text) == [.missed])
   }
 
+  @Test func `a call that was edited gets its edit once, and is missed later`() async throws {
+    try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
+    try await edit("new")
+    let claims = try await updates()
+    #expect(try claims.map { try change($0).0 } == [.current])
+    try await finish(claims[0])
+    #expect(try await updates(at: .at(44_999)).isEmpty)
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
+    #expect(try await changes(at: .at(45_000)).map(\.text) == [.missed])
+  }
+
   @Test func `a call that was read is not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }

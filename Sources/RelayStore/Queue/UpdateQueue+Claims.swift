@@ -318,28 +318,30 @@ extension UpdateQueue {
     let row = try db.first("SELECT number, is_again FROM jobs WHERE id = ? AND \(Schema.updates)", [id])
     guard let row else { return }
     let number: Int64 = row["number"]
-    guard try row["is_again"] || isNeeded(number, ringsOn: ringsOn) else { return try drop(number) }
+    guard let due = try row["is_again"] ? now : nextDue(number, ringsOn: ringsOn) else { return try drop(number) }
     let event = JobEvent.repeated
     try db.run(
       "UPDATE jobs SET \(event.assignment), lease = NULL, is_again = 0, due = ? WHERE number = ? AND \(event.condition)",
-      [now.rawValue, number])
+      [due.rawValue, number])
   }
 
-  /// True if the device has removals that were never sent, or the call still rings. The next claim waits for the time.
-  private func isNeeded(_ number: Int64, ringsOn: Bool) throws -> Bool {
-    try db.has(
+  /// The time at which an update is planned again: now if the device has removals that were never sent, and at the end
+  /// of the ringing for a call that rings on. Is `nil` if nothing is left.
+  private func nextDue(_ number: Int64, ringsOn: Bool) throws -> Timestamp? {
+    try db.first(
       """
-      SELECT 1 FROM jobs WHERE number = ?1 AND CASE kind
-        WHEN 'phone' THEN EXISTS (
-          SELECT 1 FROM removals
-          WHERE removals.user = jobs.user AND removals.device = jobs.device AND \(Self.isRemovalDue))
-        WHEN 'entry' THEN ?3 AND EXISTS (
-          SELECT 1 FROM jobs AS job JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-          WHERE job.id = jobs.target AND job.expires > ?2 AND messages.push_kind = '\(MessageKind.call.rawValue)'
-            AND NOT \(CallReader.ringsNoMore))
-        ELSE 0 END
+      SELECT CASE kind
+        WHEN 'phone' THEN (
+          SELECT ?2 FROM removals
+          WHERE removals.user = jobs.user AND removals.device = jobs.device AND \(Self.isRemovalDue) LIMIT 1)
+        WHEN 'entry' THEN (
+          SELECT job.expires FROM jobs AS job
+          JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+            AND messages.push_kind = '\(MessageKind.call.rawValue)'
+          WHERE ?3 AND job.id = jobs.target AND job.expires > ?2 AND NOT \(CallReader.ringsNoMore)) END AS due
+      FROM jobs WHERE number = ?1
       """,
-      [number, now.rawValue, ringsOn])
+      [number, now.rawValue, ringsOn])?.time("due")
   }
 
   private func drop(_ number: Int64) throws {
