@@ -125,6 +125,10 @@ import Testing
     (PhoneState(platform: .apns, badge: 2, wantedBadge: 2), PhoneUpdate?.none, Timestamp?.none),
     // The next alert sets a badge that is unknown, or too low.
     (PhoneState(platform: .apns, badge: nil, wantedBadge: 0), nil, nil),
+    (
+      PhoneState(platform: .apns, badge: nil, wantedBadge: 0, hasRemovals: true), PhoneUpdate(badge: 0, removes: true),
+      nil
+    ),
     (PhoneState(platform: .apns, badge: 1, wantedBadge: 2), nil, nil),
     (
       PhoneState(platform: .apns, allowsAlerts: false, badge: 1, wantedBadge: 2), PhoneUpdate(badge: 2, removes: false),

@@ -90,10 +90,10 @@ public struct PhoneState: Equatable, Sendable {
 
 extension PhoneState {
   /// True if the badge must change before the next alert, which sets it anyway: it is lower now, or the device gets no
-  /// alerts.
+  /// alerts. If it is unknown, a push with removals sets it, too.
   fileprivate var needsBadge: Bool {
     guard platform.setsBadge else { return false }
-    return allowsAlerts ? badge.map { wantedBadge < $0 } ?? false : badge != wantedBadge
+    return allowsAlerts ? badge.map { wantedBadge < $0 } ?? hasRemovals : badge != wantedBadge
   }
 }
 
