@@ -245,6 +245,20 @@ import Testing
     }
   }
 
+  /// The deletion ends the call, but the update of the end of its ringing may still be due.
+  @Test(arguments: [false, true]) func `the update of a deleted call ends`(isShown: Bool) async throws {
+    let call = try await ring(isShown: isShown)
+    if !isShown {
+      let ids = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }.map(\.id)
+      try await test.write { try $0.queue.finish(ids[0], state: .expired, now: .at(0)) }
+    }
+    _ = try await test.write { try $0.messages.delete(room, 1) }
+    _ = try await updates()
+    _ = try await updates(at: call.ringUntil)
+    let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM jobs WHERE kind = 'entry'") }
+    #expect(left == 0)
+  }
+
   @Test func `the end of an answered call ends the ringing of the other members at once`() async throws {
     _ = try await ringInGroup()
     _ = try await perform(.answer, by: bob.id)

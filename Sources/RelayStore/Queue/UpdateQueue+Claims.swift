@@ -387,7 +387,8 @@ private struct CallFacts {
     state = try row.choiceIfAny("call_state")
     party = try row.choiceIfAny("party_state")
     device = row["party_device"]
-    ringsUntil = row.time("ring_until") ?? (isCall ? expires : nil)
+    // A deleted message is no call any more, although the row of its call stays.
+    ringsUntil = isCall ? row.time("ring_until") ?? expires : nil
   }
 
   /// The end of the call for the user. Is `nil` while it rings.
