@@ -112,7 +112,7 @@ extension UpdateQueue {
           "job.number IN (SELECT value FROM json_each(?1))", [StoredJSON.text(of: content.rest)], in: facts.room)
         (claim.count, claim.others) = (rest.count, rest.others)
       }
-      let newest = try newestAlert(of: update, on: device, &shared)
+      let newest = try newestAlert(on: device, shared)
       let kept =
         text == .missed
         ? claim.message.time + PushRequest.maxLifetime
@@ -195,7 +195,7 @@ extension UpdateQueue {
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     let state = PhoneState(
       platform: device.platform, allowsAlerts: device.allowsAlerts,
-      badge: try knownBadge(of: update, on: device, &shared),
+      badge: try knownBadge(on: device, shared),
       wantedBadge: try shared.badge(of: update.user, on: device),
       hasRemovals: try hasDueRemovals(of: device.id.rawValue, ofRow: update.user), badged: update.badged,
       woken: update.woken)
@@ -203,7 +203,7 @@ extension UpdateQueue {
     guard let push else { return next.map { .wait(until: $0, isSilenced: false) } ?? .drop }
     var claim = update.claim(.phone(push), on: device)
     if push.removes { claim.removals = try openRemovals(of: device.id.rawValue, ofRow: update.user) }
-    if let newest = try newestAlert(of: update, on: device, &shared) {
+    if let newest = try newestAlert(on: device, shared) {
       claim.keptUntil = PhonePlanner.keptUntil(
         newest: newest.keptUntil, isNewest: claim.removals.covers(newest.message))
     }
@@ -211,7 +211,7 @@ extension UpdateQueue {
   }
 
   /// The badge that a phone shows: that of its newest push with a badge. Is `nil` when it is unknown.
-  private func knownBadge(of update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Int? {
+  private func knownBadge(on device: Device, _ shared: Shared) throws -> Int? {
     var newest: (time: Timestamp, badge: Int)?
     for account in try shared.accounts(on: device) {
       let pushed = try db.first(
@@ -240,7 +240,7 @@ extension UpdateQueue {
     let keptUntil: Timestamp?
   }
 
-  private func newestAlert(of update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> NewestAlert? {
+  private func newestAlert(on device: Device, _ shared: Shared) throws -> NewestAlert? {
     var newest: (time: Timestamp, alert: NewestAlert)?
     for account in try shared.accounts(on: device) {
       let pushed = try db.first(
