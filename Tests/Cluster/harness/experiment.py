@@ -22,9 +22,11 @@ ROOMS = [
     {"match": "load-*", "history": {"count": 100_000_000}, "push": False},
     {"match": "push-*", "history": {"count": 100_000_000}},
 ]
+#: Each push job by the id of its message's event, as a gateway of Matrix sees it.
 JOBS = """
-SELECT rooms.name, jobs.seq, jobs.id, jobs.state, jobs.merged_into
-FROM jobs JOIN rooms ON rooms.id = jobs.room WHERE jobs.kind = 'push'
+SELECT rooms.name, jobs.seq, '$' || rooms.name || '/' || jobs.seq, jobs.state, '$' || rooms.name || '/' || heads.seq
+FROM jobs JOIN rooms ON rooms.id = jobs.room LEFT JOIN jobs AS heads ON heads.id = jobs.merged_into
+WHERE jobs.kind = 'push'
 """
 #: Rows while a message is not decided for all members, or a push job is not finished.
 UNFINISHED = """

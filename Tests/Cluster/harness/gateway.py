@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A push gateway of Matrix that records the id of each push."""
+"""A push gateway of Matrix that records the event id of each push."""
 
 import json
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Gateway:
         return {"app": APP, "gateway": {"url": f"http://127.0.0.1:{self._service.port}/_matrix/push/v1/notify"}}
 
     def pushes(self) -> dict[tuple[str, str], list[str]]:
-        """Returns the ids of the pushes in the order of arrival, by (token, text)."""
+        """Returns the event ids of the pushes in the order of arrival, by (token, text)."""
         found: dict[tuple[str, str], list[str]] = defaultdict(list)
         for request in list(self._service.requests):
             notification = _parsed(request)

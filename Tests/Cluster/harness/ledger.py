@@ -128,6 +128,7 @@ def _check_view(view: View, messages: dict[int, str], found: Findings) -> None:
 class Job:
     """A push job in the database."""
 
+    #: The id with which its push arrives.
     id: str
     state: str
     #: The job whose push contains this one's message, if the state is `merged`.
