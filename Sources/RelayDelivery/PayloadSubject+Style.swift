@@ -39,7 +39,8 @@ extension PayloadSubject {
   var collapseID: String {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
-    if style.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id, for: recipient) }
+    let scope = replaced == own ? style.collapse : replacesScope
+    if scope == .room { return RelayDelivery.collapseID(room: replaced.room, for: recipient) }
     return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq, for: recipient)
   }
 

@@ -33,6 +33,8 @@ public struct PayloadSubject: Equatable, Sendable {
   /// The message whose push this one replaces on the phone. Is `nil` when it replaces only earlier pushes of its own
   /// message.
   public var replaces: MessageReference?
+  /// The scope of the collapse id of that push.
+  public var replacesScope: CollapseScope
   /// The token with which the app's extension reports the arrival of the push. Is `nil` when no report is requested.
   public var receipt: String?
   /// The notifications that the phone removes when it gets the push.
@@ -45,7 +47,8 @@ public struct PayloadSubject: Equatable, Sendable {
     kind: MessageKind = .message, text: String?, style: PushStyle = PushStyle(), hasPreview: Bool = true,
     level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
-    expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, receipt: String? = nil
+    expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, replacesScope: CollapseScope = .message,
+    receipt: String? = nil
   ) {
     self.notification = notification
     self.recipient = recipient
@@ -66,6 +69,7 @@ public struct PayloadSubject: Equatable, Sendable {
     self.expires = expires
     self.app = app
     self.replaces = replaces
+    self.replacesScope = replacesScope
     self.receipt = receipt
   }
 

@@ -76,7 +76,7 @@ extension PushWorker {
       level: claim.level ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      app: app(of: claim.device), replaces: claim.collapse,
+      app: app(of: claim.device), replaces: claim.collapse, replacesScope: claim.collapseScope,
       // The receipt expires when the job does: it would change nothing later.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
   }

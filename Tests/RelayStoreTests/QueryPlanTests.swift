@@ -105,6 +105,7 @@ extension Transaction {
     try writeMessages(tablet)
     try writeRooms()
     try writeJobs(tablet)
+    try writeUpdates()
     try writeResponses()
     try writeAudit()
     try read()
@@ -232,6 +233,30 @@ extension Transaction {
     for claim in try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
       try queue.finish(claim.id, state: .expired, now: .at(3))
     }
+  }
+
+  /// A phone shows two messages. One is edited, and then the sender is blocked, or both are read.
+  private func writeUpdates() throws {
+    func update() throws -> [UpdateClaim] { try updates.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) }
+    for _ in 1...2 {
+      let seq = try messages.append(draft(jobs: [job()])).seq
+      for claim in try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
+        try queue.finish(claim.id, state: .sent, now: .at(3))
+      }
+      _ = try messages.edit(room, seq, body: Array("2".utf8))
+      try updates.endSilence(of: bob.id)
+      for claim in try update() { try updates.finish(claim) }
+      try updates.read(room, bob.id, upTo: seq)
+      try rooms.mark(room, bob.id, read: seq)
+      try updates.alive(phone().id, of: bob.id)
+      for claim in try update() { try updates.retry(claim.id, due: .at(3)) }
+      for claim in try update() { try updates.finish(claim) }
+      try updates.alive(phone().id, of: bob.id)
+    }
+    try people.block(alice.id, by: bob.id)
+    try people.unblock(alice.id, by: bob.id)
+    _ = try reader.queue.hasSilencedUpdates(of: bob.id)
+    _ = try updates.purgeRemovals()
   }
 
   private func writeResponses() throws {

@@ -310,8 +310,10 @@ import Testing
     try await test.write { transaction in
       let user = try transaction.needRow(of: bob.id)
       for seq in 1...Int64(UpdateQueue.maxRemovals + 9) {
-        try transaction.updates.putRemoval(phone().id.rawValue, ofRow: user, room: "room", seq: seq, isRead: false)
+        try transaction.updates.putRemoval(
+          phone().id.rawValue, ofRow: user, MessageReference(room: room, seq: seq))
       }
+      try transaction.updates.boundRemovals(of: phone().id.rawValue, ofRow: user)
     }
     #expect(try await removals().count == UpdateQueue.maxRemovals)
     try await read(1)
@@ -352,8 +354,7 @@ import Testing
     }
     #expect((claims.count, place, epoch, message.seq) == (1, room, "epoch", 2))
     #expect(try await test.read { try $0.queue.jobs(limit: 9) }.isEmpty)
-    let id = try #require(claims.first?.id)
-    try await test.write { try $0.updates.finish(id) }
+    try await finish(claims[0])
     try await wake()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
     #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
@@ -362,8 +363,8 @@ import Testing
 
   @Test func `silent pushes continue after the wall clock was set back`() async throws {
     try await wake()
-    let id = try #require(try await updates(at: .at(3_600_000)).first?.id)
-    try await test.write { try $0.updates.finish(id) }
+    try await finish(try #require(try await updates().first))
+    try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
     try await wake()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
   }

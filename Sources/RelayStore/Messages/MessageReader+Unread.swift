@@ -103,12 +103,19 @@ extension MessageReader {
       WHERE mentioned.room = rooms.id AND mentioned.seq > \(readOrGone) AND mentioned.mentions IS NOT NULL
         AND NOT mentioned.is_uncounted
         AND (instr(mentioned.mentions, \(name)) OR instr(mentioned.mentions, '"\(Mentions.allWord)"'))
+        AND NOT EXISTS (
+          SELECT 1 FROM call_parties AS party
+          WHERE party.room = mentioned.room AND party.seq = mentioned.seq AND party.user = members.user)
         AND NOT \(isHidden("mentioned", blocked)))
     """
   }
 
+  /// The messages of a room that a count looks at for blocked senders: the newest ones.
+  static let maxScanned = 1_000
+
   /// Subtracts the messages that do not count as unread, so that other message rows need not be read. A user who has
-  /// blocked senders costs a scan of the unread messages, which the history bounds.
+  /// blocked senders costs a scan of the newest unread messages of each room: their messages before these
+  /// ``maxScanned`` count as unread.
   /// - Parameter blocked: The parameter with the result of ``blocked(by:)``.
   static func unreadMessages(_ blocked: String) -> String {
     """
@@ -124,7 +131,8 @@ extension MessageReader {
         AND NOT call.is_uncounted AND NOT \(isHidden("call", blocked))) -
       CASE WHEN \(blocked) IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages AS hidden
-        WHERE hidden.room = rooms.id AND hidden.seq > \(readOrGone) AND NOT hidden.is_uncounted
+        WHERE hidden.room = rooms.id AND hidden.seq > max(\(readOrGone), rooms.seq - \(maxScanned))
+          AND NOT hidden.is_uncounted
           AND \(isHidden("hidden", blocked))) END)
     """
   }

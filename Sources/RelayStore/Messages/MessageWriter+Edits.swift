@@ -35,7 +35,6 @@ extension MessageWriter {
     let time = time ?? now
     var edited = try change(room, seq, by: user, at: time) { id in
       call = try transaction.calls.deleted(MessageReference(room: room, seq: seq), id, at: time)
-      try transaction.updates.changed(id, seq)
       try db.run(
         """
         UPDATE messages
@@ -46,6 +45,7 @@ extension MessageWriter {
         [id, seq])
       try deleteAnnotations(id, seq)
       try transaction.queue.cancelJobs("room = ? AND seq = ?", [id, seq], note: "deleted")
+      try transaction.updates.changed(id, seq)
     }
     edited?.call = call
     guard let moderator, let deleted = edited, deleted.isChanged, deleted.from != moderator,

@@ -60,10 +60,10 @@ extension RoomWriter {
   private func sweepMembers(of room: Int64, _ left: inout Int) throws {
     for row in try db.all("SELECT user FROM members WHERE room = ? LIMIT ?", [room, left]) {
       let user: Int64 = row["user"]
-      try transaction.updates.left(room, user)
+      left -= 2 + (try transaction.updates.left(room, user, isDeleted: true))
       // Pushes that only wake an app belong to no other job.
       try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND room = ?", [user, room])
-      left -= 2 + db.changesCount
+      left -= db.changesCount
       try db.run("DELETE FROM members WHERE room = ? AND user = ?", [room, user])
       try transaction.inbox.departed(user)
       if left <= 0 { return }

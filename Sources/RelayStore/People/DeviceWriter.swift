@@ -40,6 +40,7 @@ public struct DeviceWriter: TransactionPart {
     others.removeFirst(surplus)
     for other in ended { try remove(other.name.device.rawValue, ofRow: other.row) }
     try save(device, ofRow: id, now: now)
+    if let newest = others.last { try accounts.inheritScreen(from: newest, to: device.id.rawValue, ofRow: id) }
     try transaction.updates.alive(device.id, of: user)
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])

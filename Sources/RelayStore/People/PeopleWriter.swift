@@ -105,17 +105,18 @@ public struct PeopleWriter: TransactionPart {
   /// other rooms of the user.
   public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
     guard let id = try row(of: user) else { return }
-    try db.run(
+    let changed = try db.all(
       """
       UPDATE members SET is_withdrawn = NOT is_withdrawn
       WHERE user = ?1 AND is_withdrawn <> EXISTS (
         SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
+      RETURNING room, is_withdrawn
       """,
       [id, rooms.sorted().asJSON])
     // The list of the user loses rooms or gets them back.
-    guard db.changesCount > 0 else { return }
+    guard !changed.isEmpty else { return }
     try transaction.inbox.departed(id)
-    try transaction.updates.withdrawn(from: id)
+    try transaction.updates.left(changed.filter { $0["is_withdrawn"] }.map { $0["room"] }, id)
   }
 
   /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.

@@ -82,6 +82,19 @@ struct PhoneAccounts {
   }
 }
 
+extension PhoneAccounts {
+  /// Copies what the phone shows from another account to a device.
+  func inheritScreen(from other: Account, to device: String, ofRow user: Int64) throws {
+    let columns = "badge, badged, woken, alert_job, alert_kept"
+    try db.run(
+      """
+      UPDATE devices SET (\(columns)) = (SELECT \(columns) FROM devices WHERE user = ?3 AND device = ?4)
+      WHERE user = ?1 AND device = ?2
+      """,
+      [user, device, other.row, other.name.device.rawValue])
+  }
+}
+
 extension PeopleReader {
   /// The devices of other users that are accounts of the same phone: they have the token, or the token for calls, of
   /// this device. Empty for a device that is not registered.

@@ -39,6 +39,8 @@ public struct Claim: Equatable, Sendable {
   public var avatar: String?
   /// The message whose collapse id the push has. An earlier push with this id may contain the same messages.
   public var collapse: MessageReference
+  /// The scope of this collapse id.
+  public var collapseScope: CollapseScope
   /// The number of messages of the room in the push, at least 1.
   public var count: Int
   /// The other rooms with messages in the push, the room with the newest message first; at most ``maxOthers``.
@@ -85,7 +87,7 @@ public struct Claim: Equatable, Sendable {
     device: Device, created: Timestamp, recipientCount: Int = 1, isGroup: Bool = false, unread: Int,
     level: Level? = nil, isReply: Bool = false,
     isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
-    avatar: String? = nil, collapse: MessageReference? = nil,
+    avatar: String? = nil, collapse: MessageReference? = nil, collapseScope: CollapseScope? = nil,
     count: Int = 1,
     others: [Other] = []
   ) {
@@ -110,6 +112,7 @@ public struct Claim: Equatable, Sendable {
     self.title = title
     self.avatar = avatar
     self.collapse = collapse ?? MessageReference(room: room, seq: message.seq)
+    self.collapseScope = collapseScope ?? push.style.collapse
     self.count = count
     self.others = others
   }

@@ -128,27 +128,51 @@ struct Digests: TransactionPart {
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
-  /// The messages that a sent digest still has to show. Is `nil` if the job is not a digest head.
+  /// A message in a digest, by its job.
+  struct Content {
+    let job: String
+    let number: Int64
+  }
+
+  /// The messages that a sent digest still has, the newest first. Is `nil` if the job is not a digest head.
   ///
   /// Leaves out messages that are deleted or read, of senders whom the recipient has blocked, and of rooms that the
   /// recipient has left.
-  /// - Returns: The job of the newest message, and the numbers of the other jobs.
-  func content(of head: String) throws -> (newest: String?, rest: [Int64])? {
+  func content(of head: String) throws -> [Content]? {
     guard try db.has("SELECT 1 FROM jobs WHERE id = ? AND digest IS NOT NULL", [head]) else { return nil }
-    let jobs = try db.all(
+    return try db.all(
       """
-      SELECT job.id, job.number FROM jobs AS job
-      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
-      JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-        AND NOT members.is_withdrawn
-      JOIN users AS sender ON sender.id = messages.sender
-      WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged')
-        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name)
+      SELECT job.id, job.number FROM jobs AS job \(Self.facts)
+      WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged') AND members.read < job.seq
+        AND NOT (\(Self.isLost))
       ORDER BY messages.time DESC, job.number DESC LIMIT \(PushQueue.maxCoalesced)
       """,
-      [head])
-    return (jobs.first?["id"], jobs.dropFirst().map { $0["number"] })
+      [head]
+    ) { Content(job: $0["id"], number: $0["number"]) }
   }
+
+  /// True if a sent digest has a message whose text the phone must not show any longer.
+  func hasLost(_ head: String) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs AS job \(Self.facts)
+      WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged') AND (\(Self.isLost))
+      """,
+      [head])
+  }
+
+  private static let facts = """
+    LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+    LEFT JOIN users AS sender ON sender.id = messages.sender
+    LEFT JOIN members ON members.room = job.room AND members.user = job.user AND NOT members.is_withdrawn
+    """
+
+  /// A condition on a job with its ``facts``: the message is deleted, the recipient has blocked its sender, or has left
+  /// the room.
+  private static let isLost = """
+    messages.seq IS NULL OR messages.is_deleted OR members.user IS NULL
+    OR EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name)
+    """
 
   /// Returns the contents of a digest, without messages that were read or deleted meanwhile: the number of messages in
   /// the head's room, with the head's own, and the other rooms. `maxLevel` is the highest level of the merged messages,

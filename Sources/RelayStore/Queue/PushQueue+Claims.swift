@@ -157,7 +157,7 @@ extension PushQueue {
         EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
         details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
-        collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
+        collapsed.name AS collapse_room, job.collapse_seq, replaced.push_collapse AS collapse_scope, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
         messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
         EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
@@ -173,6 +173,7 @@ extension PushQueue {
       LEFT JOIN users AS sender ON sender.id = messages.sender
       LEFT JOIN messages AS original ON original.room = job.room AND original.seq = messages.reply_to
       LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
+      LEFT JOIN messages AS replaced ON replaced.room = job.collapse_room AND replaced.seq = job.collapse_seq
       WHERE job.id = ?1
       """,
       [id, isDeleted]
@@ -277,6 +278,7 @@ extension Claim {
       isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
       avatar: row["room_avatar"],
-      collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })
+      collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) },
+      collapseScope: try row.choiceIfAny("collapse_scope"))
   }
 }

@@ -45,7 +45,9 @@ extension PushQueue {
       guard job.state == .held else { return false }
       try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
-    case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
+    case .expire:
+      try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
+      try transaction.updates.expectEnd(ofCall: id)
     case .miss:
       try cancelJobs("number = ?", [job.number], note: "missed", as: .expired)
       try transaction.updates.putEntry(of: id, due: now)

@@ -94,13 +94,15 @@ extension PushQueue {
   /// message.
   /// - Parameters:
   ///   - isUnknown: True if the push may have reached the phone.
+  ///   - rings: True if the push was a call screen, which shows no alert and no badge.
   ///   - othersDue: The due time of the jobs that were merged into it. Is `nil` for its own due time.
   /// - Returns: False if the job does not exist, or cannot end in this state.
   @discardableResult
   public func finish(
-    _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, othersDue: Timestamp? = nil,
-    now: Timestamp
+    _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, rings: Bool = false,
+    othersDue: Timestamp? = nil, now: Timestamp
   ) throws -> Bool {
+    let isLate = try state == .sent && db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'cancelled'", [id])
     let finished = try db.all(
       """
       UPDATE jobs SET \(state.event.assignment), note = ?1, finished_at = ?2, lease = NULL,
@@ -117,6 +119,8 @@ extension PushQueue {
       case .cancelled, .expired: try transaction.digests.handOver(id, isHeld: false)
       }
     }
+    if state == .sent, !rings { try transaction.updates.alerted(id) }
+    if isLate { try transaction.updates.arrivedLate(id) }
     if state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
     try promote(in: JobQueue(row))
     return true
@@ -185,6 +189,7 @@ extension PushQueue {
     ]
     if let end = ends.first(where: { $0.holds == true })?.note {
       try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)
+      if isUnknown { try transaction.updates.arrivedLate(id) }
       return false
     }
     try db.run(

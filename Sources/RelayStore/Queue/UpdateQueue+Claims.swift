@@ -31,7 +31,6 @@ extension UpdateQueue {
           """,
           [leaseUntil.rawValue, update.number])
         claim.attempts = update.attempts + 1
-        try noteTime(of: claim, update, now: now)
         claims.append(claim)
       }
     }
@@ -59,7 +58,8 @@ extension UpdateQueue {
     try db.first(
       """
       SELECT jobs.number, jobs.id, jobs.target, jobs.user, users.name AS user_name, jobs.kind, jobs.room, jobs.seq,
-        jobs.attempts, jobs.created, devices.badged, devices.woken, \(Device.columns)
+        jobs.attempts, jobs.created, devices.badge, devices.badged, devices.woken, devices.alert_job,
+        devices.alert_kept, \(Device.columns)
       FROM jobs JOIN users ON users.id = jobs.user
       LEFT JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
       WHERE jobs.number = ?
@@ -84,18 +84,57 @@ extension UpdateQueue {
   // MARK: One notification
 
   private func entryStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
-    guard let job = update.job else { return .drop }
-    if try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
-      // The update must follow the push that it changes.
-      return .wait(until: shared.now + .seconds(1), isSilenced: false)
+    guard let job = update.job,
+      let target = try db.first("SELECT state, \(Self.entryState) AS entry_state FROM jobs WHERE id = ?", [job])
+    else { return .drop }
+    switch try target.choice("state") as JobState {
+    // The update must follow the push that it changes.
+    case .sending: return .wait(until: shared.now + .seconds(1), isSilenced: false)
+    // The next attempt has the present text.
+    case .ready, .retrying: return .drop
+    default: break
     }
-    let content = try transaction.digests.content(of: job)
-    guard let facts = try facts(of: job, showing: content?.newest ?? job, &shared) else { return .drop }
+    guard let digest = try transaction.digests.content(of: job) else {
+      return try facts(of: job, showing: job, &shared).map { facts in
+        try step(for: update, on: device, job, facts, PhonePlanner.plan(facts.entry), showing: [], &shared)
+      } ?? .drop
+    }
+    return try digestStep(for: update, on: device, job, digest, isShown: target.choice("entry_state"), &shared)
+  }
+
+  /// A digest shows the messages whose later pushes may show text.
+  private func digestStep(
+    for update: DueUpdate, on device: Device, _ job: String, _ digest: [Digests.Content], isShown state: EntryState,
+    _ shared: inout Shared
+  ) throws -> Step {
+    let candidates = try digest.compactMap { content in
+      try facts(of: job, showing: content.job, &shared).map { (content: content, facts: $0) }
+    }
+    let shown = candidates.filter { $0.facts.entry.later == .show }
+    // A digest without messages has nothing left to show.
+    guard let facts = (shown.first ?? candidates.first)?.facts else { return try removal(of: job, ifShown: state) }
+    let plan = PhonePlanner.plan(facts.entry)
+    switch plan {
+    case .nothing, .wait:
+      // The text of a lost message must go, even if no new text may be shown.
+      if try transaction.digests.hasLost(job) { return try removal(of: job, ifShown: state) }
+    case .replace, .remove: break
+    }
+    return try step(for: update, on: device, job, facts, plan, showing: shown.map(\.content), &shared)
+  }
+
+  private func removal(of job: String, ifShown state: EntryState) throws -> Step {
+    if state == .shown { try hideEntry(of: job) }
+    return .drop
+  }
+
+  /// - Parameter digest: The messages of a digest, the newest first. Empty for a single message.
+  private func step(
+    for update: DueUpdate, on device: Device, _ job: String, _ facts: EntryFacts, _ plan: EntryPlan,
+    showing digest: [Digests.Content], _ shared: inout Shared
+  ) throws -> Step {
     // The number of unread messages has changed, whatever the phone shows.
     if facts.entry.isDeleted { try touch(device.id.rawValue, ofRow: update.user) }
-    var plan = PhonePlanner.plan(facts.entry)
-    // A digest without messages has nothing left to show.
-    if let content, content.newest == nil { plan = facts.entry.state == .shown ? .remove : .nothing }
     switch plan {
     case .nothing: return facts.ringsUntil.map { .wait(until: $0, isSilenced: false) } ?? .drop
     case .wait(let end): return .wait(until: end, isSilenced: true)
@@ -104,19 +143,20 @@ extension UpdateQueue {
       return .drop
     case .replace(let text):
       let shown = try transaction.queue.change(
-        of: content?.newest ?? job, isDeleted: facts.entry.isDeleted, &shared)
+        of: digest.first?.job ?? job, isDeleted: facts.entry.isDeleted, &shared)
       guard var claim = shown else { return .drop }
-      if let content {
-        claim.collapse = facts.collapse
+      if !digest.isEmpty {
+        // The notification stays that of the head, whichever message is the newest.
+        (claim.id, claim.collapse, claim.collapseScope) = (job, facts.collapse, facts.collapseScope)
         let rest = try transaction.digests.digest(
-          "job.number IN (SELECT value FROM json_each(?1))", [StoredJSON.text(of: content.rest)], in: facts.room)
+          "job.number IN (SELECT value FROM json_each(?1))", [StoredJSON.text(of: digest.dropFirst().map(\.number))],
+          in: facts.room)
         (claim.count, claim.others) = (rest.count, rest.others)
       }
-      let newest = try newestAlert(on: device, shared)
       let kept =
         text == .missed
         ? claim.message.time + PushRequest.maxLifetime
-        : PhonePlanner.keptUntil(newest: newest?.keptUntil, isNewest: newest?.job == job)
+        : PhonePlanner.keptUntil(newest: update.alertKept, isNewest: update.alertJob == job)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
   }
@@ -124,8 +164,9 @@ extension UpdateQueue {
   private struct EntryFacts {
     let entry: PhoneEntry
     let room: Int64
-    /// The message whose collapse id the notification has.
+    /// The message whose collapse id the notification has, and the scope of this id.
     let collapse: MessageReference
+    let collapseScope: CollapseScope
     /// The end of the ringing of a call, if it is not over.
     let ringsUntil: Timestamp?
   }
@@ -139,7 +180,8 @@ extension UpdateQueue {
       SELECT users.name AS user_name, job.device, job.room AS room_id, rooms.name AS room, job.expires,
         (SELECT \(Self.entryState) FROM jobs WHERE id = ?1) AS entry_state, members.read, members.received,
         calls.state AS call_state, calls.ring_until, party.state AS party_state, party.device AS party_device,
-        collapsed.name AS collapse_room, coalesce(head.collapse_seq, head.seq) AS collapse_seq,
+        \(Schema.knownName("collapsed.name")) AS collapse_room, coalesce(head.collapse_seq, head.seq) AS collapse_seq,
+        replaced.push_collapse AS collapse_scope,
         messages.push_collapse = '\(CollapseScope.room.rawValue)' AND EXISTS (
           SELECT 1 FROM jobs AS newer INDEXED BY jobs_message
           JOIN messages AS later ON later.room = newer.room AND later.seq = newer.seq
@@ -157,6 +199,8 @@ extension UpdateQueue {
       LEFT JOIN calls ON calls.room = job.room AND calls.seq = job.seq
       LEFT JOIN call_parties AS party ON party.room = job.room AND party.seq = job.seq AND party.user = job.user
       LEFT JOIN rooms AS collapsed ON collapsed.id = coalesce(head.collapse_room, head.room)
+      LEFT JOIN messages AS replaced ON replaced.room = collapsed.id
+        AND replaced.seq = coalesce(head.collapse_seq, head.seq)
       WHERE job.id = ?2
       """,
       [job, shown])
@@ -187,15 +231,23 @@ extension UpdateQueue {
     return EntryFacts(
       entry: entry, room: row["room_id"],
       collapse: MessageReference(room: collapseRoom.map(RoomID.init(unchecked:)) ?? room, seq: row["collapse_seq"]),
+      collapseScope: try row.choiceIfAny("collapse_scope") ?? .message,
       ringsUntil: entry.callEnd == nil ? call.ringsUntil : nil)
   }
 
   // MARK: One device
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
+    // A push that is on its way may set another badge, or bring a notification that must go.
+    for account in try shared.accounts(on: device)
+    where try db.has(
+      "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind <> 'phone'",
+      [account.user, account.device])
+    {
+      return .wait(until: shared.now + .seconds(1), isSilenced: false)
+    }
     let state = PhoneState(
-      platform: device.platform, allowsAlerts: device.allowsAlerts,
-      badge: try knownBadge(on: device, shared),
+      platform: device.platform, allowsAlerts: device.allowsAlerts, badge: update.badge,
       wantedBadge: try shared.badge(of: update.user, on: device),
       hasRemovals: try hasDueRemovals(of: device.id.rawValue, ofRow: update.user), badged: update.badged,
       woken: update.woken)
@@ -203,107 +255,52 @@ extension UpdateQueue {
     guard let push else { return next.map { .wait(until: $0, isSilenced: false) } ?? .drop }
     var claim = update.claim(.phone(push), on: device)
     if push.removes { claim.removals = try openRemovals(of: device.id.rawValue, ofRow: update.user) }
-    if let newest = try newestAlert(on: device, shared) {
-      claim.keptUntil = PhonePlanner.keptUntil(
-        newest: newest.keptUntil, isNewest: claim.removals.covers(newest.message))
-    }
+    claim.keptUntil = PhonePlanner.keptUntil(
+      newest: update.alertKept,
+      isNewest: try update.alertJob.flatMap(message(of:)).map(claim.removals.covers) ?? false)
     return .send(claim)
   }
 
-  /// The badge that a phone shows: that of its newest push with a badge. Is `nil` when it is unknown.
-  private func knownBadge(on device: Device, _ shared: Shared) throws -> Int? {
-    var newest: (time: Timestamp, badge: Int)?
-    for account in try shared.accounts(on: device) {
-      let pushed = try db.first(
-        """
-        SELECT finished_at AS time, badge FROM jobs INDEXED BY jobs_user
-        WHERE user = ? AND kind = 'push' AND device = ? AND state = 'sent' AND badge IS NOT NULL
-        ORDER BY number DESC LIMIT 1
-        """,
-        [account.user, account.device])
-      let set = try db.first(
-        "SELECT badged AS time, badge FROM devices WHERE user = ? AND device = ? AND badge IS NOT NULL",
-        [account.user, account.device])
-      for row in [pushed, set] {
-        guard let row, let time = row.time("time") else { continue }
-        if time >= newest?.time ?? time { newest = (time, row["badge"]) }
-      }
-    }
-    return newest?.badge
-  }
-
-  /// The newest alert that a service may keep for a phone.
-  private struct NewestAlert {
-    let job: String
-    let message: MessageReference
-    /// Is `nil` if the service does not keep it.
-    let keptUntil: Timestamp?
-  }
-
-  private func newestAlert(on device: Device, _ shared: Shared) throws -> NewestAlert? {
-    var newest: (time: Timestamp, alert: NewestAlert)?
-    for account in try shared.accounts(on: device) {
-      let pushed = try db.first(
-        """
-        SELECT job.id, job.finished_at AS time, job.expires AS kept, rooms.name AS room, job.seq
-        FROM jobs AS job INDEXED BY jobs_user
-        JOIN rooms ON rooms.id = job.room
-        LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-        WHERE job.user = ?1 AND job.kind = 'push' AND job.device = ?2 AND job.state = 'sent'
-          AND NOT (?3 AND coalesce(messages.push_kind = '\(MessageKind.call.rawValue)', 0))
-        ORDER BY job.number DESC LIMIT 1
-        """,
-        [account.user, account.device, shared.rings(device)])
-      let changed = try db.first(
-        """
-        SELECT job.id, devices.alerted AS time, devices.alert_kept AS kept, rooms.name AS room, job.seq FROM devices
-        JOIN jobs AS job ON job.id = devices.alert_job JOIN rooms ON rooms.id = job.room
-        WHERE devices.user = ?1 AND devices.device = ?2
-        """,
-        [account.user, account.device])
-      for row in [changed, pushed] {
-        guard let row, let time = row.time("time") else { continue }
-        guard time >= newest?.time ?? time else { continue }
-        newest = (
-          time,
-          NewestAlert(
-            job: row["id"], message: MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]),
-            keptUntil: row.time("kept"))
-        )
-      }
-    }
-    return newest?.alert
+  /// The message by which a phone knows the notification of a job.
+  private func message(of job: String) throws -> MessageReference? {
+    try db.first("SELECT \(Self.identity) FROM jobs WHERE id = ?", [job], MessageReference.init(identity:))
   }
 
   // MARK: Results
 
-  private func noteTime(of claim: UpdateClaim, _ update: DueUpdate, now: Timestamp) throws {
-    let device: StatementArguments = [update.user, claim.device.id.rawValue]
-    switch claim.content {
-    case .phone(let phone):
-      if let badge = phone.badge {
-        try db.run(
-          "UPDATE devices SET badge = ?3, badged = ?4 WHERE user = ?1 AND device = ?2", device + [badge, now.rawValue])
-      }
-      if phone.removes { try noteWake(of: claim.device, now: now) }
-    case .silent: try noteWake(of: claim.device, now: now)
-    case .change(_, of: let job, _):
-      guard let kept = claim.keptUntil else { return }
-      try db.run(
-        "UPDATE devices SET alert_job = ?3, alerted = ?4, alert_kept = ?5 WHERE user = ?1 AND device = ?2",
-        device + [job, now.rawValue, kept.rawValue])
-    }
+  // The badge, the pauses and the newest alert are those of the phone, so they apply to all accounts on it.
+
+  /// The push of a job is the newest alert on its phone.
+  func alerted(_ job: String) throws {
+    try db.run(
+      """
+      UPDATE devices SET badge = coalesce(jobs.badge, devices.badge), alert_job = jobs.id, alert_kept = jobs.expires
+      FROM jobs WHERE jobs.id = ? AND devices.token = jobs.token AND devices.platform = jobs.platform
+      """,
+      [job])
   }
 
-  /// The pause between two wakes is that of the phone, so it applies to all accounts on it.
-  private func noteWake(of device: Device, now: Timestamp) throws {
-    try db.run(
-      "UPDATE devices SET woken = ? WHERE token = ? AND platform = ?",
-      [now.rawValue, device.token, device.platform.rawValue])
+  /// Stores what a phone shows after an update.
+  private func note(_ claim: UpdateClaim) throws {
+    func set(_ columns: String, _ values: StatementArguments) throws {
+      try db.run(
+        "UPDATE devices SET \(columns) WHERE token = ? AND platform = ?",
+        values + [claim.device.token, claim.device.platform.rawValue])
+    }
+    switch claim.content {
+    case .phone(let phone):
+      if let badge = phone.badge { try set("badge = ?, badged = ?", [badge, now.rawValue]) }
+      if phone.removes { try set("woken = ?", [now.rawValue]) }
+    case .silent: try set("woken = ?", [now.rawValue])
+    case .change(_, of: let job, let shown):
+      if let badge = shown.badge { try set("badge = ?", [badge]) }
+      if let kept = claim.keptUntil { try set("alert_job = ?, alert_kept = ?", [job, kept.rawValue]) }
+    }
   }
 
   /// Ends an update that was sent. If another change was made meanwhile, or a removal is left, it is planned again.
   public func finish(_ claim: UpdateClaim) throws {
+    try note(claim)
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
     guard case .change(let text, of: let job, _) = claim.content else { return try finish(claim.id) }
     try replaced(job, by: text)
@@ -416,8 +413,13 @@ private struct DueUpdate {
   let created: Timestamp
   /// The device as it is registered now. Is `nil` when it is not registered.
   let device: Device?
+  /// The badge that the phone shows. Is `nil` when it is unknown.
+  let badge: Int?
   /// The times of the newest pushes that only set the badge, and that woke the app.
   let badged, woken: Timestamp?
+  /// The job of the newest alert on the phone, and the time until which the service may keep it.
+  let alertJob: String?
+  let alertKept: Timestamp?
 
   init(_ row: Row) throws {
     number = row["number"]
@@ -431,8 +433,11 @@ private struct DueUpdate {
     attempts = row["attempts"]
     created = row.timestamp("created")
     device = try Device(ifAny: row)
+    badge = row["badge"]
     badged = row.time("badged")
     woken = row.time("woken")
+    alertJob = row["alert_job"]
+    alertKept = row.time("alert_kept")
   }
 
   func claim(_ content: UpdateClaim.Content, on device: Device, keptUntil: Timestamp? = nil) -> UpdateClaim {

@@ -11,13 +11,30 @@ extension UpdateQueue {
   /// The time for which a removal stays open without a confirmation.
   public static let removalAge = Duration.seconds(3 * 24 * 3600)
 
-  func putRemoval(_ device: String, ofRow user: Int64, room: String, seq: Int64, isRead: Bool) throws {
+  /// Stores the removal of one notification.
+  func putRemoval(
+    _ device: String, ofRow user: Int64, _ entry: MessageReference, _ state: RemovalState = .due
+  ) throws {
+    try put(device, ofRow: user, entry, isRead: false, state)
+  }
+
+  /// Stores a read position of a device. It replaces the earlier one of the room.
+  func putRead(_ device: String, ofRow user: Int64, upTo mark: MessageReference) throws {
     try db.run(
-      """
-      INSERT OR REPLACE INTO removals (user, device, is_read, room, seq, state, created)
-      VALUES (?, ?, ?, ?, ?, '\(RemovalState.due.rawValue)', ?)
-      """,
-      [user, device, isRead, room, seq, now.rawValue])
+      "DELETE FROM removals WHERE user = ? AND device = ? AND is_read AND room = ?", [user, device, mark.room.rawValue])
+    try put(device, ofRow: user, mark, isRead: true, .due)
+  }
+
+  private func put(
+    _ device: String, ofRow user: Int64, _ message: MessageReference, isRead: Bool, _ state: RemovalState
+  ) throws {
+    try db.run(
+      "INSERT OR REPLACE INTO removals (user, device, is_read, room, seq, state, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [user, device, isRead, message.room.rawValue, message.seq, state.rawValue, now.rawValue])
+  }
+
+  /// Drops the oldest removals of a device beyond ``maxRemovals``.
+  func boundRemovals(of device: String, ofRow user: Int64) throws {
     try db.run(
       """
       DELETE FROM removals WHERE user = ?1 AND device = ?2 AND (is_read, room, seq) IN (

@@ -41,10 +41,10 @@ public struct UpdateQueue: TransactionPart {
 
   /// A call has changed for one user.
   func changed(_ room: Int64, _ seq: Int64, for user: Int64) throws {
-    // The position before the first device of the user. A user has fewer devices than a slice.
-    let stored = try storeUpdates(
-      room, seq, after: Position(user: user, device: ""), limit: Self.maxUpdatesWithChange, only: user)
-    precondition(stored.next == nil, "a user has more devices than the limit permits")
+    var position: Position? = Position(user: user, device: "")
+    while let next = position {
+      position = try storeUpdates(room, seq, after: next, limit: Self.maxUpdatesWithChange, only: user).next
+    }
   }
 
   /// Stores the next slice of the updates of pending changes.
@@ -66,9 +66,18 @@ public struct UpdateQueue: TransactionPart {
   }
 
   /// A position in the order of devices in which updates are stored.
-  private struct Position {
+  private struct Position: Comparable, Hashable {
     var user: Int64 = 0
     var device = ""
+
+    init(user: Int64 = 0, device: String = "") { (self.user, self.device) = (user, device) }
+
+    /// - Parameter row: Has the columns `user` and `device`.
+    init(_ row: Row) { self.init(user: row["user"], device: row["device"]) }
+
+    static func < (left: Position, right: Position) -> Bool {
+      (left.user, left.device) < (right.user, right.device)
+    }
   }
 
   /// Stores the updates of the next devices.
@@ -77,23 +86,49 @@ public struct UpdateQueue: TransactionPart {
   private func storeUpdates(
     _ room: Int64, _ seq: Int64, after position: Position, limit: Int, only user: Int64? = nil
   ) throws -> (count: Int, next: Position?) {
+    let (first, second): (StatementArguments, StatementArguments) = (
+      [room, seq, position.user, position.device, limit, user], [room, seq, position.user, position.device, limit]
+    )
     // A phone that did not get a call may show that it was missed.
-    let found = try db.all(
+    let entries = try db.all(
       """
       SELECT jobs.user, jobs.device, max(jobs.round), jobs.id, jobs.merged_into
       FROM jobs INDEXED BY jobs_of_message
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
       WHERE jobs.kind = 'push' AND jobs.room = ?1 AND jobs.seq = ?2
-        AND (jobs.state IN ('sent', 'sending', 'merged')
-          OR jobs.state IN ('expired', 'cancelled') AND messages.push_kind = '\(MessageKind.call.rawValue)')
+        AND (jobs.state IN ('sent', 'sending', 'merged') OR jobs.is_unknown
+          OR jobs.state IN ('expired', 'cancelled')
+            AND (messages.is_deleted OR messages.push_kind = '\(MessageKind.call.rawValue)'))
         AND (jobs.user, jobs.device) > (?3, ?4) AND (?6 IS NULL OR jobs.user = ?6)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
-      [room, seq, position.user, position.device, limit, user])
-    for row in found { try putEntry(of: row["merged_into"] ?? row["id"], due: now) }
-    guard found.count == limit, let last = found.last else { return (found.count, nil) }
-    return (found.count, Position(user: last["user"], device: last["device"]))
+      first)
+    // A deleted message is not unread any more, also on a phone that got no push of it.
+    let badges = try db.all(
+      """
+      SELECT members.user, devices.device
+      FROM messages JOIN members ON members.room = messages.room AND members.read < messages.seq
+      CROSS JOIN devices ON devices.user = members.user AND devices.badge > 0
+      WHERE messages.room = ?1 AND messages.seq = ?2 AND messages.is_deleted
+        AND members.user >= ?3 AND (members.user, devices.device) > (?3, ?4)
+      ORDER BY members.user, devices.device LIMIT ?5
+      """,
+      second)
+    let next = [entries, badges].filter { $0.count == limit }.compactMap { $0.last.map(Position.init(_:)) }.min()
+    func isInSlice(_ row: Row) -> Bool { next.map { Position(row) <= $0 } ?? true }
+    var count = 0
+    for row in entries where isInSlice(row) {
+      try putEntry(of: row["merged_into"] ?? row["id"], due: now)
+      count += 1
+    }
+    // The update of a notification brings the badge, too.
+    let updated = Set(entries.map(Position.init(_:)))
+    for row in badges where isInSlice(row) && !updated.contains(Position(row)) {
+      try touch(row["device"], ofRow: row["user"])
+      count += 1
+    }
+    return (count, next)
   }
 
   /// Plans the notification of a call again at the end of its ringing.
@@ -117,36 +152,21 @@ public struct UpdateQueue: TransactionPart {
     let read = try db.first("SELECT read FROM members WHERE room = ? AND user = ?", [known.id, id])
     guard let mark: Int64 = read?["read"], seq > mark else { return }
     let range: StatementArguments = [known.id, mark, seq]
-    let gone = try removeEntries(
-      of: id,
-      """
+    let jobs = """
       SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
       WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
-        AND job.seq > ?3 AND job.seq <= ?4 AND job.digest IS NULL
-      """,
-      range)
-    var devices = Set(gone.map(\.device))
-    for device in devices {
-      try db.run(
-        "DELETE FROM removals WHERE user = ? AND device = ? AND is_read AND room = ?", [id, device, room.rawValue])
-      try putRemoval(device, ofRow: id, room: room.rawValue, seq: seq, isRead: true)
-    }
-    // A digest goes when all its messages are read.
-    let heads = try db.all(
+        AND job.seq > ?3 AND job.seq <= ?4
       """
-      SELECT DISTINCT head.id FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
-        JOIN jobs AS head ON head.id = coalesce(job.merged_into, job.id) AND head.digest IS NOT NULL
-      WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
-        AND job.seq > ?3 AND job.seq <= ?4 AND head.state = 'sent'
-      """,
-      [id] + range)
-    for head in heads where try isRead(head["id"], room: known.id, upTo: seq) {
-      devices.formUnion(try hideEntry(of: head["id"]))
+    try withdraw(
+      "\(jobs) AND job.digest IS NULL", of: id, range, readUpTo: MessageReference(room: room, seq: seq))
+    // A digest goes when all its messages are read.
+    for head in try digestHeads(of: jobs, ofUser: id, range) where try isRead(head.id, room: known.id, upTo: seq) {
+      try hideEntry(of: head.id)
     }
-    // These devices have a badge without a notification.
-    let badged = try db.all("SELECT device FROM devices WHERE user = ? AND badge > 0", [id])
-    devices.formUnion(badged.map { $0["device"] })
-    for device in devices { try touch(device, ofRow: id) }
+    // The phone may show a badge without a notification.
+    for row in try db.all("SELECT device FROM devices WHERE user = ? AND badge > 0", [id]) {
+      try touch(row["device"], ofRow: id)
+    }
   }
 
   /// True if the user has read all messages of a digest.
@@ -163,22 +183,28 @@ public struct UpdateQueue: TransactionPart {
   }
 
   /// The user is no member of a room any more, or lost the right to join it.
-  public func left(_ room: Int64, _ user: Int64) throws {
-    try hide(
-      of: user,
-      """
-      SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
-      WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
-      """,
-      [room])
+  /// - Parameter isDeleted: True if the room itself is deleted, with its jobs.
+  /// - Returns: The number of notifications that the phones must remove.
+  @discardableResult
+  func left(_ room: Int64, _ user: Int64, isDeleted: Bool = false) throws -> Int {
+    try left([room], user, isDeleted: isDeleted)
   }
 
-  /// The rooms have changed that the user may join.
-  func withdrawn(from user: Int64) throws {
-    let rooms = try db.all(
-      "SELECT room FROM members INDEXED BY members_withdrawn WHERE user = ? AND is_withdrawn", [user])
-    for row in rooms.prefix(Self.maxUpdates) { try left(row["room"], user) }
+  /// The user has left several rooms.
+  @discardableResult
+  func left(_ rooms: [Int64], _ user: Int64, isDeleted: Bool = false) throws -> Int {
+    var count = 0
+    for room in rooms {
+      count += try hide(
+        of: user,
+        """
+        SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
+        WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
+        """,
+        [room], deleted: isDeleted ? room : nil)
+    }
     try badgesChanged(of: user)
+    return count
   }
 
   /// The user has blocked a sender.
@@ -192,68 +218,103 @@ public struct UpdateQueue: TransactionPart {
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND messages.sender = ?2
       """,
       [sender])
-  }
-
-  /// Removes notifications, plans their digests again, and updates the user's badges.
-  /// - Parameter jobs: A query of the numbers of jobs of user ?1.
-  private func hide(of user: Int64, _ jobs: String, _ arguments: StatementArguments) throws {
-    let digests = try db.all(
-      """
-      SELECT DISTINCT head.id FROM jobs AS job
-      JOIN jobs AS head ON head.id = coalesce(job.merged_into, job.id) AND head.digest IS NOT NULL
-      WHERE job.user = ?1 AND job.number IN (\(jobs)) AND head.state = 'sent' LIMIT \(Self.maxUpdates)
-      """,
-      [user] + arguments)
-    for head in digests { try putEntry(of: head["id"], due: now) }
-    let condition = "SELECT number FROM jobs WHERE number IN (\(jobs)) AND digest IS NULL"
-    for entry in try removeEntries(of: user, condition, arguments) {
-      try putRemoval(entry.device, ofRow: user, room: entry.room, seq: entry.seq, isRead: false)
-    }
     try badgesChanged(of: user)
   }
 
-  private struct GoneEntry {
-    let device, room: String
-    let seq: Int64
+  /// Removes notifications, and plans their digests again.
+  /// - Parameters:
+  ///   - jobs: A query of the numbers of jobs of user ?1.
+  ///   - deleted: The room whose jobs are deleted next, so that a digest of such a job is removed at once.
+  @discardableResult
+  private func hide(
+    of user: Int64, _ jobs: String, _ arguments: StatementArguments, deleted: Int64? = nil
+  ) throws -> Int {
+    let heads = try digestHeads(of: jobs, ofUser: user, arguments)
+    for head in heads {
+      if head.room == deleted { try hideEntry(of: head.id) } else { try putEntry(of: head.id, due: now) }
+    }
+    let condition = "SELECT number FROM jobs WHERE number IN (\(jobs)) AND digest IS NULL"
+    return try heads.count + withdraw(condition, of: user, arguments)
   }
 
-  /// Marks the notifications of jobs that the phones must not show any longer.
+  private struct DigestHead {
+    let id: String
+    let room: Int64
+  }
+
+  /// The digests that a phone shows, or gets now, with messages of these jobs: at most ``maxUpdates``.
   /// - Parameter jobs: A query of the numbers of jobs of user ?1.
-  private func removeEntries(
-    of user: Int64, _ jobs: String, _ arguments: StatementArguments
-  ) throws -> [GoneEntry] {
+  private func digestHeads(
+    of jobs: String, ofUser user: Int64, _ arguments: StatementArguments
+  ) throws -> [DigestHead] {
     try db.all(
       """
-      UPDATE jobs SET phone = '\(EntryState.gone.rawValue)' WHERE number IN (
-        SELECT number FROM jobs WHERE number IN (\(jobs)) AND user = ?1 AND kind = 'push' AND \(Self.isShown)
-        ORDER BY number DESC LIMIT \(Self.maxRemoved))
-      RETURNING device, seq, (SELECT \(Schema.knownName("rooms.name")) FROM rooms WHERE rooms.id = jobs.room) AS room
+      SELECT DISTINCT head.id, head.room FROM jobs AS job
+      JOIN jobs AS head ON head.id = coalesce(job.merged_into, job.id) AND head.digest IS NOT NULL
+      WHERE +job.user = ?1 AND job.number IN (\(jobs)) AND head.state IN ('sent', 'sending') LIMIT \(Self.maxUpdates)
       """,
       [user] + arguments
-    ) { GoneEntry(device: $0["device"], room: $0["room"] ?? "", seq: $0["seq"]) }
+    ) { DigestHead(id: $0["id"], room: $0["room"]) }
+  }
+
+  /// Withdraws the notifications of jobs, and plans those again whose pushes are being sent.
+  /// - Parameters:
+  ///   - jobs: A query of the numbers of jobs of user ?1.
+  ///   - mark: The read position that covers all of them. Is `nil` if the phones remove each by itself.
+  /// - Returns: The number of notifications that the phones must remove.
+  @discardableResult
+  private func withdraw(
+    _ jobs: String, of user: Int64, _ arguments: StatementArguments, readUpTo mark: MessageReference? = nil
+  ) throws -> Int {
+    let leaving = try db.all(
+      "SELECT id FROM jobs WHERE number IN (\(jobs)) AND +user = ?1 AND kind = 'push' AND state = 'sending'",
+      [user] + arguments)
+    for row in leaving { try putEntry(of: row["id"], due: now) }
+    let gone = try db.all(
+      """
+      UPDATE jobs SET phone = '\(EntryState.gone.rawValue)' WHERE number IN (
+        SELECT number FROM jobs WHERE number IN (\(jobs)) AND +user = ?1 AND kind = 'push' AND \(Self.isShown)
+        ORDER BY number DESC LIMIT \(Self.maxRemoved))
+      RETURNING device, \(Self.identity)
+      """,
+      [user] + arguments
+    ) { (device: $0["device"] as String, entry: MessageReference(identity: $0)) }
+    let devices = Set(gone.map(\.device))
+    if let mark {
+      for device in devices { try putRead(device, ofRow: user, upTo: mark) }
+    } else {
+      for (device, entry) in gone { try putRemoval(device, ofRow: user, entry) }
+    }
+    for device in devices {
+      try boundRemovals(of: device, ofRow: user)
+      try touch(device, ofRow: user)
+    }
+    return gone.count
   }
 
   /// Removes the notification of one job.
-  /// - Returns: Its device, unless the phone shows no such notification.
-  @discardableResult
-  func hideEntry(of job: String) throws -> [String] {
-    guard let owner = try db.first("SELECT user FROM jobs WHERE id = ?", [job]) else { return [] }
-    let user: Int64 = owner["user"]
-    let gone = try removeEntries(of: user, "SELECT job.number FROM jobs AS job WHERE job.id = ?2", [job])
-    for entry in gone {
-      try putRemoval(entry.device, ofRow: user, room: entry.room, seq: entry.seq, isRead: false)
-      try touch(entry.device, ofRow: user)
-    }
-    return gone.map(\.device)
+  func hideEntry(of job: String) throws {
+    guard let owner = try db.first("SELECT user FROM jobs WHERE id = ?", [job]) else { return }
+    try withdraw("SELECT job.number FROM jobs AS job WHERE job.id = ?2", of: owner["user"], [job])
   }
+
+  /// The message by which a phone knows the notification of a row of `jobs`: its own, or that of the notification whose
+  /// place it has taken.
+  static let identity = """
+    coalesce(jobs.collapse_seq, jobs.seq) AS seq,
+    (SELECT \(Schema.knownName("rooms.name")) FROM rooms WHERE rooms.id = coalesce(jobs.collapse_room, jobs.room)) AS room
+    """
+
+  /// A condition on a row of `jobs`: the push has reached the phone, or may have.
+  private static let mayHaveArrived = "(state = 'sent' OR is_unknown)"
 
   /// A condition on a row of `jobs`: the phone may have its notification, shown or dismissed.
   static let isShown =
-    "merged_into IS NULL AND (phone IN ('shown', 'concluded', 'ended') OR phone IS NULL AND state = 'sent')"
+    "merged_into IS NULL AND (phone IN ('shown', 'concluded', 'ended') OR phone IS NULL AND \(mayHaveArrived))"
 
   /// The ``EntryState`` of a row of `jobs`.
   static let entryState = """
-    coalesce(phone, CASE state WHEN 'sent' THEN '\(EntryState.shown.rawValue)' ELSE '\(EntryState.unsent.rawValue)' END)
+    coalesce(phone, CASE WHEN \(mayHaveArrived) THEN '\(EntryState.shown.rawValue)' ELSE '\(EntryState.unsent.rawValue)' END)
     """
 
   /// The number of a user's unread messages may have changed in another way than by a message.
@@ -267,35 +328,37 @@ public struct UpdateQueue: TransactionPart {
 
   /// An account has left a phone.
   func badgeChanged(ofToken token: String, platform: String) throws {
-    let others = try db.all("SELECT user, device FROM devices WHERE token = ? AND platform = ?", [token, platform])
-    for row in others { try touch(row["device"], ofRow: row["user"]) }
+    let other = try db.first("SELECT user, device FROM devices WHERE token = ? AND platform = ?", [token, platform])
+    if let other { try touch(other["device"], ofRow: other["user"]) }
   }
 
   // MARK: Causes about devices
 
   /// The person has dismissed or opened a notification on its phone, or answered it there.
+  /// - Parameter job: The job of the notification, or one that is merged into it.
   func finished(_ job: String) throws {
     try db.run(
-      "UPDATE jobs SET phone = '\(EntryState.ended.rawValue)' WHERE id = ? AND \(Self.entryState) IN ('shown', 'concluded')",
+      """
+      UPDATE jobs SET phone = '\(EntryState.ended.rawValue)'
+      WHERE id = (SELECT coalesce(merged_into, id) FROM jobs WHERE id = ?) AND \(Self.entryState) IN ('shown', 'concluded')
+      """,
       [job])
+  }
+
+  /// A push has reached its phone although its job was cancelled meanwhile.
+  func arrivedLate(_ job: String) throws {
+    try db.run("UPDATE jobs SET phone = NULL WHERE id = ? AND phone = '\(EntryState.gone.rawValue)'", [job])
+    try putEntry(of: job, due: now)
   }
 
   /// The phone shows another text in place of a notification.
   func replaced(_ job: String, by text: EntryText) throws {
-    try db.run("UPDATE jobs SET phone = ? WHERE id = ?", [text.state.rawValue, job])
-    guard text == .deleted else { return }
+    let found = try db.first(
+      "UPDATE jobs SET phone = ? WHERE id = ? RETURNING user, device, \(Self.identity)", [text.state.rawValue, job])
+    guard text == .deleted, let found else { return }
     // The phone may have been off, so a later sign of life repeats the removal.
-    let entry = try db.first(
-      """
-      SELECT jobs.user, jobs.device, jobs.seq, \(Schema.knownName("rooms.name")) AS room
-      FROM jobs JOIN rooms ON rooms.id = jobs.room WHERE jobs.id = ?
-      """, [job])
-    guard let entry else { return }
-    let (user, device): (Int64, String) = (entry["user"], entry["device"])
-    try putRemoval(device, ofRow: user, room: entry["room"], seq: entry["seq"], isRead: false)
-    try apply(
-      .sent, to: "user = ? AND device = ? AND NOT is_read AND room = ? AND seq = ?",
-      [user, device, entry["room"] as String, entry["seq"] as Int64])
+    try putRemoval(found["device"], ofRow: found["user"], MessageReference(identity: found), .sent)
+    try boundRemovals(of: found["device"], ofRow: found["user"])
   }
 
   /// A sign of life of a device, after which removals are sent again or are done.
@@ -403,4 +466,9 @@ public struct UpdateQueue: TransactionPart {
       try hideEntry(of: row["target"])
     }
   }
+}
+
+extension MessageReference {
+  /// - Parameter row: Has the columns of `UpdateQueue.identity`.
+  init(identity row: Row) { self.init(room: RoomID(unchecked: row["room"] ?? ""), seq: row["seq"]) }
 }

@@ -89,15 +89,15 @@ extension Schema {
       allows_time_sensitive INTEGER NOT NULL,
       locale TEXT,
       time_zone TEXT,
-      -- The badge of the newest push that only sets the badge, and its time.
+      -- What the phone shows. These columns are equal for all accounts of the phone.
+      -- The badge; NULL: unknown.
       badge INTEGER,
+      -- The time of the newest push that only set the badge.
       badged INTEGER,
-      -- The time of the newest push that only wakes the app.
+      -- The time of the newest push that woke the app.
       woken INTEGER,
-      -- The job whose notification an update has shown last, its time, and the end of this notification at the service.
-      -- NULL: no update has shown one that the service keeps.
+      -- The job of the newest alert, and the time until which the service may keep it.
       alert_job TEXT,
-      alerted INTEGER,
       alert_kept INTEGER,
       PRIMARY KEY (user, device)
     ) STRICT;
