@@ -39,8 +39,8 @@ extension PayloadSubject {
   var collapseID: String {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
-    if style.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id, for: recipient) }
-    return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq, for: recipient)
+    if style.collapse == .room, replaced == own { return CollapseID.newest(in: room.id, for: recipient) }
+    return CollapseID.of(replaced, for: recipient)
   }
 
   /// Returns the text if it may be shown. Without a preview, neither a text nor a localized text with arguments may.

@@ -28,6 +28,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   public var receipt: String?
   /// The room and seq of the message. Is `nil` if the push does not belong to a room.
   public var message: MessageReference?
+  /// The message whose notification this push replaces. Is `nil` if the push replaces no notification of another message.
+  public var replaces: MessageReference?
   /// The epoch of the room of ``message``.
   public var epoch: String?
   /// `aps.alert.body`. Is `nil` if the alert has a localization key instead.
@@ -36,8 +38,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   public init(
     kind: Kind = .message, sender: PayloadPerson, conversation: PayloadConversation, mentionsMe: Bool = false,
     repliesToMe: Bool = false, isNotifyAnyway: Bool = false, notification: String? = nil, receipt: String? = nil,
-    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: Call.Media = .audio,
-    recipient: UserID? = nil
+    message: MessageReference? = nil, replaces: MessageReference? = nil, epoch: String? = nil, text: String? = nil,
+    media: Call.Media = .audio, recipient: UserID? = nil
   ) {
     self.recipient = recipient
     self.media = media
@@ -50,6 +52,7 @@ public struct CommunicationPayload: Equatable, Sendable {
     self.notification = notification
     self.receipt = receipt
     self.message = message
+    self.replaces = replaces
     self.epoch = epoch
     self.text = text
   }
@@ -68,7 +71,8 @@ public struct CommunicationPayload: Equatable, Sendable {
       isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
       receipt: json["receipt"].filled,
       message: reference.flatMap(MessageReference.init),
-      epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text,
+      replaces: json["replaces"].flatMap(MessageReference.init), epoch: reference?["epoch"].filled,
+      text: alert?.text ?? alert?["body"]?.text,
       media: payload["video"]?.flag == true ? .video : .audio, recipient: json.name("recipient"))
   }
 
