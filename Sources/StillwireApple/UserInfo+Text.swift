@@ -36,7 +36,7 @@ extension PushOrigin {
     /// Reads a notification that the phone shows.
     public init(_ notification: UNNotification) {
       let request = notification.request
-      let text = request.content.userInfo.text(of: ["communication", "push", "message"]) ?? Data()
+      let text = request.content.userInfo.text(of: ["communication", "push", "message", "digest"]) ?? Data()
       self.init(identifier: request.identifier, reading: text)
     }
   }
