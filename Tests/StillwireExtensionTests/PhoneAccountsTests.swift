@@ -168,6 +168,14 @@ import Testing
     #expect(PhoneAccounts.Reply(Self.errors[index].0) == Self.errors[index].1)
   }
 
+  @Test func `a request of the phone is that of the last account with a registration`() {
+    #expect(PhoneAccounts(accounts: [Self.ann, Self.bob]).latest == Self.bob)
+    let pending = Account(user: "eve", device: "e1")
+    #expect(PhoneAccounts(accounts: [Self.ann, Self.bob, pending]).latest == Self.bob)
+    #expect(PhoneAccounts(accounts: [pending]).latest == pending)
+    #expect(Self.signedOut.latest == nil)
+  }
+
   @Test(arguments: [signedOut, signedIn, both, open, openWithBob, again])
   func `the text of the file gives the same accounts`(_ accounts: PhoneAccounts) {
     #expect(PhoneAccounts(reading: accounts.text) == accounts)

@@ -59,10 +59,10 @@ public struct AccountStore: Sendable {
     try secrets.value(of: .device(of: user)).flatMap(DeviceID.init(rawValue:))
   }
 
-  /// The account for a request: that of the user, or the one that registered last without a user.
+  /// The account for a request: that of the user, or ``PhoneAccounts/latest`` without a user.
   public func account(of user: UserID? = nil) -> PhoneAccounts.Account? {
     let accounts = try? file.load()
-    return user.map { accounts?.account(of: $0) } ?? accounts?.accounts.last
+    return user.map { accounts?.account(of: $0) } ?? accounts?.latest
   }
 
   /// Returns the report key of an account. Throws `unauthorized` if no such account is signed in, or the error of the

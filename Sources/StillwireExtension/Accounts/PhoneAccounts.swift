@@ -52,6 +52,10 @@ public struct PhoneAccounts: Equatable, Sendable {
   /// The account of a user who is signed in.
   public func account(of user: UserID) -> Account? { accounts.first { $0.user == user } }
 
+  /// The account for a request of the phone, such as a Focus report: the one that registered last. Without a
+  /// registration it is the one that signed in last, which has no report key yet.
+  public var latest: Account? { accounts.last { $0.registration != nil } ?? accounts.last }
+
   /// False if the device belongs to an open sign-out. The next sign-in of its user needs another id.
   public func isUsable(_ device: DeviceID) -> Bool { !signOuts.contains { $0.device == device } }
 
