@@ -8,9 +8,9 @@
     /// Signs a user out on this phone, also without a connection and without a token of the user.
     ///
     /// From then on the phone shows no text of a push to this user. The method removes the user's notifications, all
-    /// pictures of the cache, all donated interactions and the badge: the next pushes of the other accounts bring these
-    /// back. Then it ends the device at the relay. Without a confirmation of the relay, each start, registration and push
-    /// repeats that.
+    /// pictures of the cache and all donated interactions: the next pushes of the other accounts bring these back. It
+    /// clears the badge if no account is left. Otherwise the relay sends the number of the other accounts. Then the method
+    /// ends the device at the relay. Without a confirmation of the relay, each start, registration and push repeats that.
     ///
     /// Throws the error of the file of the accounts. The user is still signed in then: repeat it.
     /// - Returns: True if the relay has confirmed the sign-out.
@@ -18,7 +18,7 @@
     public func signOut(_ user: UserID) async throws -> Bool {
       let result = Result { try accounts.signOut(user) }
       await clean()
-      await clearBadge()
+      if (try? accounts.accounts)?.accounts.isEmpty == true { await clearBadge() }
       try result.get()
       return await accounts.repeatSignOuts()
     }
@@ -58,7 +58,6 @@
       try? await deleteDonations()
     }
 
-    /// The next push has the number of the other accounts.
     private func clearBadge() async {
       #if !os(watchOS)
         try? await UNUserNotificationCenter.current().setBadgeCount(0)
