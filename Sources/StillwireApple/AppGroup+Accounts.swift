@@ -13,14 +13,20 @@
     /// ends the device at the relay. Without a confirmation of the relay, each start, registration and push repeats that.
     ///
     /// Throws the error of the file of the accounts. The user is still signed in then: repeat it.
+    /// - Parameters:
+    ///   - user: The user to sign out.
+    ///   - identity: Returns the user's token, if there is one. Only a device whose report key has not reached the phone
+    ///     needs it, because the reply to its registration was lost.
     /// - Returns: True if the relay has confirmed the sign-out.
     @discardableResult
-    public func signOut(_ user: UserID) async throws -> Bool {
+    public func signOut(
+      _ user: UserID, as identity: (@Sendable () async throws -> Identity)? = nil
+    ) async throws -> Bool {
       let result = Result { try accounts.signOut(user) }
       await clean()
       if (try? accounts.accounts)?.accounts.isEmpty == true { await clearBadge() }
       try result.get()
-      return await accounts.repeatSignOuts()
+      return await accounts.repeatSignOuts(of: user, as: identity)
     }
 
     /// Repeats the open sign-outs, and removes the remains of users who are not signed in. Call it at each start of the
