@@ -208,6 +208,26 @@ import Testing
     #expect(try phone.store().identity() == .reportKey("swr_1"))
   }
 
+  @Test func `a sign-out prevents the donation of a push, or deletes it`() async throws {
+    let phone = try Phone()
+    _ = try await phone.register("ann", at: Self.server())
+    let steps = Locked<[String]>([])
+    func donate(_ meanwhile: @escaping @Sendable () throws -> Void = {}) async {
+      await phone.store().donate(for: .relay("ann")) {
+        steps.withLock { $0.append("donated") }
+        #expect(throws: Never.self, performing: meanwhile)
+      } orDelete: {
+        steps.withLock { $0.append("deleted") }
+      }
+    }
+    await donate()
+    #expect(steps.current == ["donated"])
+    await donate { try phone.store().signOut("ann") }
+    #expect(steps.current == ["donated", "donated", "deleted"])
+    await donate()
+    #expect(steps.current == ["donated", "donated", "deleted"])
+  }
+
   @Test func `a registration is sent once, and again for another user`() async throws {
     let (phone, relay) = (try Phone(), try Self.server())
     for _ in 0..<2 { _ = try await phone.register("ann", at: relay) }

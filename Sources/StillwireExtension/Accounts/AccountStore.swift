@@ -88,6 +88,16 @@ public struct AccountStore: Sendable {
     }
   }
 
+  /// Donates the intent of a push. Donates nothing if the recipient is not signed in, and deletes the donation if the
+  /// person signs out meanwhile: the sign-out has deleted the donations before this one.
+  package func donate(
+    for origin: PushOrigin, _ donation: @Sendable () async -> Void, orDelete delete: @Sendable () async -> Void
+  ) async {
+    guard display(of: origin) == .full else { return }
+    await donation()
+    if display(of: origin) == .hidden { await delete() }
+  }
+
   // MARK: Registration
 
   /// Registers the device of a user if the registration is due, and saves the report key. Repeats the open sign-outs
@@ -127,7 +137,7 @@ public struct AccountStore: Sendable {
   // MARK: Sign-out
 
   /// Signs a user out on this phone, also without a connection and without a token. The phone shows no text of the user's
-  /// pushes when the method returns. ``repeatSignOuts()`` then ends the device at the relay.
+  /// pushes when the method returns. ``repeatSignOuts(of:as:)`` then ends the device at the relay.
   ///
   /// Throws `CocoaError` or `POSIXError` if the file cannot be changed. Repeat it then.
   public func signOut(_ user: UserID) throws {
