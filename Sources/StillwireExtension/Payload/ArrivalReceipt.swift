@@ -25,7 +25,7 @@ public struct ArrivalReceipt: Equatable, Sendable {
 
   /// Reads the text of a payload. Returns `nil` if it has no token, or is longer than ``CommunicationPayload/maxSize``.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else { return nil }
+    guard let payload = JSON(payload: text) else { return nil }
     self.init(payload)
   }
 
@@ -59,7 +59,7 @@ extension CommunicationPayload {
   ///
   /// ``RelayAPI/respond(to:with:text:key:)`` takes this id.
   public static func notification(reading text: some Collection<UInt8>) -> String? {
-    guard text.count <= maxSize, let id = JSON(reading: text)?.push?["notification"]?.text else { return nil }
+    guard let id = JSON(payload: text)?.push?["notification"]?.text else { return nil }
     return UUID(uuidString: id) == nil ? nil : id
   }
 }

@@ -84,7 +84,7 @@ public struct CommunicationPayload: Equatable, Sendable {
 
   /// Reads the text of a payload. Also returns `nil` if it is longer than ``maxSize`` or is not JSON.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= Self.maxSize, let payload = JSON(reading: text) else { return nil }
+    guard let payload = JSON(payload: text) else { return nil }
     self.init(payload)
   }
 }
@@ -115,6 +115,14 @@ extension PayloadConversation {
 
   /// The maximum of `limits.membersPerRoom`.
   private static let maxRecipients: Int64 = 1_000_000
+}
+
+extension JSON {
+  /// Reads the text of a payload. Returns `nil` if it is longer than ``CommunicationPayload/maxSize`` or is not JSON.
+  init?(payload text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize else { return nil }
+    self.init(reading: text)
+  }
 }
 
 extension JSON? {

@@ -21,7 +21,7 @@ public enum PushOrigin: Equatable, Sendable {
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not a
   /// push of the relay.
   public init(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self = .other
       return
     }

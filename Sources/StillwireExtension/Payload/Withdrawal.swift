@@ -34,7 +34,7 @@ public struct Withdrawal: Equatable, Sendable {
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, removes
   /// nothing.
   public init(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self.init(origin: .other)
       return
     }
@@ -89,7 +89,7 @@ public struct DeliveredNotification: Equatable, Sendable {
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not
   /// that of the relay.
   public init(identifier: String, reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self.init(identifier: identifier, origin: .other)
       return
     }
