@@ -401,7 +401,9 @@ let package = Package(
     ),
     .testTarget(
       name: "RelayDeliveryTests",
-      dependencies: ["ChildProcess", "PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"],
+      dependencies: [
+        "ChildProcess", "PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom", "StillwireExtension",
+      ],
       exclude: ["mutate.py"],
       swiftSettings: swift),
     .testTarget(

@@ -8,19 +8,25 @@
     /// Signs a user out on this phone, also without a connection and without a token of the user.
     ///
     /// From then on the phone shows no text of a push to this user. The method removes the user's notifications, all
-    /// pictures of the cache, all donated interactions and the badge: the next pushes of the other accounts bring these
-    /// back. Then it ends the device at the relay. Without a confirmation of the relay, each start, registration and push
-    /// repeats that.
+    /// pictures of the cache and all donated interactions: the next pushes of the other accounts bring these back. It
+    /// clears the badge if no account is left. Otherwise the relay sends the number of the other accounts. Then the method
+    /// ends the device at the relay. Without a confirmation of the relay, each start, registration and push repeats that.
     ///
     /// Throws the error of the file of the accounts. The user is still signed in then: repeat it.
+    /// - Parameters:
+    ///   - user: The user to sign out.
+    ///   - identity: Returns the user's token, if there is one. Only a device whose report key has not reached the phone
+    ///     needs it, because the reply to its registration was lost.
     /// - Returns: True if the relay has confirmed the sign-out.
     @discardableResult
-    public func signOut(_ user: UserID) async throws -> Bool {
+    public func signOut(
+      _ user: UserID, as identity: (@Sendable () async throws -> Identity)? = nil
+    ) async throws -> Bool {
       let result = Result { try accounts.signOut(user) }
       await clean()
-      await clearBadge()
+      if (try? accounts.accounts)?.accounts.isEmpty == true { await clearBadge() }
       try result.get()
-      return await accounts.repeatSignOuts()
+      return await accounts.repeatSignOuts(of: user, as: identity)
     }
 
     /// Repeats the open sign-outs, and removes the remains of users who are not signed in. Call it at each start of the
@@ -58,7 +64,6 @@
       try? await deleteDonations()
     }
 
-    /// The next push has the number of the other accounts.
     private func clearBadge() async {
       #if !os(watchOS)
         try? await UNUserNotificationCenter.current().setBadgeCount(0)

@@ -27,11 +27,13 @@
       guard isAllowed else { return false }
       // The system asks for the Focus status only after it may show notifications. The app works without the report. At
       // the first launch the device has no report key yet: the registration may follow this answer.
-      let reporter = FocusReporter(relay, device: try accounts.device(of: user), numberFile: numberFile) { [accounts] in
-        if let key = try? accounts.identity(of: user) { return key }
-        return try await identity()
+      if let device = try? accounts.device(of: user) {
+        let reporter = FocusReporter(relay, device: device, numberFile: numberFile) { [accounts] in
+          if let key = try? accounts.identity(of: user) { return key }
+          return try await identity()
+        }
+        _ = try? await reporter.requestAuthorization()
       }
-      _ = try? await reporter.requestAuthorization()
       try await center.declareCategories(of: RelayAPI(relay, as: identity))
       return true
     }

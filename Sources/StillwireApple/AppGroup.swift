@@ -57,8 +57,9 @@
     /// The cache of the pictures.
     public var pictures: AvatarCache { AvatarCache(folder: folder.appendingPathComponent("stillwire-pictures")) }
 
-    /// The reporter of the Focus, with the report key of the user who registered last. The Focus belongs to the phone, so
-    /// that the report counts for all accounts.
+    /// The reporter of the Focus, with the report key of the user who registered last
+    /// (``StillwireExtension/PhoneAccounts/latest``). The Focus belongs to the phone, so that the report counts for all
+    /// accounts.
     public var focusReporter: FocusReporter {
       let account = accounts.account()
       return FocusReporter(relay, device: account?.device ?? .default, numberFile: numberFile) { [accounts] in

@@ -16,7 +16,7 @@
     /// An event of the calls. The receiver passes the events to the app on the main actor.
     public enum Event: Equatable, Sendable {
       /// The system has another token for calls, or none. The device's registration is due: pass ``CallReceiver/token``
-      /// to ``AppGroup/register(_:voipToken:criteria:as:)``.
+      /// to ``AppGroup/register(_:token:voipToken:criteria:as:)``.
       case tokenChanged
       /// The phone rings.
       case ringing(IncomingCall)

@@ -10,24 +10,21 @@
     ///
     /// Returns `nil` if the notification is not a communication. Show its content unchanged then.
     public init?(_ content: UNNotificationContent) {
-      guard let text = content.text(of: ["aps", "communication", "message", "video"]) else { return nil }
-      self.init(reading: text)
+      self.init(reading: content.userInfo.payload(with: "video"))
     }
   }
 
   extension ArrivalReceipt {
     /// Reads the ids of a notification of any kind. Returns `nil` if its payload has no receipt token.
     public init?(_ content: UNNotificationContent) {
-      guard let text = content.text(of: ["communication", "push"]) else { return nil }
-      self.init(reading: text)
+      self.init(reading: content.userInfo.payload)
     }
   }
 
   extension NotificationImage {
     /// Reads the image of a notification of any kind. Returns `nil` if its payload has none.
     public init?(_ content: UNNotificationContent) {
-      guard let text = content.text(of: ["image"]) else { return nil }
-      self.init(reading: text)
+      self.init(reading: content.userInfo.payload)
     }
   }
 
@@ -43,11 +40,6 @@
 
     /// The id of the push, for ``StillwireExtension/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
     /// notifications have an id. Is `nil` if the relay did not send the push.
-    public var notificationID: String? {
-      text(of: ["communication", "push"]).flatMap { CommunicationPayload.notification(reading: $0) }
-    }
-
-    /// The members of the payload that have these keys, as a JSON object.
-    fileprivate func text(of keys: [String]) -> Data? { userInfo.text(of: keys) }
+    public var notificationID: String? { CommunicationPayload.notification(reading: userInfo.payload) }
   }
 #endif

@@ -11,8 +11,7 @@
     func showMissed() async {
       let content = UNMutableNotificationContent()
       content.title = caller.displayName
-      // The relay uses the same key for its own text.
-      content.body = NSString.localizedUserNotificationString(forKey: "Missed call", arguments: nil)
+      content.body = NSString.localizedUserNotificationString(forKey: PushTextKey.missedCall.rawValue, arguments: nil)
       content.threadIdentifier = payload.message?.room.rawValue ?? ""
       // The response to this notification names the push, as that to a push does.
       content.userInfo = (try? JSONSerialization.jsonObject(with: Data(data.bytes)) as? [AnyHashable: Any]) ?? [:]

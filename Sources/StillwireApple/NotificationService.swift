@@ -54,7 +54,8 @@
   ///   breakthrough of a Focus.
   /// - It shows a digest, a plain notification, and a push whose intent the system rejects with the text of the push.
   /// - It removes the notifications that the push withdraws.
-  /// - For a push to a user who is not signed in it shows only "New message", and it repeats open sign-outs.
+  /// - For a push to a user who is not signed in it shows only "New message", and it repeats open sign-outs. It checks
+  ///   this at the arrival and at the delivery, and donates nothing for such a user.
   ///
   /// Make the principal class of the extension a subclass, and override ``settings``.
   open class StillwireNotificationService: UNNotificationServiceExtension {
@@ -72,8 +73,8 @@
       let original = request.content
       let settings = settings
       let origin = PushOrigin(original.userInfo)
-      if let accounts = settings.accounts, accounts.display(of: origin) == .hidden {
-        return hide(origin, accounts, contentHandler)
+      if let accounts = settings.accounts, let hidden = settings.hidden(origin) {
+        return show(hidden, accounts, contentHandler)
       }
       let intent = CommunicationPayload(original).map { IncomingIntent($0, settings) }
       let run = NotificationRun(
@@ -81,19 +82,20 @@
         limit: settings.limit,
         edits: NotificationEdits(
           attach: { content, file in content.attaching(file) },
-          update: { content, picture in intent.flatMap { try? content.updating(from: $0.provider(picture: picture)) } }),
+          update: { content, picture in intent.flatMap { try? content.updating(from: $0.provider(picture: picture)) } },
+          hide: { settings.hidden(origin) }),
         deliver: contentHandler)
       lock.withLock { self.run = run }
       run.start()
     }
 
     /// Shows "New message", after the relay has ended the device of the recipient if it answers in time.
-    private func hide(
-      _ origin: PushOrigin, _ accounts: AccountStore, _ contentHandler: @escaping (UNNotificationContent) -> Void
+    private func show(
+      _ content: UNNotificationContent, _ accounts: AccountStore,
+      _ contentHandler: @escaping (UNNotificationContent) -> Void
     ) {
       let hidden = NotificationRun(
-        original: UNNotificationContent.hidden(from: origin, hasOtherAccounts: accounts.account() != nil),
-        isCommunication: false, work: NotificationWork(), deliver: contentHandler)
+        original: content, isCommunication: false, work: NotificationWork(), deliver: contentHandler)
       lock.withLock { run = hidden }
       Task {
         // The system may suspend the extension after the delivery.
@@ -108,15 +110,25 @@
       for content: UNNotificationContent, _ intent: IncomingIntent?, _ settings: NotificationServiceSettings
     ) -> NotificationWork {
       let (receipt, notification) = (ArrivalReceipt(content), content.notificationID)
+      let origin = PushOrigin(content.userInfo)
       var work = NotificationWork(donate: { picture in
-        if let sender = intent?.sender { settings.people?.store(sender) }
-        await intent?.donate(picture: picture)
+        guard let intent else { return }
+        let donation: @Sendable () async -> Void = {
+          settings.people?.store(intent.sender)
+          await intent.donate(picture: picture)
+        }
+        guard let accounts = settings.accounts else { return await donation() }
+        await accounts.donate(for: origin, donation) {
+          settings.people?.removeAll()
+          settings.pictures?.removeAll()
+          try? await INInteraction.deleteDonations(of: intent.group)
+        }
       })
       if let pictures = settings.pictures {
         if let picture = intent?.picture { work.loadPicture = { try await pictures.picture(picture) } }
         if let image = NotificationImage(content) { work.loadImage = { try await image.file() } }
       }
-      let (withdrawal, recipient) = (Withdrawal(content.userInfo), PushOrigin(content.userInfo).recipient)
+      let (withdrawal, recipient) = (Withdrawal(content.userInfo), origin.recipient)
       let hasReceipt = !settings.addresses.isEmpty && (receipt != nil || notification != nil)
       let signedOut = settings.accounts.flatMap { $0.hasSignOuts ? $0 : nil }
       guard hasReceipt || signedOut != nil || !withdrawal.isEmpty else { return work }
@@ -132,6 +144,14 @@
         await signedOut
       }
       return work
+    }
+  }
+
+  extension NotificationServiceSettings {
+    /// Returns the content in place of a push to a user who is not signed in. Returns `nil` for all other pushes.
+    fileprivate func hidden(_ origin: PushOrigin) -> UNNotificationContent? {
+      guard let accounts, accounts.display(of: origin) == .hidden else { return nil }
+      return .hidden(from: origin, hasOtherAccounts: accounts.account() != nil)
     }
   }
 

@@ -13,8 +13,7 @@
     ///   - hasOtherAccounts: True if another user is signed in: the badge stays then.
     public static func hidden(from origin: PushOrigin, hasOtherAccounts: Bool) -> UNNotificationContent {
       let content = UNMutableNotificationContent()
-      // The relay uses the same key for its own text.
-      content.body = NSString.localizedUserNotificationString(forKey: "New message", arguments: nil)
+      content.body = NSString.localizedUserNotificationString(forKey: PushTextKey.newMessage.rawValue, arguments: nil)
       content.interruptionLevel = .passive
       var push: [String: String] = [:]
       push["recipient"] = origin.recipient?.rawValue

@@ -4,13 +4,21 @@ import Foundation
 public import StillwireExtension
 
 extension [AnyHashable: Any] {
-  /// The members of a payload that have these keys, as a JSON object.
-  func text(of keys: [String]) -> Data? {
+  /// The members that the relay itself writes.
+  private static var keys: [String] {
+    ["aps", "communication", "push", "message", "digest", "read", "removed", "image"]
+  }
+
+  /// The relay's members of a payload as a JSON object. Is empty if they are not JSON.
+  var payload: Data { payload(with: nil) }
+
+  /// The same with a member of the sender. The sender may nest its value so deeply that the text cannot be read.
+  func payload(with key: String?) -> Data {
     var members: [String: Any] = [:]
-    for key in keys { members[key] = self[key] }
-    guard JSONSerialization.isValidJSONObject(members) else { return nil }
+    for key in Self.keys + [key].compactMap({ $0 }) { members[key] = self[key] }
+    guard JSONSerialization.isValidJSONObject(members) else { return Data() }
     // An escaped slash would make a payload at the maximum size too long.
-    return try? JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes)
+    return (try? JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes)) ?? Data()
   }
 }
 
@@ -18,14 +26,14 @@ extension Withdrawal {
   /// Reads the payload of a push that wakes the app:
   /// `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)`.
   public init(_ userInfo: [AnyHashable: Any]) {
-    self.init(reading: userInfo.text(of: ["communication", "push", "read", "removed"]) ?? Data())
+    self.init(reading: userInfo.payload)
   }
 }
 
 extension PushOrigin {
   /// Reads the payload of a push.
   public init(_ userInfo: [AnyHashable: Any]) {
-    self.init(reading: userInfo.text(of: ["communication", "push"]) ?? Data())
+    self.init(reading: userInfo.payload)
   }
 }
 
@@ -36,8 +44,7 @@ extension PushOrigin {
     /// Reads a notification that the phone shows.
     public init(_ notification: UNNotification) {
       let request = notification.request
-      let text = request.content.userInfo.text(of: ["communication", "push", "message"]) ?? Data()
-      self.init(identifier: request.identifier, reading: text)
+      self.init(identifier: request.identifier, reading: request.content.userInfo.payload)
     }
   }
 #endif

@@ -2,6 +2,7 @@
 import PushLint
 import RelayJSON
 import RelayProtocol
+import StillwireExtension
 import Testing
 
 @testable import RelayDelivery
@@ -43,5 +44,17 @@ import Testing
     subject.style.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
     let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
     #expect(error?.maxSize == Push.maxVoIPPayload)
+  }
+
+  @Test(arguments: ["team", String(repeating: "r", count: 200)])
+  mutating func `the phone's own notification about a call has the collapse id of the relay's pushes`(
+    _ room: String
+  ) throws {
+    subject.room.id = RoomID(unchecked: room)
+    let (voip, alert) = (try Push(ringing: subject), try Push(subject))
+    let identifier = alert.headers.collapseID
+    #expect(voip.headers.collapseID == identifier)
+    #expect(IncomingCall(reading: voip.payload)?.payload.requestIdentifier == identifier)
+    #expect(CommunicationPayload(reading: alert.payload)?.requestIdentifier == identifier)
   }
 }

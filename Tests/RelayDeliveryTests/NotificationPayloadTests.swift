@@ -36,7 +36,7 @@ import Testing
     let roomIDs = users.flatMap { user in
       [RoomID.notifications(of: UserID(unchecked: user)), RoomID(unchecked: user), RoomID(unchecked: "user")]
     }
-    let ids = Set(Set(roomIDs).map { collapseID(room: $0, seq: 1, for: UserID(unchecked: "bob")) })
+    let ids = Set(Set(roomIDs).map { CollapseID.of(MessageReference(room: $0, seq: 1), for: UserID(unchecked: "bob")) })
     #expect(ids.count == Set(roomIDs).count)
   }
 

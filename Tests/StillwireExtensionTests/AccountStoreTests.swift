@@ -144,6 +144,90 @@ import Testing
     #expect(phone.secrets.values == [:])
   }
 
+  /// Registers a user, and loses the reply.
+  private static func loseReply(to user: UserID, of phone: Phone) async throws {
+    let relay = try server("200 OK", "{")
+    await #expect(throws: StillwireError.self) { try await phone.register(user, at: relay) }
+    #expect(lines(relay).map { $0.prefix(4) } == ["PUT "])
+  }
+
+  @Test func `after a lost reply to the registration a sign-out waits for a token of the user`() async throws {
+    let (phone, relay) = (try Phone(), try Self.server())
+    try await Self.loseReply(to: "ann", of: phone)
+    let old = try phone.store().device(of: "ann")
+    try phone.store().signOut("ann")
+    // Neither a push nor another user can end the device.
+    #expect(await phone.store(relay).repeatSignOuts() == false)
+    _ = try await phone.register("bob", at: relay)
+    #expect(Self.lines(relay).map { $0.prefix(4) } == ["PUT "])
+    #expect(try phone.store().accounts?.signOuts.map(\.device) == [old])
+    // The next registration of the user does.
+    _ = try await phone.register("ann", at: relay)
+    let new = try phone.store().device(of: "ann")
+    #expect(
+      Self.lines(relay).dropFirst() == [
+        "DELETE /v1/users/me/devices/\(old) HTTP/1.1", "PUT /v1/users/me/devices/\(new) HTTP/1.1",
+      ])
+    #expect(relay.received[1].contains("Authorization: Bearer jwt-ann\r\n"))
+    #expect(try phone.store().accounts?.signOuts == [])
+  }
+
+  /// Answers of the relay to a sign-out with a token, and true if the sign-out is over.
+  @Test(arguments: [
+    ("204 No Content", "", true), ("404 X", #"{"code":"not_found"}"#, true),
+    ("401 X", #"{"code":"unauthorized"}"#, false), ("503 X", "", false),
+  ])
+  func `a token of the user ends a sign-out without a report key`(
+    _ status: String, _ body: String, _ isOver: Bool
+  ) async throws {
+    let phone = try Phone()
+    try await Self.loseReply(to: "ann", of: phone)
+    try phone.store().signOut("ann")
+    let relay = try Self.server(status, body)
+    #expect(await phone.store(relay).repeatSignOuts(of: "bob", as: { .token("jwt-bob") }) == false)
+    #expect(await phone.store(relay).repeatSignOuts(of: "ann", as: { .token("jwt-ann") }) == isOver)
+    #expect(relay.received.count == 1)
+  }
+
+  @Test func `a sign-out without any registration is over without a request`() async throws {
+    let (phone, relay) = (try Phone(), try Self.server())
+    let store = phone.store(relay)
+    await #expect(throws: CancellationError.self) {
+      try await store.register("ann", as: { .token("jwt") }) { _ in throw CancellationError() }
+    }
+    try store.signOut("ann")
+    #expect(await store.repeatSignOuts())
+    #expect(relay.received.isEmpty && phone.secrets.values == [:])
+  }
+
+  @Test func `the requests of the phone have the key of a registered user while another one registers`() async throws {
+    let phone = try Phone()
+    _ = try await phone.register("ann", at: Self.server())
+    try await Self.loseReply(to: "bob", of: phone)
+    #expect(phone.store().account()?.user == "ann")
+    #expect(try phone.store().identity() == .reportKey("swr_1"))
+  }
+
+  @Test func `a sign-out prevents the donation of a push, or deletes it`() async throws {
+    let phone = try Phone()
+    _ = try await phone.register("ann", at: Self.server())
+    let steps = Locked<[String]>([])
+    func donate(_ meanwhile: @escaping @Sendable () throws -> Void = {}) async {
+      await phone.store().donate(for: .relay("ann")) {
+        steps.withLock { $0.append("donated") }
+        #expect(throws: Never.self, performing: meanwhile)
+      } orDelete: {
+        steps.withLock { $0.append("deleted") }
+      }
+    }
+    await donate()
+    #expect(steps.current == ["donated"])
+    await donate { try phone.store().signOut("ann") }
+    #expect(steps.current == ["donated", "donated", "deleted"])
+    await donate()
+    #expect(steps.current == ["donated", "donated", "deleted"])
+  }
+
   @Test func `a registration is sent once, and again for another user`() async throws {
     let (phone, relay) = (try Phone(), try Self.server())
     for _ in 0..<2 { _ = try await phone.register("ann", at: relay) }
@@ -177,6 +261,8 @@ import Testing
     phone.secrets.setLocked(false)
     #expect(await phone.store(relay).repeatSignOuts())
     #expect(relay.received.count == 2)
+    // The sign-out could not remove the id of the device.
+    #expect(phone.secrets.values == [:])
   }
 
   @Test func `a backup that was restored on another phone gives it another device`() async throws {

@@ -116,21 +116,25 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "6c62272e07bb014262b821756295c58d"), ("a", "d228cb696f1a8caf78912b704e4a8964"),
-    ("foobar", "343e1662793c64bf6f0d3597ba446f18"),
-  ])
-  func `the hash of an identifier is FNV-1a`(_ text: String, _ hash: String) {
-    #expect(MessageReference.hash(text.utf8) == hash)
-  }
-
-  @Test(arguments: [
-    (61, String(repeating: "r", count: 61) + "/42"), (62, "/60d33d0fe54d2ce46b052146989850ed/42"),
+    (52, String(repeating: "r", count: 52) + "/42/7e6e6f94"), (53, "/bfb38f46b6c8b776ff2c8c0d4cdf6605/42/7e6e6f94"),
   ])
   func `the identifier of a message has at most 64 bytes`(_ length: Int, _ identifier: String) throws {
     let room = try #require(RoomID(rawValue: String(repeating: "r", count: length)))
     let payload = CommunicationPayload(
       sender: PayloadPerson(id: "ann", name: "Ann"), conversation: PayloadConversation(id: "tea"),
-      message: MessageReference(room: room, seq: 42))
+      message: MessageReference(room: room, seq: 42), recipient: "bob")
     #expect(payload.requestIdentifier == identifier)
+  }
+
+  @Test func `only a payload with a message and a recipient has an identifier`() {
+    var payload = CommunicationPayload(
+      sender: PayloadPerson(id: "ann", name: "Ann"), conversation: PayloadConversation(id: "tea"), recipient: "bob")
+    #expect(payload.requestIdentifier == nil)
+    payload.message = MessageReference(room: "tea", seq: 42)
+    #expect(payload.requestIdentifier == "tea/42/7e6e6f94")
+    payload.replaces = MessageReference(room: "den", seq: 9)
+    #expect(payload.requestIdentifier == "den/9/7e6e6f94")
+    payload.recipient = nil
+    #expect(payload.requestIdentifier == nil)
   }
 }

@@ -295,6 +295,34 @@ import Testing
 
   private static let forever: @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(600)) }
 
+  /// The events before which the person signs out.
+  @Test(arguments: [false, true])
+  func `a notification shows no text if its recipient signs out before the delivery`(_ expires: Bool) async throws {
+    let (delivered, updates) = (Locked<[String]>([]), Locked(0))
+    let isSignedOut = Locked(false)
+    let (picture, finish) = AsyncStream<Data>.makeStream()
+    let run = NotificationRun(
+      original: "original", isCommunication: true,
+      work: NotificationWork(
+        loadPicture: {
+          for await data in picture { return data }
+          throw CancellationError()
+        }, loadImage: { URL(filePath: "/image.png") }),
+      edits: NotificationEdits(
+        attach: { "\($0), \($1.lastPathComponent)" },
+        update: { content, _ in
+          updates.withLock { $0 += 1 }
+          return "\(content), updated"
+        }, hide: { isSignedOut.current ? "hidden" : nil }),
+      deliver: { content in delivered.withLock { $0.append(content) } })
+    run.start(clock: ManualClock())
+    #expect(delivered.current == [])
+    isSignedOut.withLock { $0 = true }
+    if expires { run.expire() } else { finish.yield(Self.picture) }
+    try await wait { !delivered.current.isEmpty }
+    #expect(delivered.current == ["hidden"] && updates.current == 0)
+  }
+
   @Test func `a notification without work is delivered before the method returns`() {
     let delivered = Locked<[String]>([])
     run(NotificationWork(), delivered).start()

@@ -13,9 +13,11 @@ import Testing
   static let record = PushRegistration.Record(digest: "d", time: Date(timeIntervalSince1970: 1_700_000_000))
   static let ann = Account(user: "ann", device: "a1", registration: record)
   static let bob = Account(user: "bob", device: "b1", registration: record)
-  static let annOut = SignOut(user: "ann", device: "a1")
+  static let annOut = SignOut(user: "ann", device: "a1", isRequested: true)
 
   static let signedOut = PhoneAccounts()
+  static let neverRequested = PhoneAccounts(signOuts: [SignOut(user: "ann", device: "a1")])
+  static let requested = PhoneAccounts(accounts: [Account(user: "ann", device: "a1", isRequested: true)])
   static let signedIn = PhoneAccounts(accounts: [ann])
   static let both = PhoneAccounts(accounts: [ann, bob])
   static let open = PhoneAccounts(signOuts: [annOut])
@@ -44,20 +46,20 @@ import Testing
       ),
       (
         "a sign-out", signedIn, .signedOut("ann", "a1"), open,
-        [.forgetDevice("ann")]
+        [.forgetDevice("ann", "a1")]
       ),
       (
         "a sign-out while the Keychain is locked", signedIn, .signedOut("ann", nil), open,
-        [.forgetDevice("ann")]
+        [.forgetDevice("ann", "a1")]
       ),
       (
         "a sign-out of one of two", both, .signedOut("ann", "a1"), openWithBob,
-        [.forgetDevice("ann")]
+        [.forgetDevice("ann", "a1")]
       ),
       ("a sign-out of an unknown user", signedIn, .signedOut("bob", nil), signedIn, []),
       (
-        "a sign-out before the first registration", signedOut, .signedOut("ann", "a1"), open,
-        [.forgetDevice("ann")]
+        "a sign-out before the first registration", signedOut, .signedOut("ann", "a1"), neverRequested,
+        [.forgetDevice("ann", "a1")]
       ),
       (
         "another user signs in", open, .signedIn("bob", "b1"),
@@ -69,16 +71,30 @@ import Testing
       ("a contact without a sign-out", both, .reached, both, []),
       (
         "the relay confirms", openWithBob, .replied("a1", .confirmed), PhoneAccounts(accounts: [bob]),
-        [.removeKey("a1")]
+        [.removeKey("a1"), .forgetDevice("ann", "a1")]
       ),
-      ("the device has ended", open, .replied("a1", .ended), signedOut, [.removeKey("a1")]),
-      ("the device was never registered", open, .replied("a1", .noKey), signedOut, [.removeKey("a1")]),
+      (
+        "the device has ended", open, .replied("a1", .ended), signedOut, [.removeKey("a1"), .forgetDevice("ann", "a1")]
+      ),
+      (
+        "a registration begins", PhoneAccounts(accounts: [Account(user: "ann", device: "a1")]),
+        .requested("ann", "a1"), requested, []
+      ),
+      ("a registration begins after the sign-out", neverRequested, .requested("ann", "a1"), open, []),
+      ("a registration of another device", both, .requested("ann", "a2"), both, []),
+      ("a sign-out before the reply", requested, .signedOut("ann", "a1"), open, [.forgetDevice("ann", "a1")]),
+      ("a second sign-out", open, .signedOut("ann", "a1"), open, [.forgetDevice("ann", "a1")]),
+      ("a lost reply to the registration", open, .replied("a1", .noKey), open, []),
+      (
+        "the device was never registered", neverRequested, .replied("a1", .noKey), signedOut,
+        [.removeKey("a1"), .forgetDevice("ann", "a1")]
+      ),
       ("the relay does not answer", open, .replied("a1", .failed), open, []),
       ("a reply about another device", open, .replied("b1", .confirmed), open, []),
       ("a second reply", signedOut, .replied("a1", .confirmed), signedOut, []),
       (
         "the confirmation leaves a newer sign-in", again, .replied("a1", .confirmed),
-        PhoneAccounts(accounts: [Account(user: "ann", device: "a2")]), [.removeKey("a1")]
+        PhoneAccounts(accounts: [Account(user: "ann", device: "a2")]), [.removeKey("a1"), .forgetDevice("ann", "a1")]
       ),
       ("a registration ends after the sign-out", open, .registered("ann", "a1", record), open, [.send(annOut)]),
       (
@@ -119,7 +135,7 @@ import Testing
     let accounts = PhoneAccounts(accounts: [.init(user: "bob", device: "b1")])
     #expect(
       accounts.identifiersToHide(in: WithdrawalTests.delivered) == [
-        "ann tea/1", "ann tea/2", "ann tea/3", "ann cake/1", "digest", "plain",
+        "ann tea/1", "ann tea/2", "ann tea/3", "ann cake/1", "digest", "two rooms", "replaced", "plain",
       ])
     #expect(
       PhoneAccounts().identifiersToHide(in: WithdrawalTests.delivered)
@@ -168,7 +184,15 @@ import Testing
     #expect(PhoneAccounts.Reply(Self.errors[index].0) == Self.errors[index].1)
   }
 
-  @Test(arguments: [signedOut, signedIn, both, open, openWithBob, again])
+  @Test func `a request of the phone is that of the last account with a registration`() {
+    #expect(PhoneAccounts(accounts: [Self.ann, Self.bob]).latest == Self.bob)
+    let pending = Account(user: "eve", device: "e1", isRequested: true)
+    #expect(PhoneAccounts(accounts: [Self.ann, Self.bob, pending]).latest == Self.bob)
+    #expect(PhoneAccounts(accounts: [pending]).latest == pending)
+    #expect(Self.signedOut.latest == nil)
+  }
+
+  @Test(arguments: [signedOut, signedIn, both, open, openWithBob, again, requested, neverRequested])
   func `the text of the file gives the same accounts`(_ accounts: PhoneAccounts) {
     #expect(PhoneAccounts(reading: accounts.text) == accounts)
   }
@@ -177,7 +201,8 @@ import Testing
   static let texts: [(String, PhoneAccounts?)] = [
     ("", nil), ("[]", nil), ("{", nil), ("{}", signedOut), (#"{"accounts":7,"signOuts":{}}"#, signedOut),
     (
-      #"{"accounts":[{"user":"ann","device":"a2"},{"user":""},7],"signOuts":[{"user":"ann","device":"a1"},{}]}"#, again
+      #"{"accounts":[{"user":"ann","device":"a2"},{"user":""},7],"signOuts":[{"user":"ann","device":"a1","requested":true},{}]}"#,
+      again
     ),
   ]
 

@@ -20,6 +20,14 @@ import Testing
     communication("ann", "cake", 1), communication("bob", "tea", 1),
     DeliveredNotification(
       identifier: "digest", reading: #"{"push":{"recipient":"ann"},"message":{"room":"den","seq":9}}"#.utf8),
+    DeliveredNotification(
+      identifier: "two rooms",
+      reading:
+        #"{"push":{"recipient":"ann"},"message":{"room":"two","seq":9},"digest":[{"room":"two","seq":9,"count":2},{"room":"one","seq":4,"count":1}]}"#
+        .utf8),
+    DeliveredNotification(
+      identifier: "replaced",
+      reading: #"{"push":{"recipient":"ann","replaces":{"room":"bar","seq":5}},"message":{"room":"pub","seq":3}}"#.utf8),
     DeliveredNotification(identifier: "plain", reading: #"{"push":{"recipient":"ann"}}"#.utf8),
     DeliveredNotification(identifier: "nobody", reading: #"{"push":{},"message":{"room":"tea","seq":1}}"#.utf8),
     DeliveredNotification(identifier: "other", reading: #"{"aps":{},"message":{"room":"tea","seq":1}}"#.utf8),
@@ -35,6 +43,14 @@ import Testing
     ),
     (#""read":[{"room":"den","seq":8}]"#, []), (#""read":[{"room":"den","seq":9}]"#, ["digest"]),
     (#""removed":[{"room":"tea","seq":2}]"#, ["ann tea/2"]),
+    // A digest is read when each of its rooms is read.
+    (#""read":[{"room":"two","seq":9}]"#, []), (#""read":[{"room":"one","seq":4}]"#, []),
+    (#""read":[{"room":"two","seq":9},{"room":"one","seq":3}]"#, []),
+    (#""read":[{"room":"two","seq":9},{"room":"one","seq":4}]"#, ["two rooms"]),
+    (#""removed":[{"room":"two","seq":9}]"#, ["two rooms"]), (#""removed":[{"room":"one","seq":4}]"#, []),
+    // A notification keeps the name of the one that it has replaced, but its message is the new one.
+    (#""removed":[{"room":"bar","seq":5}]"#, ["replaced"]), (#""removed":[{"room":"pub","seq":3}]"#, []),
+    (#""read":[{"room":"bar","seq":5}]"#, []), (#""read":[{"room":"pub","seq":3}]"#, ["replaced"]),
     (#""removed":[{"room":"tea","seq":3},{"room":"tea","seq":7}]"#, ["ann tea/3"]),
     (#""read":[{"room":"tea","seq":1}],"removed":[{"room":"tea","seq":3}]"#, ["ann tea/1", "ann tea/3"]),
     (#""read":[],"removed":[]"#, []), (#""message":{"room":"tea","seq":3}"#, []),

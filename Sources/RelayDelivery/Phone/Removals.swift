@@ -10,7 +10,7 @@ public struct Removals: Equatable, Sendable {
   public private(set) var removed: [MessageReference] = []
 
   /// The maximum number of entries of both lists together.
-  public static let maxCount = 20
+  public static let maxCount = NotificationRemoval.maxEntries
   /// The maximum size of both lists in the payload of an alert, in bytes. Further entries follow with the next push, so
   /// that they take no space from the text.
   public static let maxSizeInAlert = 640
@@ -29,7 +29,7 @@ public struct Removals: Equatable, Sendable {
 
   /// True if the phone removes the notification of this message.
   public func covers(_ message: MessageReference) -> Bool {
-    removed.contains(message) || read.contains { $0.room == message.room && message.seq <= $0.seq }
+    NotificationRemoval.removes(message, contents: [message], read: read, removed: removed)
   }
 
   /// The beginning of the lists that needs at most `size` bytes.

@@ -59,10 +59,10 @@ public struct AccountStore: Sendable {
     try secrets.value(of: .device(of: user)).flatMap(DeviceID.init(rawValue:))
   }
 
-  /// The account for a request: that of the user, or the one that registered last without a user.
+  /// The account for a request: that of the user, or ``PhoneAccounts/latest`` without a user.
   public func account(of user: UserID? = nil) -> PhoneAccounts.Account? {
     let accounts = try? file.load()
-    return user.map { accounts?.account(of: $0) } ?? accounts?.accounts.last
+    return user.map { accounts?.account(of: $0) } ?? accounts?.latest
   }
 
   /// Returns the report key of an account. Throws `unauthorized` if no such account is signed in, or the error of the
@@ -88,6 +88,16 @@ public struct AccountStore: Sendable {
     }
   }
 
+  /// Donates the intent of a push. Donates nothing if the recipient is not signed in, and deletes the donation if the
+  /// person signs out meanwhile: the sign-out has deleted the donations before this one.
+  package func donate(
+    for origin: PushOrigin, _ donation: @Sendable () async -> Void, orDelete delete: @Sendable () async -> Void
+  ) async {
+    guard display(of: origin) == .full else { return }
+    await donation()
+    if display(of: origin) == .hidden { await delete() }
+  }
+
   // MARK: Registration
 
   /// Registers the device of a user if the registration is due, and saves the report key. Repeats the open sign-outs
@@ -104,7 +114,8 @@ public struct AccountStore: Sendable {
     _ registration: @escaping @Sendable (DeviceID) async throws -> PushRegistration
   ) async throws -> DeviceRegistration? {
     try await Self.queue.perform {
-      await contact()
+      // The token also ends the former devices of the user whose report keys have not reached the phone.
+      await contact(Token(user: user, identity: identity))
       let device = try device(of: user)
       // A push may arrive before the reply.
       guard try file.apply(.signedIn(user, device)) != [.refuse] else {
@@ -114,10 +125,11 @@ public struct AccountStore: Sendable {
       let hasKey = (try? secrets.value(of: .reportKey(of: device))) != nil
       let last = account(of: user)?.registration
       guard registration.isDue(after: last, hasReportKey: hasKey, now: now()) else { return nil }
+      _ = try file.apply(.requested(user, device))
       let registered = try await RelayAPI(relay, patience: patience, as: identity).register(registration)
       try secrets.set(registered.reportKey, of: .reportKey(of: device))
       let effects = try file.apply(.registered(user, device, registration.record(at: now())))
-      await perform(effects)
+      await perform(effects, nil)
       return registered
     }
   }
@@ -125,7 +137,7 @@ public struct AccountStore: Sendable {
   // MARK: Sign-out
 
   /// Signs a user out on this phone, also without a connection and without a token. The phone shows no text of the user's
-  /// pushes when the method returns. ``repeatSignOuts()`` then ends the device at the relay.
+  /// pushes when the method returns. ``repeatSignOuts(of:as:)`` then ends the device at the relay.
   ///
   /// Throws `CocoaError` or `POSIXError` if the file cannot be changed. Repeat it then.
   public func signOut(_ user: UserID) throws {
@@ -135,39 +147,57 @@ public struct AccountStore: Sendable {
 
   /// Requests the end of each device that is signed out, with its report key. Call it at each start and at each push.
   /// A sign-out stays open until the relay has confirmed it, or has answered that it does not know the device or its key.
+  ///
+  /// If the reply to a registration was lost, the phone has no report key of the device. The user's token then ends the
+  /// device: here, or at the next registration of this user.
+  /// - Parameters:
+  ///   - user: The user of the token, if there is one.
+  ///   - identity: Returns the user's token.
   /// - Returns: True if no sign-out is open.
   @discardableResult
-  public func repeatSignOuts() async -> Bool {
+  public func repeatSignOuts(
+    of user: UserID? = nil, as identity: (@Sendable () async throws -> Identity)? = nil
+  ) async -> Bool {
     // Without this check each push would wait for a registration in progress.
     guard hasSignOuts else { return true }
-    _ = try? await Self.queue.perform { await contact() }
+    let token = user.flatMap { user in identity.map { Token(user: user, identity: $0) } }
+    _ = try? await Self.queue.perform { await contact(token) }
     return !hasSignOuts
   }
 
   /// True if a sign-out is open.
   public var hasSignOuts: Bool { (try? file.load())?.signOuts.isEmpty == false }
 
-  private func contact() async {
-    guard hasSignOuts, let effects = try? file.apply(.reached) else { return }
-    await perform(effects)
+  /// The token of a user, for the sign-outs of this user that have no report key.
+  private struct Token: Sendable {
+    let user: UserID
+    let identity: @Sendable () async throws -> Identity
   }
 
-  private func perform(_ effects: [PhoneAccounts.Effect]) async {
+  private func contact(_ token: Token?) async {
+    guard hasSignOuts, let effects = try? file.apply(.reached) else { return }
+    await perform(effects, token)
+  }
+
+  private func perform(_ effects: [PhoneAccounts.Effect], _ token: Token?) async {
     for effect in effects {
       guard case .send(let signOut) = effect else {
         removeSecret(of: effect)
         continue
       }
-      let reply = await send(signOut)
+      let reply = await send(signOut, token)
       for effect in (try? file.apply(.replied(signOut.device, reply))) ?? [] { removeSecret(of: effect) }
       // The relay does not answer the next request, either.
       if reply == .failed { return }
     }
   }
 
-  private func send(_ signOut: PhoneAccounts.SignOut) async -> PhoneAccounts.Reply {
+  private func send(_ signOut: PhoneAccounts.SignOut, _ token: Token?) async -> PhoneAccounts.Reply {
     do {
-      guard let key = try secrets.value(of: .reportKey(of: signOut.device)) else { return .noKey }
+      guard let key = try secrets.value(of: .reportKey(of: signOut.device)) else {
+        guard signOut.isRequested, let token, token.user == signOut.user else { return .noKey }
+        return await send(signOut, with: token)
+      }
       try await RelayAPI(relay, patience: patience) { .reportKey(key) }.forget(signOut.device, of: signOut.user)
       return .confirmed
     } catch {
@@ -175,10 +205,24 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// A secret that remains is harmless: its device is not used again.
+  private func send(_ signOut: PhoneAccounts.SignOut, with token: Token) async -> PhoneAccounts.Reply {
+    do {
+      try await RelayAPI(relay, patience: patience, as: token.identity).forget(signOut.device)
+      return .confirmed
+    } catch let error as StillwireError where error.code == .unreachable || error.isTemporary {
+      return .failed
+    } catch {
+      // The token is not valid, which says nothing about the device.
+      return .noKey
+    }
+  }
+
+  /// Removes a secret. A report key that remains is harmless, because its sign-out is over. The final reply to the
+  /// sign-out repeats the removal of the device's id.
   private func removeSecret(of effect: PhoneAccounts.Effect) {
     switch effect {
-    case .forgetDevice(let user): try? secrets.remove(.device(of: user))
+    case .forgetDevice(let user, let device):
+      if (try? storedDevice(of: user)) == device { try? secrets.remove(.device(of: user)) }
     case .removeKey(let device): try? secrets.remove(.reportKey(of: device))
     case .refuse, .send: break
     }

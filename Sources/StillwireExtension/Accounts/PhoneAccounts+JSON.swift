@@ -21,6 +21,7 @@ extension PhoneAccounts {
           items.object { item in
             item["user"] = account.user.rawValue
             item["device"] = account.device.rawValue
+            item.bool("requested", account.isRequested)
             item["digest"] = account.registration?.digest
             item.integer("registered", account.registration.map { Int64($0.time.timeIntervalSince1970 * 1_000) })
           }
@@ -31,6 +32,7 @@ extension PhoneAccounts {
           items.object { item in
             item["user"] = signOut.user.rawValue
             item["device"] = signOut.device.rawValue
+            item.bool("requested", signOut.isRequested)
           }
         }
       }
@@ -41,7 +43,7 @@ extension PhoneAccounts {
 extension PhoneAccounts.Account {
   fileprivate init?(_ json: JSON) {
     guard let user: UserID = json.name("user"), let device: DeviceID = json.name("device") else { return nil }
-    self.init(user: user, device: device)
+    self.init(user: user, device: device, isRequested: json["requested"]?.flag == true)
     guard let digest = json["digest"]?.text, let time = json.time("registered") else { return }
     registration = PushRegistration.Record(
       digest: digest, time: Date(timeIntervalSince1970: Double(time.rawValue) / 1_000))
@@ -51,6 +53,6 @@ extension PhoneAccounts.Account {
 extension PhoneAccounts.SignOut {
   fileprivate init?(_ json: JSON) {
     guard let user: UserID = json.name("user"), let device: DeviceID = json.name("device") else { return nil }
-    self.init(user: user, device: device)
+    self.init(user: user, device: device, isRequested: json["requested"]?.flag == true)
   }
 }

@@ -19,11 +19,16 @@ public struct PhoneAccounts: Equatable, Sendable {
     public var device: DeviceID
     /// The last registration that the relay has accepted.
     public var registration: PushRegistration.Record?
+    /// True if the app has sent a registration of the device. The relay may have it, also if its reply was lost.
+    public var isRequested: Bool
 
-    public init(user: UserID, device: DeviceID, registration: PushRegistration.Record? = nil) {
+    public init(
+      user: UserID, device: DeviceID, registration: PushRegistration.Record? = nil, isRequested: Bool = false
+    ) {
       self.user = user
       self.device = device
       self.registration = registration
+      self.isRequested = isRequested || registration != nil
     }
   }
 
@@ -31,10 +36,13 @@ public struct PhoneAccounts: Equatable, Sendable {
   public struct SignOut: Equatable, Sendable {
     public var user: UserID
     public var device: DeviceID
+    /// True if the app has sent a registration of the device, see ``Account/isRequested``.
+    public var isRequested: Bool
 
-    public init(user: UserID, device: DeviceID) {
+    public init(user: UserID, device: DeviceID, isRequested: Bool = false) {
       self.user = user
       self.device = device
+      self.isRequested = isRequested
     }
   }
 
@@ -51,6 +59,10 @@ public struct PhoneAccounts: Equatable, Sendable {
 
   /// The account of a user who is signed in.
   public func account(of user: UserID) -> Account? { accounts.first { $0.user == user } }
+
+  /// The account for a request of the phone, such as a Focus report: the one that registered last. Without a
+  /// registration it is the one that signed in last, which has no report key yet.
+  public var latest: Account? { accounts.last { $0.registration != nil } ?? accounts.last }
 
   /// False if the device belongs to an open sign-out. The next sign-in of its user needs another id.
   public func isUsable(_ device: DeviceID) -> Bool { !signOuts.contains { $0.device == device } }
@@ -87,6 +99,8 @@ public struct PhoneAccounts: Equatable, Sendable {
   public enum Input: Equatable, Sendable {
     /// The app begins to register this device of the user.
     case signedIn(UserID, DeviceID)
+    /// The app sends a registration of this device. Its reply may be lost.
+    case requested(UserID, DeviceID)
     /// The relay has accepted the registration.
     case registered(UserID, DeviceID, PushRegistration.Record)
     /// The person has signed out, perhaps without a connection. ``reached`` follows. The device is that of the Keychain, or
@@ -104,7 +118,8 @@ public struct PhoneAccounts: Equatable, Sendable {
     case confirmed
     /// The relay does not know the device or its report key.
     case ended
-    /// The Keychain has no report key of the device, so that it was never registered.
+    /// The Keychain has no report key of the device, and no token of the user ends the device. The sign-out is over only
+    /// if the app has never sent a registration.
     case noKey
     /// The relay did not answer, or could not sign out now.
     case failed
@@ -114,8 +129,8 @@ public struct PhoneAccounts: Equatable, Sendable {
   public enum Effect: Equatable, Sendable {
     /// The phone has the maximum number of accounts.
     case refuse
-    /// Forget the id of the user's device, so that the next sign-in has a new one.
-    case forgetDevice(UserID)
+    /// Forget this id of the user's device, so that the next sign-in has a new one. A newer id stays.
+    case forgetDevice(UserID, DeviceID)
     /// Request the end of the device from the relay. ``Input/replied(_:_:)`` follows.
     case send(SignOut)
     /// Remove the report key of this device.
@@ -126,6 +141,7 @@ public struct PhoneAccounts: Equatable, Sendable {
   public mutating func apply(_ input: Input) -> [Effect] {
     switch input {
     case .signedIn(let user, let device): signIn(user, device)
+    case .requested(let user, let device): requested(user, device)
     case .registered(let user, let device, let record): registered(user, device, record)
     case .signedOut(let user, let device): signOut(user, device)
     case .reached: signOuts.map(Effect.send)
@@ -144,6 +160,15 @@ public struct PhoneAccounts: Equatable, Sendable {
     return []
   }
 
+  private mutating func requested(_ user: UserID, _ device: DeviceID) -> [Effect] {
+    if let index = accounts.firstIndex(where: { $0.user == user && $0.device == device }) {
+      accounts[index].isRequested = true
+    } else if let index = signOuts.firstIndex(where: { $0.device == device }) {
+      signOuts[index].isRequested = true
+    }
+    return []
+  }
+
   private mutating func registered(_ user: UserID, _ device: DeviceID, _ record: PushRegistration.Record) -> [Effect] {
     if let index = accounts.firstIndex(where: { $0.user == user && $0.device == device }) {
       accounts.remove(at: index)
@@ -151,18 +176,22 @@ public struct PhoneAccounts: Equatable, Sendable {
       return []
     }
     // The person has signed out before the reply, and the relay may have ended the device before it stored it again.
-    return open(SignOut(user: user, device: device)) + [.send(SignOut(user: user, device: device))]
+    let signOut = SignOut(user: user, device: device, isRequested: true)
+    return open(signOut) + [.send(signOut)]
   }
 
   private mutating func signOut(_ user: UserID, _ device: DeviceID?) -> [Effect] {
-    let known = account(of: user)?.device ?? device
+    let account = account(of: user)
     accounts.removeAll { $0.user == user }
-    guard let known else { return [] }
-    return open(SignOut(user: user, device: known)) + [.forgetDevice(user)]
+    guard let known = account?.device ?? device else { return [] }
+    let signOut = SignOut(user: user, device: known, isRequested: account?.isRequested == true)
+    return open(signOut) + [.forgetDevice(user, known)]
   }
 
   /// Adds an open sign-out. Returns the effects of those that are dropped.
   private mutating func open(_ signOut: SignOut) -> [Effect] {
+    var signOut = signOut
+    if signOuts.contains(where: { $0.device == signOut.device && $0.isRequested }) { signOut.isRequested = true }
     signOuts.removeAll { $0.device == signOut.device }
     signOuts.append(signOut)
     let dropped = signOuts.prefix(max(0, signOuts.count - Self.maxSignOuts))
@@ -172,8 +201,10 @@ public struct PhoneAccounts: Equatable, Sendable {
 
   private mutating func replied(_ device: DeviceID, _ reply: Reply) -> [Effect] {
     guard reply != .failed, let index = signOuts.firstIndex(where: { $0.device == device }) else { return [] }
-    signOuts.remove(at: index)
-    return [.removeKey(device)]
+    if reply == .noKey, signOuts[index].isRequested { return [] }
+    let user = signOuts.remove(at: index).user
+    // The Keychain may have been locked at the sign-out, so that it still has the id.
+    return [.removeKey(device), .forgetDevice(user, device)]
   }
 }
 

@@ -36,7 +36,7 @@ public struct IncomingCall: Equatable, Sendable {
   /// Reads the text of a payload. Also returns `nil` if it is longer than ``CommunicationPayload/maxSize`` or is not
   /// JSON.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let push = JSON(reading: text) else { return nil }
+    guard let push = JSON(payload: text) else { return nil }
     self.init(push)
   }
 

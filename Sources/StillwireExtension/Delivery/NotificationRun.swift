@@ -34,13 +34,16 @@ public struct NotificationEdits<Content> {
   var attach: (Content, URL) -> Content?
   /// Returns the communication notification, with or without a picture, or `nil` if the system rejects the intent.
   var update: (Content, Data?) -> Content?
+  /// Returns the content in place of the push if its recipient has signed out since its arrival. Otherwise returns `nil`.
+  var hide: () -> Content?
 
   public init(
     attach: @escaping (Content, URL) -> Content? = { _, _ in nil },
-    update: @escaping (Content, Data?) -> Content? = { _, _ in nil }
+    update: @escaping (Content, Data?) -> Content? = { _, _ in nil }, hide: @escaping () -> Content? = { nil }
   ) {
     self.attach = attach
     self.update = update
+    self.hide = hide
   }
 }
 
@@ -161,6 +164,7 @@ public final class NotificationRun<Content>: @unchecked Sendable {
   }
 
   private func compose(_ chosen: NotificationDelivery.Content, _ picture: Data?, _ image: URL?) -> Content {
+    if let hidden = edits.hide() { return hidden }
     var content = original
     if chosen.hasImage, let image, let attached = edits.attach(content, image) { content = attached }
     guard chosen.isCommunication else { return content }

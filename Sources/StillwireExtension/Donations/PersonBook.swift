@@ -26,7 +26,7 @@ public struct PersonBook: Sendable {
     guard read(file) != person else { return }
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     guard (try? Data(person.json.bytes).write(to: file, options: .atomic)) != nil else { return }
-    evict()
+    folder.removeOldFiles(beyond: Self.maxCount)
   }
 
   /// Returns the stored person, or `nil` if there is none.
@@ -36,25 +36,10 @@ public struct PersonBook: Sendable {
   public func removeAll() { try? FileManager.default.removeItem(at: folder) }
 
   private func read(_ file: URL) -> IntentPerson? {
-    guard let text = try? Data(contentsOf: file), text.count <= CommunicationPayload.maxSize else { return nil }
-    return JSON(reading: text).flatMap(IntentPerson.init)
+    (try? Data(contentsOf: file)).flatMap { JSON(payload: $0) }.flatMap(IntentPerson.init)
   }
 
   private func file(of id: String) -> URL { folder.appendingPathComponent(SHA256Digest.hexadecimal(of: id.utf8)) }
-
-  private func evict() {
-    let files = FileManager.default
-    let all =
-      (try? files.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.contentModificationDateKey])) ?? []
-    guard all.count > Self.maxCount else { return }
-    let newestFirst = all.map { file in
-      (
-        file,
-        (try? file.resourceValues(forKeys: [.contentModificationDateKey]))?.contentModificationDate ?? .distantPast
-      )
-    }.sorted { $0.1 > $1.1 }
-    for (file, _) in newestFirst.dropFirst(Self.maxCount) { try? files.removeItem(at: file) }
-  }
 }
 
 extension IntentPerson {

@@ -20,12 +20,12 @@ public struct ArrivalReceipt: Equatable, Sendable {
   /// Reads the ids from a payload of any kind. A communication has them in `communication`, a digest or a plain
   /// notification in `push`. Returns `nil` if the payload has no token.
   public init?(_ payload: JSON) {
-    self.init(notification: payload.pushIDs?["notification"]?.text, receipt: payload.pushIDs?["receipt"]?.text)
+    self.init(notification: payload.push?["notification"]?.text, receipt: payload.push?["receipt"]?.text)
   }
 
   /// Reads the text of a payload. Returns `nil` if it has no token, or is longer than ``CommunicationPayload/maxSize``.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else { return nil }
+    guard let payload = JSON(payload: text) else { return nil }
     self.init(payload)
   }
 
@@ -59,12 +59,7 @@ extension CommunicationPayload {
   ///
   /// ``RelayAPI/respond(to:with:text:key:)`` takes this id.
   public static func notification(reading text: some Collection<UInt8>) -> String? {
-    guard text.count <= maxSize, let id = JSON(reading: text)?.pushIDs?["notification"]?.text else { return nil }
+    guard let id = JSON(payload: text)?.push?["notification"]?.text else { return nil }
     return UUID(uuidString: id) == nil ? nil : id
   }
-}
-
-extension JSON {
-  /// The object of a payload that has the ids of the push.
-  fileprivate var pushIDs: JSON? { self["communication"] ?? self["push"] }
 }

@@ -28,6 +28,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   public var receipt: String?
   /// The room and seq of the message. Is `nil` if the push does not belong to a room.
   public var message: MessageReference?
+  /// The message whose notification this push replaces. Is `nil` if the push replaces no notification of another message.
+  public var replaces: MessageReference?
   /// The epoch of the room of ``message``.
   public var epoch: String?
   /// `aps.alert.body`. Is `nil` if the alert has a localization key instead.
@@ -36,8 +38,8 @@ public struct CommunicationPayload: Equatable, Sendable {
   public init(
     kind: Kind = .message, sender: PayloadPerson, conversation: PayloadConversation, mentionsMe: Bool = false,
     repliesToMe: Bool = false, isNotifyAnyway: Bool = false, notification: String? = nil, receipt: String? = nil,
-    message: MessageReference? = nil, epoch: String? = nil, text: String? = nil, media: Call.Media = .audio,
-    recipient: UserID? = nil
+    message: MessageReference? = nil, replaces: MessageReference? = nil, epoch: String? = nil, text: String? = nil,
+    media: Call.Media = .audio, recipient: UserID? = nil
   ) {
     self.recipient = recipient
     self.media = media
@@ -50,6 +52,7 @@ public struct CommunicationPayload: Equatable, Sendable {
     self.notification = notification
     self.receipt = receipt
     self.message = message
+    self.replaces = replaces
     self.epoch = epoch
     self.text = text
   }
@@ -68,7 +71,8 @@ public struct CommunicationPayload: Equatable, Sendable {
       isNotifyAnyway: json["notifyAnyway"]?.flag ?? false, notification: json["notification"].filled,
       receipt: json["receipt"].filled,
       message: reference.flatMap(MessageReference.init),
-      epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text,
+      replaces: json["replaces"].flatMap(MessageReference.init), epoch: reference?["epoch"].filled,
+      text: alert?.text ?? alert?["body"]?.text,
       media: payload["video"]?.flag == true ? .video : .audio, recipient: json.name("recipient"))
   }
 
@@ -80,7 +84,7 @@ public struct CommunicationPayload: Equatable, Sendable {
 
   /// Reads the text of a payload. Also returns `nil` if it is longer than ``maxSize`` or is not JSON.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= Self.maxSize, let payload = JSON(reading: text) else { return nil }
+    guard let payload = JSON(payload: text) else { return nil }
     self.init(payload)
   }
 }
@@ -111,6 +115,14 @@ extension PayloadConversation {
 
   /// The maximum of `limits.membersPerRoom`.
   private static let maxRecipients: Int64 = 1_000_000
+}
+
+extension JSON {
+  /// Reads the text of a payload. Returns `nil` if it is longer than ``CommunicationPayload/maxSize`` or is not JSON.
+  init?(payload text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.maxSize else { return nil }
+    self.init(reading: text)
+  }
 }
 
 extension JSON? {

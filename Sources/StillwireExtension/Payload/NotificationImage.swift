@@ -42,7 +42,7 @@ public struct NotificationImage: Equatable, Sendable {
   /// Reads the text of a payload. Also returns `nil` if it is longer than ``CommunicationPayload/maxSize`` or is not
   /// JSON.
   public init?(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else { return nil }
+    guard let payload = JSON(payload: text) else { return nil }
     self.init(payload)
   }
 

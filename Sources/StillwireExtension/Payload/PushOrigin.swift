@@ -11,7 +11,7 @@ public enum PushOrigin: Equatable, Sendable {
 
   /// Reads a payload of any kind. A communication names the recipient in `communication`, and any other push in `push`.
   public init(_ payload: JSON) {
-    guard let own = payload["communication"] ?? payload["push"] else {
+    guard let own = payload.push else {
       self = .other
       return
     }
@@ -21,7 +21,7 @@ public enum PushOrigin: Equatable, Sendable {
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not a
   /// push of the relay.
   public init(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self = .other
       return
     }
@@ -33,4 +33,10 @@ public enum PushOrigin: Equatable, Sendable {
     guard case .relay(let user) = self else { return nil }
     return user
   }
+}
+
+extension JSON {
+  /// The object of a payload that describes the push itself, such as its ids: a communication has `communication`, and
+  /// any other push has `push`. Is `nil` if the relay did not send the push.
+  var push: JSON? { self["communication"] ?? self["push"] }
 }

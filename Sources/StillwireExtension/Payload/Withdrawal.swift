@@ -8,13 +8,13 @@ public import RelayProtocol
 /// An alert, a badge and a background push may have it.
 public struct Withdrawal: Equatable, Sendable {
   /// Maximum number of entries of ``read`` and ``removed`` together. Further entries are ignored.
-  public static let maxEntries = 20
+  public static let maxEntries = NotificationRemoval.maxEntries
 
   /// The account of the push. Notifications of other accounts stay.
   public var origin: PushOrigin
   /// The recipient has read each room up to this message.
   public var read: [MessageReference]
-  /// The messages whose notifications the phone removes.
+  /// The notifications that the phone removes, each by ``DeliveredNotification/identity``.
   public var removed: [MessageReference]
 
   public init(origin: PushOrigin, read: [MessageReference] = [], removed: [MessageReference] = []) {
@@ -34,7 +34,7 @@ public struct Withdrawal: Equatable, Sendable {
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, removes
   /// nothing.
   public init(reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self.init(origin: .other)
       return
     }
@@ -49,11 +49,11 @@ public struct Withdrawal: Equatable, Sendable {
   /// - Parameter delivered: The notifications that the phone shows.
   public func identifiers(in delivered: [DeliveredNotification]) -> [String] {
     guard origin != .other, !isEmpty else { return [] }
-    return delivered.filter { $0.origin == origin && $0.message.map(removes) == true }.map(\.identifier)
+    return delivered.filter { $0.origin == origin && removes($0) }.map(\.identifier)
   }
 
-  private func removes(_ message: MessageReference) -> Bool {
-    removed.contains(message) || read.contains { $0.room == message.room && message.seq <= $0.seq }
+  private func removes(_ notification: DeliveredNotification) -> Bool {
+    NotificationRemoval.removes(notification.identity, contents: notification.contents, read: read, removed: removed)
   }
 }
 
@@ -62,25 +62,34 @@ public struct DeliveredNotification: Equatable, Sendable {
   /// `UNNotificationRequest.identifier`.
   public var identifier: String
   public var origin: PushOrigin
-  /// The room and seq of its message. Is `nil` if it has none.
-  public var message: MessageReference?
+  /// The message that names the notification in ``Withdrawal/removed``. Is `nil` if the notification has no message.
+  public var identity: MessageReference?
+  /// The newest message of each room in the notification. A digest may have several rooms.
+  public var contents: [MessageReference]
 
-  public init(identifier: String, origin: PushOrigin, message: MessageReference? = nil) {
+  public init(
+    identifier: String, origin: PushOrigin, identity: MessageReference? = nil, contents: [MessageReference] = []
+  ) {
     self.identifier = identifier
     self.origin = origin
-    self.message = message
+    self.identity = identity
+    self.contents = contents
   }
 
   /// Reads the payload of a notification, of any kind.
   public init(identifier: String, _ payload: JSON) {
+    let message = payload["message"].flatMap(MessageReference.init)
+    let rooms = (payload["digest"]?.items ?? []).compactMap(MessageReference.init)
     self.init(
-      identifier: identifier, origin: PushOrigin(payload), message: payload["message"].flatMap(MessageReference.init))
+      identifier: identifier, origin: PushOrigin(payload),
+      identity: payload.push?["replaces"].flatMap(MessageReference.init) ?? message,
+      contents: rooms.isEmpty ? message.map { [$0] } ?? [] : rooms)
   }
 
   /// Reads the text of a payload. A text that is not JSON, or is longer than ``CommunicationPayload/maxSize``, is not
   /// that of the relay.
   public init(identifier: String, reading text: some Collection<UInt8>) {
-    guard text.count <= CommunicationPayload.maxSize, let payload = JSON(reading: text) else {
+    guard let payload = JSON(payload: text) else {
       self.init(identifier: identifier, origin: .other)
       return
     }

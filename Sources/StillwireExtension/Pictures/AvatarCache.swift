@@ -94,15 +94,7 @@ public struct AvatarCache: Sendable {
 
   /// Removes the pictures that are older than ``maxAge``, and the oldest ones beyond ``maxCount``. The cache does this
   /// after it has stored a picture.
-  public func evict() {
-    let files = FileManager.default
-    let all =
-      (try? files.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.contentModificationDateKey])) ?? []
-    let newestFirst = all.map { ($0, modified($0) ?? .distantPast) }.sorted { $0.1 > $1.1 }
-    for (index, (file, time)) in newestFirst.enumerated() where index >= Self.maxCount || !isFresh(time) {
-      try? files.removeItem(at: file)
-    }
-  }
+  public func evict() { folder.removeOldFiles(beyond: Self.maxCount) { isFresh($0) } }
 
   /// The name contains the hash, so that a stored picture needs no second check.
   private func file(of url: String, _ hash: String?) -> URL {

@@ -14,6 +14,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     _ application: UIApplication, didFinishLaunchingWithOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     UNUserNotificationCenter.current().delegate = responder
+    Task { await chat.started() }
     // The system may launch the app in the background. The app's scene reports when the person sees it.
     Task { await relay.report(.background) }
     Task { await relay.run() }
@@ -35,6 +36,15 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         try await chat.register(Session.user, token: token, criteria: "work", as: Session.identity)
       }
     }
+  }
+
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    // A badge or a background push withdraws notifications of messages that are read elsewhere or deleted.
+    let withdrawal = Withdrawal(userInfo)
+    Task { completionHandler(await chat.received(withdrawal) ? .newData : .noData) }
   }
 
   private func attempt(_ name: String, _ work: @MainActor () async throws -> Void) async {

@@ -2,13 +2,12 @@
 import RelayProtocol
 import Testing
 
-@testable import RelayDelivery
-
 /// The collapse id of messages: its length, and that it is unique.
 @Suite struct CollapseIDTests {
   private func id(_ length: Int, _ seq: Int64, for user: String = "bob") -> String {
-    collapseID(
-      room: RoomID(unchecked: String(repeating: "r", count: length)), seq: seq, for: UserID(unchecked: user))
+    CollapseID.of(
+      MessageReference(room: RoomID(unchecked: String(repeating: "r", count: length)), seq: seq),
+      for: UserID(unchecked: user))
   }
 
   @Test func `room and seq are readable up to 64 bytes`() {
@@ -38,12 +37,16 @@ import Testing
     #expect(Set(users.map { id(length, 1, for: $0).utf8.count }).count == 1)
   }
 
-  @Test(
-    arguments: [
-      ("", 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d), ("a", 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964),
-      ("foobar", 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18),
-    ] as [(String, UInt128)])
-  func `the hash is FNV-1a`(text: String, hash: UInt128) {
-    #expect(fnv1a(text.utf8) == hash)
+  @Test func `the newest message of a room has an id of its own`() {
+    let room = RoomID(unchecked: "tea")
+    #expect(CollapseID.newest(in: room, for: UserID(unchecked: "bob")) == "tea/newest/7e6e6f94")
+  }
+
+  @Test(arguments: [
+    ("", "6c62272e07bb014262b821756295c58d"), ("a", "d228cb696f1a8caf78912b704e4a8964"),
+    ("foobar", "343e1662793c64bf6f0d3597ba446f18"),
+  ])
+  func `the hash is FNV-1a`(text: String, hash: String) {
+    #expect(CollapseID.hash(text.utf8) == hash)
   }
 }
