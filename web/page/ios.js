@@ -12,8 +12,11 @@ export function intentOf({ aps, communication }, hasExtension) {
   return hasExtension && aps['mutable-content'] === 1 && communication?.sender?.id ? communication : null
 }
 
-/** The ids of a push, {`notification`, `receipt`}. A message has them in `communication`, another push in `push`. */
-export function pushIDs({ communication, push }) {
+/**
+ * The account and the ids of a push: {`recipient`, `notification`, `receipt`, `replaces`}. A message has them in
+ * `communication`, another push in `push`.
+ */
+export function originOf({ communication, push }) {
   return communication ?? push ?? {}
 }
 

@@ -6,9 +6,17 @@ import { responseText } from './categories.js'
 import { bodyText, conversationAfter, emptyConversation } from './conversation.js'
 import { DeviceCalls } from './device-calls.js'
 import { focusOff, isFocus, letsThrough } from './focus.js'
-import { pushIDs } from './ios.js'
+import { originOf } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
-import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
+import {
+  emptyPhone,
+  phoneAfter,
+  phoneAfterListing,
+  phoneAfterOpening,
+  phoneAfterReading,
+  phoneWithSummary,
+  phoneWithout,
+} from './phone.js'
 import { PushFeed } from './push-feed.js'
 import { noRooms, roomsAfter, unreadOutside } from './room-list.js'
 import { Tablet } from './tablet.js'
@@ -95,7 +103,7 @@ export class Person extends EventTarget {
       complain: (detail) => this.#complain(detail),
     })
     if (hasTablet) this.tablet = new Tablet(this, url)
-    this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
+    this.#pushes = new PushFeed(this.#token, (push) => this.#ring(push, true), (list) => this.#catchUp(list))
     this.#restore()
     this.#listen()
   }
@@ -573,6 +581,12 @@ export class Person extends EventTarget {
     this.#converse({ type: 'read', seq }, chat)
   }
 
+  #catchUp(list) {
+    for (const push of list.notifications) this.#ring(push, false)
+    this.phone = phoneAfterListing(this.phone, list)
+    this.#changed()
+  }
+
   #ring(push, isLive) {
     const { focus, now } = this
     const { message, aps } = push.payload
@@ -592,7 +606,7 @@ export class Person extends EventTarget {
     this.#dispatch('push', push)
     this.#changed()
     // A notification service extension sends the receipt to confirm the arrival.
-    const { notification, receipt } = pushIDs(push.payload)
+    const { notification, receipt } = originOf(push.payload)
     const path = `v1/notifications/${notification}/received`
     if (receipt && phone.hasExtension) this.#call('POST', path, { receipt }).catch(() => {})
   }

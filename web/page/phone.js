@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { standing } from './focus.js'
-import { appearance, intentOf, pushIDs } from './ios.js'
+import { appearance, intentOf, originOf } from './ios.js'
 
 /**
  * The state of a phone. All functions here are pure. A phone has these fields:
@@ -25,7 +25,8 @@ const maxGone = 100
 
 /**
  * Returns the phone after one more push. A push replaces an earlier one with the same collapse id, and removes the
- * notifications that its `read` and `removed` name. A push without text only removes, or sets the badge. Messages up to `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
+ * notifications that its `read` and `removed` name. A push without text only removes, or sets the badge. Messages up to
+ * `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
  */
 export function phoneAfter(former, push, { focus, readUpTo, now }) {
   const { aps, message } = push.payload
@@ -54,17 +55,24 @@ export function phoneAfter(former, push, { focus, readUpTo, now }) {
 
 /** Returns the phone without the notifications that a payload removes: those of its own account. */
 function phoneAfterRemovals(phone, { read = [], removed = [], ...payload }) {
-  const names = (entry, message) => entry.room === message.room && message.seq <= entry.seq
-  const isGone = ({ message, recipient, contents }) =>
-    message !== undefined &&
-    recipient === recipientOf(payload) &&
-    (removed.some((entry) => entry.room === message.room && entry.seq === message.seq) ||
-      contents.every((content) => read.some((entry) => names(entry, content))))
+  const isRead = (message) => read.some(({ room, seq }) => room === message.room && message.seq <= seq)
+  const isGone = ({ identity, recipient, contents }) =>
+    identity !== undefined &&
+    recipient === originOf(payload).recipient &&
+    (removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) || contents.every(isRead))
   const notifications = phone.notifications.filter((notification) => !isGone(notification))
   return notifications.length === phone.notifications.length ? phone : { ...phone, notifications }
 }
 
-const recipientOf = (payload) => (payload.communication ?? payload.push)?.recipient
+/**
+ * Returns the phone without the notifications that the gateway's list ({`notifications`, `badge`}) does not have: a push
+ * has removed them that this page has not seen.
+ */
+export function phoneAfterListing(phone, { notifications, badge }) {
+  const listed = new Set(notifications.map(({ headers }) => headers['apns-id']))
+  const left = phone.notifications.filter(({ push }) => listed.has(push))
+  return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge }
+}
 
 /** Returns the phone without the notifications of messages up to `readUpTo`, and of messages of an earlier epoch. */
 export function phoneAfterReading(phone, readUpTo) {
@@ -111,7 +119,7 @@ export function stacks(notifications) {
 
 function shown(push, id, intent, focus) {
   const { aps, message, digest } = push.payload
-  const { notification } = pushIDs(push.payload)
+  const { notification, recipient, replaces } = originOf(push.payload)
   const place = standing(push.payload, intent, focus)
   return {
     id,
@@ -122,7 +130,9 @@ function shown(push, id, intent, focus) {
     ...appearance(push.payload, intent),
     time: push.time,
     message,
-    recipient: recipientOf(push.payload),
+    recipient,
+    // The message that names the notification in `removed`: a changed digest keeps its first name.
+    identity: replaces ?? message,
     // The newest message of each room.
     contents: digest ?? (message ? [message] : []),
     sender: intent?.sender.id,

@@ -40,7 +40,8 @@ export class Tablet extends EventTarget {
       wire(isOwn ? 'sent' : 'received', frame.type, text, answers)
     )
     this.#relay.addEventListener('state', () => this.#changed())
-    this.#feed = new PushFeed(this.#token, (push) => this.#arrived(push))
+    const arrived = (push) => this.#arrived(push)
+    this.#feed = new PushFeed(this.#token, arrived, ({ notifications }) => notifications.forEach(arrived))
   }
 
   get isAwake() {
