@@ -187,7 +187,7 @@ class ModuleTests(BrowserTests):
     def phone(self, *pushes, focus=None, read=0, phone=None, now=0):
         place = {
             "focus": {"mode": "off", "people": [], "allowsApp": False, "filter": "none"} | (focus or {}),
-            "readUpTo": {"room": "r", "epoch": "e", "seq": read},
+            "readUpTo": {"user": "bob", "room": "r", "epoch": "e", "seq": read},
             "now": now,
         }
         start = phone or {}
@@ -241,6 +241,40 @@ class ModuleTests(BrowserTests):
         after = self.phone(call, missed)
         self.assertIsNone(after["call"])
         self.assertEqual([card["body"] for card in after["notifications"]], ["Missed call"])
+
+    def test_a_call_that_is_over_has_no_buttons(self):
+        for kind, text, extension, category in [
+            ("call", "Incoming call", True, "c"),
+            ("call", "Missed call", True, None),
+            ("call", "Declined on another device", True, None),
+            ("call", "Missed call", False, "c"),
+            ("message", "Missed call", True, "c"),
+        ]:
+            with self.subTest(kind=kind, text=text, extension=extension):
+                one = push(1, None, level="passive", kind=kind)
+                one["payload"]["aps"] |= {"category": "c", "alert": {"title": "Alice", "loc-key": text}}
+                (card,) = self.cards(one, phone={"hasExtension": extension})
+                self.assertEqual(card.get("category"), category)
+
+    def test_reading_leaves_the_notifications_of_other_accounts(self):
+        shown = self.phone(push(1, "Bob's"), push(2, "Eve's", recipient="eve"))
+        read = {"user": "bob", "room": "r", "epoch": "e", "seq": 9}
+        for expression, left in [
+            ("m.phoneAfterReading(args[0], args[1])", ["Eve's"]),
+            ("m.phoneAfterReading(args[0], { ...args[1], epoch: 'f' })", ["Eve's"]),
+            ("m.phoneWithoutAccount(args[0], 'eve')", ["Bob's"]),
+        ]:
+            with self.subTest(expression=expression):
+                phone = self.run_module("page/phone", expression, shown, read)
+                self.assertEqual([card["body"] for card in phone["notifications"]], left)
+        late = self.cards(push(1, "Bob's"), push(2, "Eve's", recipient="eve"), read=9)
+        self.assertEqual([card["body"] for card in late], ["Eve's"])
+
+    def test_a_call_to_another_account_is_a_notification(self):
+        call = push(1, "Calling", kind="call", recipient="eve")
+        call["headers"]["apns-expiration"] = "60"
+        phone = self.phone(call)
+        self.assertEqual((phone["call"], len(phone["notifications"])), (None, 1))
 
     def test_an_answered_notification_does_not_appear_again(self):
         one = push(1, "first")

@@ -36,6 +36,13 @@ export function appearance({ aps }, intent) {
   return { from: name, title: name, subtitle: groupLine(intent), body, isPerson: true }
 }
 
+const endedCall = ['Missed call', 'Answered on another device', 'Declined on another device']
+
+/** The category of a push, which has the buttons. The app's extension removes it from a call that is over. */
+export function categoryOf({ aps }, intent) {
+  return intent?.kind === 'call' && endedCall.includes(aps.alert['loc-key']) ? undefined : aps.category
+}
+
 /** The line under the sender: the name of the group, or the number of recipients. Is empty for a direct message. */
 function groupLine({ kind, conversation }) {
   if (kind === 'call' || !conversation?.group) return ''

@@ -55,6 +55,16 @@ export class Tablet extends EventTarget {
     this.#feed.follow(true)
   }
 
+  /** Marks all messages as read, as an app on this device does. */
+  async readAll() {
+    const { user } = this.me
+    const { rooms } = await call('GET', `v1/users/${segment(user)}/rooms`, { user })
+    const unread = rooms.filter((entry) => entry.unread > 0)
+    const read = ({ room, lastMessage: { seq } }) =>
+      call('PUT', `v1/rooms/${segment(room)}/read`, { user, body: { seq } })
+    await Promise.all(unread.map(read))
+  }
+
   setReachable(isReachable) {
     const path = `v1/simulator/devices/${this.#token}`
     return call('PUT', path, { user: this.me.user, body: { isReachable }, keepalive: true })
