@@ -194,7 +194,7 @@ export class PersonPanel extends HTMLElement {
     this.#tablet?.render()
   }
 
-  // A page that starts shows no lock screen, so its module is loaded later. After a failure the next drawing tries again.
+  // A page that starts shows no lock screen, so its module is loaded later. After a failure the next drawing tries it.
   async #loadLockScreen() {
     const { LockScreen } = await import('./lock-screen.js')
     this.#lockScreen ??= new LockScreen(
