@@ -2,7 +2,7 @@
 // The service worker of the demo's page. It shows Web Push notifications, and opens the page for them.
 
 // A browser starts the worker for a push, also if the page is closed.
-addEventListener('push', (event) => event.waitUntil(show(event.data.json())))
+addEventListener('push', (event) => event.waitUntil(take(event.data.json())))
 
 addEventListener('notificationclick', (event) => {
   event.notification.close()
@@ -25,18 +25,45 @@ const texts = {
   '%@ messages in %@ rooms': '%@ messages in %@ rooms',
 }
 
-/** Shows a push. Browsers require a visible notification for each push, so a default text is used if it has none. */
-function show({ aps, message }) {
+/**
+ * Removes the notifications that a push names, shows the push, and sets the badge. Browsers require a visible
+ * notification for each push, so a default text is used if it has none.
+ */
+async function take(payload) {
+  const shown = await registration.getNotifications()
+  for (const notification of shown) if (isRemoved(notification.data ?? {}, payload)) notification.close()
+  await show(payload)
+  // A browser may refuse a badge. The notification is shown all the same.
+  const { badge } = payload.aps
+  if (Number.isInteger(badge)) await navigator.setAppBadge?.(badge).catch(() => {})
+}
+
+/** True if a push removes the notification with this `data`: one of the same account. */
+function isRemoved({ recipient, identity, contents }, { read = [], removed = [], ...payload }) {
+  if (!identity || recipient !== origin(payload).recipient) return false
+  const isRead = (message) => read.some(({ room, seq }) => room === message.room && message.seq <= seq)
+  return removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) || contents.every(isRead)
+}
+
+function show({ aps, message, digest, tag, ...payload }) {
   const alert = typeof aps.alert === 'string' ? { body: aps.alert } : (aps.alert ?? {})
   const subtitle = alert.subtitle ?? localized(alert, 'subtitle-loc')
   const body = alert.body ?? localized(alert, 'loc') ?? 'New message'
+  const { recipient, replaces } = origin(payload)
   return registration.showNotification(alert.title ?? localized(alert, 'title-loc') ?? 'Stillwire', {
     body: [subtitle, body].filter(Boolean).join('\n'),
-    // A retry, an edit and a digest replace the notification of the same message.
-    tag: message ? `${message.room}/${message.seq}` : aps['thread-id'],
+    // A retry, an edit and a digest replace the notification with the same tag.
+    tag,
     icon: 'page/favicon.svg',
     silent: aps.sound === undefined,
+    // The account, the name of the notification for a later removal, and the newest message of each room.
+    data: { recipient, identity: replaces ?? message, contents: digest ?? (message ? [message] : []) },
   })
+}
+
+/** The object of a payload that names the account: `communication` for a message of a person, `push` for another. */
+function origin({ communication, push }) {
+  return communication ?? push ?? {}
 }
 
 /**

@@ -86,11 +86,12 @@ public struct SimulatedPhone: Sendable {
 
 /// An event on the lock screen of a simulated phone.
 public enum LockScreenEvent: Equatable, Sendable {
-  /// A new notification. It replaces the notification with the same collapse id, if there is one.
+  /// A new notification. It replaces the notification with the same collapse id, if there is one. The push may also
+  /// remove notifications and change the number on the app's icon.
   case shown(ShownNotification)
-  /// A push without an alert changed the number on the app's icon.
+  /// A push without an alert changed the number on the app's icon. It may also remove notifications.
   case badged(ShownNotification)
-  /// A push removed notifications, see its `read` and `removed`.
+  /// A push only removed notifications, see its `read` and `removed`.
   case removed(ShownNotification)
   /// The user opened the app, or the gateway removed the phone.
   case cleared(count: Int)
@@ -121,24 +122,22 @@ struct LockScreen: Sendable {
   static let maxNotifications = 100
 
   /// Shows a push: its removals, its alert and its badge, as iOS and the app's extension do.
-  /// - Returns: The result, and the events for listeners: none when the push changes nothing visible.
-  mutating func show(_ notification: ShownNotification) -> (note: SentNote, events: [LockScreenEvent]) {
+  /// - Returns: The result, and the event for listeners. The event is `nil` when the push changes nothing visible.
+  mutating func show(_ notification: ShownNotification) -> (note: SentNote, event: LockScreenEvent?) {
     let contents = notification.contents
-    var events: [LockScreenEvent] = []
     let count = notifications.count
     notifications.removeAll { $0.isRemoved(by: contents.removals, of: contents.recipient) }
-    if notifications.count < count { events.append(.removed(notification)) }
     if let badge = contents.badge { self.badge = Int64(badge) }
     guard contents.hasAlert else {
-      if contents.badge != nil { events.append(.badged(notification)) }
-      return (.accepted, events)
+      if contents.badge != nil { return (.accepted, .badged(notification)) }
+      return (.accepted, notifications.count < count ? .removed(notification) : nil)
     }
     let id = notification.push.headers.collapseID
     let former = notifications.firstIndex { $0.push.headers.collapseID == id }
     if let former { notifications.remove(at: former) }
     if notifications.count == Self.maxNotifications { notifications.removeFirst() }
     notifications.append(notification)
-    return (former == nil ? .shown : .replaced, events + [.shown(notification)])
+    return (former == nil ? .shown : .replaced, .shown(notification))
   }
 
   /// Removes the notifications. The badge stays: only the app changes it.

@@ -67,8 +67,8 @@ public final class SimulatedGateway: Gateway {
     return state.withLock { state in
       guard state.phones.use(token, { $0.isReachable }) ?? true else { return .retry(after: nil, .connectFailed) }
       if let fault { return .dead(fault) }
-      let (note, events) = state.use(token) { $0.screen.show(notification) }
-      for event in events { state.notify(event, to: token) }
+      let (note, event) = state.use(token) { $0.screen.show(notification) }
+      if let event { state.notify(event, to: token) }
       return .sent(note)
     }
   }

@@ -11,11 +11,13 @@ class ModuleTests(BrowserTests):
         self.driver.get(f"{self.relay.url}/page/place.js")
 
     def run_module(self, name, expression, *arguments):
-        """Returns the value of a JavaScript expression. It can use the module's exports as `m`, and `args`."""
+        """Returns the value of a JavaScript expression, or of its promise. It can use the exports as `m`, and `args`."""
         outcome = self.driver.execute_async_script(
             f"""
             const args = [...arguments], done = args.pop()
-            import(new URL('/{name}.js', location)).then((m) => done([{expression}]), (e) => done(String(e)))
+            import(new URL('/{name}.js', location))
+              .then(async (m) => done([await ({expression})]))
+              .catch((e) => done(String(e)))
             """,
             *arguments,
         )
@@ -185,7 +187,7 @@ class ModuleTests(BrowserTests):
     def phone(self, *pushes, focus=None, read=0, phone=None, now=0):
         place = {
             "focus": {"mode": "off", "people": [], "allowsApp": False, "filter": "none"} | (focus or {}),
-            "readUpTo": {"room": "r", "epoch": "e", "seq": read},
+            "readUpTo": {"user": "bob", "room": "r", "epoch": "e", "seq": read},
             "now": now,
         }
         start = phone or {}
@@ -239,6 +241,40 @@ class ModuleTests(BrowserTests):
         after = self.phone(call, missed)
         self.assertIsNone(after["call"])
         self.assertEqual([card["body"] for card in after["notifications"]], ["Missed call"])
+
+    def test_a_call_that_is_over_has_no_buttons(self):
+        for kind, text, extension, category in [
+            ("call", "Incoming call", True, "c"),
+            ("call", "Missed call", True, None),
+            ("call", "Declined on another device", True, None),
+            ("call", "Missed call", False, "c"),
+            ("message", "Missed call", True, "c"),
+        ]:
+            with self.subTest(kind=kind, text=text, extension=extension):
+                one = push(1, None, level="passive", kind=kind)
+                one["payload"]["aps"] |= {"category": "c", "alert": {"title": "Alice", "loc-key": text}}
+                (card,) = self.cards(one, phone={"hasExtension": extension})
+                self.assertEqual(card.get("category"), category)
+
+    def test_reading_leaves_the_notifications_of_other_accounts(self):
+        shown = self.phone(push(1, "Bob's"), push(2, "Eve's", recipient="eve"))
+        read = {"user": "bob", "room": "r", "epoch": "e", "seq": 9}
+        for expression, left in [
+            ("m.phoneAfterReading(args[0], args[1])", ["Eve's"]),
+            ("m.phoneAfterReading(args[0], { ...args[1], epoch: 'f' })", ["Eve's"]),
+            ("m.phoneWithoutAccount(args[0], 'eve')", ["Bob's"]),
+        ]:
+            with self.subTest(expression=expression):
+                phone = self.run_module("page/phone", expression, shown, read)
+                self.assertEqual([card["body"] for card in phone["notifications"]], left)
+        late = self.cards(push(1, "Bob's"), push(2, "Eve's", recipient="eve"), read=9)
+        self.assertEqual([card["body"] for card in late], ["Eve's"])
+
+    def test_a_call_to_another_account_is_a_notification(self):
+        call = push(1, "Calling", kind="call", recipient="eve")
+        call["headers"]["apns-expiration"] = "60"
+        phone = self.phone(call)
+        self.assertEqual((phone["call"], len(phone["notifications"])), (None, 1))
 
     def test_an_answered_notification_does_not_appear_again(self):
         one = push(1, "first")
@@ -341,6 +377,93 @@ class ModuleTests(BrowserTests):
         phone = self.phone(badge)
         self.assertEqual((phone["badge"], phone["notifications"]), (7, []))
 
+    def test_a_push_removes_the_notifications_that_it_names(self):
+        digest = [{"room": "r", "seq": 3}, {"room": "s", "seq": 5}]
+        changed = push(2, "digest", digest=digest, replaces={"room": "r", "seq": 3})
+        three = [push(seq, str(seq)) for seq in (1, 2, 3)]
+        read, far = {"read": [{"room": "r", "seq": 2}]}, {"read": [{"room": "r", "seq": 9}]}
+        rest = {"read": far["read"] + [{"room": "s", "seq": 5}]}
+        for pushes, removal, left in [
+            (three, read, ["3"]),
+            (three, {"removed": [{"room": "r", "seq": 2}]}, ["1", "3"]),
+            (three, {"read": [{"room": "s", "seq": 9}], "removed": [{"room": "s", "seq": 1}]}, ["1", "2", "3"]),
+            ([push(4, "Eve's", recipient="eve"), three[0]], far, ["Eve's"]),
+            ([push(1, "Eve's", recipient="eve")], {"removed": [{"room": "r", "seq": 1}]}, ["Eve's"]),
+            ([push(3, "digest", digest=digest)], far, ["digest"]),
+            ([push(3, "digest", digest=digest)], rest, []),
+            ([changed], {"removed": [{"room": "r", "seq": 3}]}, []),
+            ([changed], {"removed": [{"room": "r", "seq": 2}]}, ["digest"]),
+            ([changed], rest, []),
+        ]:
+            with self.subTest(pushes=pushes, removal=removal):
+                background = push(20, "removal")
+                background["payload"] = {"aps": {"content-available": 1}, "push": {"recipient": "bob"}} | removal
+                alert = push(21, "next")
+                alert["payload"] |= removal
+                self.assertEqual([card["body"] for card in self.cards(*pushes, background)], left)
+                self.assertEqual([card["body"] for card in self.cards(*pushes, alert)], [*left, "next"])
+
+    def test_a_phone_drops_the_notifications_that_the_gateway_has_lost(self):
+        pushes = [push(1, "first"), push(2, "second")]
+        badges = [
+            (pushes, ["first", "second"], 0),
+            (pushes[1:], ["second"], 7),
+            ([], [], 7),
+        ]
+        for listed, left, badge in badges:
+            with self.subTest(left=left):
+                phone = self.run_module(
+                    "page/phone",
+                    "m.phoneAfterListing(args[0], { notifications: args[1], badge: 7 })",
+                    self.phone(*pushes),
+                    listed,
+                )
+                self.assertEqual(([card["body"] for card in phone["notifications"]], phone["badge"]), (left, badge))
+
+    def feed(self, *steps):
+        """Returns what a feed passes on after these steps: `open`, `push`, the `list` of pushes, `close`."""
+        return self.run_module(
+            "page/push-feed",
+            """(async () => {
+              const heard = [], asked = []
+              const push = (id) => ({ headers: { 'apns-id': id } })
+              const name = ({ headers }) => headers['apns-id']
+              let stream
+              window.EventSource = class extends EventTarget {
+                constructor() { super(); stream = this }
+                close() { stream = null }
+              }
+              window.fetch = () => new Promise((answer) => asked.push(answer))
+              const feed = new m.PushFeed('t', (live) => heard.push(name(live)),
+                ({ notifications }) => heard.push(notifications.map(name)))
+              for (const [step, value] of args[0]) {
+                if (step === 'open') { feed.follow(true); stream.onopen() }
+                if (step === 'close') feed.follow(false)
+                if (step === 'push') {
+                  stream.dispatchEvent(Object.assign(new Event('notification'), { data: JSON.stringify(push(value)) }))
+                }
+                if (step !== 'list') continue
+                asked.shift()({ ok: value !== null, json: async () => ({ notifications: value.map(push) }) })
+                // All promises that follow from the answer are settled before the next task.
+                await new Promise((settled) => setTimeout(settled))
+              }
+              return heard
+            })()""",
+            steps,
+        )
+
+    def test_a_feed_passes_on_the_list_before_the_live_pushes(self):
+        opened = ("open", None)
+        for steps, heard in [
+            ([opened, ("list", ["1"]), ("push", "2")], [["1"], "2"]),
+            ([opened, ("push", "2"), ("push", "3"), ("list", ["1", "2"])], [["1", "2"], "3"]),
+            ([opened, ("push", "1"), ("list", None), ("push", "2")], ["1", "2"]),
+            # The list of an earlier start says nothing about a later one.
+            ([opened, ("close", None), opened, ("list", ["1"]), ("list", ["2"])], [["2"]]),
+        ]:
+            with self.subTest(steps=steps):
+                self.assertEqual(self.feed(*steps), heard)
+
     def test_a_localization_key_is_shown_with_its_arguments(self):
         """A phone shows this if its app has no text for the key."""
         digest = push(1, "first line")
@@ -384,15 +507,22 @@ def about_call(event, **fields):
     return {"event": event, "room": "r", "seq": 1, "from": "alice", "state": "ringing", "ringUntil": 60_000} | fields
 
 
-def push(seq, text, level="active", anyway=False, kind="message", label=None):
+def push(seq, text, level="active", anyway=False, kind="message", label=None, digest=None, **origin):
     aps = {"alert": {"title": "Alice", "body": text}, "thread-id": "r", "interruption-level": level}
     aps |= {"mutable-content": 1} | ({} if level == "passive" else {"sound": "default"})
     return {
         "payload": {
             "aps": aps | ({"filter-criteria": label} if label else {}),
-            "communication": {"kind": kind, "sender": {"id": "1", "name": "Alice", "handle": "a"}, "notifyAnyway": anyway},
+            "communication": {
+                "kind": kind,
+                "sender": {"id": "1", "name": "Alice", "handle": "a"},
+                "notifyAnyway": anyway,
+                "recipient": "bob",
+            }
+            | origin,
             "message": {"room": "r", "epoch": "e", "seq": seq},
-        },
+        }
+        | ({"digest": digest} if digest else {}),
         "headers": {"apns-id": f"{seq} {text}", "apns-collapse-id": str(seq)},
         "time": 1,
     }

@@ -4,6 +4,7 @@
 import unittest
 
 from page import PageTests
+from served import call
 
 MARKUP = '<img src=x onerror="document.title=1"><b>hi</b>'
 
@@ -149,6 +150,23 @@ class DepartureTests(PageTests):
         self.assertEqual(self.bob.parts("notification"), [], "a push came without a network")
         self.bob.press("come-back")
         self.wait_for_messages(self.bob, "Are you in a tunnel?")
+
+    def test_a_hidden_page_misses_no_removal(self):
+        self.send_away(self.bob, self.alice)
+        self.alice.say("Read it on the train")
+        self.wait_for_notifications(self.bob, "Read it on the train")
+        origin, user = self.page.origin, self.page.user(self.bob)
+        room, own = f"demo.{self.page.place}", self.driver.current_window_handle
+        screen = lambda: call(origin, "GET", f"simulator/devices/{user}-phone", user)  # noqa: E731
+        self.driver.switch_to.new_window("tab")
+        try:
+            call(origin, "PUT", f"rooms/{room}/read", user, {"seq": 1})
+            self.eventually("the gateway has removed it", lambda: screen()["notifications"] == [])
+        finally:
+            self.driver.close()
+            self.driver.switch_to.window(own)
+        self.wait_for_notifications(self.bob)
+        self.eventually("the badge is gone", lambda: self.bob.texts("badge") == [""])
 
     def test_an_app_in_the_background_gets_a_push_immediately(self):
         self.bob.choose("activity-background")

@@ -125,6 +125,7 @@ def test_only_the_browser_can_read_its_push(web, service, origin, key):
     assert request.path == "/push/one?x=y"
     payload = browser.open(request)
     assert payload["aps"]["alert"]["body"] == "only for Bob" and payload["message"]["room"] == circle.room
+    assert payload["tag"].startswith(f"{circle.room}/{payload['message']['seq']}/")
     assert b"only for Bob" not in request.body and len(request.body) <= 4096
     with pytest.raises(Exception):
         Browser(origin).open(request)
@@ -162,7 +163,10 @@ def test_a_long_message_is_shortened(web, service, origin):
     reached(circle, browser)
     circle.send("x" * 5000)
     (request,) = arrived(service, 1)
-    assert browser.open(request)["aps"]["alert"]["body"].endswith("x…") and len(request.body) == 4096
+    payload = browser.open(request)
+    assert payload["aps"]["alert"]["body"].endswith("x…")
+    # The relay leaves space for the longest tag.
+    assert len(request.body) - len(payload["tag"]) == 4096 - 64
 
 
 @pytest.mark.parametrize("size", [3200, 5000])

@@ -66,6 +66,27 @@ import Testing
     #expect(gateway.phone("a").notifications.map { $0.contents.messages.map(\.seq) } == [[4]])
   }
 
+  @Test(arguments: [
+    (PhonePush.message(2).content, "notification", 1), (.badge(0), "badge", 0), (.removal, "removed", 0),
+  ])
+  func `a push that removes notifications is one event`(
+    _ content: PhonePush.Content, _ name: String, _ left: Int
+  ) async {
+    _ = await gateway.send(PhonePush.message(1), to: phone("a"))
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    var removals = Removals()
+    removals.add(MessageReference(room: RoomID(unchecked: "tea"), seq: 1), isRead: true)
+    let push = PhonePush(
+      id: uuid(9), to: UserID(unchecked: "bob"), topic: "org.example.chat", content, removals: removals)
+    _ = await gateway.send(push, to: phone("a"))
+    gateway.clear("a")
+    _ = await gateway.send(PhonePush.message(3), to: phone("a"))
+    #expect(await events.next()?.name == name)
+    #expect(gateway.phone("a").notifications.flatMap(\.contents.messages).map(\.seq) == [3])
+    if left > 0 { #expect(await events.next() == .cleared(count: left)) }
+    #expect(await events.next()?.name == "notification")
+  }
+
   @Test func `every listener of a phone receives an event`() async {
     var events = [gateway.events(of: "a").makeAsyncIterator(), gateway.events(of: "a").makeAsyncIterator()]
     _ = await gateway.send(push(1), to: phone("a"))

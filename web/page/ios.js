@@ -12,8 +12,11 @@ export function intentOf({ aps, communication }, hasExtension) {
   return hasExtension && aps['mutable-content'] === 1 && communication?.sender?.id ? communication : null
 }
 
-/** The ids of a push, {`notification`, `receipt`}. A message has them in `communication`, another push in `push`. */
-export function pushIDs({ communication, push }) {
+/**
+ * The account and the ids of a push: {`recipient`, `notification`, `receipt`, `replaces`}. A message has them in
+ * `communication`, another push in `push`.
+ */
+export function originOf({ communication, push }) {
   return communication ?? push ?? {}
 }
 
@@ -31,6 +34,13 @@ export function appearance({ aps }, intent) {
   }
   const name = intent.sender.name ?? intent.sender.id
   return { from: name, title: name, subtitle: groupLine(intent), body, isPerson: true }
+}
+
+const endedCall = ['Missed call', 'Answered on another device', 'Declined on another device']
+
+/** The category of a push, which has the buttons. The app's extension removes it from a call that is over. */
+export function categoryOf({ aps }, intent) {
+  return intent?.kind === 'call' && endedCall.includes(aps.alert['loc-key']) ? undefined : aps.category
 }
 
 /** The line under the sender: the name of the group, or the number of recipients. Is empty for a direct message. */

@@ -16,15 +16,13 @@ export class LockScreen {
   #unfolded = new Set()
   #render
 
-  /** Calls `open` when the person opens the app, with the room of a selected notification. */
+  /** Calls `open` when the person selects a notification, with its room if the account is the person's own. */
   constructor(person, parts, open, render) {
     this.#person = person
     this.#parts = parts
     this.#open = open
     this.#render = render
     parts('stacks').setAttribute('aria-label', `Notifications on ${person.name}’s phone`)
-    parts('come-back').append(element('span', {}, `Come back as ${person.name}`))
-    parts('come-back').addEventListener('click', () => open())
   }
 
   render(now) {
@@ -34,6 +32,7 @@ export class LockScreen {
     this.#parts('lock-focus').hidden = focus.mode === 'off'
     setText(this.#parts('lock-focus-name'), focusNames[focus.mode])
     this.#parts('no-network').hidden = departure !== 'lost'
+    this.#parts('lock').classList.toggle('is-off', departure === 'off')
     setText(this.#parts('badge'), phone.badge ? String(phone.badge) : '')
     this.#parts('badge-text').textContent = `App icon: ${phone.badge || 'no'} badge`
     const all = stacks(phone.notifications)
@@ -57,22 +56,32 @@ export class LockScreen {
     if (banners.dataset.push === id) return
     banners.dataset.push = id
     banners.replaceChildren(...(id ? [this.#card(newest, 'banner')] : []))
+    if (id) this.#nameAccount(banners.firstElementChild, newest)
   }
 
   #stack({ thread, place, notifications }, now) {
-    const isWritten = ({ push }) => this.#cards.get(`push ${push}`)?.querySelector('form') != null
+    const key = ({ push }) => `push ${push}`
+    const isWritten = (notification) => this.#cards.get(key(notification))?.querySelector('form') != null
     const isFolded = notifications.length > 1 && !this.#unfolded.has(thread) && !notifications.some(isWritten)
     const shown = isFolded ? notifications.slice(0, 1) : notifications
     const rows = shown.map((notification) => {
-      const card = this.#kept(`push ${notification.push}`, () => this.#card(notification, 'notification'))
+      const card = this.#kept(key(notification), () => this.#card(notification, 'notification'))
       card.classList.toggle('is-stack', isFolded)
       card.classList.toggle('is-deep', isFolded && notifications.length > 2)
       card.classList.toggle('is-quiet', place !== 'loud')
       setText(card.querySelector('.card-age'), age(notification.time, now))
+      this.#nameAccount(card, notification)
       return card
     })
     if (notifications.length > 1) rows.push(this.#fold(thread, isFolded, notifications))
     return rows
+  }
+
+  // A phone with one account need not name it.
+  #nameAccount(card, { recipient }) {
+    const line = card.querySelector('.card-account')
+    line.hidden = recipient === this.#person.user && this.#person.accounts.length === 0
+    setText(line, line.hidden ? '' : `For ${this.#person.nameOf(recipient)}`)
   }
 
   #fold(thread, isFolded, notifications) {
@@ -100,6 +109,7 @@ export class LockScreen {
       element(
         'span',
         { class: 'card-text' },
+        element('span', { class: 'card-label card-account', 'data-testid': 'account', hidden: true }),
         why ? element('span', { class: 'card-label', 'data-testid': 'why' }, why) : null,
         line('title', title),
         line('subtitle', subtitle),
@@ -113,7 +123,9 @@ export class LockScreen {
         element('span', { class: 'visually-hidden' }, hasSound ? 'With sound' : 'Without sound')
       )
     )
-    open.addEventListener('click', () => this.#open(notification.message?.room))
+    // The demo opens the app with the account of its own person only.
+    const isOwn = notification.recipient === this.#person.user
+    open.addEventListener('click', () => this.#open(isOwn ? notification.message?.room : undefined))
     const actions = categories[category]?.actions ?? []
     return element(
       'div',

@@ -5,11 +5,15 @@ import { clockFace } from './clock.js'
 import { ConversationView } from './conversation-view.js'
 import { arrange, element, perPicture, setText } from './dom.js'
 import { InboxView, openTitle } from './inbox-view.js'
-import { LockScreen } from './lock-screen.js'
 import { TabletView } from './tablet-view.js'
 
 const minute = 60_000
-const departures = { closed: 'Away: closed the app', killed: 'The app was killed', lost: 'No network' }
+const departures = {
+  closed: 'Away: closed the app',
+  killed: 'The app was killed',
+  lost: 'No network',
+  off: 'The phone is off',
+}
 const activities = { active: 'Connected', idle: 'Connected, not looking', background: 'App in the background' }
 
 /** `<person-panel>`: one person's name, connection, phone and controls. `person` is set once. */
@@ -17,8 +21,9 @@ export class PersonPanel extends HTMLElement {
   #person
   #parts = new Map()
   #people = new Map()
+  #accounts = new Map()
   #conversation
-  #lockScreen
+  #lockScreen = null
   #inbox
   #callScreen
   #tablet = null
@@ -30,7 +35,6 @@ export class PersonPanel extends HTMLElement {
     const part = (name) => this.part(name)
     this.#conversation = new ConversationView(person, part, () => this.#showRooms())
     this.#inbox = new InboxView(person, part, () => this.#resume())
-    this.#lockScreen = new LockScreen(person, part, (room) => this.#comeBack(room), this.#render)
     const nameOf = (user) => person.nameOf(user)
     const titleOf = (room) => openTitle(room, person)
     const act = (choice) => this.#actOnCall(choice)
@@ -69,6 +73,7 @@ export class PersonPanel extends HTMLElement {
     this.#toggle('share-focus', (isShared) => person.setFocus({}, isShared))
     this.#toggle('summary', (hasSummary) => person.setSummary(hasSummary))
     this.#toggle('extension', (hasExtension) => person.setExtension(hasExtension))
+    this.part('come-back').addEventListener('click', () => this.#comeBack())
     this.part('order').addEventListener('click', () => person.order())
     for (const departure of Object.keys(departures)) {
       this.part(departure).addEventListener('click', () => this.#leave(departure))
@@ -119,6 +124,10 @@ export class PersonPanel extends HTMLElement {
   }
 
   #comeBack(room) {
+    if (this.#person.departure === 'off') {
+      this.#person.switchOn()
+      return this.#resume()
+    }
     if (room) this.#person.open(room)
     this.#person.comeBack()
     this.#resume()
@@ -172,34 +181,57 @@ export class PersonPanel extends HTMLElement {
     this.part('share-focus').checked = person.isFocusShared
     this.part('summary').checked = phone.hasSummary
     this.part('extension').checked = phone.hasExtension
-    this.#drawPeople()
+    this.#drawPeople('people', this.#people, (user) => this.#allowance(user), person.focus.people)
+    this.#drawPeople('accounts', this.#accounts, (user) => this.#account(user), person.accounts)
+    this.part('accounts-group').hidden = person.people.length === 0
     this.#conversation.render(now)
     this.#inbox.render()
-    this.#lockScreen.render(now)
-    this.#lockScreen.renderBanner(!isLocked && activity === 'idle')
+    setText(this.part('come-back'), person.departure === 'off' ? 'Switch on' : `Come back as ${person.name}`)
+    this.#lockScreen?.render(now)
+    this.#lockScreen?.renderBanner(!isLocked && activity === 'idle')
+    if (!this.#lockScreen && (isLocked || activity === 'idle')) this.#loadLockScreen().catch(() => {})
     this.#callScreen.render()
     this.#tablet?.render()
   }
 
-  // Draws the people that the Focus can let through.
-  #drawPeople() {
-    const person = this.#person
-    const rows = person.people.map((user) => {
-      if (!this.#people.has(user)) this.#people.set(user, this.#allowance(user))
-      const label = this.#people.get(user)
-      label.firstElementChild.checked = person.focus.people.includes(user)
+  // A page that starts shows no lock screen, so its module is loaded later. After a failure the next drawing tries it.
+  async #loadLockScreen() {
+    const { LockScreen } = await import('./lock-screen.js')
+    this.#lockScreen ??= new LockScreen(
+      this.#person,
+      (name) => this.part(name),
+      (room) => this.#comeBack(room),
+      this.#render
+    )
+    this.#render()
+  }
+
+  // Draws a box for each other person, with those of `chosen` ticked.
+  #drawPeople(part, boxes, make, chosen) {
+    const rows = this.#person.people.map((user) => {
+      if (!boxes.has(user)) boxes.set(user, make(user))
+      const label = boxes.get(user)
+      label.firstElementChild.checked = chosen.includes(user)
       return label
     })
-    arrange(this.part('people'), rows)
+    arrange(this.part(part), rows)
   }
 
   #allowance(user) {
-    const name = this.#person.nameOf(user)
-    const box = element('input', { type: 'checkbox', 'data-testid': `allows-${name.toLowerCase()}` })
-    box.addEventListener('change', () => {
+    return this.#box('allows', user, (isAllowed) => {
       const { people } = this.#person.focus
-      this.#person.setFocus({ people: box.checked ? [...people, user] : people.filter((other) => other !== user) })
+      this.#person.setFocus({ people: isAllowed ? [...people, user] : people.filter((other) => other !== user) })
     })
+  }
+
+  #account(user) {
+    return this.#box('account', user, (isSignedIn) => this.#person.setAccount(user, isSignedIn))
+  }
+
+  #box(prefix, user, choose) {
+    const name = this.#person.nameOf(user)
+    const box = element('input', { type: 'checkbox', 'data-testid': `${prefix}-${name.toLowerCase()}` })
+    box.addEventListener('change', () => choose(box.checked))
     return element('label', { class: 'check' }, box, name)
   }
 

@@ -6,9 +6,18 @@ import { responseText } from './categories.js'
 import { bodyText, conversationAfter, emptyConversation } from './conversation.js'
 import { DeviceCalls } from './device-calls.js'
 import { focusOff, isFocus, letsThrough } from './focus.js'
-import { pushIDs } from './ios.js'
+import { originOf } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
-import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
+import {
+  emptyPhone,
+  phoneAfter,
+  phoneAfterListing,
+  phoneAfterOpening,
+  phoneAfterReading,
+  phoneWithSummary,
+  phoneWithout,
+  phoneWithoutAccount,
+} from './phone.js'
 import { PushFeed } from './push-feed.js'
 import { noRooms, roomsAfter, unreadOutside } from './room-list.js'
 import { Tablet } from './tablet.js'
@@ -43,10 +52,15 @@ export class Person extends EventTarget {
   onFocus = 'deliver'
   /** This person's activity in the open app: `active`, `idle` or `background`. */
   activity = 'active'
-  /** The way in which this person left: `closed`, `killed` or `lost` (no network). Is null while the app runs. */
+  /**
+   * The way in which this person left: `closed`, `killed`, `lost` (no network) or `off` (the phone is off). Is null while
+   * the app runs.
+   */
   departure = null
-  /** True if the simulated gateway can deliver to this phone. */
+  /** True if the simulated gateway can deliver to this phone while it is on. */
   isReachable = true
+  /** The other people who are signed in on this phone. */
+  accounts = []
   /** The calls of the phone. */
   calls
   /** The second device, or null. */
@@ -70,8 +84,8 @@ export class Person extends EventTarget {
   /** Resolves when the phone has a network. */
   #network = Promise.resolve()
   #networkReturned = () => {}
-  /** The phone's report key, for its extensions. The relay issues one at each registration. */
-  #reportKey
+  /** The phone's report keys by account, for its extensions. The relay issues one at each registration. */
+  #reportKeys = new Map()
   #hasReportKey = () => {}
   /** Resolves when the relay has issued the first report key. */
   #registration = new Promise((resolve) => (this.#hasReportKey = resolve))
@@ -95,9 +109,12 @@ export class Person extends EventTarget {
       complain: (detail) => this.#complain(detail),
     })
     if (hasTablet) this.tablet = new Tablet(this, url)
-    this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
+    this.#pushes = new PushFeed(this.#token, (push) => this.#ring(push, true), (list) => this.#catchUp(list))
     this.#restore()
     this.#listen()
+    for (const event of ['pagehide', 'pageshow']) {
+      addEventListener(event, () => this.departure === 'off' && this.#reach(event === 'pagehide'))
+    }
   }
 
   /** The relay's time. Until the first `welcome`, that of this computer. */
@@ -236,9 +253,19 @@ export class Person extends EventTarget {
   leave(departure) {
     this.departure = departure
     if (!isBusy(this.calls.call)) this.calls.dismiss()
-    if (departure === 'lost') this.#network = new Promise((resolve) => (this.#networkReturned = resolve))
+    if (this.#isCutOff) this.#network = new Promise((resolve) => (this.#networkReturned = resolve))
     if (departure === 'closed') this.#relay.close(1000, 'away')
     else this.#relay.close(3000, departure)
+    if (departure === 'off') this.#reach()
+    this.#mindPhone()
+    this.#changed()
+  }
+
+  /** Switches the phone on. The app does not run yet. */
+  switchOn() {
+    this.departure = 'closed'
+    this.#networkReturned()
+    this.#reach()
     this.#mindPhone()
     this.#changed()
   }
@@ -301,7 +328,7 @@ export class Person extends EventTarget {
   async order() {
     const push = { title: 'Tea shop', subtitle: 'Order 1912', body: 'Your Darjeeling is on its way', thread: 'orders' }
     await this.#insist('The relay did not accept the notification', () =>
-      this.#call('POST', this.#path('notifications'), { from: 'tea-shop', push })
+      this.#call('POST', this.#path('notifications'), { body: { from: 'tea-shop', push } })
     )
   }
 
@@ -353,20 +380,57 @@ export class Person extends EventTarget {
     this.phone = phoneWithout(this.phone, notification)
     this.#changed()
     const request = { 'demo.call.accept': 'answer', 'demo.call.decline': 'decline' }[action]
-    if (request) return this.#respondToCall(notification, request)
+    const { message, recipient } = notification
+    if (request && recipient === this.user) return this.#respondToCall(notification, request)
+    const path = request
+      ? `v1/rooms/${segment(message.room)}/calls/${message.seq}/${request}`
+      : `v1/notifications/${notification.notification}/responses`
+    const body = request ? undefined : { action, text }
     await this.#insist('The relay did not accept the response', () =>
-      this.#callOfExtension('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
+      this.#callOfExtension('POST', path, body, recipient)
     )
   }
 
   /** Sets if the simulated gateway can deliver to this phone. */
   async setReachable(isReachable) {
     this.isReachable = isReachable
+    await this.#reach()
+    await this.#insist('The gateway did not change', async () => this.tablet?.setReachable(isReachable))
+  }
+
+  /** Signs another person in on this phone, or out, as an app with several accounts does. */
+  async setAccount(user, isSignedIn) {
+    this.accounts = isSignedIn ? [...this.accounts, user] : this.accounts.filter((other) => other !== user)
+    if (!isSignedIn) this.phone = phoneWithoutAccount(this.phone, user)
+    this.#keep()
+    this.#changed()
+    if (isSignedIn) return this.#signIn(user)
+    const signOut = () => this.#call('DELETE', this.#account(user), { user })
+    await this.#insist(`${this.nameOf(user)} was not signed out`, signOut)
+  }
+
+  // Tells the gateway if it can deliver to this phone. A closed page leaves no phone off, because the relay would retry
+  // for a month.
+  async #reach(isOn = this.departure !== 'off') {
+    const body = { isReachable: this.isReachable && isOn }
     const path = `v1/simulator/devices/${this.#token}`
-    await this.#insist('The gateway did not change', async () => {
-      await call('PUT', path, { user: this.user, body: { isReachable }, keepalive: true })
-      await this.tablet?.setReachable(isReachable)
-    })
+    await this.#insist('The gateway did not change', () => call('PUT', path, { user: this.user, body, keepalive: true }))
+  }
+
+  async #signIn(user) {
+    const body = { platform: 'simulator', token: this.#token }
+    const request = () => this.#call('PUT', this.#account(user), { user, body })
+    const reply = await this.#insist(`${this.nameOf(user)} was not signed in`, request)
+    if (reply) this.#reportKeys.set(user, reply.reportKey)
+  }
+
+  /** The path of this phone as a device of another account. */
+  #account(user) {
+    return `v1/users/${segment(user)}/devices/phone-of-${this.name.toLowerCase()}`
+  }
+
+  get #isCutOff() {
+    return ['lost', 'off'].includes(this.departure)
   }
 
   // A notification of a call that the Focus silenced is answered on the lock screen.
@@ -478,10 +542,11 @@ export class Person extends EventTarget {
     const wish = { device, platform: 'simulator', token: this.#token }
     const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
     if (reply) {
-      this.#reportKey = reply.reportKey
+      this.#reportKeys.set(this.user, reply.reportKey)
       this.#isRegistered = true
       this.#hasReportKey()
     }
+    for (const user of this.accounts) this.#signIn(user)
     this.#mindPhone()
     // After a restart of the relay its simulated gateway delivers to all phones.
     this.setReachable(this.isReachable)
@@ -493,7 +558,7 @@ export class Person extends EventTarget {
   // While the person uses the app, the phone needs no pushes.
   #mindPhone() {
     const isInUse = this.departure === null && this.activity === 'active'
-    this.#pushes.follow(this.#isRegistered && !isInUse && this.departure !== 'lost')
+    this.#pushes.follow(this.#isRegistered && !isInUse && !this.#isCutOff)
   }
 
   #joined(chat, reply) {
@@ -573,6 +638,12 @@ export class Person extends EventTarget {
     this.#converse({ type: 'read', seq }, chat)
   }
 
+  #catchUp(list) {
+    for (const push of list.notifications) this.#ring(push, false)
+    this.phone = phoneAfterListing(this.phone, list)
+    this.#changed()
+  }
+
   #ring(push, isLive) {
     const { focus, now } = this
     const { message, aps } = push.payload
@@ -592,9 +663,9 @@ export class Person extends EventTarget {
     this.#dispatch('push', push)
     this.#changed()
     // A notification service extension sends the receipt to confirm the arrival.
-    const { notification, receipt } = pushIDs(push.payload)
+    const { recipient: user, notification, receipt } = originOf(push.payload)
     const path = `v1/notifications/${notification}/received`
-    if (receipt && phone.hasExtension) this.#call('POST', path, { receipt }).catch(() => {})
+    if (receipt && phone.hasExtension) this.#call('POST', path, { user, body: { receipt } }).catch(() => {})
   }
 
   async #report() {
@@ -604,30 +675,30 @@ export class Person extends EventTarget {
 
   #put(what, body) {
     return what === 'preferences'
-      ? this.#call('PUT', this.#path(what), body)
+      ? this.#call('PUT', this.#path(what), { body })
       : this.#callOfExtension('PUT', `v1/users/me/${what}`, body)
   }
 
   // The phone's extensions authenticate with the report key of the phone, because they have no token of the person.
-  async #callOfExtension(method, path, body) {
+  async #callOfExtension(method, path, body, account = this.user) {
     await this.#registration
-    return this.#call(method, path, body, this.#reportKey)
+    return this.#call(method, path, { user: account, key: this.#reportKeys.get(account), body })
   }
 
   #path(what) {
     return `v1/users/${segment(this.user)}/${what}`
   }
 
-  async #call(method, path, body, key) {
+  async #call(method, path, options) {
     await this.#network
-    return call(method, path, { user: this.user, key, body, log: (name, text) => this.#wire('http', name, text) })
+    return call(method, path, { user: this.user, log: (name, text) => this.#wire('http', name, text), ...options })
   }
 
   /** Stores the phone's own settings across a reload. */
   #keep() {
-    const { focus, isFocusShared, phone } = this
+    const { focus, isFocusShared, accounts, phone } = this
     const { hasSummary, hasExtension } = phone
-    const kept = { focus, isFocusShared, hasSummary, hasExtension, told: this.#reports.told }
+    const kept = { focus, isFocusShared, accounts, hasSummary, hasExtension, told: this.#reports.told }
     sessionStorage.setItem(`stillwire.${this.user}`, JSON.stringify(kept))
   }
 
@@ -636,6 +707,7 @@ export class Person extends EventTarget {
     this.#hasKept = kept !== null
     this.focus = kept?.focus ?? focusOff
     this.isFocusShared = kept?.isFocusShared !== false
+    this.accounts = (Array.isArray(kept?.accounts) ? kept.accounts : []).filter((user) => this.#names.has(user))
     this.phone = { ...emptyPhone, hasSummary: kept?.hasSummary === true, hasExtension: kept?.hasExtension !== false }
     this.#reports = new PhoneReports(device, this.home, (what, body) => this.#put(what, body), kept?.told)
   }
@@ -653,7 +725,7 @@ export class Person extends EventTarget {
 
   #readUpTo(chat) {
     const { epoch, read } = chat?.conversation ?? emptyConversation
-    return { room: chat?.name, epoch, seq: read }
+    return { user: this.user, room: chat?.name, epoch, seq: read }
   }
 
   #showTyping(chat, user, isTyping) {

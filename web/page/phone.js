@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { standing } from './focus.js'
-import { appearance, intentOf, pushIDs } from './ios.js'
+import { appearance, categoryOf, intentOf, originOf } from './ios.js'
 
 /**
  * The state of a phone. All functions here are pure. A phone has these fields:
@@ -25,7 +25,8 @@ const maxGone = 100
 
 /**
  * Returns the phone after one more push. A push replaces an earlier one with the same collapse id, and removes the
- * notifications that its `read` and `removed` name. A push without text only removes, or sets the badge. Messages up to `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
+ * notifications that its `read` and `removed` name. A push without text only removes, or sets the badge. Messages up to
+ * `readUpTo` ({`user`, `room`, `epoch`, `seq`}) are read by this account, and not shown.
  */
 export function phoneAfter(former, push, { focus, readUpTo, now }) {
   const { aps, message } = push.payload
@@ -33,7 +34,8 @@ export function phoneAfter(former, push, { focus, readUpTo, now }) {
   const intent = intentOf(push.payload, phone.hasExtension)
   const id = push.headers['apns-collapse-id'] ?? push.headers['apns-id']
   const known = [...phone.gone, phone.call?.push, ...phone.notifications.map((other) => other.push)]
-  if (known.includes(push.headers['apns-id']) || isRead(message, readUpTo)) return phone
+  const { recipient } = originOf(push.payload)
+  if (known.includes(push.headers['apns-id']) || isRead({ message, recipient }, readUpTo)) return phone
   const badged = Number.isInteger(aps?.badge) ? { ...phone, badge: aps.badge } : phone
   if (!aps?.alert) return badged
   const notification = shown(push, id, intent, focus)
@@ -41,8 +43,8 @@ export function phoneAfter(former, push, { focus, readUpTo, now }) {
   const until = 1000 * push.headers['apns-expiration']
   // The extension reports a call to CallKit. Without it, or if the Focus does not allow the caller, the call is a
   // notification.
-  if (intent?.kind === 'call' && aps['interruption-level'] !== 'passive') {
-    // Only one call rings at a time.
+  if (intent?.kind === 'call' && aps['interruption-level'] !== 'passive' && recipient === readUpTo.user) {
+    // Only one call rings at a time. The demo shows the call screen for calls to the phone's own person only.
     if (!notification.isQuiet && !phone.call) {
       return until > now ? { ...badged, call: { ...notification, until } } : badged
     }
@@ -54,22 +56,33 @@ export function phoneAfter(former, push, { focus, readUpTo, now }) {
 
 /** Returns the phone without the notifications that a payload removes: those of its own account. */
 function phoneAfterRemovals(phone, { read = [], removed = [], ...payload }) {
-  const names = (entry, message) => entry.room === message.room && message.seq <= entry.seq
-  const isGone = ({ message, recipient, contents }) =>
-    message !== undefined &&
-    recipient === recipientOf(payload) &&
-    (removed.some((entry) => entry.room === message.room && entry.seq === message.seq) ||
-      contents.every((content) => read.some((entry) => names(entry, content))))
+  const isRead = (message) => read.some(({ room, seq }) => room === message.room && message.seq <= seq)
+  const isGone = ({ identity, recipient, contents }) =>
+    identity !== undefined &&
+    recipient === originOf(payload).recipient &&
+    (removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) || contents.every(isRead))
   const notifications = phone.notifications.filter((notification) => !isGone(notification))
   return notifications.length === phone.notifications.length ? phone : { ...phone, notifications }
 }
 
-const recipientOf = (payload) => (payload.communication ?? payload.push)?.recipient
+/**
+ * Returns the phone without the notifications that are not in the gateway's list ({`notifications`, `badge`}): pushes
+ * that the page did not see have removed them.
+ */
+export function phoneAfterListing(phone, { notifications, badge }) {
+  const listed = new Set(notifications.map(({ headers }) => headers['apns-id']))
+  const left = phone.notifications.filter(({ push }) => listed.has(push))
+  return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge }
+}
 
-/** Returns the phone without the notifications of messages up to `readUpTo`, and of messages of an earlier epoch. */
+/**
+ * Returns the phone without the notifications of messages up to `readUpTo`, and of messages of an earlier epoch. The
+ * notifications of other accounts stay.
+ */
 export function phoneAfterReading(phone, readUpTo) {
-  const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
-  const left = phone.notifications.filter(({ message }) => !isGone(message) && !isRead(message, readUpTo))
+  const isGone = ({ message, recipient }) =>
+    recipient === readUpTo.user && message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
+  const left = phone.notifications.filter((notification) => !isGone(notification) && !isRead(notification, readUpTo))
   return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge: left.length }
 }
 
@@ -87,6 +100,11 @@ export function phoneWithout(phone, { id, push }) {
   // The app handles the answer, and lowers its badge.
   const badge = Math.max(0, phone.badge - 1)
   return { ...phone, notifications, call, badge, gone: [...phone.gone, push].slice(-maxGone) }
+}
+
+/** Returns the phone after an account has signed out. */
+export function phoneWithoutAccount(phone, user) {
+  return { ...phone, notifications: phone.notifications.filter(({ recipient }) => recipient !== user) }
 }
 
 /** Returns the phone with or without a scheduled summary. Without one, the waiting notifications are delivered. */
@@ -111,18 +129,20 @@ export function stacks(notifications) {
 
 function shown(push, id, intent, focus) {
   const { aps, message, digest } = push.payload
-  const { notification } = pushIDs(push.payload)
+  const { notification, recipient, replaces } = originOf(push.payload)
   const place = standing(push.payload, intent, focus)
   return {
     id,
     push: push.headers['apns-id'],
     notification,
-    category: aps.category,
+    category: categoryOf(push.payload, intent),
     thread: aps['thread-id'] ?? '',
     ...appearance(push.payload, intent),
     time: push.time,
     message,
-    recipient: recipientOf(push.payload),
+    recipient,
+    // The message that names the notification in `removed`: a changed digest keeps its first name.
+    identity: replaces ?? message,
     // The newest message of each room.
     contents: digest ?? (message ? [message] : []),
     sender: intent?.sender.id,
@@ -136,9 +156,10 @@ function waitsForSummary(level, intent) {
   return level === 'passive' || (level === 'active' && !intent)
 }
 
-function isRead(message, readUpTo) {
+function isRead({ message, recipient }, readUpTo) {
   return (
     message !== undefined &&
+    recipient === readUpTo.user &&
     message.room === readUpTo.room &&
     message.epoch === readUpTo.epoch &&
     message.seq <= readUpTo.seq

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { reconnectDelay } from '../client/reconnect.js'
 
+/** The time in milliseconds for which live pushes wait for the list. */
+const patience = 5_000
+
+const id = ({ headers }) => headers['apns-id']
+
 /**
  * The pushes that the simulated gateway delivers to one device: first the stored ones, then live ones.
  *
@@ -10,21 +15,28 @@ import { reconnectDelay } from '../client/reconnect.js'
 export class PushFeed {
   #url
   #arrived
+  #listed
   #isWanted = false
   #events = null
   #comeBack = 0
   #attempt = 0
+  /** The live pushes that wait for the list of the stored ones, or null. */
+  #waiting = null
 
-  /** Calls `arrived` with a push ({`payload`, `headers`, `time`}), and with true if it is live. */
-  constructor(token, arrived) {
+  /**
+   * Calls `arrived` with each live push: {`payload`, `headers`, `time`}. Calls `listed` after each start with all that
+   * the gateway has stored: {`notifications`, `badge`}, with such pushes, oldest first.
+   */
+  constructor(token, arrived, listed) {
     this.#url = new URL(`v1/simulator/devices/${encodeURIComponent(token)}`, document.baseURI)
     this.#arrived = arrived
+    this.#listed = listed
     addEventListener('pagehide', () => this.#close())
     addEventListener('pageshow', () => this.follow(this.#isWanted))
     document.addEventListener('visibilitychange', () => this.follow(this.#isWanted))
   }
 
-  /** Starts or stops the feed. The next start delivers the pushes of the time between. */
+  /** Starts or stops the feed. The list of the next start has the changes of the time between. */
   follow(isWanted) {
     this.#isWanted = isWanted
     if (!isWanted || document.hidden) this.#close()
@@ -38,10 +50,10 @@ export class PushFeed {
     // The stored pushes are requested after the stream is open, so that no push is missed between the two.
     events.onopen = () => {
       this.#attempt = 0
-      this.#catchUp().catch(() => {})
+      this.#catchUp()
     }
     for (const name of ['notification', 'badge', 'removed']) {
-      events.addEventListener(name, ({ data }) => this.#arrived(JSON.parse(data), true))
+      events.addEventListener(name, ({ data }) => this.#take(JSON.parse(data)))
     }
     events.onerror = () => {
       if (events.readyState !== EventSource.CLOSED) return
@@ -49,15 +61,30 @@ export class PushFeed {
     }
   }
 
+  // A live push waits for the list, because an older list would undo it.
   async #catchUp() {
-    const response = await fetch(this.#url)
-    if (!response.ok) return
-    const { notifications } = await response.json()
-    for (const push of notifications) this.#arrived(push, false)
+    const waiting = (this.#waiting = [])
+    const list = await this.#list().catch(() => null)
+    if (this.#waiting !== waiting) return
+    this.#waiting = null
+    if (list) this.#listed(list)
+    const known = new Set(list?.notifications.map(id))
+    for (const push of waiting) if (!known.has(id(push))) this.#arrived(push)
+  }
+
+  async #list() {
+    const response = await fetch(this.#url, { signal: AbortSignal.timeout(patience) })
+    return response.ok ? response.json() : null
+  }
+
+  #take(push) {
+    if (this.#waiting) this.#waiting.push(push)
+    else this.#arrived(push)
   }
 
   #close() {
     clearTimeout(this.#comeBack)
+    this.#waiting = null
     this.#events?.close()
     this.#events = null
   }

@@ -70,8 +70,8 @@ export class PushWatch {
   async #askAll() {
     for (const user of new Set(this.#pending().map(({ user }) => user))) {
       const { pushes } = await call('GET', `v1/pushes?limit=30&user=${segment(user)}`)
-      // The view follows the phones, and not the tablet.
-      for (const push of pushes.reverse()) if (push.device !== 'tablet') await this.#note(user, push)
+      // The view follows a person's own phone, and no other device with the account.
+      for (const push of pushes.reverse()) if (push.device === 'phone') await this.#note(user, push)
     }
   }
 

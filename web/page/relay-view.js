@@ -3,11 +3,12 @@
 import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'
 import { arrange, element, perPicture, setText } from './dom.js'
+import { originOf } from './ios.js'
 import { PushWatch } from './push-watch.js'
 import { noTraces, traceOf, tracesAfter } from './trace.js'
 
 const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
-const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
+const fates = { received: 'An app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
 
 /** The delay in milliseconds after which a received message is shown without the reply to its send. */
 const patience = 500
@@ -79,9 +80,10 @@ export class RelayView extends HTMLElement {
     this.#watch.look()
   }
 
+  // The view follows a person's own phone, and not the phone of another person with this account.
   #delivered({ user }, { payload, headers }) {
     const { room, seq } = payload.message ?? {}
-    if (!traceOf(this.#traces, { room, seq })) return
+    if (originOf(payload).recipient !== user || !traceOf(this.#traces, { room, seq })) return
     this.#take({ type: 'delivered', room, seq, user, payload })
     this.#watch.lint({ room, seq, user, payload, headers }).catch(() => {})
     this.#watch.look()

@@ -40,7 +40,8 @@ export class Tablet extends EventTarget {
       wire(isOwn ? 'sent' : 'received', frame.type, text, answers)
     )
     this.#relay.addEventListener('state', () => this.#changed())
-    this.#feed = new PushFeed(this.#token, (push) => this.#arrived(push))
+    const arrived = (push) => this.#arrived(push)
+    this.#feed = new PushFeed(this.#token, arrived, ({ notifications }) => notifications.forEach(arrived))
   }
 
   get isAwake() {
@@ -52,6 +53,16 @@ export class Tablet extends EventTarget {
     const path = `v1/users/${segment(this.me.user)}/devices/tablet`
     await call('PUT', path, { user: this.me.user, body: { platform: 'simulator', token: this.#token } })
     this.#feed.follow(true)
+  }
+
+  /** Marks all messages as read, as an app on this device does. */
+  async readAll() {
+    const { user } = this.me
+    const { rooms } = await call('GET', `v1/users/${segment(user)}/rooms`, { user })
+    const unread = rooms.filter((entry) => entry.unread > 0)
+    const read = ({ room, lastMessage: { seq } }) =>
+      call('PUT', `v1/rooms/${segment(room)}/read`, { user, body: { seq } })
+    await Promise.all(unread.map(read))
   }
 
   setReachable(isReachable) {

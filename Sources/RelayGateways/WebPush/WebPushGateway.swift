@@ -25,8 +25,8 @@ public final class WebPushGateway: Gateway {
     var statistics = GatewayStatistics()
   }
 
-  /// The largest payload in bytes, before encryption.
-  public static let maxPayload = SubscriptionKeys.maxTextLength
+  /// The largest payload in bytes, before the tag and the encryption.
+  public static let maxPayload = SubscriptionKeys.maxTextLength - Push.maxTagLength
 
   static let maxOrigins = 256
   /// - Throws: An error of TLS if the certificates cannot be used.
@@ -95,7 +95,8 @@ public final class WebPushGateway: Gateway {
     let endpoint = subscription.endpointHash
     let (entry, reason) = enter(origin, endpoint)
     if case .wait(let time) = entry { return .paused(time, reason ?? .forbidden) }
-    guard let body = try? subscription.keys.seal(push.payload), let authorization = authorization(for: origin) else {
+    guard let body = try? subscription.keys.seal(push.taggedPayload), let authorization = authorization(for: origin)
+    else {
       return .dead(.other)
     }
     let start = clock.monotonic()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The urgency and the HTTP headers of a push to a browser.
+// The urgency, the payload and the HTTP headers of a push to a browser.
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 
 /// The urgency of a push to a browser (RFC 8030, section 5.3).
@@ -19,6 +20,17 @@ extension PhonePush {
 }
 
 extension Push {
+  /// The payload with the collapse id as its member `tag`. A service worker does not see the headers of a push.
+  var taggedPayload: [UInt8] {
+    JSONWriter.object { object in
+      object.members(of: payload)
+      object["tag"] = headers.collapseID
+    }
+  }
+
+  /// The largest number of bytes that ``taggedPayload`` adds. A collapse id needs no escape in JSON.
+  static let maxTagLength = #","tag":"""#.utf8.count + PushHeaders.maxCollapseID
+
   /// Returns the headers of RFC 8030, section 5, without `Authorization`.
   /// - Parameters:
   ///   - urgency: The value of ``urgency``.

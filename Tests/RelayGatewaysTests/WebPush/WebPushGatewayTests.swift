@@ -62,7 +62,7 @@ import Testing
     #expect(request.headers["authorization"]?.hasPrefix("vapid t=") == true)
     // The salt, the record size and the sender's key precede the encrypted text.
     let overhead = 16 + 4 + 1 + SubscriptionKeys.publicKeySize + ContentKey.recordOverhead
-    #expect(request.body.count == overhead + #"{"aps":{"alert":"hi"}}"#.utf8.count)
+    #expect(request.body.count == overhead + #"{"aps":{"alert":"hi"},"tag":"room/1"}"#.utf8.count)
     #expect(log.attempts.map(\.status) == [201])
     #expect(gateway.statistics.pushes.accepted == 1)
   }
@@ -153,6 +153,15 @@ import Testing
     gateway.serve(nil, to: services)
     #expect(try await send() == .dead(.noCredential))
     #expect(service.requests.isEmpty)
+  }
+
+  @Test func `the largest push fits with its tag`() async throws {
+    let frame = #"{"aps":{"alert":""}}"#.utf8.count
+    let largest = push(
+      collapse: String(repeating: "c", count: PushHeaders.maxCollapseID),
+      payload: #"{"aps":{"alert":"\#(String(repeating: "x", count: WebPushGateway.maxPayload - frame))"}}"#)
+    #expect(await gateway.send(largest, .normal, to: try device()) == .sent(.accepted))
+    #expect(service.requests.map(\.body.count) == [4096])
   }
 
   @Test func `an endpoint with a private address is not reached`() async throws {

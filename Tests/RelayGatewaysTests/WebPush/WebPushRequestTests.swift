@@ -45,6 +45,14 @@ import Testing
     #expect(field("Topic", of: pushes[0]) == "topic")
   }
 
+  @Test(arguments: [
+    (#"{"aps":{"alert":"hi"}}"#, #"{"aps":{"alert":"hi"},"tag":"tea/1/0a"}"#), ("{}", #"{"tag":"tea/1/0a"}"#),
+  ])
+  func `a payload has the collapse id as its tag`(_ payload: String, _ tagged: String) {
+    let push = RelayGatewaysTests.push(collapse: "tea/1/0a", payload: payload)
+    #expect(String(decoding: push.taggedPayload, as: UTF8.self) == tagged)
+  }
+
   @Test func `the headers contain the content coding and the urgency`() {
     #expect(field("Content-Encoding", of: push("{}")) == "aes128gcm" && field("Urgency", of: push("{}")) == "normal")
   }
