@@ -57,6 +57,14 @@ public struct APIKeys: Sendable {
     }
   }
 
+  /// Returns the header field of a request with this API key. Throws ``StartupError`` if no header can contain the key.
+  public static func authorization(_ key: String) throws(StartupError) -> (name: String, value: String) {
+    guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw StartupError("the API key contains an invalid character")
+    }
+    return ("Authorization", "Bearer \(key)")
+  }
+
   package var isEmpty: Bool { keys.isEmpty }
 
   public func contains(_ name: String) -> Bool { keys.contains { $0.name == name } }

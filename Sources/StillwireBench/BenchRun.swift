@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import ArgumentParser
 import CLoad
 import Foundation
 
@@ -10,7 +9,6 @@ final class BenchRun {
   /// The name of this run. It is part of the names of its rooms and users.
   let name: String
   private var hellos: Hellos
-  private let pid: Int32?
 
   /// The timeout of each wait for the relay.
   static let patience = Duration.seconds(60)
@@ -28,11 +26,13 @@ final class BenchRun {
         "\(sessions) sessions need more than the \(limit.rlim_cur) open files that a process may have here")
     }
     self.target = target
-    name = String(UInt32.random(in: 0..<2_176_782_336), radix: 36)
+    name = Self.randomName()
     hellos = try await Hellos(target, run: name)
-    load = try Load(address: target.address, port: target.port)
-    pid = target.pid ?? (load.isLocal ? ServerUse.listener(on: target.port) : nil)
+    load = try Load(target.relay)
   }
+
+  /// Makes the name of a run.
+  static func randomName() -> String { String(UInt32.random(in: 0..<2_176_782_336), radix: 36) }
 
   /// Adds rooms whose names begin with `prefix`. Returns their numbers.
   func addRooms(_ count: Int, prefix: String) -> Range<UInt32> {
@@ -65,14 +65,8 @@ final class BenchRun {
     }
   }
 
-  /// Returns the present use of the relay and the generator. The relay's is `nil` if its process cannot be read.
-  func use() -> Use { Use(time: ContinuousClock.now, server: pid.flatMap { ServerUse(of: $0) }, own: ServerUse.own) }
-
-  struct Use {
-    let time: ContinuousClock.Instant
-    let server: ServerUse?
-    let own: Double
-  }
+  /// Returns the present use of the relay and the generator.
+  func use() -> Use { Use(of: load.process) }
 
   /// Publishes for `warmUp` seconds, then measures for `seconds`. Then waits for the messages in flight.
   /// - Returns: The counts and the use at the begin and at the end of the measurement.
@@ -104,36 +98,7 @@ final class BenchRun {
   }
 
   func report(_ load: String, _ shape: String) -> BenchReport {
-    BenchReport(load: load, server: self.load.welcome?.server ?? target.address, shape: shape)
-  }
-
-  /// Adds the relay's use between two points in time, in all and for each of `each.count` events.
-  func addServerUse(
-    to report: inout BenchReport, from: Use, to: Use, each: (key: String, label: String, count: UInt64)?,
-    key: String = "relay", title: String = "relay"
-  ) {
-    guard let before = from.server, let after = to.server else { return }
-    let spent = after.processor - before.processor
-    var figures: [BenchReport.Figure] = [.init("processor", "processor", .share(spent / (to.time - from.time).seconds))]
-    if let each, each.count > 0 { figures.append(.init(each.key, each.label, .seconds(spent / Double(each.count)))) }
-    figures.append(.init("memory", "memory", .bytes(after.memory)))
-    report.add(key, title, figures)
-  }
-
-  /// Adds the use of the generator.
-  func addOwnUse(to report: inout BenchReport, from: Use, to: Use) {
-    if from.server == nil || to.server == nil {
-      report.notes.append("the relay's process is unknown; on its machine, pass --pid")
-    }
-    let share = (to.own - from.own) / (to.time - from.time).seconds
-    report.add("generator", "generator", [.init("processor", "processor", .share(share))])
-    if share > 0.95 { report.notes.append("the generator used a whole processor: the relay may be faster") }
-  }
-
-  /// Adds the use of the relay and the generator.
-  func addUse(to report: inout BenchReport, from: Use, to: Use, each: (key: String, label: String, count: UInt64)?) {
-    addServerUse(to: &report, from: from, to: to, each: each)
-    addOwnUse(to: &report, from: from, to: to)
+    BenchReport(load: load, server: self.load.welcome?.server ?? target.relay.address, shape: shape)
   }
 
   /// Adds the faults and prints the report. Throws an exit status of 1 if there are faults.
@@ -148,7 +113,6 @@ final class BenchRun {
         .init("failed", "failed to open", .count(counts.failed)), .init("closed", "closed", .count(counts.closed)),
       ] + more
     report.problems = load.problems
-    print(target.json ? report.json : report.table)
-    guard report.isClean else { throw ExitCode.failure }
+    try target.relay.finish(report)
   }
 }

@@ -5,13 +5,38 @@ import RelayIdentity
 import RelayJSON
 import RelayProtocol
 
-/// The options of all loads: the relay, its users and the form of the report.
-struct BenchTarget: ParsableArguments {
+/// The options of all loads of a relay: its address, its process and the form of the report.
+struct BenchRelay: ParsableArguments {
   @Option(help: "The relay's host name or IP address.")
   var address = "127.0.0.1"
 
   @Option(help: "The relay's port.")
   var port: UInt16 = 8080
+
+  @Option(
+    help: ArgumentHelp(
+      "The relay's process, to report its processor time and memory (default: the process that listens on the port).",
+      valueName: "pid"))
+  var pid: Int32?
+
+  @Flag(help: "Print JSON: times in seconds, sizes in bytes.")
+  var json = false
+
+  func validate() throws {
+    guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
+    if let pid, ServerUse(of: pid) == nil { throw ValidationError("--pid \(pid) is not a process that can be read") }
+  }
+
+  /// Prints the report. Throws an exit status of 1 if there are faults.
+  func finish(_ report: BenchReport) throws {
+    print(json ? report.json : report.table)
+    guard report.isClean else { throw ExitCode.failure }
+  }
+}
+
+/// The options of loads that open sessions: the relay and its users.
+struct BenchTarget: ParsableArguments {
+  @OptionGroup var relay: BenchRelay
 
   @Option(
     help: ArgumentHelp("The relay's secret, to make a token for each user (default: open mode).", valueName: "file"))
@@ -24,22 +49,11 @@ struct BenchTarget: ParsableArguments {
   @Option(help: "Sessions to open in a second.")
   var connectRate = 2000.0
 
-  @Option(
-    help: ArgumentHelp(
-      "The relay's process, to report its processor time and memory (default: the process that listens on the port).",
-      valueName: "pid"))
-  var pid: Int32?
-
-  @Flag(help: "Print JSON: times in seconds, sizes in bytes.")
-  var json = false
-
   func validate() throws {
     guard secretFile == nil || tokenFile == nil else {
       throw ValidationError("--secret-file and --token-file exclude each other")
     }
-    guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
     try Self.check("--connect-rate", connectRate, 1...1_000_000)
-    if let pid, ServerUse(of: pid) == nil { throw ValidationError("--pid \(pid) is not a process that can be read") }
   }
 
   static func check<Number: Comparable>(_ option: String, _ value: Number?, _ range: ClosedRange<Number>) throws {

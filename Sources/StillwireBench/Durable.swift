@@ -75,7 +75,7 @@ struct Durable: AsyncParsableCommand {
       ])
     report.note(Double(after.published - before.published) / took, of: rate)
     report.add("latency", "latency", load.latency)
-    run.addUse(to: &report, from: used, to: use, each: ("perMessage", "a message", acknowledged))
+    report.addUse(from: used, to: use, each: ("perMessage", "a message", acknowledged))
     if let baseline {
       let alone = try compare(in: baseline, group: UInt32(publishers) * window)
       report.add(

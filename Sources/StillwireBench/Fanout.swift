@@ -114,7 +114,7 @@ struct BroadcastOptions: ParsableArguments {
       ])
     report.note(Double(published) / took, of: rate)
     report.add("latency", "latency", load.latency)
-    run.addUse(to: &report, from: used, to: use, each: ("perDelivery", "a delivery", delivered))
+    report.addUse(from: used, to: use, each: ("perDelivery", "a delivery", delivered))
     try run.finish(report, lost: load.counts.missing)
   }
 }

@@ -58,7 +58,7 @@ struct Idle: AsyncParsableCommand {
         ])
     }
     report.add("heartbeat", "heartbeat", [.init("pings", "pings answered", .count(after.pings - counts.pings))])
-    run.addUse(to: &report, from: opened, to: end, each: nil)
+    report.addUse(from: opened, to: end, each: nil)
     try run.finish(report, lost: 0)
   }
 }

@@ -8,18 +8,21 @@ final class Load {
   /// The number of added sessions.
   private(set) var sessions: UInt32 = 0
 
+  /// The relay's process. Is `nil` if it is not known.
+  let process: Int32?
+
   /// Connects once. Throws ``BenchError`` if no relay answers.
-  init(address: String, port: UInt16) throws {
+  init(_ relay: BenchRelay) throws {
     var why = [CChar](repeating: 0, count: 256)
-    guard let load = load_create(address, port, &why, why.count) else {
+    guard let load = load_create(relay.address, relay.port, &why, why.count) else {
       throw BenchError(text(why))
     }
     self.load = load
+    process = relay.pid ?? (load_is_local(load) ? ServerUse.listener(on: relay.port) : nil)
   }
 
   deinit { load_destroy(load) }
 
-  var isLocal: Bool { load_is_local(load) }
   var counts: load_counts_t { load_counts(load) }
   var latency: Quantiles { Quantiles(load_latency(load)) }
   var opening: Quantiles { Quantiles(load_opening(load)) }

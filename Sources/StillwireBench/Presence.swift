@@ -55,8 +55,8 @@ struct Presence: AsyncParsableCommand {
       ])
     report.add("opening", "joining", load.opening)
     report.add("joinEvents", "  events", events(joinCounts, since: load_counts_t(), for: sessions))
-    run.addServerUse(
-      to: &report, from: start, to: joined, each: ("perSession", "a session", joinCounts.open), key: "joinUse",
+    report.addServerUse(
+      from: start, to: joined, each: ("perSession", "a session", joinCounts.open), key: "joinUse",
       title: "  relay")
     if seconds > 0 {
       let some = range.lowerBound..<range.lowerBound + UInt32(flapping)
@@ -73,11 +73,11 @@ struct Presence: AsyncParsableCommand {
         "flaps", "flapping",
         [.init("flaps", "disconnects and reconnects", .count(counts.flaps))])
       report.add("flapEvents", "  events", events(counts, since: joinCounts, for: sessions))
-      run.addServerUse(
-        to: &report, from: before, to: after, each: ("perFlap", "each", counts.flaps), key: "flapUse",
+      report.addServerUse(
+        from: before, to: after, each: ("perFlap", "each", counts.flaps), key: "flapUse",
         title: "  relay")
     }
-    run.addOwnUse(to: &report, from: start, to: run.use())
+    report.addOwnUse(from: start, to: run.use())
     try run.finish(
       report, lost: 0, more: [.init("misinformed", "sessions with a wrong count", .count(UInt64(misinformed)))])
   }

@@ -80,7 +80,7 @@ struct Reconnect: AsyncParsableCommand {
       ])
     report.add("opening", "reconnect", load.opening)
     report.add("latency", "latency after", load.latency)
-    run.addUse(to: &report, from: used, to: use, each: ("perSession", "a session", UInt64(sessions)))
+    report.addUse(from: used, to: use, each: ("perSession", "a session", UInt64(sessions)))
     if !hasReturned { report.notes.append("not all sessions reconnected before the timeout") }
     try run.finish(
       report, lost: counts.missing,

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from metrics import metrics
-from relay import DEADLINE, environment, run_tool, tool
+from relay import DEADLINE, environment, run, run_tool, tool
 from waiting import eventually
 
 RELAY_OPTIONS = ("--limits-send-rate", "0")
@@ -117,6 +117,61 @@ def test_reconnect(relay):
     assert report["latency"]["p50"] > 0
 
 
+SHORT_DECISIONS = ("--recipients", 16, "--devices", 3, "--connections", 4, "--seconds", 0.5, "--warm-up", 0.1)
+
+
+def test_decisions(relay):
+    report = measured(relay, "decisions", *SHORT_DECISIONS, "--prefix", "bench|a+b")
+    assert report["options"] == {"connections": 4, "devices": 3, "recipients": 16, "rooms": 2}
+    decisions, latency = report["decisions"], report["latency"]
+    assert decisions["requests"] > 0
+    assert decisions["decisions"] == pytest.approx(3 * decisions["requests"])
+    assert 0 < latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["p999"] <= latency["largest"] < 20
+    assert report["relay"]["perDecision"] > 0
+
+
+def test_decisions_with_an_api_key(start, secret, api_keys, backend, tmp_path):
+    key = tmp_path / "key"
+    key.write_text(backend + "\n")
+    options = ("--api-keys-file", api_keys)
+    relay = start(*options, secret=secret)
+    report = measured(relay, "decisions", *SHORT_DECISIONS, "--api-key-file", key)
+    assert report["decisions"]["decisions"] > 0
+    assert_refused(bench(relay, "decisions"), "Error: POST /v1/rooms: status 401, a token or an API key", code=1)
+    without_phones = start(*options, "--simulated-phones", "false", secret=secret)
+    ended = bench(without_phones, "decisions", "--api-key-file", key)
+    assert_refused(ended, "Error: PUT /v1/users/bench-", "status 422, simulated phones are not accepted", code=1)
+
+
+def test_unexpected_decisions_are_faults(start):
+    relay = start("--limits-pushed-members-per-room", 5)
+    ended = bench(relay, "decisions", "--json", *SHORT_DECISIONS)
+    assert ended.returncode == 1, ended
+    report = json.loads(ended.stdout)
+    assert report["faults"]["wrong"] > 0
+    texts = [problem["text"] for problem in report["problems"]]
+    assert "plain: none (large_room) instead of push active (nothing_against)" in texts
+    # The rule about large rooms does not apply to a recipient whom the message mentions.
+    assert not [text for text in texts if text.startswith("mentioned")]
+    assert report["decisions"]["decisions"] > 0
+
+
+def test_refused_decisions_are_faults(start, secret, tmp_path):
+    configuration, keys, key = (tmp_path / name for name in ("stillwire.json", "keys", "key"))
+    # The preparation needs fewer requests than the burst, and the decisions need more.
+    configuration.write_text(json.dumps({"apiKeyScopes": [{"scope": "slow", "rate": 0.01, "burst": 60}]}))
+    made = run("api-key", "slow", "--file", keys, "--scope", "slow")
+    assert made.returncode == 0, made.stderr
+    key.write_text(made.stdout)
+    relay = start("--config", configuration, "--api-keys-file", keys, secret=secret)
+    options = ("--recipients", 8, "--devices", 1, "--seconds", 0.5, "--warm-up", 0)
+    ended = bench(relay, "decisions", "--json", *options, "--api-key-file", key)
+    assert ended.returncode == 1, ended
+    report = json.loads(ended.stdout)
+    assert report["faults"]["refused"] > 0
+    assert report["problems"][0]["text"].startswith("status 429")
+
+
 def test_messages_that_are_not_recovered_are_faults(relay):
     ended = bench(
         relay, "reconnect", "--json", "--sessions", 4, "--rooms", 1, "--rate", 20, "--away", 1, "--prefix", "live.b"
@@ -186,6 +241,15 @@ def test_wrong_options_are_refused(options, named):
         ("presence", ("--sessions", 10, "--flapping", 10), "--flapping must be from 1 to 9"),
         ("reconnect", ("--sessions", 10, "--rooms", 11), "--rooms must be from 1 to 10"),
         ("idle", ("--seconds", 0), "--seconds"),
+        ("decisions", ("--connections", 0), "--connections must be from 1 to 1000"),
+        ("decisions", ("--devices", 0), "--devices must be from 1 to 1000"),
+        ("decisions", ("--recipients", 7), "--recipients must be from 8 to 100000"),
+        ("decisions", ("--recipients", 17, "--rooms", 3), "--rooms must be from 1 to 2"),
+        ("decisions", ("--seconds", 36_001), "--seconds"),
+        ("decisions", ("--port", 0), "--port must be from 1 to 65535"),
+        ("decisions", ("--pid", 0), "--pid 0"),
+        ("decisions", ("--prefix", "a b"), "--prefix"),
+        ("decisions", ("--secret-file", "a"), "--secret-file"),
         ("none", (), "none"),
     ],
 )
@@ -197,13 +261,20 @@ def test_an_error_is_one_line(relay, tmp_path):
     missing = tmp_path / "missing"
     ended = bench(relay, "durable", "--seconds", 0.1, "--warm-up", 0, "--baseline", missing)
     assert_refused(ended, "Error: --baseline", missing, code=1)
-    for options, named in [
-        (("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
-        (("--secret-file", missing), missing),
-        (("--token-file", missing), missing),
-        (("--sessions", 1_000_000), "open files"),
+    strange = tmp_path / "strange"
+    strange.write_text("a key")
+    for load, options, named in [
+        ("fanout", ("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
+        ("fanout", ("--secret-file", missing), missing),
+        ("fanout", ("--token-file", missing), missing),
+        ("fanout", ("--sessions", 1_000_000), "open files"),
+        ("decisions", ("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
+        ("decisions", ("--api-key-file", missing), missing),
+        ("decisions", ("--api-key-file", strange), "invalid character"),
+        # By default, the limit of the relay is 16 devices.
+        ("decisions", ("--devices", 17), "status 413"),
     ]:
-        ended = bench(relay, "fanout", *options)
+        ended = bench(relay, load, *options)
         assert_refused(ended, "Error: ", named, code=1)
         assert len(ended.stderr.splitlines()) == 1
 

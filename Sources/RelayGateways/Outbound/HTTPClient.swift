@@ -4,7 +4,7 @@ import NIOSSL
 import RelayProtocol
 import Synchronization
 
-/// Sends single requests of a command-line tool to the server that its operator names.
+/// Sends the requests of a command-line tool to the server that its operator names.
 ///
 /// It uses the connection pool of the gateways, without their address policy: the operator chooses the address.
 public struct HTTPClient: Sendable {
@@ -32,26 +32,65 @@ public struct HTTPClient: Sendable {
   public func send(
     _ method: String, _ path: String, fields: [(name: String, value: String)] = [], timeout: Duration = .seconds(30)
   ) async throws -> (status: Int, body: [UInt8]) {
+    let connection = try connections(atMost: 1, timeout: timeout)
+    defer { connection.close() }
+    return try await connection.send(method, path, fields: [("Connection", "close")] + fields)
+  }
+
+  /// Returns connections that open when requests need them, and stay open between requests.
+  /// - Parameters:
+  ///   - count: The maximum number of connections. As many requests again may wait for one.
+  ///   - timeout: The timeout of a request: for the connection and the answer together.
+  public func connections(atMost count: Int, timeout: Duration) throws -> Connections {
     var settings = HTTPPoolSettings(tls: try .client(trusting: nil), clock: .system)
     settings.timeout = timeout
     settings.maxAnswer = Self.maxAnswer
-    let lastError = Mutex<String?>(nil)
-    let pool = HTTPPool(settings: settings) { _, error in lastError.withLock { $0 = "\(error)" } }
-    defer { pool.close() }
-    let below = base.path.hasSuffix("/") ? String(base.path.dropLast()) : base.path
-    let result = await pool.send(
-      OutboundRequest(
-        method: HTTPMethod(rawValue: method), destination: base.destination, path: below + path,
-        fields: [("Connection", "close")] + fields, body: []))
-    switch result {
-    case .answered(let answer):
-      guard let body = answer.body else {
-        throw Failure(description: "the answer is incomplete, or has more than \(Self.maxAnswer) bytes")
-      }
-      return (answer.status, body)
-    case .unprocessed(.timeout), .unknown(.timeout): throw Failure(description: "no answer in time")
-    case .unprocessed(let reason), .unknown(let reason):
-      throw Failure(description: lastError.withLock { $0 } ?? reason.rawValue)
+    settings.connections = count
+    settings.queue = count
+    return Connections(to: base, settings)
+  }
+
+  /// Connections to one server.
+  public struct Connections: Sendable {
+    private final class LastError: Sendable {
+      let text = Mutex<String?>(nil)
     }
+
+    private let base: HTTPGatewayApp.Endpoint
+    private let pool: HTTPPool
+    private let lastError: LastError
+
+    fileprivate init(to base: HTTPGatewayApp.Endpoint, _ settings: HTTPPoolSettings) {
+      let lastError = LastError()
+      self.base = base
+      self.lastError = lastError
+      pool = HTTPPool(settings: settings) { _, error in lastError.text.withLock { $0 = "\(error)" } }
+    }
+
+    /// Sends a request once.
+    /// - Parameter path: The path below the URL, with the query.
+    /// - Throws: ``HTTPClient/Failure``.
+    public func send(
+      _ method: String, _ path: String, fields: [(name: String, value: String)] = [], body: [UInt8] = []
+    ) async throws(Failure) -> (status: Int, body: [UInt8]) {
+      let below = base.path.hasSuffix("/") ? String(base.path.dropLast()) : base.path
+      let result = await pool.send(
+        OutboundRequest(
+          method: HTTPMethod(rawValue: method), destination: base.destination, path: below + path, fields: fields,
+          body: body))
+      switch result {
+      case .answered(let answer):
+        guard let body = answer.body else {
+          throw Failure(description: "the answer is incomplete, or has more than \(HTTPClient.maxAnswer) bytes")
+        }
+        return (answer.status, body)
+      case .unprocessed(.timeout), .unknown(.timeout): throw Failure(description: "no answer in time")
+      case .unprocessed(let reason), .unknown(let reason):
+        throw Failure(description: lastError.text.withLock { $0.take() } ?? reason.rawValue)
+      }
+    }
+
+    /// Closes the connections. Requests that were sent may still be answered.
+    public func close() { pool.close() }
   }
 }

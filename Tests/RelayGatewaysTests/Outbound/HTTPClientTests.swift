@@ -43,6 +43,31 @@ import Testing
     #expect(failure?.description == "no answer in time")
   }
 
+  @Test func `connections stay open between requests`() async throws {
+    let service = try await TestService.start(isSecure: false) { HTTPAnswer(status: 200, body: $0.body) }
+    let connections = try client(service).connections(atMost: 2, timeout: .seconds(30))
+    defer { connections.close() }
+    for round in 0..<3 {
+      let body = Array("round \(round)".utf8)
+      let answer = try await connections.send("POST", "/v1/decisions", body: body)
+      #expect(answer.status == 200 && answer.body == body)
+    }
+    #expect(service.requests.map(\.path) == Array(repeating: "/relay/v1/decisions", count: 3))
+    #expect(Set(service.requests.map(\.clientPort)).count == 1)
+  }
+
+  @Test func `no more connections open than the maximum`() async throws {
+    let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 200) }
+    let connections = try client(service).connections(atMost: 2, timeout: .seconds(30))
+    defer { connections.close() }
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<2 { group.addTask { for _ in 0..<50 { _ = try await connections.send("GET", "/") } } }
+      try await group.waitForAll()
+    }
+    #expect(service.requests.count == 100)
+    #expect(Set(service.requests.map(\.clientPort)).count <= 2)
+  }
+
   @Test func `a failed connection gives its reason`() async throws {
     let client = try #require(HTTPClient(url: "http://127.0.0.1:9"))
     let failure = await #expect(throws: HTTPClient.Failure.self) { try await client.send("GET", "/") }

@@ -17,6 +17,8 @@ final class TestService: Sendable {
     /// The headers by name in lower case.
     let headers: [String: String]
     let body: [UInt8]
+    /// The port of the client, which differs between connections.
+    let clientPort: Int?
   }
 
   /// Returns the answer to a request, or `nil` to send none.
@@ -86,7 +88,7 @@ private final class Answerer: ChannelInboundHandler {
     let request = TestService.Request(
       path: message.head.uri,
       headers: Dictionary(message.head.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" },
-      body: message.body.map { Array(buffer: $0) } ?? [])
+      body: message.body.map { Array(buffer: $0) } ?? [], clientPort: context.channel.remoteAddress?.port)
     let answering = state.withLockedValue { state in
       state.requests.append(request)
       return state.answer
