@@ -40,7 +40,8 @@ extension PayloadSubject {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
     let scope = replaced == own ? style.collapse : replacesScope
-    return scope == .room ? CollapseID.newest(in: replaced.room, for: recipient) : CollapseID.of(replaced, for: recipient)
+    return scope == .room
+      ? CollapseID.newest(in: replaced.room, for: recipient) : CollapseID.of(replaced, for: recipient)
   }
 
   /// Returns the text if it may be shown. Without a preview, neither a text nor a localized text with arguments may.
