@@ -29,7 +29,7 @@ class RelayViewTests(PageTests):
         self.alice.say("You are here")
         self.wait_for_messages(self.bob, "You are here")
         self.eventually("the decision is shown", lambda: "not_received_yet" in self.of(1, "reasons"))
-        self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
+        self.eventually("it arrived", lambda: "An app has it" in self.of(1, "summary"))
         self.assertEqual(self.of(1, "life"), "")
 
     def test_the_view_shows_the_gateways_payload(self):
@@ -63,11 +63,11 @@ class RelayViewTests(PageTests):
 
     def test_each_message_has_its_own_trace(self):
         self.alice.say("You see this")
-        self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
+        self.eventually("it arrived", lambda: "An app has it" in self.of(1, "summary"))
         self.send_away(self.bob, self.alice)
         self.alice.say("But not this")
         self.eventually("it arrived as well", lambda: "phone says" in self.of(2, "summary"))
-        self.assertIn("open app", self.of(1, "summary"))
+        self.assertIn("An app has it", self.of(1, "summary"))
 
     def test_a_preference_from_another_client_changes_the_next_decision(self):
         self.bob.choose("mode-dnd")
