@@ -113,4 +113,30 @@ import Testing
     #expect((push.headers.type, push.headers.priority) == (.background, .low))
     expectClean(push)
   }
+
+  private var contents: [PhonePush.Content] {
+    var plain = subject
+    plain.style.isCommunication = false
+    plain.style.image = "https://a.example/picture"
+    let other = DigestRoom(room: RoomID(unchecked: "den"), count: 1, seq: 3, sender: User(id: ann), text: nil)
+    return [
+      .alert(DigestSubject(newest: subject)), .alert(DigestSubject(newest: plain)),
+      .alert(DigestSubject(newest: subject, others: [other])), .ring(subject),
+      .change(DigestSubject(newest: subject), .deleted), .badge(2),
+      .wake(subject.message, epoch: "e1", data: []), .removal,
+    ]
+  }
+
+  @Test func `no sender can write a key of the relay`() throws {
+    for content in contents {
+      let payload = try push(content, removals: removals).payload
+      // A VoIP push has the keys of senders in `data`.
+      let json = JSON(reading: payload)
+      guard case .object(let members)? = json?["data"] ?? json else {
+        Issue.record("\(content) has no payload")
+        continue
+      }
+      #expect(members.keys.filter { !PushStyle.isReserved($0) } == [])
+    }
+  }
 }
