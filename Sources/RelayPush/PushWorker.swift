@@ -253,7 +253,10 @@ package actor PushWorker {
     // Prefer the service's own reason if the relay knows only `other`.
     let word = outcome.reason.map { $0 == .other ? recorded.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
     switch outcome {
-    case .sent(let note): await finish(claim, .sent, note.rawValue, recorded)
+    case .sent(let note):
+      var claim = claim
+      claim.removals = push.carried
+      await finish(claim, .sent, note.rawValue, recorded)
     case .dead, .tooLarge: await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
       await finish(claim, .dead, word, recorded, forgetting: time ?? claim.created)
@@ -294,7 +297,9 @@ package actor PushWorker {
     var wasTried = true
     switch outcome {
     case .sent:
-      await record("update") { try $0.updates.finish(claim) }
+      var claim = claim
+      claim.removals = push.carried
+      await record("update") { [claim] in try $0.updates.finish(claim) }
       return
     case .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
