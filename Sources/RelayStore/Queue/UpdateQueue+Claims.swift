@@ -113,10 +113,12 @@ extension UpdateQueue {
         (claim.count, claim.others) = (rest.count, rest.others)
       }
       let newest = try newestAlert(on: device, shared)
+      let end = claim.message.time + PushRequest.maxLifetime
       let kept =
         text == .missed
-        ? claim.message.time + PushRequest.maxLifetime
-        : PhonePlanner.keptUntil(newest: newest?.keptUntil, isNewest: newest?.job == job)
+        ? end
+        : PhonePlanner.keptUntil(
+          newest: newest?.keptUntil, isNewest: newest?.job == job, end: end, on: device.platform)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
   }
@@ -205,7 +207,8 @@ extension UpdateQueue {
     if push.removes { claim.removals = try openRemovals(of: device.id.rawValue, ofRow: update.user) }
     if let newest = try newestAlert(on: device, shared) {
       claim.keptUntil = PhonePlanner.keptUntil(
-        newest: newest.keptUntil, isNewest: claim.removals.covers(newest.message))
+        newest: newest.keptUntil, isNewest: claim.removals.covers(newest.message),
+        end: shared.now + Self.removalAge, on: device.platform)
     }
     return .send(claim)
   }
