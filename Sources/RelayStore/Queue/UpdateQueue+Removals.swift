@@ -12,6 +12,8 @@ extension UpdateQueue {
   public static let removalAge = Duration.seconds(3 * 24 * 3600)
 
   func putRemoval(_ device: String, ofRow user: Int64, room: String, seq: Int64, isRead: Bool) throws {
+    // A phone knows a notification by its message, and one without a room has none.
+    guard !RoomID(unchecked: room).isNotifications else { return }
     try db.run(
       """
       INSERT OR REPLACE INTO removals (user, device, is_read, room, seq, state, created)
