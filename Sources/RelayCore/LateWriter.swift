@@ -103,6 +103,11 @@ extension LateWriter {
     }
   }
 
+  /// The number of unread messages that a user's phones show may have changed.
+  func saveBadges(of user: UserID, on relay: isolated Relay) {
+    save(.badges(user), on: relay) { try $0.updates.badgesChanged(of: user) }
+  }
+
   func saveProfile(_ user: User, on relay: isolated Relay) {
     save(.profile(user.id), on: relay) { try $0.people.rename(user) }
   }
@@ -118,19 +123,23 @@ package enum LateWrite: Hashable {
   case withdrawn(UserID)
   /// The claim `rooms` of the newest token of a user.
   case grants(UserID)
+  /// The badges of a user's phones.
+  case badges(UserID)
 
   /// The room that must stay in memory until the value is stored, because the newest value is in the room.
   package var room: RoomID? {
     switch self {
     case .marks(let room, _), .cursor(let room): room
-    case .presence, .profile, .withdrawn, .grants: nil
+    case .presence, .profile, .withdrawn, .grants, .badges: nil
     }
   }
 
   /// The user whose row has the value. Is `nil` for values of rooms.
   fileprivate var subject: UserID? {
     switch self {
-    case .marks(_, let user), .presence(let user), .profile(let user), .withdrawn(let user), .grants(let user): user
+    case .marks(_, let user), .presence(let user), .profile(let user), .withdrawn(let user), .grants(let user),
+      .badges(let user):
+      user
     case .cursor: nil
     }
   }
@@ -139,7 +148,7 @@ package enum LateWrite: Hashable {
   var inboxUser: UserID? {
     switch self {
     case .marks(_, let user), .withdrawn(let user): user
-    case .cursor, .presence, .profile, .grants: nil
+    case .cursor, .presence, .profile, .grants, .badges: nil
     }
   }
 

@@ -19,6 +19,9 @@ public struct AppEntitlements: Equatable, Sendable {
     device.app.flatMap { apps[$0] }?.contains(entitlement) ?? true
   }
 
+  /// True if calls ring on a device: it has a VoIP token, and its app the entitlement.
+  public func rings(_ device: Device) -> Bool { device.voipToken != nil && has(.voip, device) }
+
   /// True if the device has a token for calls that the relay does not use, because its app has no entitlement for VoIP.
   public func ignoresVoIPToken(of device: Device) -> Bool { device.voipToken != nil && !has(.voip, device) }
 }

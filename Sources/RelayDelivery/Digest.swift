@@ -19,7 +19,8 @@ extension Push {
       try self.init(digest.newest, maxSize: maxSize)
       return
     }
-    self.init(digest.newest, payload: payload)
+    self.init(digest.newest, payload: payload.bytes)
+    listedRooms = payload.rooms
   }
 }
 
@@ -28,7 +29,7 @@ private let maxLine = 160
 /// The maximum number of rooms that can fit: one room takes more than 32 bytes in its line and its list item.
 private let maxRooms = Push.maxPayload / 32
 
-private func fittedPayload(of digest: DigestSubject, maxSize: Int) -> [UInt8]? {
+private func fittedPayload(of digest: DigestSubject, maxSize: Int) -> (bytes: [UInt8], rooms: Int)? {
   let newest = digest.newest
   let own = DigestRoom(
     room: newest.room.id, count: digest.count, seq: newest.seq, sender: newest.sender,
@@ -45,7 +46,8 @@ private func fittedPayload(of digest: DigestSubject, maxSize: Int) -> [UInt8]? {
     let fits = payload(rooms: count, body: body(rooms: count)).count <= maxSize
     if fits { fitting = count } else { beyond = count }
   }
-  return try? fitted(body(rooms: fitting), maxSize: maxSize) { payload(rooms: fitting, body: $0) }
+  let bytes = try? fitted(body(rooms: fitting), maxSize: maxSize) { payload(rooms: fitting, body: $0) }
+  return bytes.map { ($0, fitting) }
 }
 
 private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String?) -> [UInt8] {
@@ -74,6 +76,14 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
 }
 
 extension DigestSubject {
+  /// True if the payload has capacity for removals, and loses no name and no picture.
+  func fits(_ removals: Removals, maxSize: Int) -> Bool {
+    var digest = self
+    digest.newest.removals = removals
+    if total > 1 { return fittedPayload(of: digest, maxSize: maxSize) != nil }
+    return (try? fittedPayload(of: digest.newest, maxSize: maxSize)) != nil
+  }
+
   /// The counts are above 1.
   var title: PushText {
     let texts = newest.app.texts

@@ -46,7 +46,7 @@ public struct HoldPlanner: Sendable {
       case .none(.expired): plan.decisions.append(JobDecision(push.id, .expire, explanation))
       case .none(let reason): plan.decisions.append(JobDecision(push.id, .cancel(reason), explanation))
       case .hold(let end): hold(push, until: end, explanation, &plan)
-      case .push where push.isMissed(at: now):
+      case .push where push.isHeldCall:
         plan.decisions.append(JobDecision(push.id, .miss, explanation))
         plan.hasReleases = true
       case .push(let level):
@@ -110,7 +110,8 @@ public struct HoldPlanner: Sendable {
     let time = policy.time(ofStored: push.time, now: now)
     var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
     let begin = min(push.time, now)
-    message.expires = push.isMissed(at: now) ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
+    // The report of a missed call does not expire with the ringing.
+    message.expires = push.isHeldCall ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
     let recipient = hold.recipient.facts(
       hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
     let device = hold.recipient.facts(of: push.device, in: apps, quietHours: hold.quietHours)
@@ -126,14 +127,18 @@ public struct HoldRecipient: Sendable {
   public var quietHours: CurrentQuietHours
   /// The rooms of the pushes in which the hub knows the user as a member.
   public var rooms: [RoomID: RoomMember]
+  /// The sessions that use `inbox` and show the room of a held push.
+  public var inbox: [MessageReference: [SessionFacts]]
 
   public init(
-    _ user: UserID, _ recipient: Recipient, quietHours: CurrentQuietHours = .none, rooms: [RoomID: RoomMember] = [:]
+    _ user: UserID, _ recipient: Recipient, quietHours: CurrentQuietHours = .none, rooms: [RoomID: RoomMember] = [:],
+    inbox: [MessageReference: [SessionFacts]] = [:]
   ) {
     self.user = user
     self.recipient = recipient
     self.quietHours = quietHours
     self.rooms = rooms
+    self.inbox = inbox
   }
 
   fileprivate func membership(for push: OpenPush, shown: Timestamp) -> Membership {
@@ -145,7 +150,9 @@ public struct HoldRecipient: Sendable {
         read: max(stored.read, member?.marks.read ?? 0), received: max(stored.received, member?.marks.received ?? 0))
     }
     // Only a held push waits for sessions: the waits of other pushes ended before they were stored.
-    return Membership(marks, push.isHeld ? member?.presence : nil, at: push.seq, shown: shown)
+    var membership = Membership(marks, push.isHeld ? member?.presence : nil, at: push.seq, shown: shown)
+    if push.isHeld { membership.sessions += inbox[MessageReference(room: push.room, seq: push.seq)] ?? [] }
+    return membership
   }
 }
 
@@ -198,10 +205,8 @@ public struct OpenPush: Equatable, Sendable {
 }
 
 extension OpenPush {
-  /// True if quiet hours have held the push of a call until it rang no more. The push then reports a missed call.
-  fileprivate func isMissed(at now: Timestamp) -> Bool {
-    isHeld && traits.push.kind == .call && now >= traits.push.expires(from: time)
-  }
+  /// True if quiet hours have held the push of a call. It does not ring later: the phone gets a missed call.
+  fileprivate var isHeldCall: Bool { isHeld && traits.push.kind == .call }
 }
 
 /// The decisions about a page of pushes.
@@ -231,7 +236,7 @@ public struct JobDecision: Equatable, Sendable {
     case wait(until: Timestamp)
     case cancel(Reason.Code)
     case expire
-    /// The call rings no more. The push ends, and one that reports a missed call follows.
+    /// The call does not ring later. The push ends, and one that reports a missed call follows the end of the ringing.
     case miss
     /// The digest head with this job id reports the message. `level` is the level that this push would have alone.
     case merge(into: String, level: Level)

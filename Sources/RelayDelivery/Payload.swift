@@ -23,9 +23,8 @@ extension Push {
   ///
   /// If the payload is too large, these parts are shortened or left out, in this order, until it fits:
   /// 1. The end of the text. The text is cut between characters and ends with `…`.
-  /// 2. The removals of other notifications. A later push has them again.
-  /// 3. The avatars.
-  /// 4. The names of sender and room.
+  /// 2. The avatars.
+  /// 3. The names of sender and room.
   /// - Parameter maxSize: The maximum size of the payload, in bytes.
   public init(_ subject: PayloadSubject, maxSize: Int = Self.maxPayload) throws(PayloadError) {
     let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, maxSize: maxSize) }.first
@@ -49,7 +48,7 @@ extension Push {
   }
 }
 
-private func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(PayloadError) -> [UInt8] {
+func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(PayloadError) -> [UInt8] {
   var text: String?
   if case .text(let body) = subject.body { text = body }
   return try fitted(text, maxSize: maxSize) { text in
@@ -70,16 +69,14 @@ private func fittedPayload(of subject: PayloadSubject, maxSize: Int) throws(Payl
 }
 
 extension PayloadSubject {
-  /// The versions of the push to try, largest first: complete, without removals, without avatars, without names. Long
-  /// names and avatars must not stop this message, or others of the same digest.
+  /// The versions of the push to try, largest first: complete, without avatars, without names. Long names and avatars
+  /// must not stop this message, or others of the same digest.
   var lighter: [PayloadSubject] {
-    var own = self
-    own.removals = Removals()
-    var plain = own
+    var plain = self
     plain.sender.avatar = nil
     plain.sender.avatarSHA256 = nil
     plain.room.avatar = nil
-    return (removals.isEmpty ? [] : [self]) + [own, plain, lightest]
+    return [self, plain, lightest]
   }
 
   var lightest: PayloadSubject {
@@ -88,17 +85,12 @@ extension PayloadSubject {
     subject.room.title = nil
     subject.room.avatar = nil
     subject.hasNames = false
-    subject.removals = Removals()
     return subject
   }
 
   /// Writes the members of `aps` that a message and a digest share, without the texts.
   func writeStyle(to aps: inout JSONWriter.Object, thread: String?) {
-    switch style.badge {
-    case .unread: aps.integer("badge", max(0, badge))
-    case .number(let number): aps.integer("badge", number)
-    case .unchanged: break
-    }
+    if let count = style.badge.count(unread: badge) { aps.integer("badge", count) }
     sound?.write(to: &aps, level)
     aps["thread-id"] = thread
     aps.integer("mutable-content", 1)
@@ -136,7 +128,7 @@ extension PayloadSubject {
     } else {
       payload.object("push") { writeIDs(to: &$0) }
     }
-    removals.fitting(Removals.maxSizeInAlert).write(to: &payload)
+    removals.write(to: &payload)
     guard !room.id.isNotifications else { return }
     payload.object("message") { message in
       message["room"] = room.id.rawValue
@@ -149,6 +141,8 @@ extension PayloadSubject {
     object["recipient"] = recipient.rawValue
     object["notification"] = notification
     object["receipt"] = receipt
+    // Without it, the phone knows the notification by `message`.
+    if let identity, identity != message { object.object("replaces") { identity.write(to: &$0) } }
   }
 
   private func writeSender(to person: inout JSONWriter.Object) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayJSON
-import RelayProtocol
+public import RelayProtocol
 
 /// The texts of a push: the sender's own, or else those that follow from the message and its room.
 extension PayloadSubject {
@@ -21,10 +21,17 @@ extension PayloadSubject {
   var subtitle: PushText? { shown(style.subtitle) ?? room.title.nonEmpty.map(PushText.text) }
 
   var body: PushText {
+    if let ownText { return app.texts.text(ownText) }
     if let body = shown(style.body) { return body }
     if hasPreview, let text, !text.isBlank { return .text(text) }
-    return app.texts.text(kind == .call ? .incomingCall : .newMessage)
+    return app.texts.text(textKey)
   }
+
+  /// The key of the relay's own text for a message without a text.
+  private var textKey: PushTextKey { kind == .call ? .incomingCall : .newMessage }
+
+  /// The relay's own text for a service that has no translations of the app.
+  var plainText: String { app.texts.plainText(textKey) }
 
   /// The thread of the notification. Is `nil` for the app's own group.
   var thread: String? {
@@ -50,6 +57,17 @@ extension PayloadSubject {
     case .text where !hasPreview: nil
     case .localized(_, let arguments) where !hasPreview && !arguments.isEmpty: nil
     default: text
+    }
+  }
+}
+
+extension PushBadge {
+  /// The number that a push sets. Is `nil` if it leaves the badge as it is.
+  public func count(unread: Int) -> Int? {
+    switch self {
+    case .unread: max(0, unread)
+    case .number(let number): Int(number)
+    case .unchanged: nil
     }
   }
 }

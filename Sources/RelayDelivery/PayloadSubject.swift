@@ -39,6 +39,8 @@ public struct PayloadSubject: Equatable, Sendable {
   public var receipt: String?
   /// The notifications that the phone removes when it gets the push.
   var removals = Removals()
+  /// The relay's own text in place of the body. Is `nil` for the body.
+  var ownText: PushTextKey?
   /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
 
@@ -74,6 +76,9 @@ public struct PayloadSubject: Equatable, Sendable {
   }
 
   public var message: MessageReference { MessageReference(room: room.id, seq: seq) }
+
+  /// The message by which a phone knows the notification. Is `nil` for a notification without a room.
+  public var identity: MessageReference? { room.id.isNotifications ? nil : replaces ?? message }
 
   /// The maximum length of a receipt token, in bytes.
   public static let maxReceiptLength = 64

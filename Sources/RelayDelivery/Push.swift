@@ -10,6 +10,8 @@ public struct Push: Equatable, Sendable {
   public var payload: [UInt8]
   /// The time from which the push is not handed to a service any more. Is `nil` when it does not expire.
   public var expires: Timestamp?
+  /// The number of rooms in the payload's `digest`. Is 0 for a push that is no digest.
+  public internal(set) var listedRooms = 0
 
   public init(id: String, headers: PushHeaders, payload: [UInt8], expires: Timestamp? = nil) {
     self.id = id

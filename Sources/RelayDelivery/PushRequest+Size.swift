@@ -21,6 +21,8 @@ extension PushRequest {
         // The longest label that a recipient may choose. JSON may escape each byte of it with six bytes.
         criteria: String(repeating: "\u{1}", count: FilterReport.maxCriteriaLength), expires: Timestamp(rawValue: 0),
         app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushStyle.maxSoundLength)),
+        replaces: MessageReference(
+          room: RoomID(unchecked: String(repeating: "r", count: RoomID.maxLength)), seq: maxInteger),
         receipt: String(repeating: "r", count: PayloadSubject.maxReceiptLength))
       _ = try Push(subject, maxSize: maxSize)
     }

@@ -16,6 +16,9 @@ public struct PushTexts: Equatable, Sendable {
     return .text(Self.fill(format, arguments))
   }
 
+  /// The text without arguments for a service that has no translations of the app.
+  func plainText(_ key: PushTextKey) -> String { texts[key] ?? key.rawValue }
+
   /// Replaces each `%@` by the next argument, and each `%1$@` by the argument of that number.
   static func fill(_ format: String, _ arguments: [String]) -> String {
     var text = ""

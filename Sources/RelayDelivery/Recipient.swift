@@ -28,6 +28,12 @@ public struct Recipient: Sendable {
   /// ends.
   public var nextChange: Timestamp? { [focus.nextChange, filters.nextChange, status?.until].compactMap { $0 }.min() }
 
+  /// The time of the next change of the badge that no request causes: a filter decays, or a mute ends.
+  public func nextBadgeChange(after now: Timestamp) -> Timestamp? {
+    let mutes = preferences.rooms.values.lazy.filter { $0.level != .all }.compactMap(\.until).filter { $0 > now }
+    return [filters.nextChange, mutes.min()].compactMap { $0 }.min()
+  }
+
   public mutating func advance(to now: Timestamp) {
     focus.advance(to: now)
     filters.advance(to: now)
@@ -81,7 +87,7 @@ extension Recipient {
   /// - Parameter quietHours: The user's quiet hours that are on now.
   public func facts(of device: Device, in apps: AppEntitlements, quietHours: CurrentQuietHours) -> DeviceFacts {
     DeviceFacts(
-      allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil && apps.has(.voip, device),
+      allowsAlerts: device.allowsAlerts, hasVoIPToken: apps.rings(device),
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
       focusSource: focus[device.id]?.source, filter: filters.filter(of: device.id), quiet: quietHours[device],

@@ -18,10 +18,10 @@ public struct ShownNotification: Equatable, Sendable {
     self.contents = contents
   }
 
-  /// True if a push removes it: a single removal names its first message, and a read mark reaches all of its messages.
+  /// True if a push removes it: a removal names it, or read marks reach all of its messages.
   func isRemoved(by removals: Removals, of recipient: UserID?) -> Bool {
-    guard contents.recipient == recipient, let first = contents.messages.first else { return false }
-    return removals.removed.contains(first)
+    guard contents.recipient == recipient, let identity = contents.identity else { return false }
+    return removals.removed.contains(identity)
       || contents.messages.allSatisfy { message in
         removals.read.contains { $0.room == message.room && message.seq <= $0.seq }
       }
@@ -46,17 +46,21 @@ struct ScreenContents: Equatable, Sendable {
   var removals = Removals()
   /// The account that the push is for.
   var recipient: UserID?
-  /// The messages in the notification.
+  /// The message by which the phone knows the notification.
+  var identity: MessageReference?
+  /// The newest message of each room in the notification, as far as the payload has them.
   var messages: [MessageReference] = []
 
   init() {}
 
-  init(_ push: PhonePush) {
+  /// - Parameter rooms: The number of rooms that the payload lists.
+  init(_ push: PhonePush, rooms: Int) {
     hasAlert = push.level != nil
     badge = push.badge
-    removals = push.removals
+    removals = push.carried
     recipient = push.recipient
-    messages = push.messages
+    identity = push.identity
+    messages = Array(push.messages.prefix(max(1, rooms)))
   }
 }
 

@@ -56,7 +56,7 @@ public final class SimulatedGateway: Gateway {
 
   public func send(_ phonePush: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     guard let push = phonePush.rendered else { return .dead(.payloadTooLarge) }
-    return send(push, ScreenContents(phonePush), to: device)
+    return send(push, ScreenContents(phonePush, rooms: push.listedRooms), to: device)
   }
 
   func send(_ push: Push, _ contents: ScreenContents, to device: Device) -> PushOutcome {

@@ -66,7 +66,7 @@ public struct PushStyle: Hashable, Sendable {
   }
 
   private static let ownKeys: Set<String> = [
-    "aps", "communication", "message", "image", "digest", "call", "ringUntil", "push",
+    "aps", "communication", "message", "image", "digest", "call", "ringUntil", "push", "read", "removed", "tag",
   ]
 }
 

@@ -52,7 +52,7 @@ extension PushWorker {
 
   /// True if the push is a VoIP push, which opens the phone's call screen.
   func rings(_ device: Device, _ request: PushRequest) -> Bool {
-    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.entitlements.has(.voip, device) }
+    request.kind == .call && settings.withLock { $0.apps.entitlements.rings(device) }
   }
 
   /// Returns the relay's own texts in the language of a device.

@@ -253,7 +253,11 @@ package actor PushWorker {
     // Prefer the service's own reason if the relay knows only `other`.
     let word = outcome.reason.map { $0 == .other ? recorded.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
     switch outcome {
-    case .sent(let note): await finish(claim, .sent, note.rawValue, recorded)
+    case .sent(let note):
+      var claim = claim
+      claim.removals = push.carried
+      let rings = if case .ring = push.content { true } else { false }
+      await finish(claim, .sent, note.rawValue, recorded, rings: rings)
     case .dead, .tooLarge: await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
       await finish(claim, .dead, word, recorded, forgetting: time ?? claim.created)
@@ -294,7 +298,9 @@ package actor PushWorker {
     var wasTried = true
     switch outcome {
     case .sent:
-      await record("update") { try $0.updates.finish(claim) }
+      var claim = claim
+      claim.removals = push.carried
+      await record("update") { [claim] in try $0.updates.finish(claim) }
       return
     case .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
@@ -365,10 +371,12 @@ package actor PushWorker {
   }
 
   /// Stores the end of a push, counts it, and notifies the sender.
-  /// - Parameter registered: If set, removes the device's token unless the device registered it at this time or later.
+  /// - Parameters:
+  ///   - rings: True if the push was a call screen.
+  ///   - registered: If set, removes the device's token unless the device registered it at this time or later.
   private func finish(
     _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [], isUnknown: Bool = false,
-    othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
+    rings: Bool = false, othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
   ) async {
     switch state {
     case .sent: tally.count(.sent)
@@ -383,7 +391,7 @@ package actor PushWorker {
       try transaction.queue.note(attempts, of: claim.id)
       if state == .sent { try transaction.updates.sent(claim.removals, to: device.id, of: claim.recipient) }
       _ = try transaction.queue.finish(
-        claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
+        claim.id, state: state, note: note, isUnknown: isUnknown, rings: rings, othersDue: othersDue, now: time)
       // Finish this job first: the removal of a device ends all its unfinished jobs.
       guard let registered else { return .none }
       let forgetting = try transaction.devices.forget(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 import RelayStore
+import TestRelay
 import Testing
 
 @testable import RelayCore
@@ -52,6 +54,37 @@ import Testing
       let attempt = Attempt(room: "r\(number)", at: Int64(number) * 1_000)
       let wait = pace.admit(attempt.draft, at: attempt.time)
       #expect(wait == nil && pace.count <= 1_024)
+    }
+  }
+
+  @Test func `a message that is refused does not count`() async throws {
+    try await TestRelay.run { test async throws in
+      let backend = Caller.backend(acting: nil)
+      for user in ["ann", "bob"] {
+        _ = try await test.perform(
+          AddMember.self, by: backend, ["room": .string("tea"), "user": .string(user)])
+      }
+      func refusal(_ body: () async throws -> Void) async -> RequestError? {
+        do {
+          try await body()
+          return nil
+        } catch {
+          return error as? RequestError
+        }
+      }
+      func post(_ push: JSON) async throws {
+        let message: [String: JSON] = [
+          "room": .string("tea"), "from": .string("ann"), "body": .raw(Array("1".utf8)),
+          "mentions": .array([.string("*")]),
+          "push": push,
+        ]
+        _ = try await test.perform(PostMessage.self, by: backend, message)
+      }
+      let unknown = await refusal { try await post(.object(["category": .string("unknown")])) }
+      #expect(unknown?.at?.hasPrefix("/push") == true)
+      try await post(.bool(true))
+      let early = await refusal { try await post(.bool(true)) }
+      #expect(early?.code == .rateLimited)
     }
   }
 }

@@ -101,14 +101,13 @@ import Testing
     #expect(actions(Self.call(since: hour), of: Self.quietCalls) == hold)
   }
 
-  @Test func `a call that rings no more at the end of quiet hours is missed`() {
+  @Test func `a call that quiet hours have held is missed, also if it still rings`() {
     let plan = plan([Self.call(), Self.push(2)])
     #expect(plan.made == [Made("tea-1", .miss), Made("tea-2", .push(.active))])
     #expect(plan.hasReleases)
     #expect(self.plan([Self.call()]).hasReleases)
-    // A millisecond before its end it still rings.
-    #expect(actions(Self.call(since: hour - 44_999)) == [Made("tea-1", .push(.active))])
-    #expect(actions(Self.call(since: hour - 45_000)) == [Made("tea-1", .miss)])
+    // The last millisecond of its ringing, and the next one.
+    for age in [44_999, 45_000] { #expect(actions(Self.call(since: hour - Int64(age))) == [Made("tea-1", .miss)]) }
   }
 
   @Test func `a call that was not held, or that the user has read, is not missed`() {
@@ -118,6 +117,20 @@ import Testing
       $0.marks = Marks(read: 1, received: 1)
     }
     #expect(actions(read) == [Made("tea-1", .cancel(.read))])
+  }
+
+  @Test(arguments: [true, false])
+  func `an active session that uses inbox counts at the end of a hold`(hasReceived: Bool) {
+    var recipient = Self.bobs()
+    recipient.inbox[MessageReference(room: Self.tea, seq: 1)] = [
+      SessionFacts(activity: .active, writing: .written(at: Self.now), hasReceived: hasReceived)
+    ]
+    let end = Self.now + DeliveryPolicy().receiptWait
+    #expect(
+      actions(Self.push(1), of: recipient) == [Made("tea-1", hasReceived ? .cancel(.received) : .wait(until: end))])
+    // The session shows the newer message only.
+    #expect(actions(Self.push(2), of: recipient) == [Made("tea-2", .push(.active))])
+    #expect(actions(Self.queued(1), of: recipient).isEmpty)
   }
 
   @Test func `a silence that begins holds a queued push`() {

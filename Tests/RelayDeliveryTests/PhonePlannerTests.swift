@@ -45,6 +45,23 @@ import Testing
     #expect(laterPush(facts(device: device)) == .show)
   }
 
+  @Test func `a silence holds the later push of an old message`() {
+    // The message is older than the longest hold of a first push.
+    var old = Self.message
+    old.expires = .at(10 * 24 * hour)
+    let day = 24 * hour
+    let device = DeviceFacts(quiet: ActiveQuietHours(mode: .hold, until: .at(day + 9_000)))
+    let facts = DeliveryCase(message: old, recipient: RecipientFacts(user: bob), device: device, now: .at(day))
+    #expect(laterPush(facts) == .wait(until: .at(day + 9_000)))
+  }
+
+  @Test func `the time for messages that stay unread is no silence`() {
+    let unread = RecipientFacts(user: bob, hasReceivedActively: true, pushUnreadAfter: 60)
+    #expect(laterPush(facts(unread)) == .show)
+    let device = DeviceFacts(quiet: ActiveQuietHours(mode: .hold, until: .at(9_000)))
+    #expect(laterPush(facts(unread, device: device)) == .wait(until: .at(9_000)))
+  }
+
   @Test func `a device without alerts gets no text`() {
     #expect(laterPush(facts(device: DeviceFacts(allowsAlerts: false))) == .nothing)
     #expect(laterPush(facts(device: nil)) == .nothing)
@@ -101,6 +118,19 @@ import Testing
     for state in [EntryState.concluded, .ended, .gone] { #expect(plan(state, end: .missed) == .nothing) }
     #expect(plan(.concluded, .remove, end: .missed) == .remove)
     #expect(plan(.shown, .nothing, end: .missed) == .nothing)
+  }
+
+  @Test(arguments: [
+    (CallEnd.missed, EntryState.shown, EntryPlan.replace(.missed)),
+    (.answered(isHere: false), .shown, .replace(.answered)), (.declined(isHere: false), .shown, .replace(.declined)),
+    (.answered(isHere: true), .shown, .remove),
+    // A phone that never got the call shows nothing false, so that its missed call can wait.
+    (.missed, .unsent, .wait(until: .at(5))), (.missed, .ended, .nothing),
+  ])
+  func `a silence does not hold the end of a call that the phone shows`(
+    _ end: CallEnd, _ state: EntryState, _ expected: EntryPlan
+  ) {
+    #expect(plan(state, .wait(until: .at(5)), end: end) == expected)
   }
 
   @Test func `an answered call leaves the phone that answered, and changes on the others`() {
@@ -177,10 +207,18 @@ import Testing
     #expect(plan.next == next)
   }
 
-  @Test func `only a change of the newest alert stays at the service`() {
-    #expect(PhonePlanner.keptUntil(newest: .at(9), isNewest: true) == .at(9))
-    #expect(PhonePlanner.keptUntil(newest: .at(9), isNewest: false) == nil)
-    #expect(PhonePlanner.keptUntil(newest: nil, isNewest: true) == nil)
+  @Test(arguments: [
+    // Apple keeps one notification: only a change of the newest alert stays at the service.
+    (Platform.apns, Timestamp?.some(.at(9)), true, Timestamp?.some(.at(9))), (.apns, .at(9), false, nil),
+    (.apns, nil, true, nil), (.simulator, .at(9), true, .at(9)), (.simulator, .at(9), false, nil),
+    // Other services keep every push.
+    (.webpush, .at(9), true, .at(50)), (.webpush, .at(9), false, .at(50)), (.webpush, nil, false, .at(50)),
+    (.http, .at(9), true, .at(50)), (.http, .at(9), false, .at(50)),
+  ])
+  func `a service keeps a change as long as it displaces nothing`(
+    _ platform: Platform, _ newest: Timestamp?, _ isNewest: Bool, _ expected: Timestamp?
+  ) {
+    #expect(PhonePlanner.keptUntil(newest: newest, isNewest: isNewest, end: .at(50), on: platform) == expected)
   }
 
   // MARK: Removals

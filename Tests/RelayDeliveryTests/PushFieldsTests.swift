@@ -109,7 +109,8 @@ import Testing
     (#"{"kind":"call","communication":false}"#, "/push/communication"),
     (#"{"sound":{"name":"a","volum":1}}"#, "/push/sound/volum"), (#"{"unknown":1}"#, "/push/unknown"),
     (#"{"isUrgentAllowed":true}"#, "/push/isUrgentAllowed"), (#"{"a/b~":1}"#, "/push/a~1b~0"),
-    (#"{"data":{"push":1}}"#, "/push/data/push"),
+    (#"{"data":{"push":1}}"#, "/push/data/push"), (#"{"data":{"read":1}}"#, "/push/data/read"),
+    (#"{"data":{"removed":1}}"#, "/push/data/removed"), (#"{"data":{"tag":1}}"#, "/push/data/tag"),
     (#"{"data":{"a":{"aps":{}}}}"#, "/push/data/a/aps"), (#"{"collapse":"thread"}"#, "/push/collapse"),
   ])
   func `an error names the position of the wrong field`(push: String, pointer: String) throws {

@@ -232,6 +232,20 @@ import Testing
     #expect(recipient.nextChange == Self.now + .seconds(12 * 3600 - 1))
   }
 
+  @Test func `a badge changes with the end of a filter, or of a mute`() {
+    var recipient = Recipient()
+    let (tea, den) = (RoomID(unchecked: "tea"), RoomID(unchecked: "den"))
+    recipient.preferences[tea] = RoomPreference(level: .none, until: Self.now + .seconds(9))
+    recipient.preferences[den] = RoomPreference(level: .mentions, until: Self.now + .seconds(5))
+    recipient.preferences[RoomID(unchecked: "bar")] = RoomPreference(level: .none)
+    #expect(recipient.nextBadgeChange(after: Self.now) == Self.now + .seconds(5))
+    #expect(recipient.nextBadgeChange(after: Self.now + .seconds(5)) == Self.now + .seconds(9))
+    #expect(recipient.nextBadgeChange(after: Self.now + .seconds(9)) == nil)
+    let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now)
+    _ = recipient.filters.apply(filter, now: Self.now)
+    #expect(recipient.nextBadgeChange(after: Self.now + .seconds(9)) == Self.now + .seconds(12 * 3600))
+  }
+
   @Test func `a status ends at its time`() {
     var recipient = Recipient()
     let end = Self.now + .seconds(5)

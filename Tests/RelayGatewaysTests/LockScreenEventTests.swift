@@ -87,6 +87,61 @@ import Testing
     #expect(await events.next()?.name == "notification")
   }
 
+  private func digest(_ rooms: Int, text: String = "hi", replaces: MessageReference? = nil) -> PhonePush {
+    var push = PhonePush.message(9, in: "tea")
+    guard case .alert(var digest) = push.content else { preconditionFailure("a message is an alert") }
+    digest.newest.replaces = replaces
+    digest.others = (1...rooms).map { number in
+      DigestRoom(
+        room: RoomID(unchecked: "room-\(number)"), count: 1, seq: 2, sender: User(id: UserID(unchecked: "ann")),
+        text: text)
+    }
+    push.content = .alert(digest)
+    return push
+  }
+
+  private func isRemoved(_ push: PhonePush, read: [(String, Int64)] = [], removed: [(String, Int64)] = []) async -> Bool
+  {
+    let gateway = SimulatedGateway { Timestamp(rawValue: 1_000) }
+    #expect(await gateway.send(push, to: phone("a")) == .sent(.shown))
+    var removals = Removals()
+    for (isRead, list) in [(true, read), (false, removed)] {
+      for (room, seq) in list {
+        removals.add(MessageReference(room: RoomID(unchecked: room), seq: seq), isRead: isRead)
+      }
+    }
+    let removal = PhonePush(
+      id: uuid(99), to: UserID(unchecked: "bob"), topic: "org.example.chat", .removal, removals: removals)
+    #expect(await gateway.send(removal, to: phone("a")) == .sent(.accepted))
+    return gateway.phone("a").notifications.isEmpty
+  }
+
+  @Test func `a phone removes a digest whose messages are all read`() async {
+    #expect(await !isRemoved(digest(1), read: [("tea", 9)]))
+    #expect(await !isRemoved(digest(1), read: [("tea", 9), ("room-1", 1)]))
+    #expect(await isRemoved(digest(1), read: [("tea", 9), ("room-1", 2)]))
+    #expect(await isRemoved(digest(1), removed: [("tea", 9)]))
+    #expect(await !isRemoved(digest(1), removed: [("room-1", 2)]))
+  }
+
+  @Test func `a phone knows a notification by the message that it replaced`() async {
+    let replaced = MessageReference(room: RoomID(unchecked: "tea"), seq: 4)
+    let push = digest(1, replaces: replaced)
+    #expect(await isRemoved(push, removed: [("tea", 4)]))
+    #expect(await !isRemoved(push, removed: [("tea", 9)]))
+    #expect(await !isRemoved(push, read: [("tea", 4), ("room-1", 2)]))
+    #expect(await isRemoved(push, read: [("tea", 9), ("room-1", 2)]))
+  }
+
+  @Test func `a phone knows the rooms of a digest that fit into the payload`() async {
+    let push = digest(60, text: String(repeating: "é", count: 150))
+    let rooms = push.rendered?.listedRooms ?? 0
+    #expect(rooms > 1 && rooms <= Removals.maxCount)
+    let marks = [("tea", Int64(9))] + (1..<rooms).map { ("room-\($0)", 2) }
+    #expect(await isRemoved(push, read: marks))
+    #expect(await !isRemoved(push, read: marks.dropLast()))
+  }
+
   @Test func `every listener of a phone receives an event`() async {
     var events = [gateway.events(of: "a").makeAsyncIterator(), gateway.events(of: "a").makeAsyncIterator()]
     _ = await gateway.send(push(1), to: phone("a"))

@@ -11,53 +11,142 @@ import Testing
 @testable import RelayPush
 
 @Suite struct PushWorkerTests {
+  /// A gateway that gives its outcomes in order, and then the last one.
   private final class Recorder: Gateway {
-    let sent = Mutex(0)
+    private let state: Mutex<(outcomes: [PushOutcome], sent: [PhonePush])>
+
+    init(_ outcomes: PushOutcome...) { state = Mutex((outcomes, [])) }
+
+    var sent: [PhonePush] { state.withLock { $0.sent } }
+
+    func use(_ outcomes: PushOutcome...) { state.withLock { $0.outcomes = outcomes } }
 
     func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
-      sent.withLock { $0 += 1 }
-      return .dead(.other)
+      state.withLock { state in
+        state.sent.append(push)
+        return state.outcomes.count > 1 ? state.outcomes.removeFirst() : state.outcomes[0]
+      }
     }
   }
 
-  @Test func `a push is not sent while another node may have its claim`() async throws {
+  private final class Clock: Sendable {
+    private let time = Mutex(PushWorkerTests.time)
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func advance(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
+  }
+
+  private static let room = RoomID(unchecked: "room")
+  private static let bob = UserID(unchecked: "bob")
+  private static let time = Timestamp(rawValue: 1_700_000_000_000)
+
+  /// Runs a test with a store in which Ann has sent Bob a message, with a push that is due.
+  private func withMessage(_ clock: Clock, _ body: (Store) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/stillwire-push-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let time = Timestamp(rawValue: 1_700_000_000_000)
-    let store = try Store(folder: folder, now: { time }) { for completion in $0 { completion() } }
+    let store = try Store(folder: folder, now: { clock.now }) { for completion in $0 { completion() } }
     defer { store.close() }
-    let room = RoomID(unchecked: "room")
-    let bob = User(id: UserID(unchecked: "bob"), name: "Bob")
     let ann = User(id: UserID(unchecked: "ann"), name: "Ann")
     let phone = Device(
       id: DeviceID(unchecked: "phone"), app: "org.example.chat", platform: .simulator, token: "token")
     try await store.write { transaction in
-      for user in [ann, bob] {
-        _ = try transaction.rooms.join(user, room: room, epoch: "epoch", now: time)
+      for user in [ann, User(id: Self.bob, name: "Bob")] {
+        _ = try transaction.rooms.join(user, room: Self.room, epoch: "epoch", now: Self.time)
       }
-      try transaction.devices.register(phone, of: bob.id, now: time)
+      try transaction.devices.register(phone, of: Self.bob, now: Self.time)
       let job = JobDraft(
-        user: bob.id, device: phone.id, token: phone.token, platform: .simulator, due: time, reasons: [])
+        user: Self.bob, device: phone.id, token: phone.token, platform: .simulator, due: Self.time, reasons: [])
       _ = try transaction.messages.append(
-        MessageDraft(room: room, from: ann, time: time, body: Array("1".utf8), key: nil, jobs: [job]))
+        MessageDraft(room: Self.room, from: ann, time: Self.time, body: Array("1".utf8), key: nil, jobs: [job]))
     }
-    let gateway = Recorder()
-    // The number of pushes that were sent before each question.
-    let questions = Mutex<[Int]>([])
-    let worker = PushWorker(
-      store: store, gateways: [.simulator: gateway], now: { time },
-      ownsClaims: {
-        let sent = gateway.sent.withLock { $0 }
+    try await body(store)
+  }
+
+  private func worker(
+    _ store: Store, _ gateway: Recorder, _ clock: Clock,
+    ownsClaims: @escaping @Sendable () async -> Bool = { true }
+  ) -> PushWorker {
+    PushWorker(
+      store: store, gateways: [.simulator: gateway], now: { clock.now }, ownsClaims: ownsClaims,
+      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  @Test func `a push is not sent while another node may have its claim`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.dead(.other))
+      // The number of pushes that were sent before each question.
+      let questions = Mutex<[Int]>([])
+      let worker = worker(store, gateway, clock) {
+        let sent = gateway.sent.count
         return questions.withLock { questions in
           questions.append(sent)
           return questions.count > 1
         }
-      }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    await worker.workOff()
-    let jobs = try await store.read { try $0.queue.jobs(limit: 9) }
-    #expect(questions.withLock { $0 } == [0, 0])
-    #expect(gateway.sent.withLock { $0 } == 1)
-    // The claim that was not used does not count as an attempt.
-    #expect(jobs.map(\.attempts) == [1], "\(jobs)")
+      }
+      await worker.workOff()
+      let jobs = try await store.read { try $0.queue.jobs(limit: 9) }
+      #expect(questions.withLock { $0 } == [0, 0])
+      #expect(gateway.sent.count == 1)
+      // The claim that was not used does not count as an attempt.
+      #expect(jobs.map(\.attempts) == [1], "\(jobs)")
+    }
+  }
+
+  @Test func `an update that a gateway cannot send is sent again unchanged`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.sent(.shown), .retry(after: nil, .connectFailed), .sent(.accepted))
+      let worker = worker(store, gateway, clock)
+      func pass(_ seconds: Int) async {
+        clock.advance(.seconds(seconds))
+        await worker.workOff()
+      }
+      await worker.workOff()
+      #expect(gateway.sent.map(\.badge) == [1])
+      try await store.write { transaction in
+        try transaction.updates.read(Self.room, Self.bob, upTo: 1)
+        try transaction.rooms.mark(Self.room, Self.bob, read: 1, received: 1)
+      }
+      await pass(1)
+      #expect(gateway.sent.count == 2)
+      await pass(3600)
+      guard gateway.sent.count == 3 else {
+        Issue.record("\(gateway.sent.count) pushes")
+        return
+      }
+      let updates = gateway.sent.dropFirst()
+      for update in updates {
+        #expect(update.badge == 0)
+        #expect(update.carried.read == [MessageReference(room: Self.room, seq: 1)])
+      }
+      #expect(Set(updates.map(\.id)).count == 1)
+      // Nothing is left to send.
+      await pass(3600)
+      #expect(gateway.sent.count == 3)
+    }
+  }
+
+  @Test func `a removal that a payload does not have stays due`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.sent(.shown))
+      let worker = worker(store, gateway, clock)
+      await worker.workOff()
+      try await store.write { transaction in
+        try transaction.updates.read(Self.room, Self.bob, upTo: 1)
+        try transaction.rooms.mark(Self.room, Self.bob, read: 1, received: 1)
+      }
+      // The gateway accepts only a payload without capacity for the removal.
+      gateway.use(.tooLarge(.payloadTooLarge, maxSize: 80), .sent(.accepted))
+      clock.advance(.seconds(1))
+      await worker.workOff()
+      #expect(gateway.sent.map { $0.carried.count } == [0, 1, 0])
+      gateway.use(.sent(.accepted))
+      clock.advance(.seconds(3600))
+      await worker.workOff()
+      #expect(gateway.sent.last?.carried.count == 1)
+    }
   }
 }

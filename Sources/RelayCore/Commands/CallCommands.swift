@@ -48,6 +48,7 @@ struct Ring: Command {
       if let user = try request.caller.viewer(relay.hub) {
         try relay.spend(sendTo: access.handle, by: user, pushes: true)
       }
+      try relay.admitMentions(of: draft)
       let sender = request.callSender(caller, on: device, relay: relay)
       let rung = try await relay.calls.ring(draft, in: access, by: sender, relay: relay)
       let isNew = rung.sent?.stored.isDuplicate == false

@@ -62,6 +62,7 @@ struct PostMessage: Command {
       if let user = try request.caller.viewer(relay.hub) {
         try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
       }
+      try relay.admitMentions(of: draft)
       let sent = try await relay.post(
         draft, in: access.handle, showsPresence: access.rights.contains(.presence))
       return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))

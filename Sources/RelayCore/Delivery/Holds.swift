@@ -218,7 +218,14 @@ package final class Holds {
     for room in Set(pushes.map(\.room)) where !room.isNotifications {
       if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
     }
-    return HoldRecipient(name, recipient, quietHours: relay.zones.quietHours(of: recipient, at: now), rooms: rooms)
+    var inbox: [MessageReference: [SessionFacts]] = [:]
+    for push in pushes where push.isHeld && !push.room.isNotifications {
+      inbox[MessageReference(room: push.room, seq: push.seq)] = relay.inbox.sessions(
+        of: user, in: push.room, at: push.seq, shown: relay.settings.policy.time(ofStored: push.time, now: now),
+        on: relay)
+    }
+    return HoldRecipient(
+      name, recipient, quietHours: relay.zones.quietHours(of: recipient, at: now), rooms: rooms, inbox: inbox)
   }
 
   /// Stores the decisions in their order and in slices, so that messages do not wait long for the store. If the relay

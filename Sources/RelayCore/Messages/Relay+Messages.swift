@@ -31,6 +31,7 @@ extension Relay {
         try draft.read(fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
         try resolveMentions(of: &draft, in: message.room, fields.pointer)
         if let push = draft.push { try check(push, from: sender, to: room) }
+        try admitMentions(of: draft)
       }
       guard isStored else {
         let stored = try show(draft, from: message.session, in: message.room)

@@ -11,13 +11,18 @@ package import RelayStore
 package final class People {
   /// The users in memory as recipients. Contains only users with facts that the hub does not hold.
   private var recipients: [UserHandle: Recipient] = [:]
+  /// The times at which the badges of users change without a request.
+  private var badgeTimes: [UserHandle: Timestamp] = [:]
   private var order = ChangeOrder()
 
   /// The facts about a user in memory that are the same for every message.
   package func recipient(_ user: UserHandle) -> Recipient { recipients[user] ?? Recipient() }
 
   /// Forgets a user that the hub has removed from memory.
-  package func forget(_ user: UserHandle) { recipients[user] = nil }
+  package func forget(_ user: UserHandle) {
+    recipients[user] = nil
+    badgeTimes[user] = nil
+  }
 
   /// Forgets the numbers of a device's reports in memory, before its registration is stored. The numbers of later
   /// reports start again.
@@ -150,7 +155,13 @@ package final class People {
     relay.hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
     relay.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, cause: cause)
     relay.hub.setStatus(recipient.status, of: user, cause: cause)
-    relay.hub.setAlarm(recipient.nextChange, of: user)
+    let now = relay.hub.now
+    if let time = badgeTimes[user], time <= now, let name = relay.hub.name(of: user) {
+      relay.late.saveBadges(of: name, on: relay)
+    }
+    let badgeTime = recipient.nextBadgeChange(after: now)
+    badgeTimes[user] = badgeTime
+    relay.hub.setAlarm([recipient.nextChange, badgeTime].compactMap { $0 }.min(), of: user)
   }
 
   /// Applies a report that counts from now on, or that expires now.

@@ -26,10 +26,16 @@ enum LaterEffect: Int, Comparable {
 /// Decides what a later push of a message may do on one device. The function is pure and total, as
 /// ``decide(_:policy:)``.
 public func laterPush(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> LaterPush {
+  var facts = facts
+  // A later push is as new as its cause. A silence holds the edit of an old message, too.
+  facts.message.time = facts.now
   var effect = LaterEffect.show
   var holdEnd: Timestamp?
   for rule in matchingRules(DecisionInput(facts: facts, policy: policy)) {
-    if case .hold(let end) = rule.result.outcome { holdEnd = max(end, holdEnd ?? end) }
+    // The time for messages that stay unread is no silence: the phone shows the notification already.
+    if case .hold(let end) = rule.result.outcome, !rule.result.codes.contains(.unread) {
+      holdEnd = max(end, holdEnd ?? end)
+    }
     effect = max(effect, rule.result.codes.map(\.laterEffect).max() ?? .show)
   }
   switch effect {

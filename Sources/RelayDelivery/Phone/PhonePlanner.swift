@@ -25,11 +25,11 @@ public enum PhonePlanner {
     switch end {
     case .missed:
       // A missed call is a new notification, also on a phone that never got the call or had a call screen.
-      return entry.state == .shown || entry.state == .unsent ? entry.text(.missed) : .nothing
+      return entry.state == .shown || entry.state == .unsent ? entry.callEnd(.missed) : .nothing
     case .answered(let isHere), .declined(let isHere):
       guard entry.state == .shown, !entry.rings else { return .nothing }
       if isHere { return .remove }
-      return entry.text(end == .answered(isHere: false) ? .answered : .declined)
+      return entry.callEnd(end == .answered(isHere: false) ? .answered : .declined)
     }
   }
 
@@ -52,11 +52,18 @@ public enum PhonePlanner {
   /// tries it once.
   ///
   /// Apple keeps one notification for a device that is off. A change of an older notification must not take the place
-  /// of the newest one. A change of the newest one takes only its own place, so it is kept as long.
+  /// of the newest one. A change of the newest one takes only its own place, so it is kept as long. Other services keep
+  /// every push.
   /// - Parameters:
   ///   - newest: The end of the newest alert on the device. Is `nil` if there is none.
   ///   - isNewest: True if the push changes or removes the newest alert.
-  public static func keptUntil(newest: Timestamp?, isNewest: Bool) -> Timestamp? { isNewest ? newest : nil }
+  ///   - end: The time after which the change has no use.
+  public static func keptUntil(
+    newest: Timestamp?, isNewest: Bool, end: Timestamp, on platform: Platform
+  ) -> Timestamp? {
+    guard platform.keepsOneNotification else { return end }
+    return isNewest ? newest : nil
+  }
 }
 
 /// The badge and the open removals of one device.
@@ -127,6 +134,12 @@ extension PhoneEntry {
     case .nothing, .remove: .nothing
     }
   }
+
+  /// The end of a call makes no sound. A phone that shows the call must not show it until the end of a silence.
+  fileprivate func callEnd(_ text: EntryText) -> EntryPlan {
+    if state == .shown, case .wait = later { return .replace(text) }
+    return self.text(text)
+  }
 }
 
 extension Platform {
@@ -135,4 +148,12 @@ extension Platform {
 
   /// True if a push may remove notifications and show nothing. Browsers require that each push shows a notification.
   var removesSilently: Bool { self != .webpush }
+
+  /// True if the service keeps only the newest push for a device that is off. The simulated service does as Apple's.
+  var keepsOneNotification: Bool {
+    switch self {
+    case .apns, .simulator: true
+    case .webpush, .http: false
+    }
+  }
 }

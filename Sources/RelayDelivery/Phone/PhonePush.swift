@@ -11,7 +11,7 @@ public struct PhonePush: Equatable, Sendable {
   /// The bundle id of the app.
   public var topic: String
   public var content: Content
-  /// The notifications that the phone removes when it gets the push.
+  /// The notifications that the phone should remove. The payload has those of ``carried``.
   public var removals: Removals
   /// The time until which the service may keep the push for a device that it cannot reach. Is `nil` if the service
   /// tries the push once.
@@ -69,28 +69,45 @@ public struct PhonePush: Equatable, Sendable {
     }
   }
 
-  /// The newest message of each room in the notification, that of the head first. Is empty for a push that shows
-  /// nothing.
+  /// The message by which a phone knows the notification: a removal names it. It stays the same when a later push takes
+  /// the place of the notification. Is `nil` for a push that shows no notification, and for a notification without a
+  /// room.
+  public var identity: MessageReference? {
+    switch content {
+    case .alert(let digest), .change(let digest, _): digest.newest.identity
+    case .ring, .badge, .wake, .removal: nil
+    }
+  }
+
+  /// The newest message of each room in the notification, the newest room first. A read mark removes the notification
+  /// when it has reached all of them. Is empty for a push without ``identity``.
   public var messages: [MessageReference] {
     switch content {
     case .alert(let digest), .change(let digest, _):
-      [digest.newest.replaces ?? digest.newest.message] + (digest.total > 1 ? [digest.newest.message] : [])
-        + digest.others.map { MessageReference(room: $0.room, seq: $0.seq) }
-    case .ring, .badge, .wake, .removal: []
+      guard !digest.newest.room.id.isNotifications else { return [] }
+      return [digest.newest.message] + digest.others.map { MessageReference(room: $0.room, seq: $0.seq) }
+    case .ring, .badge, .wake, .removal: return []
     }
   }
 
   /// The badge that the push sets. Is `nil` if the badge stays the same.
   public var badge: Int? {
     switch content {
-    case .alert(let digest), .change(let digest, _):
-      switch digest.newest.style.badge {
-      case .unread: max(0, digest.newest.badge)
-      case .number(let number): Int(number)
-      case .unchanged: nil
-      }
-    case .badge(let count): max(0, count)
+    case .alert(let digest), .change(let digest, _): digest.newest.style.badge.count(unread: digest.newest.badge)
+    case .badge(let count): PushBadge.unread.count(unread: count)
     case .ring, .wake, .removal: nil
+    }
+  }
+
+  /// The removals in the payload, as many of ``removals`` as fit. The others follow with a later push.
+  public var carried: Removals {
+    switch content {
+    case .ring: return Removals()
+    case .alert, .change:
+      let part = removals.fitting(Removals.maxSizeInAlert)
+      // Names and pictures are more important than removals.
+      return part.isEmpty || shown?.fits(part, maxSize: maxSize) == true ? part : Removals()
+    case .badge, .wake, .removal: return removals.fitting(maxSize - silentPayload(Removals()).count)
     }
   }
 
@@ -103,12 +120,9 @@ public struct PhonePush: Equatable, Sendable {
         return PushTexts.fill(key, arguments)
       }
       if case .text(let text) = digest.total > 1 ? digest.title : digest.newest.body { return text }
-      return (digest.newest.kind == .call ? PushTextKey.incomingCall : .newMessage).rawValue
-    case .change(let digest, let text):
-      guard let key = text.key else { return nil }
-      if case .text(let text) = digest.newest.app.texts.text(key) { return text }
-      return key.rawValue
-    case .ring: return PushTextKey.incomingCall.rawValue
+      return digest.newest.plainText
+    case .change(let digest, let text): return text.key.map(digest.newest.app.texts.plainText)
+    case .ring(let subject): return subject.plainText
     case .badge, .wake, .removal: return nil
     }
   }
@@ -123,33 +137,29 @@ public struct PhonePush: Equatable, Sendable {
   }
 }
 
-extension Push {
-  /// Renders a push for Apple's service, and for the services that take the same payload.
-  ///
-  /// Throws an error if the payload exceeds ``PhonePush/maxSize`` even without texts.
-  public init(_ push: PhonePush) throws(PayloadError) {
-    switch push.content {
-    case .alert(var digest):
-      digest.newest.removals = push.removals
-      try self.init(digest, maxSize: push.maxSize)
-    case .ring(let subject): try self.init(ringing: subject, maxSize: min(push.maxSize, Self.maxVoIPPayload))
+extension PhonePush {
+  /// The notification that the push shows. Is `nil` for a push that shows no notification, and for a call screen.
+  fileprivate var shown: DigestSubject? {
+    switch content {
+    case .alert(let digest): return digest
     case .change(var digest, let text):
-      digest.newest.removals = push.removals
       digest.newest.level = .passive
       digest.newest.isNotifyAnyway = false
-      if let key = text.key { digest.newest.style.body = digest.newest.app.texts.text(key) }
-      try self.init(digest, maxSize: push.maxSize)
-      id = push.id
-    case .badge(let count):
-      self.init(push, .alert, collapseID: "/badge") { payload in
-        payload.object("aps") { aps in
-          aps.integer("badge", max(0, count))
-          if !push.removals.isEmpty { aps.integer("content-available", 1) }
-        }
+      digest.newest.ownText = text.key
+      return digest
+    case .ring, .badge, .wake, .removal: return nil
+    }
+  }
+
+  /// The payload of a push that shows no notification.
+  fileprivate func silentPayload(_ carried: Removals) -> [UInt8] {
+    JSONWriter.object { payload in
+      payload.object("aps") { aps in
+        if let badge { aps.integer("badge", badge) }
+        // A badge alone does not wake the app.
+        if badge == nil || !removals.isEmpty { aps.integer("content-available", 1) }
       }
-    case .wake(let message, let epoch, let data):
-      self.init(push, .background, collapseID: "/silent") { payload in
-        payload.object("aps") { $0.integer("content-available", 1) }
+      if case .wake(let message, let epoch, let data) = content {
         if !message.room.isNotifications {
           payload.object("message") {
             $0["room"] = message.room.rawValue
@@ -159,10 +169,27 @@ extension Push {
         }
         payload.members(of: data)
       }
-    case .removal:
-      self.init(push, .background, collapseID: "/removal") { payload in
-        payload.object("aps") { $0.integer("content-available", 1) }
-      }
+      payload.object("push") { $0["recipient"] = recipient.rawValue }
+      carried.write(to: &payload)
+    }
+  }
+}
+
+extension Push {
+  /// Renders a push for Apple's service, and for the services that take the same payload.
+  ///
+  /// Throws an error if the payload exceeds ``PhonePush/maxSize`` even without texts.
+  public init(_ push: PhonePush) throws(PayloadError) {
+    switch push.content {
+    case .alert, .change:
+      guard var digest = push.shown else { preconditionFailure("an alert shows a notification") }
+      digest.newest.removals = push.carried
+      try self.init(digest, maxSize: push.maxSize)
+      id = push.id
+    case .ring(let subject): try self.init(ringing: subject, maxSize: min(push.maxSize, Self.maxVoIPPayload))
+    case .badge: self.init(push, .alert, collapseID: "/badge")
+    case .wake: self.init(push, .background, collapseID: "/silent")
+    case .removal: self.init(push, .background, collapseID: "/removal")
     }
     // A call is tried once, because a late call is of no use.
     if headers.type != .voip { headers.expiration = push.keptUntil.map { max(1, $0.rawValue / 1000) } ?? 0 }
@@ -170,16 +197,10 @@ extension Push {
   }
 
   /// A push that shows nothing. It has a low priority.
-  private init(
-    _ push: PhonePush, _ type: PushHeaders.PushType, collapseID: String, _ write: (inout JSONWriter.Object) -> Void
-  ) {
+  private init(_ push: PhonePush, _ type: PushHeaders.PushType, collapseID: String) {
     self.init(
       id: push.id,
       headers: PushHeaders(type: type, priority: .low, expiration: 0, collapseID: collapseID, topic: push.topic),
-      payload: JSONWriter.object { payload in
-        write(&payload)
-        payload.object("push") { $0["recipient"] = push.recipient.rawValue }
-        push.removals.write(to: &payload)
-      })
+      payload: push.silentPayload(push.carried))
   }
 }

@@ -4,10 +4,18 @@ public import RelayProtocol
 
 /// The notifications that a phone removes: those up to a read mark, and single ones.
 public struct Removals: Equatable, Sendable {
+  private struct Entry: Equatable {
+    let message: MessageReference
+    let isRead: Bool
+  }
+
+  /// The most urgent entry first.
+  private var entries: [Entry] = []
+
   /// The recipient has read each room up to `seq`. The phone removes the notifications of these messages.
-  public private(set) var read: [MessageReference] = []
-  /// The messages whose notifications the phone removes.
-  public private(set) var removed: [MessageReference] = []
+  public var read: [MessageReference] { entries.filter(\.isRead).map(\.message) }
+  /// The messages whose notifications the phone removes, see ``PhonePush/identity``.
+  public var removed: [MessageReference] { entries.filter { !$0.isRead }.map(\.message) }
 
   /// The maximum number of entries of both lists together.
   public static let maxCount = NotificationRemoval.maxEntries
@@ -17,14 +25,14 @@ public struct Removals: Equatable, Sendable {
 
   public init() {}
 
-  public var isEmpty: Bool { read.isEmpty && removed.isEmpty }
-  public var count: Int { read.count + removed.count }
+  public var isEmpty: Bool { entries.isEmpty }
+  public var count: Int { entries.count }
 
-  /// Adds an entry. No effect if the lists are full.
+  /// Adds an entry after the others. No effect if there are too many.
   /// - Parameter isRead: True for a read mark.
   public mutating func add(_ message: MessageReference, isRead: Bool) {
     guard count < Self.maxCount else { return }
-    if isRead { read.append(message) } else { removed.append(message) }
+    entries.append(Entry(message: message, isRead: isRead))
   }
 
   /// True if the phone removes the notification of this message.
@@ -32,32 +40,35 @@ public struct Removals: Equatable, Sendable {
     NotificationRemoval.removes(message, contents: [message], read: read, removed: removed)
   }
 
-  /// The beginning of the lists that needs at most `size` bytes.
+  /// The most urgent entries that need at most `size` bytes in a payload.
   public func fitting(_ size: Int) -> Removals {
     var part = Removals()
-    var left = size
-    func take(_ message: MessageReference, into list: WritableKeyPath<Removals, [MessageReference]>) {
-      var json = JSONWriter()
-      json.object { Self.write(message, to: &$0) }
-      left -= json.bytes.count + 1
-      if left >= 0 { part[keyPath: list].append(message) }
+    var left = size - Self.emptySize
+    for entry in entries {
+      left -= JSONWriter.object { entry.message.write(to: &$0) }.count + 1
+      guard left >= 0 else { break }
+      part.entries.append(entry)
     }
-    for message in removed { take(message, into: \.removed) }
-    for message in read { take(message, into: \.read) }
     return part
   }
+
+  /// The size of both lists without entries: `,"read":[],"removed":[]`.
+  private static let emptySize = 23
 
   /// Writes the members `read` and `removed`, beside `aps`. Writes no empty list.
   func write(to payload: inout JSONWriter.Object) {
     for (name, list) in [("read", read), ("removed", removed)] where !list.isEmpty {
       payload.array(name) { array in
-        for message in list { array.object { Self.write(message, to: &$0) } }
+        for message in list { array.object { message.write(to: &$0) } }
       }
     }
   }
+}
 
-  private static func write(_ message: MessageReference, to object: inout JSONWriter.Object) {
-    object["room"] = message.room.rawValue
-    object.integer("seq", message.seq)
+extension MessageReference {
+  /// Writes the members `room` and `seq`.
+  func write(to object: inout JSONWriter.Object) {
+    object["room"] = room.rawValue
+    object.integer("seq", seq)
   }
 }

@@ -14,18 +14,15 @@ enum MatrixNotification {
     JSONWriter.object {
       $0.object("notification") { notification in
         if let subject = push.subject {
-          notification["event_id"] = eventID(subject.replaces ?? subject.message)
+          notification["event_id"] = eventID(of: subject)
           notification["room_id"] = subject.room.id.isNotifications ? nil : subject.room.id.rawValue
           notification["room_name"] = subject.room.title
           notification["sender"] = subject.sender.id.rawValue
           notification["sender_display_name"] = subject.sender.name
           notification["type"] = type(of: push, subject)
           notification.object("content") { write(push, subject, to: &$0) }
-        } else if !push.removals.isEmpty {
-          notification.object("content") { content in
-            content.array("removed") { list in for message in push.removals.removed { list.string(eventID(message)) } }
-            content.array("read") { list in for message in push.removals.read { list.string(eventID(message)) } }
-          }
+        } else if !push.carried.isEmpty {
+          notification.object("content") { write(push.carried, to: &$0) }
         }
         notification["prio"] = push.level.map { $0 > .passive } == true ? "high" : "low"
         if let badge = push.badge { notification.object("counts") { $0.integer("unread", badge) } }
@@ -44,8 +41,18 @@ enum MatrixNotification {
     }
   }
 
-  /// The id of a message's event. It is the same for the message and for all its changes.
+  /// The id of an event. It is the same for a message and for all its changes.
+  private static func eventID(of subject: PayloadSubject) -> String {
+    subject.identity.map(eventID) ?? "$\(subject.notification)"
+  }
+
   private static func eventID(_ message: MessageReference) -> String { "$\(message.room.rawValue)/\(message.seq)" }
+
+  private static func write(_ removals: Removals, to content: inout JSONWriter.Object) {
+    for (name, list) in [("removed", removals.removed), ("read", removals.read)] where !list.isEmpty {
+      content.array(name) { array in for message in list { array.string(eventID(message)) } }
+    }
+  }
 
   /// The type of an event that changes an earlier one.
   private static func type(of push: PhonePush, _ subject: PayloadSubject) -> String {
@@ -60,9 +67,10 @@ enum MatrixNotification {
   private static func write(_ push: PhonePush, _ subject: PayloadSubject, to content: inout JSONWriter.Object) {
     content["msgtype"] = "m.text"
     content["body"] = push.plainText
-    if subject.kind == .call { content["call_id"] = eventID(subject.message) }
+    if subject.kind == .call { content["call_id"] = eventID(of: subject) }
+    write(push.carried, to: &content)
     guard case .change(_, let text) = push.content else { return }
-    let changed = eventID(subject.replaces ?? subject.message)
+    let changed = eventID(of: subject)
     switch text {
     case .deleted: content["redacts"] = changed
     case .current:

@@ -69,13 +69,7 @@ public struct Claim: Equatable, Sendable {
   public var removals = Removals()
 
   /// The badge that the push sets. Is `nil` if it leaves the badge as it is.
-  public var badge: Int? {
-    switch push.style.badge {
-    case .unread: unread
-    case .number(let number): Int(number)
-    case .unchanged: nil
-    }
-  }
+  public var badge: Int? { push.style.badge.count(unread: unread) }
 
   /// The maximum number of other rooms that fit into a payload.
   public static let maxOthers = 128

@@ -128,8 +128,8 @@ struct Shared {
       device: recipient.facts(of: device, in: apps, quietHours: quietHours), now: now)
   }
 
-  /// True if calls ring on a device: it has a VoIP token, and its app the entitlement.
-  func rings(_ device: Device) -> Bool { device.voipToken != nil && apps.has(.voip, device) }
+  /// True if calls ring on a device.
+  func rings(_ device: Device) -> Bool { apps.rings(device) }
 }
 
 extension Recipient {

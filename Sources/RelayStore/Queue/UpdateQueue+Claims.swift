@@ -153,10 +153,12 @@ extension UpdateQueue {
           in: facts.room)
         (claim.count, claim.others) = (rest.count, rest.others)
       }
+      let end = claim.message.time + PushRequest.maxLifetime
       let kept =
         text == .missed
-        ? claim.message.time + PushRequest.maxLifetime
-        : PhonePlanner.keptUntil(newest: update.alertKept, isNewest: update.alertJob == job)
+        ? end
+        : PhonePlanner.keptUntil(
+          newest: update.alertKept, isNewest: update.alertJob == job, end: end, on: device.platform)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
   }
@@ -257,7 +259,8 @@ extension UpdateQueue {
     if push.removes { claim.removals = try openRemovals(of: device.id.rawValue, ofRow: update.user) }
     claim.keptUntil = PhonePlanner.keptUntil(
       newest: update.alertKept,
-      isNewest: try update.alertJob.flatMap(message(of:)).map(claim.removals.covers) ?? false)
+      isNewest: try update.alertJob.flatMap(message(of:)).map(claim.removals.covers) ?? false,
+      end: shared.now + Self.removalAge, on: device.platform)
     return .send(claim)
   }
 

@@ -28,6 +28,8 @@ extension UpdateQueue {
   private func put(
     _ device: String, ofRow user: Int64, _ message: MessageReference, isRead: Bool, _ state: RemovalState
   ) throws {
+    // A phone knows a notification by its message, and one without a room has none.
+    guard !message.room.isNotifications else { return }
     try db.run(
       "INSERT OR REPLACE INTO removals (user, device, is_read, room, seq, state, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
       [user, device, isRead, message.room.rawValue, message.seq, state.rawValue, now.rawValue])

@@ -74,6 +74,19 @@ import Testing
     #expect((json["content"] as? [String: [String]])?["read"] == ["$tea/7"])
   }
 
+  @Test func `an alert has the removals, too`() throws {
+    var push = PhonePush.message(7)
+    push.removals.add(MessageReference(room: RoomID(unchecked: "den"), seq: 3), isRead: false)
+    let content = try #require(notification(push)["content"] as? [String: Any])
+    #expect(content["removed"] as? [String] == ["$den/3"])
+    #expect(content["read"] == nil && content["body"] as? String == "hi")
+  }
+
+  @Test func `a notification without a room has the id of its push`() throws {
+    let json = try notification(.message(7, in: "/user/bob"))
+    #expect(json["event_id"] as? String == "$\(uuid(7))" && json["room_id"] == nil)
+  }
+
   @Test(arguments: [
     (200, #"{"rejected":[]}"#, PushOutcome.sent(.accepted)), (200, "{}", .sent(.accepted)),
     (200, #"{"rejected":["other"]}"#, .sent(.accepted)),
