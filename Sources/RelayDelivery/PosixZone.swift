@@ -18,12 +18,12 @@ struct PosixZone: Equatable, Sendable {
   /// A local time in each year.
   private struct Moment: Equatable {
     let date: YearlyDate
-    /// In seconds after midnight. May be negative, or on a later day.
+    /// In seconds after the midnight at which the date begins, between -167 and 167 hours.
     let time: Int64
   }
 
-  /// - Parameter allowsLongTimes: True if a time of a change may be between -167 and 167 hours, as in version 3 of the
-  ///   files. False if it must be between 0 and 24 hours.
+  /// - Parameter allowsLongTimes: True for files of version 3 and later: the time of a change is between -167 and 167
+  ///   hours. False for version 2: the time is between 0 and 24 hours.
   init?(_ text: ArraySlice<UInt8>, allowsLongTimes: Bool) {
     guard text.count <= Self.maxLength else { return nil }
     var text = Scanner(rest: text)
@@ -58,7 +58,8 @@ struct PosixZone: Equatable, Sendable {
     // A change may be in the year before or after that of its date.
     var newest = (time: Int64.min, offset: standard)
     for year in year - 1...year + 1 {
-      // If the end of one year is the begin of the next, daylight saving time never ends.
+      // Daylight saving time never ends if it ends in one year at the moment at which it begins in the next one. The
+      // comparison `<=` then prefers the beginning.
       let end = Self.second(of: daylight.end, in: year) - daylight.offset
       if newest.time < end, end <= second { newest = (end, standard) }
       let begin = Self.second(of: daylight.begin, in: year) - standard
@@ -170,7 +171,8 @@ private struct Scanner {
     return name.count >= 3 && (!isQuoted || skip(">"))
   }
 
-  /// An offset west of UTC: `[+-]hh[:mm[:ss]]`, up to 24 hours, but less than a day.
+  /// An offset west of UTC: `[+-]hh[:mm[:ss]]`. POSIX allows 24 as the hour. This parser rejects offsets of 24 hours or
+  /// more.
   mutating func offset() -> Int64? { signed(0...24).flatMap { abs($0) < 86_400 ? $0 : nil } }
 
   /// The time of a change. Without `allowsLong`, it has no sign.

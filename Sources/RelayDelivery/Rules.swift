@@ -7,7 +7,7 @@ let rules: [Rule<RuleResult?>] = [
 
   Rule("the message or its room requests no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
 
-  Rule("the room is too large for pushes, and the message names somebody else or nobody") {
+  Rule("the room is too large for pushes, and the message neither names nor answers the recipient") {
     $0.isBeyondReach ? .end(.largeRoom) : nil
   },
 
@@ -74,7 +74,7 @@ func remarks(_ input: DecisionInput) -> [Reason] {
   }
   if input.level < input.message.level {
     remarks.append(
-      (.levelLowered, "the level is lowered to what the sender may ask for and the device and its app allow"))
+      (.levelLowered, "the level is lowered to the highest one that the sender, the device and its app allow"))
   }
   return remarks.map { Reason(rule: lastRule, code: $0.code, words: $0.words) }
 }

@@ -98,7 +98,7 @@ public struct TimeZones: Equatable, Sendable {
     return version == nil && Self.isSwiftZone(name)
   }
 
-  /// The rules of a zone. An unknown zone has those of UTC, so that its quiet hours never stop.
+  /// The rules of a zone. An unknown zone has the rules of UTC, so that quiet hours in it still begin and end.
   public subscript(name: String) -> ZoneRules {
     if let file = files[name] ?? last[name] { return .file(file.rules) }
     return Self.isSwiftZone(name) ? TimeZone(identifier: name).map(ZoneRules.swift) ?? .utc : .utc

@@ -88,12 +88,12 @@ extension Hub {
     _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
   }
 
-  /// True if messages to the room cause pushes, but the room has more than `pushedMembersPerRoom` members. Then only
-  /// members are pushed to whom a message names.
+  /// True if messages to the room cause pushes, but the room has more than `pushedMembersPerRoom` members. The relay
+  /// then pushes only to members that a message names or answers.
   public func isCrowded(_ room: RoomHandle) -> Bool { relay_room_is_crowded(hub, room.rawValue) }
 
-  /// True if messages to the room cause pushes to all members: the room has ``RoomTraits/pushes``, and at most `pushedMembersPerRoom`
-  /// members.
+  /// True if messages to the room cause pushes to all members: the room has ``RoomTraits/pushes``, and at most
+  /// `pushedMembersPerRoom` members.
   public func pushes(_ room: RoomHandle) -> Bool { relay_room_pushes(hub, room.rawValue) }
 
   /// Counts the members that a message would reach now.

@@ -101,7 +101,7 @@ public struct Limits: Equatable, Sendable {
       "Number of members above which a room is large: clients then get counts instead of the list of members."),
     .count(
       "pushedMembersPerRoom", \.pushedMembersPerRoom, 0...100_000,
-      "Number of members above which a room pushes only to users whom a message names."),
+      "Number of members above which a room pushes only to users whom a message names or answers."),
   ]
 
   public subscript(entry: Entry) -> Double {

@@ -2,8 +2,9 @@
 
 /// The users whom a message mentions.
 ///
-/// The wire has the names and the reserved words. The store keeps the other users in the same JSON array, inside of one
-/// more array: so a search for a name in quotes finds them, and the erasure of a user replaces their names.
+/// On the wire the value is a JSON array of names and reserved words. The store appends a nested array with the
+/// answered user and the users who were online: `["*online","ann",[["bob"],["carol","dave"]]]`. A search for a name in
+/// quotes therefore finds all mentioned users, and the erasure of a user replaces the name in one place.
 public struct Mentions: Hashable, Sendable {
   /// The users who are mentioned by name, each once.
   public var names: [UserID]
@@ -32,7 +33,7 @@ public struct Mentions: Hashable, Sendable {
   public static let onlineWord = "*online"
   /// The maximum number of names and words in a message.
   public static let maxNames = 256
-  /// The maximum number of members who are online and whom one message mentions by ``onlineWord``.
+  /// The maximum number of online members that one message can mention with ``onlineWord``.
   public static let maxOnline = 1_000
 
   public var isEmpty: Bool { words.isEmpty && answered == nil }

@@ -46,7 +46,8 @@
       let before = try? accounts.accounts
       await accounts.repeatSignOuts()
       let after = try? accounts.accounts
-      // A picture or a donation may have arrived while the person signed out. No further push can bring one.
+      // A push during the sign-out may have stored a picture or a donation. After the confirmation of the relay this
+      // cannot happen again, so that one more `clean()` is enough.
       if after?.signOuts != before?.signOuts { await clean() }
       if after?.accounts.isEmpty == true { await clearBadge() }
       return await center.removeDelivered(hiddenBy: accounts) || isChanged

@@ -18,9 +18,9 @@
       try await delete(with: group.identifier)
     }
 
-    /// Deletes all interactions of the app, also those of other accounts and those that the app itself has donated. Call
-    /// it at a sign-out: the system must not suggest people of a person who has signed out. The next messages of the
-    /// other accounts donate again. Throws the system's error.
+    /// Deletes all donated interactions of the app and its extensions, also those of other accounts. Call it at a
+    /// sign-out, so that the system no longer suggests the contacts of this user. The next messages of the other
+    /// accounts donate again. Throws the system's error.
     public static func deleteAllDonations() async throws { try await deleteAll() }
   }
 #endif

@@ -21,8 +21,8 @@
     /// Stores the people of the pushes, for the messages that the app donates. Is `nil` if the app donates none.
     public var people: PersonBook?
     /// Maximum time until the delivery, at most ``StillwireExtension/NotificationDelivery/maxLimit``. Three quarters of it
-    /// are for the pictures, the rest is for the donation. A dead server of a picture delays each notification by this
-    /// time.
+    /// are for the pictures, the rest is for the donation. If a picture server does not answer, each notification is
+    /// delayed by this time.
     public var limit: Duration
     /// Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of a Focus are contacts:
     /// with the identifier iOS need not match the handle.
@@ -89,7 +89,8 @@
       run.start()
     }
 
-    /// Shows "New message", after the relay has ended the device of the recipient if it answers in time.
+    /// Shows only "New message". First repeats the open sign-outs at the relay, because the system may suspend the
+    /// extension after the delivery. Each request has a timeout.
     private func show(
       _ content: UNNotificationContent, _ accounts: AccountStore,
       _ contentHandler: @escaping (UNNotificationContent) -> Void
@@ -98,7 +99,6 @@
         original: content, isCommunication: false, work: NotificationWork(), deliver: contentHandler)
       lock.withLock { run = hidden }
       Task {
-        // The system may suspend the extension after the delivery.
         await accounts.repeatSignOuts(in: .current())
         hidden.start()
       }

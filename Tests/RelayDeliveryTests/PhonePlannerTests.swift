@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// The difference between what a phone shows and what it should show.
+/// The pushes for the difference between the shown notifications and the wanted ones.
 @Suite struct PhonePlannerTests {
   // MARK: Later pushes
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayStore
 
-/// What phones show when pushes are in flight, get lost, or are digests, and when a phone has several accounts.
+/// The notifications and badges of phones, if pushes are on their way, get lost or are digests, and with several accounts.
 @Suite struct PhoneTests {
   let test: TestStore
   init() async throws {

@@ -409,8 +409,8 @@ export class Person extends EventTarget {
     await this.#insist(`${this.nameOf(user)} was not signed out`, signOut)
   }
 
-  // Tells the gateway if it can deliver to this phone. A closed page leaves no phone off, because the relay would retry
-  // for a month.
+  // Reports to the gateway if it can deliver to this phone. A closed page leaves no phone off, because the relay would
+  // retry for a month.
   async #reach(isOn = this.departure !== 'off') {
     const body = { isReachable: this.isReachable && isOn }
     const path = `v1/simulator/devices/${this.#token}`

@@ -128,7 +128,7 @@ extension Relay {
     let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
     let delivery = deliveries.deliveryReport(
       of: traits, in: handle, room, showsPresence: showsPresence, on: self)
-    // Only the store knows the sender of the message that this one answers, and whom it therefore mentions.
+    // A reply mentions the sender of the answered message. Only the store can find this sender.
     let isReply = isAsked && draft.replyTo != nil
     let ticket = deliveries.begin(for: away.users, in: handle, isComplete: !isReply, on: self)
     let plan =

@@ -44,14 +44,16 @@ extension People {
     let (now, maxDevices) = (relay.hub.now, relay.limits.devicesPerUser)
     var recipient = recipient(user)
     guard let own = kind.take(report, &recipient, maxDevices: maxDevices, now: now) else { throw tooManyDevices }
-    // The records of the other devices are stored already, or this change deletes them.
+    // Only the record of this device is stored. The records of the user's other devices are stored already, or this
+    // change deletes one of them.
     let others = try await change(user, to: recipient, cause: cause, on: relay) { transaction, name -> [UserID] in
       let others = try transaction.reader.people.accounts(beside: report.device, of: name)
       guard own.isApplied, !others.isEmpty else {
         try kind.store(own, of: name, in: transaction)
         return []
       }
-      // A report of another account may have changed the user's stored record since, so it is the one to change.
+      // Another account of the phone may have changed the stored record after `recipient` was read. The report is
+      // therefore applied to the stored record of each account.
       var changed: [UserID] = []
       for (account, report) in [(name, report)] + others.map({ ($0.user, report.shared(with: $0.device)) }) {
         guard let record = try transaction.reader.people.user(account) else { continue }

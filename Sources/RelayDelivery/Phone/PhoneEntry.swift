@@ -12,20 +12,25 @@ public enum EntryState: String, Sendable, CaseIterable {
   case concluded
   /// The person has dismissed or opened the notification on this phone. The relay never shows it again.
   case ended
-  /// The phone must not show the notification any longer. A ``RemovalState`` says whether the phone knows it.
+  /// The phone must not show the notification any longer. A row of `removals` with a ``RemovalState`` tracks its
+  /// removal.
   case gone
 }
 
 /// The state of the removal of notifications from a phone, and the table of its transitions.
+///
+/// The relay sends each removal twice, because the phone may have been off at the first push:
+/// `due` → `sent` → (sign of life) → `dueAgain` → `repeated` → (sign of life) → `done`.
 public enum RemovalState: String, Sendable, CaseIterable {
   /// The relay has not sent the removal yet.
   case due
   /// The relay has sent the removal. The phone may have been off.
   case sent
-  /// The device has given a sign of life since, so that the relay sends the removal again.
+  /// The device has given a sign of life after the push. The relay must send the removal again.
   case dueAgain
-  /// The relay has sent the removal to a device that was on.
+  /// The relay has sent the removal again, after a sign of life.
   case repeated
+  /// The device has given another sign of life. The relay deletes the removal.
   case done
 
   /// The state after an event. Is `nil` if the event changes nothing.
@@ -52,8 +57,9 @@ public enum RemovalEvent: Sendable, CaseIterable {
 public enum CallEnd: Equatable, Sendable {
   /// The ringing has ended, and the user has neither answered nor declined.
   case missed
-  /// `isHere` is true on the device on which the user did so.
+  /// The user has answered: with `isHere` on this device, otherwise on another one.
   case answered(isHere: Bool)
+  /// The user has declined: with `isHere` on this device, otherwise on another one.
   case declined(isHere: Bool)
 }
 

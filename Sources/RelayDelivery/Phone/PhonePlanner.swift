@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Decides the pushes that bring a phone from what it shows to what it should show. Pure.
+/// Compares the notifications that a phone shows with those that it should show, and decides the pushes for each
+/// difference. Pure.
 public enum PhonePlanner {
   /// The minimum time between two pushes that only set the badge of a device.
   public static let badgePause = Duration.seconds(60)
@@ -10,11 +11,15 @@ public enum PhonePlanner {
   public static let wakePause = Duration.seconds(20 * 60)
 
   /// Decides the next step for one notification, after its message, its call or its recipient has changed.
+  ///
+  /// The first branch that matches decides: a removal by the rules, a newer notification in its place, a deletion, the
+  /// end of a call, an edit.
   public static func plan(_ entry: PhoneEntry) -> EntryPlan {
     if entry.later == .remove { return entry.removal }
-    // A notification that has no place on the phone any more shows no text of its message.
+    // The phone shows a newer notification in place of this one, so there is nothing to change.
     if entry.isReplaced { return .nothing }
     let isShown = entry.state == .shown || entry.state == .concluded
+    // If the rules allow text, the phone shows "Message deleted". Otherwise the notification is removed.
     if entry.isDeleted { return entry.later == .show && isShown ? .replace(.deleted) : entry.removal }
     if let end = entry.callEnd { return plan(entry, after: end) }
     guard entry.state == .shown else { return .nothing }
@@ -27,6 +32,7 @@ public enum PhonePlanner {
       // A missed call is a new notification, also on a phone that never got the call or had a call screen.
       return entry.state == .shown || entry.state == .unsent ? entry.callEnd(.missed) : .nothing
     case .answered(let isHere), .declined(let isHere):
+      // After a call screen, the phone has no alert to change.
       guard entry.state == .shown, !entry.rings else { return .nothing }
       if isHere { return .remove }
       return entry.callEnd(end == .answered(isHere: false) ? .answered : .declined)
@@ -96,8 +102,10 @@ public struct PhoneState: Equatable, Sendable {
 }
 
 extension PhoneState {
-  /// True if the badge must change before the next alert, which sets it anyway: it is lower now, or the device gets no
-  /// alerts. If it is unknown, a push with removals sets it, too.
+  /// True if a push must set the badge now. Each alert sets the badge anyway, so this is only true in these cases:
+  /// - The wanted badge is lower than the badge on the phone.
+  /// - The badge on the phone is unknown, and a push with removals is due.
+  /// - The device gets no alerts, and the badge on the phone is unknown or differs.
   fileprivate var needsBadge: Bool {
     guard platform.setsBadge else { return false }
     return allowsAlerts ? badge.map { wantedBadge < $0 } ?? hasRemovals : badge != wantedBadge
@@ -118,7 +126,8 @@ public struct PhoneUpdate: Equatable, Sendable {
 }
 
 extension PhoneEntry {
-  /// The removal of what the phone may still show, or may have kept after the person dismissed it.
+  /// Removes a notification that the phone may still show. Also removes a deleted one that the person has dismissed,
+  /// because the phone may have kept it.
   fileprivate var removal: EntryPlan {
     switch state {
     case .shown, .concluded: .remove

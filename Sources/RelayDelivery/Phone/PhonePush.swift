@@ -18,7 +18,7 @@ public struct PhonePush: Equatable, Sendable {
   public var keptUntil: Timestamp?
   /// The time from which the relay does not hand the push to a service any more. Is `nil` if it does not expire.
   public var expires: Timestamp?
-  /// The largest payload to render, in bytes. Texts are shortened to fit.
+  /// The maximum size of the payload, in bytes. Longer texts are shortened.
   public var maxSize = Push.maxPayload
 
   public enum Content: Equatable, Sendable {
@@ -111,8 +111,9 @@ public struct PhonePush: Equatable, Sendable {
     }
   }
 
-  /// The text of the notification for a service that has no translations of the app. A key of the app becomes the
-  /// relay's own text. Is `nil` for a push that shows nothing.
+  /// The text of the notification for a service that has no translations of the app. If the text is a key of the app's
+  /// translations, this is the relay's own English text, "New message" or "Incoming call". For a digest it is the
+  /// title. Is `nil` for a push that shows nothing.
   public var plainText: String? {
     switch content {
     case .alert(let digest), .change(let digest, .current):

@@ -17,7 +17,8 @@ public struct Unread: Equatable, Sendable {
 }
 
 extension MessageReader {
-  /// The unread messages of the user: in each room that has any, including muted rooms, and the total of what may notify.
+  /// The unread messages of the user. `rooms` has each room with unread messages, also muted ones. `total` counts only
+  /// the messages that may notify the user.
   /// - Parameter now: Decides whether a room is still muted.
   public func unread(of user: UserID, now: Timestamp) throws -> (rooms: [RoomID: Unread], total: Unread) {
     guard let row = try db.first("SELECT id, preferences FROM users WHERE name = ?", [user.rawValue]) else {

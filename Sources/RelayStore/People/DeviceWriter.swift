@@ -16,8 +16,8 @@ public struct DeviceWriter: TransactionPart {
 
   /// Registers a device, or renews its registration.
   ///
-  /// A token, for calls or not, belongs to one app, and to one device of each of ``Device/maxAccounts`` users: the
-  /// accounts of a phone. These other devices with the token end, with their unfinished jobs:
+  /// A push token or VoIP token belongs to one app, and to one device of each of ``Device/maxAccounts`` users: the
+  /// accounts of a phone. The registration deletes these other devices with the token, and their unfinished jobs:
   /// - another device of the same user
   /// - a device of another app
   /// - the accounts that registered longest ago, beyond ``Device/maxAccounts``

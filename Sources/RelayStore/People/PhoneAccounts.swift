@@ -13,9 +13,10 @@ public struct DeviceName: Hashable, Sendable {
   }
 }
 
-/// The accounts of one phone: the devices of several users of one app that share a token, for calls or not.
+/// The accounts of one phone: the devices of several users of one app that share a push token or a VoIP token.
 ///
-/// The Focus, the filter and the permissions belong to the phone, so that a report of one account counts for all.
+/// The Focus, the filter and the permissions belong to the phone, so that a report of one account counts for all. The
+/// type of the same name in `StillwireExtension` is the state of the phone, and not related.
 struct PhoneAccounts {
   let db: Database
 
@@ -50,8 +51,8 @@ struct PhoneAccounts {
     let voipToken: String?
   }
 
-  /// The tables of reports that belong to the phone, with the columns to copy. Each account counts its own reports, so
-  /// the number is not among them.
+  /// The tables of reports that belong to the phone, with the columns to copy. The column `number` is not copied,
+  /// because each account numbers its own reports.
   static let reports = [
     (table: "focus", columns: ["is_focused", "authorization", "at", "source", "received", "since", "settles"]),
     (table: "filters", columns: ["is_active", "allow", "at", "received"]),

@@ -133,7 +133,7 @@ extension UpdateQueue {
     for update: DueUpdate, on device: Device, _ job: String, _ facts: EntryFacts, _ plan: EntryPlan,
     showing digest: [Digests.Content], _ shared: inout Shared
   ) throws -> Step {
-    // The number of unread messages has changed, whatever the phone shows.
+    // A deletion changes the number of unread messages, also if the phone shows no notification of the message.
     if facts.entry.isDeleted { try touch(device.id.rawValue, ofRow: update.user) }
     switch plan {
     case .nothing: return facts.ringsUntil.map { .wait(until: $0, isSilenced: false) } ?? .drop
@@ -214,7 +214,7 @@ extension UpdateQueue {
     else { return nil }
     let call = try CallFacts(row, kind: message.traits.push.kind, expires: row.time("expires"))
     var traits = message.traits
-    // The decision is about a phone that shows the message. A call expires with its ringing.
+    // The rule `deleted` must not match: `PhonePlanner` handles deletions after the other rules.
     traits.isDeleted = false
     let read: Int64? = row["read"]
     let membership =
@@ -223,7 +223,7 @@ extension UpdateQueue {
       : Membership(read.map { Marks(read: $0, received: row["received"]) }, nil, at: message.seq, shown: message.time)
     var facts = shared.deliveryCase(
       of: PlanMessage(traits, in: room, at: message.time), for: user, recipient, membership, on: device)
-    // The ringing of a call ends, but its notification stays.
+    // The rule `expired` must not match when the ringing ends, because the notification of the call stays.
     if call.isCall { facts.message.expires = message.time + PushRequest.maxLifetime }
     let collapseRoom: String? = row["collapse_room"]
     let entry = PhoneEntry(
@@ -301,13 +301,13 @@ extension UpdateQueue {
     }
   }
 
-  /// Ends an update that was sent. If another change was made meanwhile, or a removal is left, it is planned again.
+  /// Ends an update that was sent. Plans the update again if its message has changed meanwhile, or if a removal is due.
   public func finish(_ claim: UpdateClaim) throws {
     try note(claim)
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
     guard case .change(let text, of: let job, _) = claim.content else { return try finish(claim.id) }
     try replaced(job, by: text)
-    // A call that was edited still rings, and ends later.
+    // After an edit the call still rings, so that its end needs another update.
     try finish(claim.id, ringsOn: text == .current)
   }
 
@@ -406,7 +406,7 @@ private struct CallFacts {
 private struct DueUpdate {
   let number: Int64
   let id: String
-  /// The job whose notification it plans again.
+  /// The id of the job whose notification this update changes. Is `nil` for an update of a device.
   let job: String?
   let user: Int64
   let name: UserID

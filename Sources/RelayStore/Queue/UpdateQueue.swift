@@ -6,21 +6,24 @@ public import RelayProtocol
 
 /// The updates of phones: pushes that change or remove notifications, set badges, or wake an app.
 ///
-/// A cause only names the notifications and devices that it concerns. ``claim(limit:now:leaseUntil:apps:capacity:)``
-/// reads the facts, and ``RelayDelivery/PhonePlanner`` decides. Updates are jobs of the push queue with another kind.
-/// Each notification has at most one, and each device has at most one for its badge and its removals. An update is
-/// deleted after it was sent.
+/// An update stores only the notification or the device that a change concerns. The decision follows at the claim:
+/// ``claim(limit:now:leaseUntil:apps:zones:capacity:)`` reads the facts, and ``RelayDelivery/PhonePlanner`` decides.
+///
+/// - An update is a row of the table `jobs` whose `kind` is an ``UpdateKind``.
+/// - A notification has at most one update (`entry`). A device has at most one for its badge and its removals
+///   (`phone`), and at most one that wakes the app (`silent`).
+/// - The relay deletes an update after it has sent it.
 public struct UpdateQueue: TransactionPart {
   let transaction: Transaction
 
   /// The maximum number of stored updates of notifications for one device. Beyond it the relay drops the oldest ones,
   /// and removes their notifications if the message was deleted.
   public static let maxUpdates = 100
-  /// The updates that are stored in the transaction of the change. All others follow in slices.
+  /// The maximum number of updates that the transaction of a change stores. The others follow in slices.
   public static let maxUpdatesWithChange = 64
-  /// The updates of pending changes that one transaction stores.
+  /// The maximum number of updates in a slice. Each slice has its own transaction.
   public static let maxUpdateSlice = 256
-  /// The maximum number of a user's notifications that one cause removes: the newest ones.
+  /// The maximum number of a user's notifications that one change removes. The newest ones are removed.
   public static let maxRemoved = 256
 
   // MARK: Causes about messages
@@ -89,7 +92,7 @@ public struct UpdateQueue: TransactionPart {
     let (first, second): (StatementArguments, StatementArguments) = (
       [room, seq, position.user, position.device, limit, user], [room, seq, position.user, position.device, limit]
     )
-    // A phone that did not get a call may show that it was missed.
+    // Includes calls that were not sent to a phone: the phone may show a missed call instead.
     let entries = try db.all(
       """
       SELECT jobs.user, jobs.device, max(jobs.round), jobs.id, jobs.merged_into
@@ -159,7 +162,7 @@ public struct UpdateQueue: TransactionPart {
       """
     try withdraw(
       "\(jobs) AND job.digest IS NULL", of: id, range, readUpTo: MessageReference(room: room, seq: seq))
-    // A digest goes when all its messages are read.
+    // The relay removes a digest when the user has read all of its messages.
     for head in try digestHeads(of: jobs, ofUser: id, range) where try isRead(head.id, room: known.id, upTo: seq) {
       try hideEntry(of: head.id)
     }
@@ -317,7 +320,7 @@ public struct UpdateQueue: TransactionPart {
     coalesce(phone, CASE WHEN \(mayHaveArrived) THEN '\(EntryState.shown.rawValue)' ELSE '\(EntryState.unsent.rawValue)' END)
     """
 
-  /// The number of a user's unread messages may have changed in another way than by a message.
+  /// Call this when the number of a user's unread messages may have changed without a new message.
   public func badgesChanged(of user: UserID) throws {
     if let id = try row(of: user) { try badgesChanged(of: id) }
   }
@@ -326,7 +329,7 @@ public struct UpdateQueue: TransactionPart {
     for row in try db.all("SELECT device FROM devices WHERE user = ?", [user]) { try touch(row["device"], ofRow: user) }
   }
 
-  /// An account has left a phone.
+  /// Plans the badges of the accounts that remain on a phone after another account was removed.
   func badgeChanged(ofToken token: String, platform: String) throws {
     let other = try db.first("SELECT user, device FROM devices WHERE token = ? AND platform = ?", [token, platform])
     if let other { try touch(other["device"], ofRow: other["user"]) }
@@ -370,7 +373,7 @@ public struct UpdateQueue: TransactionPart {
     if try hasDueRemovals(of: device.rawValue, ofRow: id) { try touch(device.rawValue, ofRow: id) }
   }
 
-  /// The badge of a device must be sent, because a message gets no other push.
+  /// Plans the badge of a device for a message that causes no other push.
   func countMessage(_ queue: JobQueue) throws { try touch(queue.device, ofRow: queue.user) }
 
   // MARK: Storing updates
@@ -411,7 +414,8 @@ public struct UpdateQueue: TransactionPart {
     _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp
   ) throws {
     guard let service = try service(of: device, ofRow: user) else { return }
-    // An update that is being sent is planned again afterwards.
+    // If the update exists, it becomes due again. If it is being sent at this moment, `is_again` plans it again
+    // afterwards.
     try db.run(
       """
       INSERT INTO jobs
@@ -428,7 +432,8 @@ public struct UpdateQueue: TransactionPart {
     cache.updates.notify()
   }
 
-  /// The round of all updates, so that a device has one for each message.
+  /// The value of the column `round` for updates. Pushes have 0 and 1. With the unique key (user, device, room, seq,
+  /// round) a device has at most one update for each message.
   private static let round = 2
 
   /// The push service of a device.

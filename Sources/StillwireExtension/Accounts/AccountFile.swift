@@ -4,8 +4,8 @@ import Foundation
 
 /// Reads and changes the accounts of a phone in a file of the App Group.
 ///
-/// The system does not lock the file before the first unlock: a push may arrive before it, and the extension must know
-/// who is signed in. The file has no secret, and is not in backups.
+/// The file is readable before the first unlock of the phone, because the extension needs the signed-in users for a
+/// push that arrives before it. The file contains no secret, and is not in backups.
 struct AccountFile: Sendable {
   let file: URL
 
@@ -22,8 +22,8 @@ struct AccountFile: Sendable {
     return accounts
   }
 
-  /// Applies an input, stores the new state, and returns the effects. Replaces a damaged file. No other process changes
-  /// the file at the same time. Throws `CocoaError` or `POSIXError` if the file cannot be changed.
+  /// Applies an input, stores the new state, and returns the effects. Replaces a damaged file. Holds a lock, so that no
+  /// other process changes the file meanwhile. Throws `CocoaError` or `POSIXError` if the file cannot be changed.
   func apply(_ input: PhoneAccounts.Input) throws -> [PhoneAccounts.Effect] {
     try locked {
       var accounts: PhoneAccounts?
@@ -51,7 +51,8 @@ struct AccountFile: Sendable {
     try? file.setResourceValues(values)
   }
 
-  /// Performs the body while no other process performs one. Waits at most a second for the other process.
+  /// Runs `body` with the lock of the file. Waits at most one second for another process that has the lock, and then
+  /// throws `POSIXError`.
   func locked<Value>(_ body: () throws -> Value) throws -> Value {
     let descriptor = open(file.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

@@ -19,7 +19,7 @@ public struct AccountStore: Sendable {
   ///   - file: A file in the folder of the App Group.
   ///   - secrets: The store of the devices and the report keys.
   ///   - relay: The URLs of the relay, or of all nodes of a cluster.
-  ///   - patience: Timeout of the relay's answer to a registration or a sign-out.
+  ///   - patience: The timeout of a registration or a sign-out at the relay.
   public init(file: URL, secrets: any AccountSecrets, relay: [RelayAddress], patience: Duration = .seconds(5)) {
     self.init(file: file, secrets: secrets, relay: relay, patience: patience, now: { Date() })
   }
@@ -117,7 +117,7 @@ public struct AccountStore: Sendable {
       // The token also ends the former devices of the user whose report keys have not reached the phone.
       await contact(Token(user: user, identity: identity))
       let device = try device(of: user)
-      // A push may arrive before the reply.
+      // The user counts as signed in before the reply, because a push may arrive earlier than the reply.
       guard try file.apply(.signedIn(user, device)) != [.refuse] else {
         throw StillwireError(.badRequest, "a phone has at most \(PhoneAccounts.maxAccounts) accounts")
       }
@@ -187,7 +187,7 @@ public struct AccountStore: Sendable {
       }
       let reply = await send(signOut, token)
       for effect in (try? file.apply(.replied(signOut.device, reply))) ?? [] { removeSecret(of: effect) }
-      // The relay does not answer the next request, either.
+      // The next request would probably fail, too, and each failure takes the whole timeout.
       if reply == .failed { return }
     }
   }
@@ -228,7 +228,8 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// The app and an extension are separate processes, each with a queue of its own. A sign-out has a device of its own,
-  /// so that their requests may cross.
+  /// Runs the requests of this process one after the other. The app and each extension have their own queues, so their
+  /// requests may overlap. This is safe: each sign-in has a new device, so that a late sign-out cannot end a newer
+  /// sign-in.
   private static let queue = SerialTasks()
 }

@@ -103,10 +103,10 @@ public struct PhoneAccounts: Equatable, Sendable {
     case requested(UserID, DeviceID)
     /// The relay has accepted the registration.
     case registered(UserID, DeviceID, PushRegistration.Record)
-    /// The person has signed out, perhaps without a connection. ``reached`` follows. The device is that of the Keychain, or
-    /// `nil` if the Keychain has none.
+    /// The person has signed out, perhaps without a connection. The store sends ``reached`` afterwards. The device is
+    /// the one in the Keychain, or `nil` if the Keychain has none.
     case signedOut(UserID, DeviceID?)
-    /// A contact with the relay is possible: a start, a registration or a push.
+    /// The phone may have a connection to the relay: at a start, a registration or a push.
     case reached
     /// The relay has replied to a sign-out.
     case replied(DeviceID, Reply)
@@ -175,7 +175,8 @@ public struct PhoneAccounts: Equatable, Sendable {
       accounts.append(Account(user: user, device: device, registration: record))
       return []
     }
-    // The person has signed out before the reply, and the relay may have ended the device before it stored it again.
+    // The person signed out before the reply. The relay may have handled the sign-out before the registration, so that
+    // the device is registered again. Request its end once more.
     let signOut = SignOut(user: user, device: device, isRequested: true)
     return open(signOut) + [.send(signOut)]
   }

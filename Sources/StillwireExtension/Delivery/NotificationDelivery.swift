@@ -4,8 +4,8 @@
 /// The state of a notification in a service extension, from its arrival until its delivery.
 ///
 /// The steps are in this order: load the pictures, donate the intent, update the content, deliver it. Each step has a
-/// limit, so that a dead server of a picture cannot delay the notification for long. The system gives the extension
-/// about 30 s.
+/// timeout, so that a picture server that does not answer cannot delay the notification for long. The system gives the
+/// extension about 30 s.
 public struct NotificationDelivery: Equatable, Sendable {
   /// The content of a notification.
   public struct Content: Equatable, Sendable {

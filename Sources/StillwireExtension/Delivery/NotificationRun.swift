@@ -27,8 +27,8 @@ public struct NotificationWork: Sendable {
   }
 }
 
-/// The changes to the content of a notification. One thread calls them, each at most once for each result, immediately
-/// before the delivery.
+/// The changes to the content of a notification. They are called on one thread, immediately before the delivery.
+/// `update` may be called twice: with the picture, and without it if that fails.
 public struct NotificationEdits<Content> {
   /// Returns the content with this image as an attachment, or `nil` if that fails.
   var attach: (Content, URL) -> Content?
@@ -87,7 +87,7 @@ public final class NotificationRun<Content>: @unchecked Sendable {
       hasReport: work.report != nil)
   }
 
-  /// Starts the work. Delivers a notification without any work before it returns. Call this once.
+  /// Starts the work. If there is no work, it delivers the notification before it returns. Call this once.
   /// - Parameter clock: The clock of the limits.
   public func start(clock: any Clock<Duration> = ContinuousClock()) {
     if let report = work.report {

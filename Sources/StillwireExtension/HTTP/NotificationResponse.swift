@@ -5,7 +5,7 @@ public import RelayProtocol
 public struct NotificationResponse: Equatable, Sendable {
   /// The id of the push.
   public var notification: String
-  /// The user of this phone to whom the relay has sent the push. Is `nil` if it does not name a valid one.
+  /// The recipient of the push: a user of this phone. Is `nil` if the push does not name a valid user.
   public var recipient: UserID?
   /// `UNNotificationResponse.actionIdentifier`.
   public var action: ActionID

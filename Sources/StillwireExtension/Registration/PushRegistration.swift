@@ -7,7 +7,7 @@ public import RelayProtocol
 
 /// The permissions that the person gives the app on this device.
 public struct NotificationPermissions: Equatable, Sendable {
-  /// False if the app may show no alerts. The relay then pushes only calls.
+  /// False if the app may show no alerts. The relay then sends calls, badges and removals, but no alerts.
   public var allowsAlerts: Bool
   /// False if the person has switched off time-sensitive notifications.
   public var allowsTimeSensitive: Bool
@@ -20,7 +20,7 @@ public struct NotificationPermissions: Equatable, Sendable {
 
 /// The registration of this device for pushes.
 public struct PushRegistration: Equatable, Sendable {
-  /// The user to whom the relay pushes. A registration of another user is due also if all else is the same.
+  /// The recipient of the pushes. A registration is also due if only the user differs from the last one.
   public var user: UserID
   /// The stable name of the user's device, as ``AccountStore/device(of:)`` makes it.
   public var device: DeviceID
