@@ -48,6 +48,11 @@ struct PushOptions: Hashable, Sendable {
   /// The message is a reply to the one that is this many messages before the newest one.
   var replyBack: Int?
   var reports = false
+  /// The sender of the answered message, unless it is the sender of this one.
+  var answered: UserID?
+
+  /// True if the message mentions the user, or answers a message of the user.
+  func mention(_ user: UserID) -> Bool { mentions.contains(user) || answered == user }
 
   func expires(from time: Timestamp) -> Timestamp {
     time + (lifetime ?? (isCall ? .seconds(45) : .seconds(28 * 24 * 3600)))

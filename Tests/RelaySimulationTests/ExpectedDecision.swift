@@ -37,7 +37,7 @@ extension Model {
     if log(of: place.room).isDeleted(place.seq) { return .deleted }
     if options.expires(from: message.time) <= now { return .expired }
     if members[Membership(room: place.room, user: user)] == nil { return .notMember }
-    return person.isMuted(place.room, isMentioned: options.mentions.contains(user), at: now) ? .muted : nil
+    return person.isMuted(place.room, isMentioned: options.mention(user), at: now) ? .muted : nil
   }
 
   /// The strongest mode of all causes that silence the device. Is `nil` when there are none.

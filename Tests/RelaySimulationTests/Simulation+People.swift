@@ -275,7 +275,7 @@ extension Model {
   func isHidden(_ user: UserID, _ place: Place, from sender: UserID, at now: Timestamp) -> Bool {
     let person = people[user] ?? PersonModel()
     return person.preferences.shareFocus == .none || person.blocked.contains(sender)
-      || person.isMuted(place.room, isMentioned: pushOptions[place]?.mentions.contains(user) ?? false, at: now)
+      || person.isMuted(place.room, isMentioned: pushOptions[place]?.mention(user) ?? false, at: now)
   }
 
   /// True if the sender has notified the user five times within a minute.

@@ -240,8 +240,10 @@ final class Simulation {
   /// Records what may be shown because of a request.
   private func note(_ sentRequest: SentRequest, _ user: UserID) {
     switch sentRequest.request {
-    case .send(let room, _, let options):
+    case .send(let room, _, var options):
       sends += 1
+      let answered = sentRequest.replyTo.flatMap { model.log(of: room)[$0]?.from }
+      options.answered = answered == user ? nil : answered
       drafts[sentRequest.body] = Draft(membership: Membership(room: room, user: user), options: options)
     case .edit(let room, _):
       guard model.log(of: room)[sentRequest.seq]?.from == user else { return }
