@@ -43,13 +43,13 @@ public struct ResponseWriter: TransactionPart {
       id: 0, notification: draft.notification,
       message: MessageReference(room: RoomID(unchecked: found["room_name"]), seq: found["seq"]), user: draft.user,
       sender: UserID(unchecked: found["sender_name"]), action: draft.action, text: draft.text, posted: seq)
+    // iOS removes a notification that the person opens, dismisses or answers. Another device may have responded first.
+    try transaction.updates.finished(draft.notification)
     if let known = try earlier(than: draft, message) {
       (response.id, response.notification, response.posted) = (known["id"], known["notification"], known["posted"])
       (response.action, response.text) = (ActionID(unchecked: known["action"]), known["text"])
       return Responded(response: response, time: known.timestamp("time"), isDuplicate: true, needsSending: false)
     }
-    // iOS removes a notification that the person opens, dismisses or answers.
-    try transaction.updates.finished(draft.notification)
     let isBlocked: Bool = found["is_blocked"]
     try db.run(
       """
