@@ -243,6 +243,11 @@ extension UpdateQueue {
   private func newestAlert(on device: Device, _ shared: Shared) throws -> NewestAlert? {
     var newest: (time: Timestamp, alert: NewestAlert)?
     for account in try shared.accounts(on: device) {
+      // The push in progress becomes the newest alert.
+      let isPushing = try db.has(
+        "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind = 'push'",
+        [account.user, account.device])
+      if isPushing { return nil }
       let pushed = try db.first(
         """
         SELECT job.id, job.finished_at AS time, job.expires AS kept, rooms.name AS room, job.seq
@@ -250,10 +255,12 @@ extension UpdateQueue {
         JOIN rooms ON rooms.id = job.room
         LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
         WHERE job.user = ?1 AND job.kind = 'push' AND job.device = ?2 AND job.state = 'sent'
-          AND NOT (?3 AND coalesce(messages.push_kind = '\(MessageKind.call.rawValue)', 0))
-        ORDER BY job.number DESC LIMIT 1
+          AND NOT (?3 AND (coalesce(messages.push_kind = '\(MessageKind.call.rawValue)', 0)
+            OR EXISTS (SELECT 1 FROM calls WHERE calls.room = job.room AND calls.seq = job.seq)))
+          AND job.token = ?4
+        ORDER BY job.finished_at DESC, job.number DESC LIMIT 1
         """,
-        [account.user, account.device, shared.rings(device)])
+        [account.user, account.device, shared.rings(device), device.token])
       let changed = try db.first(
         """
         SELECT job.id, devices.alerted AS time, devices.alert_kept AS kept, rooms.name AS room, job.seq FROM devices
@@ -287,12 +294,19 @@ extension UpdateQueue {
       }
       if phone.removes { try noteWake(of: claim.device, now: now) }
     case .silent: try noteWake(of: claim.device, now: now)
-    case .change(_, of: let job, _):
-      guard let kept = claim.keptUntil else { return }
-      try db.run(
-        "UPDATE devices SET alert_job = ?3, alerted = ?4, alert_kept = ?5 WHERE user = ?1 AND device = ?2",
-        device + [job, now.rawValue, kept.rawValue])
+    case .change: break
     }
+  }
+
+  /// A missed call is a new notification, which the service keeps as the newest alert of its phone.
+  private func noteAlert(_ job: String, of claim: UpdateClaim) throws {
+    guard let kept = claim.keptUntil, let user = try row(of: claim.recipient) else { return }
+    try db.run(
+      """
+      UPDATE devices SET alert_job = ?3, alerted = ?4, alert_kept = ?5
+      WHERE user = ?1 AND device = ?2 AND token = ?6
+      """,
+      [user, claim.device.id.rawValue, job, now.rawValue, kept.rawValue, claim.device.token])
   }
 
   /// The pause between two wakes is that of the phone, so it applies to all accounts on it.
@@ -306,6 +320,7 @@ extension UpdateQueue {
   public func finish(_ claim: UpdateClaim) throws {
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
     guard case .change(let text, of: let job, _) = claim.content else { return try finish(claim.id) }
+    if text == .missed { try noteAlert(job, of: claim) }
     try replaced(job, by: text)
     // A call that was edited still rings, and ends later.
     try finish(claim.id, ringsOn: text == .current)
