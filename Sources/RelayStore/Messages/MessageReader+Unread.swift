@@ -103,6 +103,9 @@ extension MessageReader {
       WHERE mentioned.room = rooms.id AND mentioned.seq > \(readOrGone) AND mentioned.mentions IS NOT NULL
         AND NOT mentioned.is_uncounted
         AND (instr(mentioned.mentions, \(name)) OR instr(mentioned.mentions, '"\(Mentions.allWord)"'))
+        AND NOT EXISTS (
+          SELECT 1 FROM call_parties AS party
+          WHERE party.room = mentioned.room AND party.seq = mentioned.seq AND party.user = members.user)
         AND NOT \(isHidden("mentioned", blocked)))
     """
   }

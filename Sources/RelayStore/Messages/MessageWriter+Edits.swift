@@ -36,6 +36,7 @@ extension MessageWriter {
     var edited = try change(room, seq, by: user, at: time) { id in
       call = try transaction.calls.deleted(MessageReference(room: room, seq: seq), id, at: time)
       try transaction.updates.changed(id, seq)
+      try transaction.updates.uncounted(id, seq)
       try db.run(
         """
         UPDATE messages

@@ -52,6 +52,8 @@ public struct DeviceWriter: TransactionPart {
   }
 
   private func save(_ device: Device, ofRow user: Int64, now: Timestamp) throws {
+    try leaveToken(device, ofRow: user)
+    let label = try db.first("SELECT criteria FROM devices WHERE user = ? AND device = ?", [user, device.id.rawValue])
     let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: user))
     try db.run(
       """
@@ -70,7 +72,26 @@ public struct DeviceWriter: TransactionPart {
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
         device.environment?.rawValue, device.topic,
       ])
+    // The label may exclude rooms from the badge.
+    if let label, (label["criteria"] as String?) != device.criteria {
+      try transaction.updates.touch(device.id.rawValue, ofRow: user)
+    }
     if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: user) }
+  }
+
+  /// Forgets what the phone of the former token shows, before the device gets a new one.
+  private func leaveToken(_ device: Device, ofRow user: Int64) throws {
+    let former = try db.first(
+      "SELECT token, platform FROM devices WHERE user = ? AND device = ? AND (token, platform) <> (?, ?)",
+      [user, device.id.rawValue, device.token, device.platform.rawValue])
+    guard let former else { return }
+    try db.run(
+      """
+      UPDATE devices SET badge = NULL, badged = NULL, alert_job = NULL, alerted = NULL, alert_kept = NULL
+      WHERE user = ? AND device = ?
+      """,
+      [user, device.id.rawValue])
+    try transaction.updates.badgeChanged(ofToken: former["token"], platform: former["platform"])
   }
 
   /// Gives another account of a phone the permissions that the phone has reported.

@@ -117,6 +117,7 @@ extension PushQueue {
       case .cancelled, .expired: try transaction.digests.handOver(id, isHeld: false)
       }
     }
+    if state == .sent { try transaction.updates.shown(id) }
     if state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
     try promote(in: JobQueue(row))
     return true

@@ -96,6 +96,39 @@ public struct UpdateQueue: TransactionPart {
     return (found.count, Position(user: last["user"], device: last["device"]))
   }
 
+  /// A push was sent. Its notification goes again if the recipient has read the message, left the room or blocked the
+  /// sender meanwhile.
+  func shown(_ job: String) throws {
+    let mustGo = try db.has(
+      """
+      SELECT 1 FROM jobs
+      JOIN rooms ON rooms.id = jobs.room AND NOT (\(Schema.isNotifications("rooms.name")))
+      JOIN users ON users.id = jobs.user
+      LEFT JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
+      LEFT JOIN users AS sender ON sender.id = messages.sender
+      LEFT JOIN members ON members.room = jobs.room AND members.user = jobs.user
+      WHERE jobs.id = ? AND (members.user IS NULL OR members.is_withdrawn OR members.read >= jobs.seq
+        OR EXISTS (SELECT 1 FROM blocks WHERE blocks.user = jobs.user AND blocks.other = sender.name))
+      """,
+      [job])
+    if mustGo { try putEntry(of: job, due: now) }
+  }
+
+  /// A message does not count as unread any more, so the badges may fall of phones that got no push of it.
+  func uncounted(_ room: Int64, _ seq: Int64) throws {
+    let devices = try db.all(
+      """
+      SELECT user, device FROM devices
+      WHERE user IN (SELECT user FROM members WHERE room = ?1 AND read < ?2 LIMIT \(Self.maxUpdateSlice))
+        AND NOT EXISTS (
+          SELECT 1 FROM jobs INDEXED BY jobs_message
+          WHERE jobs.user = devices.user AND jobs.device = devices.device AND jobs.room = ?1 AND jobs.seq = ?2
+            AND jobs.kind = 'push' AND jobs.state IN ('sent', 'sending', 'merged'))
+      """,
+      [room, seq])
+    for row in devices { try touch(row["device"], ofRow: row["user"]) }
+  }
+
   /// Plans the notification of a call again at the end of its ringing.
   func expectEnd(ofCall job: String) throws {
     let end = try db.first(
@@ -125,8 +158,7 @@ public struct UpdateQueue: TransactionPart {
         AND job.seq > ?3 AND job.seq <= ?4 AND job.digest IS NULL
       """,
       range)
-    var devices = Set(gone.map(\.device))
-    for device in devices {
+    for device in Set(gone.map(\.device)) {
       try db.run(
         "DELETE FROM removals WHERE user = ? AND device = ? AND is_read AND room = ?", [id, device, room.rawValue])
       try putRemoval(device, ofRow: id, room: room.rawValue, seq: seq, isRead: true)
@@ -141,12 +173,10 @@ public struct UpdateQueue: TransactionPart {
       """,
       [id] + range)
     for head in heads where try isRead(head["id"], room: known.id, upTo: seq) {
-      devices.formUnion(try hideEntry(of: head["id"]))
+      try hideEntry(of: head["id"])
     }
-    // These devices have a badge without a notification.
-    let badged = try db.all("SELECT device FROM devices WHERE user = ? AND badge > 0", [id])
-    devices.formUnion(badged.map { $0["device"] })
-    for device in devices { try touch(device, ofRow: id) }
+    // The badge may count messages without a notification.
+    try badgesChanged(of: id)
   }
 
   /// True if the user has read all messages of a digest.
