@@ -20,7 +20,7 @@ extension Simulation {
       try see(change: fields)
       try receiveChange(fields, client)
     case "delivery": receiveDelivery(fields, client)
-    case "receipt": break
+    case "receipt", "response": break
     case "call" where !fields.has("id"): try receiveCall(fields, client)
     case "room" where !fields.has("id"): try receiveRoom(fields, client)
     case "role" where !fields.has("id"): try receiveRole(fields, client)
@@ -195,6 +195,10 @@ extension Simulation {
       }
     case .block(let other): model.people[user, default: PersonModel()].blocked.insert(other)
     case .unblock(let other): model.people[user, default: PersonModel()].blocked.remove(other)
+    case .respond(let device, _, _):
+      if let notification = sentRequest.notification {
+        audit.phones.finish(notification, of: Target(user: user, device: device))
+      }
     case .watch:
       for entry in try entries(fields, "presence") { try see(entry, client) }
     }

@@ -231,6 +231,8 @@ extension Simulation {
     case .call: return [nil, "conflict", "not_found"]
     case .join(World.group, _, _): return [nil, "forbidden"]
     case .create: return [nil, "conflict"]
+    // The message may be deleted, and the user may have left the room.
+    case .respond: return [nil, "not_found", "not_joined"]
     case .govern: return [nil, "conflict", "forbidden", "not_found", "not_joined"]
     default: break
     }
