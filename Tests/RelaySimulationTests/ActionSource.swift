@@ -101,7 +101,10 @@ struct ActionSource {
       return random.hits(oneIn: 3)
         ? requestOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
     }
-    switch random.below(80) {
+    switch random.below(86) {
+    case 80..<82: return .edit(room, back: back())
+    case 82..<84: return .delete(room, back: back())
+    case 84..<86: return .read(room, back: back())
     case 0: return .leave(room, stays: false)
     case 1..<3: return .leave(room, stays: true)
     case 3..<5: return .join(room, after: after(), history: random.one(of: [0, 3, 300]))
@@ -160,7 +163,8 @@ struct ActionSource {
 
   private mutating func requestOfPerson(_ own: UserID) -> ClientRequest {
     let device = random.one(of: World.devices)
-    switch random.below(40) {
+    switch random.below(46) {
+    case 40..<46: return .respond(device, back: back(), isDismissal: random.hits(oneIn: 2))
     case 0..<7: return .register(device, registration())
     case 7..<9: return .forget(device)
     case 9..<22: return focus()

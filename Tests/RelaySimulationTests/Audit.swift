@@ -31,6 +31,7 @@ struct Audit {
   var newest: [Membership: [Target: (seq: Int64, time: Timestamp, isDigest: Bool)]] = [:]
   /// The tokens that the gateway has refused.
   var refused: Set<String> = []
+  var phones = PhoneModel()
   var tally = Tally()
   private var seen: Int64 = 0
   private var seenAt = VirtualClock.start
@@ -83,16 +84,21 @@ extension Simulation {
       if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
       try look(at: job, known)
     }
-    for handed in audit.uncertain where try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
+    for handed in audit.uncertain {
+      try lookAtPhone(handed, former.0, former.1)
+      if try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
+    }
     audit.uncertain = []
     for handed in gateway.takeHanded() {
       transcript?.add("\(handed.device.token) is pushed \(handed.push.headers.collapseID)", at: handed.time)
+      try lookAtPhone(handed, before, model)
       guard try !lookAtUpdate(handed) else { continue }
       try look(at: handed, before, model)
       if handed.answer == .sent { audit.sent.insert(handed.push.id) }
     }
     try lookAtDevices(changes)
     try lookAtHolds(changes.jobs)
+    try lookAtPhones()
     for claim in claims { try claim() }
     try lookAtWaits(changes.cursors)
     try lookAtClients()
@@ -264,6 +270,7 @@ extension Simulation {
       audit.sent.insert(job.id)
       settle(job)
     }
+    audit.phones.answer(hasSent: hasSent, now: clock.now)
     gateway.letGo(hasSent ? .sent(.shown) : .retry(after: nil, .timeout, isUnknown: true))
   }
 

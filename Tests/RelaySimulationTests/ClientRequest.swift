@@ -34,6 +34,8 @@ enum ClientRequest: Sendable {
   case block(UserID)
   case unblock(UserID)
   case watch(UserID)
+  /// Opens or dismisses the notification that is `back` notifications before the newest one on the device.
+  case respond(DeviceID, back: Int, isDismissal: Bool)
 }
 
 /// The sender's options for the pushes of a message.
@@ -48,6 +50,11 @@ struct PushOptions: Hashable, Sendable {
   /// The message is a reply to the one that is this many messages before the newest one.
   var replyBack: Int?
   var reports = false
+  /// The sender of the answered message, unless it is the sender of this one.
+  var answered: UserID?
+
+  /// True if the message mentions the user, or answers a message of the user.
+  func mention(_ user: UserID) -> Bool { mentions.contains(user) || answered == user }
 
   func expires(from time: Timestamp) -> Timestamp {
     time + (lifetime ?? (isCall ? .seconds(45) : .seconds(28 * 24 * 3600)))
@@ -103,7 +110,7 @@ extension ClientRequest {
       .react(let room, _, _), .unreact(let room, _, _), .pin(let room, _, _), .call(let room, _, _), .create(let room),
       .govern(let room, _):
       room
-    case .activity, .register, .forget, .focus, .filter, .prefer, .block, .unblock, .watch: nil
+    case .activity, .register, .forget, .focus, .filter, .prefer, .block, .unblock, .watch, .respond: nil
     }
   }
 
@@ -121,7 +128,9 @@ extension ClientRequest {
   /// The device of the request.
   var device: DeviceID? {
     switch self {
-    case .register(let device, _), .forget(let device), .focus(let device, _, _, _), .filter(let device, _, _): device
+    case .register(let device, _), .forget(let device), .focus(let device, _, _, _), .filter(let device, _, _),
+      .respond(let device, _, _):
+      device
     default: nil
     }
   }
@@ -141,7 +150,7 @@ extension ClientRequest {
     switch self {
     case .received(_, let back), .read(_, let back), .history(_, let back, _), .edit(_, let back),
       .delete(_, let back), .notify(_, let back, _), .react(_, let back, _), .unreact(_, let back, _),
-      .pin(_, let back, _), .call(_, _, let back):
+      .pin(_, let back, _), .call(_, _, let back), .respond(_, let back, _):
       back
     default: 0
     }
@@ -152,6 +161,7 @@ extension ClientRequest {
     switch self {
     case .call(_, let action, _): action.rawValue
     case .govern(_, let request): request.type
+    case .respond(_, _, let isDismissal): isDismissal ? "dismiss" : "open"
     case .pin(_, _, let isPinned): isPinned ? "pin" : "unpin"
     default: String("\(self)".prefix { $0 != "(" })
     }

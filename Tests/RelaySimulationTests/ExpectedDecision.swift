@@ -28,6 +28,22 @@ extension Model {
     }
   }
 
+  /// True if the rules let a later push show the text of the message on the device.
+  func mayShowText(of place: Place, on target: Target, at now: Timestamp) -> Bool {
+    guard let message = message(at: place), var options = pushOptions[place], let device = devices[target],
+      device.allowsAlerts || options.isCall && device.rings,
+      !mustGo(place, for: target.user, readBy: now - Self.lateness)
+    else { return false }
+    let person = people[target.user] ?? PersonModel()
+    let isSoft =
+      !options.isCall && (options.level < .timeSensitive || !device.allowsTimeSensitive)
+      && options.level != .critical && now < message.time + Self.maxHold
+    // The notification of a call stays after its ringing.
+    if options.isCall { options.lifetime = PushOptions().expires(from: now) - now }
+    guard objection(to: place, message, options, of: target.user, person, at: now) == nil else { return false }
+    return !isSoft || silence(of: target, person, in: place.room, options, at: now) != .hold
+  }
+
   private func objection(
     to place: Place, _ message: RoomLog.Message, _ options: PushOptions, of user: UserID, _ person: PersonModel,
     at now: Timestamp
@@ -37,7 +53,7 @@ extension Model {
     if log(of: place.room).isDeleted(place.seq) { return .deleted }
     if options.expires(from: message.time) <= now { return .expired }
     if members[Membership(room: place.room, user: user)] == nil { return .notMember }
-    return person.isMuted(place.room, isMentioned: options.mentions.contains(user), at: now) ? .muted : nil
+    return person.isMuted(place.room, isMentioned: options.mention(user), at: now) ? .muted : nil
   }
 
   /// The strongest mode of all causes that silence the device. Is `nil` when there are none.

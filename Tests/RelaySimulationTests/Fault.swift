@@ -49,6 +49,14 @@ enum Fault: String, CaseIterable, Sendable {
   case pushesAnyway
   /// Sends a push with another text than the message's.
   case pushesOtherWords
+  /// Changes the text of a notification that the phone must remove.
+  case editsPastBlocks
+  /// Drops the pushes that lower a badge.
+  case keepsBadges
+  /// Lets the service keep each push that changes or removes a notification.
+  case displacesAlerts
+  /// Drops the removals of notifications.
+  case keepsRead
   /// Shows a quote with another text than the message's.
   case quotesOtherWords
   /// Stops waiting for a session before the five seconds are over.
@@ -118,6 +126,10 @@ enum Fault: String, CaseIterable, Sendable {
     case .revivesDeleted: [.ordered, .inTime, .kept, .answered]
     case .changesFacts: [.repeated]
     case .pushesTwice: [.collapsed]
+    case .editsPastBlocks: [.permitted]
+    case .keepsBadges: [.lowered]
+    case .displacesAlerts: [.displaced]
+    case .keepsRead: [.withdrawn]
     case .pushesLate, .pushesElsewhere, .pushesOtherWords: [.inTime]
     case .pushesLoudly, .pushesAnyway, .waitsTooShort, .hasNoGrace: [.needed]
     case .showsNullAsFalse: [.focused, .discreet]
@@ -145,7 +157,10 @@ enum Fault: String, CaseIterable, Sendable {
   }
 
   /// Returns the pushes that the gateway receives instead.
-  func handed(_ handed: RecordingGateway.Handed) -> [RecordingGateway.Handed] {
+  /// - Parameter shown: The newest alert of a message on the same device.
+  func handed(
+    _ handed: RecordingGateway.Handed, shown: (MessageReference) -> DigestSubject?
+  ) -> [RecordingGateway.Handed] {
     var wrong = handed
     switch self {
     case .pushesTwice:
@@ -155,6 +170,20 @@ enum Fault: String, CaseIterable, Sendable {
     case .pushesElsewhere: wrong.device.token += "x"
     case .pushesLoudly:
       replace("\"interruption-level\":\"active\"", by: "\"interruption-level\":\"critical\"", in: &wrong.push.payload)
+    case .editsPastBlocks:
+      guard let subject = handed.phonePush.removals.removed.lazy.compactMap(shown).first else { break }
+      wrong.phonePush.content = .change(subject, .current)
+      wrong.phonePush.removals = Removals()
+      if let push = try? Push(wrong.phonePush) { wrong.push = push }
+    case .keepsBadges:
+      if case .badge = handed.phonePush.content { return [] }
+    case .displacesAlerts:
+      switch handed.phonePush.content {
+      case .change, .badge, .removal: wrong.push.headers.expiration = handed.time.rawValue / 1000 + 3600
+      case .alert, .ring, .wake: break
+      }
+    case .keepsRead:
+      for name in ["read", "removed"] { replace("\"\(name)\":[{", by: "\"not\":[{", in: &wrong.push.payload) }
     case .pushesAnyway: replace("\"notifyAnyway\":false", by: "\"notifyAnyway\":true", in: &wrong.push.payload)
     case .pushesOtherWords: replace("\"body\":\"", by: "\"body\":\"1", in: &wrong.push.payload)
     default: break

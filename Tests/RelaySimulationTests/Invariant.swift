@@ -8,6 +8,14 @@ enum Invariant: String, Sendable {
   case needed
   /// A message has one collapse id on a device, and two messages have two.
   case collapsed
+  /// A change of a notification shows text only if the rules let it, and if the person has not finished the notification.
+  case permitted
+  /// A push that changes or removes a notification does not displace the newest alert for a phone that is off.
+  case displaced
+  /// A phone removes each notification that it must not show any more.
+  case withdrawn
+  /// A badge that falls reaches the phone.
+  case lowered
   /// No push is sent after its expiry, after its deletion, to a deleted device, or out of order.
   case inTime
   /// Seqs are 1, 2, 3 … Every message that was shown is stored completely and in order, and stays.

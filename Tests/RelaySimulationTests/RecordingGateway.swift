@@ -17,7 +17,7 @@ final class RecordingGateway: Gateway {
 
   struct Handed: Sendable {
     var push: Push
-    let phonePush: PhonePush
+    var phonePush: PhonePush
     var device: Device
     var time: Timestamp
     let answer: Answer
@@ -29,6 +29,8 @@ final class RecordingGateway: Gateway {
   private struct State {
     var answers: [String: Answer] = [:]
     var handed: [Handed] = []
+    /// The newest alert of each message, by the user and the message. Only for planted faults.
+    var alerts: [UserID: [MessageReference: DigestSubject]] = [:]
     var waiting: [(id: String, answer: CheckedContinuation<PushOutcome, Never>)] = []
   }
 
@@ -57,7 +59,11 @@ final class RecordingGateway: Gateway {
     let answer = state.withLock { state in
       let answer = state.answers[device.token] ?? .sent
       let handed = Handed(push: push, phonePush: phonePush, device: device, time: clock.now, answer: answer)
-      state.handed += fault?.handed(handed) ?? [handed]
+      if fault != nil, case .alert(let digest) = phonePush.content {
+        state.alerts[phonePush.recipient, default: [:]][digest.newest.message] = digest
+      }
+      let alerts = state.alerts[phonePush.recipient] ?? [:]
+      state.handed += fault?.handed(handed) { alerts[$0] } ?? [handed]
       return answer
     }
     switch answer {

@@ -17,6 +17,8 @@ struct SentRequest {
   let now: Timestamp
   /// The newest report number of the request's device.
   let number: Int64
+  /// The notification that the person opens or dismisses.
+  let notification: String?
 
   func write(_ json: inout JSONWriter.Object) {
     json["room"] = request.room?.rawValue
@@ -119,6 +121,10 @@ struct SentRequest {
     case .block(let user): write("block", user, &json)
     case .unblock(let user): write("unblock", user, &json)
     case .watch(let user): write("watch", user, &json)
+    case .respond(_, _, let isDismissal):
+      json["type"] = "respond"
+      json["notification"] = notification
+      json["action"] = (isDismissal ? ActionID.dismiss : .open).rawValue
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayGateways
 import RelayProtocol
 import RelayStore
@@ -72,6 +73,7 @@ extension Simulation {
     try begin(isImage: isImage)
     former = (before, model)
     audit.uncertain = gateway.takeHanded()
+    if isImage { audit.phones.crash(now: clock.now) }
     for handed in audit.uncertain where handed.answer == .forget { audit.refused.insert(handed.device.token) }
     let disk = try relay.read { try Disk($0) }
     let known = model
@@ -97,6 +99,8 @@ extension Simulation {
     try advance(by: .seconds(60))
     try stand(still: .seconds(7200))
     try advance(by: .seconds(60))
+    // Each account of a phone may need its own wake to remove notifications.
+    for _ in 0...World.users.count { try stand(still: PhonePlanner.wakePause + .seconds(5)) }
     // Every silence and hold has ended by then.
     try stand(still: .seconds(12 * 3600))
     try advance(by: .seconds(60))

@@ -20,7 +20,7 @@ extension Simulation {
       try see(change: fields)
       try receiveChange(fields, client)
     case "delivery": receiveDelivery(fields, client)
-    case "receipt": break
+    case "receipt", "response": break
     case "call" where !fields.has("id"): try receiveCall(fields, client)
     case "room" where !fields.has("id"): try receiveRoom(fields, client)
     case "role" where !fields.has("id"): try receiveRole(fields, client)
@@ -165,7 +165,7 @@ extension Simulation {
       model.members[membership] = Model.Member(read: 0, now: now)
       model.attendance.create(membership)
     case .govern(let room, let request): try governed(room, request, fields)
-    case .send(let room, let key, let options): try sent(room, key, options, fields, body: sentRequest.body, client)
+    case .send(let room, let key, _): try sent(room, key, fields, body: sentRequest.body, client)
     case .received(let room, _): model.received(slot, room, upTo: sentRequest.seq, now: now)
     case .read(let room, _): model.read(Membership(room: room, user: user), upTo: sentRequest.seq, now: now)
     case .activity(let activity): model.setActivity(activity, of: slot, now: now)
@@ -195,6 +195,10 @@ extension Simulation {
       }
     case .block(let other): model.people[user, default: PersonModel()].blocked.insert(other)
     case .unblock(let other): model.people[user, default: PersonModel()].blocked.remove(other)
+    case .respond(let device, _, _):
+      if let notification = sentRequest.notification {
+        audit.phones.finish(notification, of: Target(user: user, device: device))
+      }
     case .watch:
       for entry in try entries(fields, "presence") { try see(entry, client) }
     }
@@ -280,8 +284,9 @@ extension Simulation {
   }
 
   private func sent(
-    _ room: RoomID, _ key: Int?, _ options: PushOptions, _ fields: Fields, body: Int, _ client: Client
+    _ room: RoomID, _ key: Int?, _ fields: Fields, body: Int, _ client: Client
   ) throws {
+    let options = drafts[body]?.options ?? PushOptions()
     let seq = try fields.required("seq", fields.integer("seq", 1...maxInteger))
     let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...maxInteger)))
     let place = Place(room: room, seq: seq)

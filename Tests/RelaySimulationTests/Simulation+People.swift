@@ -231,6 +231,8 @@ extension Simulation {
     case .call: return [nil, "conflict", "not_found"]
     case .join(World.group, _, _): return [nil, "forbidden"]
     case .create: return [nil, "conflict"]
+    // The message may be deleted, and the user may have left the room.
+    case .respond: return [nil, "not_found", "not_joined"]
     case .govern: return [nil, "conflict", "forbidden", "not_found", "not_joined"]
     default: break
     }
@@ -275,7 +277,7 @@ extension Model {
   func isHidden(_ user: UserID, _ place: Place, from sender: UserID, at now: Timestamp) -> Bool {
     let person = people[user] ?? PersonModel()
     return person.preferences.shareFocus == .none || person.blocked.contains(sender)
-      || person.isMuted(place.room, isMentioned: pushOptions[place]?.mentions.contains(user) ?? false, at: now)
+      || person.isMuted(place.room, isMentioned: pushOptions[place]?.mention(user) ?? false, at: now)
   }
 
   /// True if the sender has notified the user five times within a minute.

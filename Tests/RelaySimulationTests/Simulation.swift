@@ -178,6 +178,7 @@ final class Simulation {
       // Only a `create` makes the group.
       case .join(World.group, _, _): return model.rooms[World.group]?.exists == true
       case .create(let room): return room == World.group
+      case .respond: return notification(of: slotRequest.request, slotRequest.slot.user) != nil
       default: break
       }
       guard slotRequest.request.needsRoom else { return true }
@@ -219,7 +220,8 @@ final class Simulation {
         request: request, body: id, seq: seq(of: request, client),
         after: after(request, room.flatMap { positions[slotRequest.slot]?[$0] }),
         afterChange: afterChange(request, room.flatMap { changePositions[slotRequest.slot]?[$0] }), now: clock.now,
-        number: model.newestNumber(of: request, slotRequest.slot.user))
+        number: model.newestNumber(of: request, slotRequest.slot.user),
+        notification: notification(of: request, slotRequest.slot.user))
       note(sentRequest, slotRequest.slot.user)
       audit.tally.count(requested: request.name)
       client.request(.request(sentRequest), id: id, sentRequest.write)
@@ -240,8 +242,10 @@ final class Simulation {
   /// Records what may be shown because of a request.
   private func note(_ sentRequest: SentRequest, _ user: UserID) {
     switch sentRequest.request {
-    case .send(let room, _, let options):
+    case .send(let room, _, var options):
       sends += 1
+      let answered = sentRequest.replyTo.flatMap { model.log(of: room)[$0]?.from }
+      options.answered = answered == user ? nil : answered
       drafts[sentRequest.body] = Draft(membership: Membership(room: room, user: user), options: options)
     case .edit(let room, _):
       guard model.log(of: room)[sentRequest.seq]?.from == user else { return }
@@ -272,6 +276,11 @@ final class Simulation {
     case .change: number
     case .changeTooFar: number + 1_000
     }
+  }
+
+  private func notification(of request: ClientRequest, _ user: UserID) -> String? {
+    guard case .respond(let device, let back, _) = request else { return nil }
+    return audit.phones.notifications(of: Target(user: user, device: device)).dropFirst(back).first
   }
 
   private func nextID() -> Int {

@@ -33,6 +33,12 @@ struct Tally: Sendable {
     case awaitedShown
     /// A push contained several messages.
     case digest
+    /// A push set only the badge.
+    case badgeSet
+    /// A push removed notifications.
+    case withdrawn
+    /// A push changed or removed the newest alert of a phone.
+    case newestChanged
     /// A client that returned got the changes that it had missed.
     case changesRecovered
   }
@@ -47,6 +53,7 @@ struct Tally: Sendable {
   mutating func count(refused code: String) { count("refused \(code)") }
   mutating func count(cancelled note: String) { count("cancelled \(note)") }
   mutating func count(_ code: Reason.Code) { count("reason \(code.rawValue)") }
+  mutating func count(_ text: EntryText) { count("text \(text.rawValue)") }
   mutating func count(_ state: Call.State) { count("call \(state.rawValue)") }
   mutating func count(_ state: JobState) { count("job \(state.rawValue)") }
 
@@ -56,12 +63,13 @@ struct Tally: Sendable {
     [
       "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "react", "unreact", "pin",
       "unpin", "notify", "create", "add", "remove", "roles", "answer", "decline", "hangup", "register", "forget",
-      "focus", "filter", "prefer", "block", "unblock", "watch",
+      "focus", "filter", "prefer", "block", "unblock", "watch", "open", "dismiss",
     ].map { "ask \($0)" }
     + [JobState.waiting, .held, .merged, .ready, .sending, .retrying, .sent, .expired, .dead].map {
       "job \($0.rawValue)"
     }
     + Call.State.allCases.map { "call \($0.rawValue)" }
+    + EntryText.allCases.map { "text \($0.rawValue)" }
     + [
       Reason.Code.blocked, .read, .received, .deleted, .expired, .muted, .notAllowed, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered,

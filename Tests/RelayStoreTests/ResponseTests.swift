@@ -44,6 +44,18 @@ import Testing
     try await test.read { try $0.responses.responses(to: alice.id, after: id, limit: limit) }
   }
 
+  @Test func `a notification that is dismissed on a second device does not change there`() async throws {
+    let ids = try await notify()
+    try await test.write { transaction in
+      for id in ids { try transaction.db.run("UPDATE jobs SET state = 'sent', finished_at = 0 WHERE id = ?", [id]) }
+    }
+    for id in ids { try await respond(id, .dismiss) }
+    let states = try await test.read {
+      try $0.db.all("SELECT phone FROM jobs WHERE kind = 'push'") { $0[0] as String? }
+    }
+    #expect(states == ["ended", "ended"])
+  }
+
   @Test func `a response is stored until the sender has received it`() async throws {
     let id = try await notify()[0]
     let responded = try await respond(id, text: "yes")

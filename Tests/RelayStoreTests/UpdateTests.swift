@@ -222,6 +222,108 @@ import Testing
     #expect(third.content == .phone(PhoneUpdate(badge: nil, removes: true)))
   }
 
+  @Test func `a user who sends a message has read the earlier ones`() async throws {
+    try await show()
+    try await show()
+    try await test.write { transaction in
+      var own = draft("mine", from: bob)
+      own.hasPhones = true
+      _ = try transaction.messages.append(own)
+    }
+    let claim = try #require(try await phoneUpdate())
+    #expect(claim.content == .phone(PhoneUpdate(badge: 0, removes: true)))
+    #expect(claim.removals.read == [MessageReference(room: room, seq: 2)])
+  }
+
+  /// Claims the push of a new message from Alice to Bob's phone. Returns its id.
+  private func claimNext() async throws -> String {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.messages.append(draft(jobs: [job()]))
+      let claims = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000))
+      return try #require(claims.last?.id)
+    }
+  }
+
+  @Test func `a push of a message that was read meanwhile is removed`() async throws {
+    let id = try await claimNext()
+    try await read(1)
+    try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
+    #expect(try await changes().isEmpty)
+    #expect(try await removals() == ["removed 1 due"])
+  }
+
+  @Test func `a push of a sender who was blocked meanwhile is removed`() async throws {
+    let id = try await claimNext()
+    try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
+    try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
+    #expect(try await changes().isEmpty)
+    #expect(try await removals() == ["removed 1 due"])
+  }
+
+  @Test func `a message that is deleted lowers the badge of a phone that got no push of it`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.messages.append(draft("without a push"))
+    }
+    try await show()
+    try await test.write { _ = try $0.messages.delete(room, 1) }
+    #expect(try await phoneUpdate()?.content == .phone(PhoneUpdate(badge: 1, removes: false)))
+  }
+
+  @Test func `a read lowers the badge of a phone that got no push of the message`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await test.write { transaction in
+      try transaction.prepareRoom(other)
+      _ = try transaction.messages.append(draft("without a push", in: other))
+    }
+    try await show()
+    try await test.write { transaction in
+      try transaction.updates.read(other, bob.id, upTo: 1)
+      try transaction.rooms.mark(other, bob.id, read: 1)
+    }
+    #expect(try await phoneUpdate()?.content == .phone(PhoneUpdate(badge: 1, removes: false)))
+  }
+
+  @Test func `a change displaces no alert that is being pushed`() async throws {
+    try await show(expires: .at(500_000))
+    _ = try await claimNext()
+    try await edit("new")
+    #expect(try await updates().map(\.keptUntil) == [nil])
+  }
+
+  @Test func `the newest alert is the one that was sent last`() async throws {
+    let first = try await claimNext()
+    try await test.write { try $0.queue.retry(first, due: .at(20_000)) }
+    let second = try await test.write { transaction in
+      _ = try transaction.rooms.join(bob, room: RoomID(unchecked: "other"), epoch: "epoch", now: .at(0))
+      _ = try transaction.messages.append(draft(in: RoomID(unchecked: "other"), jobs: [job()]))
+      return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)).map(\.id)
+    }
+    try await test.write { transaction in
+      for id in second { try transaction.queue.finish(id, state: .sent, now: .at(0)) }
+      for claim in try transaction.queue.claim(limit: 9, now: .at(20_000), leaseUntil: .at(60_000)) {
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(20_000))
+      }
+      try transaction.db.run(
+        "UPDATE jobs SET expires = CASE id WHEN ? THEN ? ELSE ? END",
+        [
+          first, Timestamp.at(500_000).rawValue, Timestamp.at(900_000).rawValue,
+        ])
+    }
+    try await edit("new")
+    #expect(try await updates(at: .at(20_000)).map(\.keptUntil).contains(.at(500_000)))
+  }
+
+  @Test func `the service keeps no alert for a new token`() async throws {
+    try await show(expires: .at(500_000))
+    try await read(1)
+    try await finish(try #require(try await phoneUpdate()))
+    try await test.write { try $0.devices.register(phone(token: "new"), of: bob.id, now: .at(1)) }
+    let kept = try await updates(at: .at(20 * 60_000)).map(\.keptUntil)
+    #expect(kept == [nil])
+  }
+
   @Test func `a removal is repeated after a sign of life, and done after the next`() async throws {
     try await show()
     try await read(1)

@@ -137,6 +137,8 @@ extension Relay {
     let isWaitedFor = needsWait || !ticket.isDecided || isCrowded && isReply
     draft.time = now
     draft.isCounted = isAsked
+    // A sender who is not in memory may have one.
+    draft.hasPhones = hub.user(draft.from.id).map { !people.recipient($0).devices.isEmpty } ?? true
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
     let policy = rooms.policy(of: handle)

@@ -188,6 +188,8 @@ public struct CallWriter: TransactionPart {
     try transaction.queue.cancelJobs(
       "room = ? AND seq = ? AND user = ?", [room, seq, user], note: party.state.rawValue)
     try transaction.updates.changed(room, seq, for: user)
+    // The call counts as read.
+    try transaction.updates.badgesChanged(of: user)
   }
 
   /// Cancels all pushes of a call that were not sent yet. Phones then show a missed call, except those of users who have

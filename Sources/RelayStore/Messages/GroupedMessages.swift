@@ -44,9 +44,9 @@ struct GroupedMessages {
   ///
   /// A call that throws has changed nothing, unless it throws ``UndoFailure``.
   /// - Returns: `nil` when the message needs ``MessageWriter/append(_:)`` in a savepoint: it has jobs, silenced users
-  ///   or a response, or its room or sender has no row. Nothing has changed then.
+  ///   or a response, its sender has a device, or its room or sender has no row. Nothing has changed then.
   func append(_ draft: MessageDraft) throws -> Appended? {
-    guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil, draft.call == nil,
+    guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil, draft.call == nil, !draft.hasPhones,
       var room = try transaction.row(of: draft.room), let sender = try transaction.unchangedRow(of: draft.from)
     else { return nil }
     room.seq += 1

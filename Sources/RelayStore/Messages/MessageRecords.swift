@@ -29,6 +29,9 @@ public struct MessageDraft: Equatable, Sendable {
   /// True if no decision about the message is pending. The room's cursor then moves over the message, if the cursor is
   /// at the message before it.
   public var cursorFollows: Bool
+  /// True if the sender has a device. Its notifications of earlier messages of the room end, because the sender has read
+  /// them.
+  public var hasPhones = false
   /// The limits of the room's history.
   public var retention: Retention
   /// The response whose text this message is. It is stored together with the message. If it was stored before, the

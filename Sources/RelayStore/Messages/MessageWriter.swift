@@ -43,6 +43,7 @@ public struct MessageWriter: TransactionPart {
       try transaction.updates.read(draft.room, draft.from.id, upTo: answered)
       try transaction.rooms.mark(draft.room, draft.from.id, read: answered)
     } else {
+      if draft.hasPhones { try transaction.updates.read(draft.room, draft.from.id, upTo: room.seq - 1) }
       try db.run(Self.updateSender, [room.seq, room.id, sender])
     }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }

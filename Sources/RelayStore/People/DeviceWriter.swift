@@ -53,6 +53,8 @@ public struct DeviceWriter: TransactionPart {
   }
 
   private func save(_ device: Device, ofRow user: Int64, now: Timestamp) throws {
+    let former = try db.first(
+      "SELECT token, platform, criteria FROM devices WHERE user = ? AND device = ?", [user, device.id.rawValue])
     let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: user))
     try db.run(
       """
@@ -72,6 +74,15 @@ public struct DeviceWriter: TransactionPart {
         device.environment?.rawValue, device.topic,
       ])
     if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: user) }
+    guard let former else { return }
+    // The label may exclude rooms from the badge.
+    if former["criteria"] != device.criteria { try transaction.updates.touch(device.id.rawValue, ofRow: user) }
+    guard former["token"] != device.token || former["platform"] != device.platform.rawValue else { return }
+    // The service keeps no alert for the new token.
+    try db.run(
+      "UPDATE devices SET alert_job = NULL, alert_kept = NULL WHERE user = ? AND device = ?",
+      [user, device.id.rawValue])
+    try transaction.updates.badgeChanged(ofToken: former["token"], platform: former["platform"])
   }
 
   /// Gives another account of a phone the permissions that the phone has reported.

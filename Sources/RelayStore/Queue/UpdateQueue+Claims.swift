@@ -158,7 +158,8 @@ extension UpdateQueue {
         text == .missed
         ? end
         : PhonePlanner.keptUntil(
-          newest: update.alertKept, isNewest: update.alertJob == job, end: end, on: device.platform)
+          newest: update.alertKept, isNewest: try update.alertJob == job && !isReached(device, shared), end: end,
+          on: device.platform)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
   }
@@ -241,13 +242,7 @@ extension UpdateQueue {
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     // A push that is on its way may set another badge, or bring a notification that must go.
-    for account in try shared.accounts(on: device)
-    where try db.has(
-      "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind <> 'phone'",
-      [account.user, account.device])
-    {
-      return .wait(until: shared.now + .seconds(1), isSilenced: false)
-    }
+    if try isReached(device, shared) { return .wait(until: shared.now + .seconds(1), isSilenced: false) }
     let state = PhoneState(
       platform: device.platform, allowsAlerts: device.allowsAlerts, badge: update.badge,
       wantedBadge: try shared.badge(of: update.user, on: device),
@@ -262,6 +257,15 @@ extension UpdateQueue {
       isNewest: try update.alertJob.flatMap(message(of:)).map(claim.removals.covers) ?? false,
       end: shared.now + Self.removalAge, on: device.platform)
     return .send(claim)
+  }
+
+  /// True if a push is on its way to a phone.
+  private func isReached(_ device: Device, _ shared: Shared) throws -> Bool {
+    try shared.accounts(on: device).contains { account in
+      try db.has(
+        "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind <> 'phone'",
+        [account.user, account.device])
+    }
   }
 
   /// The message by which a phone knows the notification of a job.
@@ -295,9 +299,10 @@ extension UpdateQueue {
       if let badge = phone.badge { try set("badge = ?, badged = ?", [badge, now.rawValue]) }
       if phone.removes { try set("woken = ?", [now.rawValue]) }
     case .silent: try set("woken = ?", [now.rawValue])
-    case .change(_, of: let job, let shown):
+    case .change(let text, of: let job, let shown):
       if let badge = shown.badge { try set("badge = ?", [badge]) }
-      if let kept = claim.keptUntil { try set("alert_job = ?, alert_kept = ?", [job, kept.rawValue]) }
+      // A missed call is a new notification.
+      if text == .missed, let kept = claim.keptUntil { try set("alert_job = ?, alert_kept = ?", [job, kept.rawValue]) }
     }
   }
 
