@@ -301,15 +301,13 @@ import Testing
       return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)).map(\.id)
     }
     try await test.write { transaction in
+      try transaction.db.run(
+        "UPDATE jobs SET expires = CASE id WHEN ? THEN ? ELSE ? END",
+        [first, Timestamp.at(500_000).rawValue, Timestamp.at(900_000).rawValue])
       for id in second { try transaction.queue.finish(id, state: .sent, now: .at(0)) }
       for claim in try transaction.queue.claim(limit: 9, now: .at(20_000), leaseUntil: .at(60_000)) {
         try transaction.queue.finish(claim.id, state: .sent, now: .at(20_000))
       }
-      try transaction.db.run(
-        "UPDATE jobs SET expires = CASE id WHEN ? THEN ? ELSE ? END",
-        [
-          first, Timestamp.at(500_000).rawValue, Timestamp.at(900_000).rawValue,
-        ])
     }
     try await edit("new")
     #expect(try await updates(at: .at(20_000)).map(\.keptUntil).contains(.at(500_000)))

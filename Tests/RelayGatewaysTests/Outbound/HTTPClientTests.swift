@@ -47,13 +47,14 @@ import Testing
     let service = try await TestService.start(isSecure: false) { HTTPAnswer(status: 200, body: $0.body) }
     let connections = try client(service).connections(atMost: 2, timeout: .seconds(30))
     defer { connections.close() }
-    for round in 0..<3 {
+    for round in 0..<10 {
       let body = Array("round \(round)".utf8)
       let answer = try await connections.send("POST", "/v1/decisions", body: body)
       #expect(answer.status == 200 && answer.body == body)
     }
-    #expect(service.requests.map(\.path) == Array(repeating: "/relay/v1/decisions", count: 3))
-    #expect(Set(service.requests.map(\.clientPort)).count == 1)
+    #expect(service.requests.map(\.path) == Array(repeating: "/relay/v1/decisions", count: 10))
+    // A request may begin before the pool has the connection of the last one back.
+    #expect(Set(service.requests.map(\.clientPort)).count <= 2)
   }
 
   @Test func `no more connections open than the maximum`() async throws {
