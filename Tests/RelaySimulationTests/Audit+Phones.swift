@@ -12,7 +12,10 @@ import RelayStore
 /// The pushes that follow an earlier one, and what the phones show after them.
 extension Simulation {
   /// Checks a push, and records what its phone shows then.
-  func lookAtPhone(_ handed: RecordingGateway.Handed, _ before: Model, _ after: Model) throws {
+  /// - Parameter isKnown: False if the relay crashed without the result.
+  func lookAtPhone(
+    _ handed: RecordingGateway.Handed, _ before: Model, _ after: Model, isKnown: Bool = true
+  ) throws {
     let target = Target(user: handed.phonePush.recipient, device: handed.device.id)
     let removals = try removals(in: handed)
     switch handed.phonePush.content {
@@ -25,7 +28,7 @@ extension Simulation {
     }
     if case .badge = handed.phonePush.content { audit.tally.count(.badgeSet) }
     if !removals.isEmpty { audit.tally.count(.withdrawn) }
-    take(handed, target, removals)
+    take(handed, target, removals, isCertain: isKnown && handed.answer == .sent)
   }
 
   /// Checks that the rules let the phone show the present text of each message of a change.
@@ -63,7 +66,9 @@ extension Simulation {
     guard headers.expiration != 0 else { return }
     audit.tally.count(.newestChanged)
     // An account may join or leave the phone in the step.
-    let alerts = [before, after].flatMap { audit.phones.newestAlerts(on: handed.device.token, $0.devices) }
+    let known = [before, after].map { audit.phones.newestAlerts(on: handed.device.token, $0.devices) }
+    guard !known.contains(where: { $0 == nil }) else { return }
+    let alerts = known.flatMap { $0 ?? [] }
     let isNewest = alerts.contains { alert in
       guard alert.expiration == headers.expiration else { return false }
       return alert.collapseID == headers.collapseID || removals.covers(alert.message)
@@ -90,8 +95,10 @@ extension Simulation {
   }
 
   /// Records what the phone shows after a push.
-  private func take(_ handed: RecordingGateway.Handed, _ target: Target, _ removals: Removals) {
-    let (push, token, isCertain) = (handed.push, handed.device.token, handed.answer == .sent)
+  private func take(
+    _ handed: RecordingGateway.Handed, _ target: Target, _ removals: Removals, isCertain: Bool
+  ) {
+    let (push, token) = (handed.push, handed.device.token)
     guard handed.isPerhapsShown else {
       let isLater: Duration = if case .retry(let after?) = handed.answer { after } else { PhonePlanner.badgePause }
       return audit.phones.refused(token, until: handed.time + isLater)
@@ -104,7 +111,10 @@ extension Simulation {
       show(handed, digest, target, isCertain: isCertain)
     case .change(let digest, .missed): show(handed, digest, target, isCertain: isCertain)
     case .change(_, let text): audit.phones.change(collapseID, of: target, to: text, isCertain: isCertain)
-    case .ring, .badge, .removal, .wake: break
+    case .ring(let subject):
+      note(
+        handed, subject, expiration: subject.expires.rawValue / 1000, target, isCertain: isCertain, rings: true)
+    case .badge, .removal, .wake: break
     }
     if let badge = handed.phonePush.badge { audit.phones.setBadge(isCertain ? badge : nil, on: token) }
   }
@@ -119,11 +129,17 @@ extension Simulation {
       token: handed.device.token, notification: newest.notification, places: Set([place] + merged.map(\.place)),
       isCall: newest.kind == .call, shown: handed.time)
     audit.phones.show(entry, of: target, as: headers.collapseID, isCertain: isCertain)
+    note(handed, newest, expiration: headers.expiration, target, isCertain: isCertain, rings: false)
+  }
+
+  private func note(
+    _ handed: RecordingGateway.Handed, _ subject: PayloadSubject, expiration: Int64, _ target: Target, isCertain: Bool,
+    rings: Bool
+  ) {
     let alert = PhoneModel.Alert(
-      token: handed.device.token, collapseID: headers.collapseID,
-      message: MessageReference(room: place.room, seq: place.seq),
-      expiration: headers.expiration, time: isCertain ? handed.time : nil)
-    audit.phones.note(alert, of: target)
+      token: handed.device.token, collapseID: handed.push.headers.collapseID, message: subject.message,
+      expiration: expiration, time: handed.time, rings: rings)
+    audit.phones.note(alert, of: target, isCertain: isCertain)
   }
 
   // MARK: The end of a step

@@ -85,7 +85,7 @@ extension Simulation {
       try look(at: job, known)
     }
     for handed in audit.uncertain {
-      try lookAtPhone(handed, former.0, former.1)
+      try lookAtPhone(handed, former.0, former.1, isKnown: false)
       if try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
     }
     audit.uncertain = []
@@ -270,7 +270,7 @@ extension Simulation {
       audit.sent.insert(job.id)
       settle(job)
     }
-    audit.phones.answer(hasSent: hasSent, now: clock.now)
+    audit.phones.answer(now: clock.now)
     gateway.letGo(hasSent ? .sent(.shown) : .retry(after: nil, .timeout, isUnknown: true))
   }
 

@@ -131,7 +131,9 @@ enum Fault: String, CaseIterable, Sendable {
     case .displacesAlerts: [.displaced]
     case .keepsRead: [.withdrawn]
     case .pushesLate, .pushesElsewhere, .pushesOtherWords: [.inTime]
-    case .pushesLoudly, .pushesAnyway, .waitsTooShort, .hasNoGrace: [.needed]
+    case .pushesLoudly, .pushesAnyway, .waitsTooShort: [.needed]
+    // The reply to a `send` counts the users within the grace.
+    case .hasNoGrace: [.needed, .discreet]
     case .showsNullAsFalse: [.focused, .discreet]
     case .showsFocus: [.focused, .discreet]
     case .namesOthers: [.focused, .discreet]
@@ -176,14 +178,14 @@ enum Fault: String, CaseIterable, Sendable {
       wrong.phonePush.removals = Removals()
       if let push = try? Push(wrong.phonePush) { wrong.push = push }
     case .keepsBadges:
-      if case .badge = handed.phonePush.content { return [] }
+      if case .badge = handed.phonePush.content, handed.answer == .sent { return [] }
     case .displacesAlerts:
       switch handed.phonePush.content {
       case .change, .badge, .removal: wrong.push.headers.expiration = handed.time.rawValue / 1000 + 3600
       case .alert, .ring, .wake: break
       }
     case .keepsRead:
-      for name in ["read", "removed"] { replace("\"\(name)\":[{", by: "\"not\":[{", in: &wrong.push.payload) }
+      for name in ["read", "removed"] { replace("\"\(name)\":[{", by: "\"not-\(name)\":[{", in: &wrong.push.payload) }
     case .pushesAnyway: replace("\"notifyAnyway\":false", by: "\"notifyAnyway\":true", in: &wrong.push.payload)
     case .pushesOtherWords: replace("\"body\":\"", by: "\"body\":\"1", in: &wrong.push.payload)
     default: break

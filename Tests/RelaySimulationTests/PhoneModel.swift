@@ -40,8 +40,9 @@ struct PhoneModel {
     let collapseID: String
     let message: MessageReference
     let expiration: Int64
-    /// The time at which the gateway took it. Is `nil` before its answer: the relay then does not know it yet.
-    var time: Timestamp?
+    let time: Timestamp
+    /// True for a call screen.
+    let rings: Bool
   }
 
   /// The notifications of each account, by their collapse ids.
@@ -58,6 +59,10 @@ struct PhoneModel {
   private var lowered: [String: Wait] = [:]
   /// The newest alert of each account, or those of which one is the newest.
   private var alerts: [Target: [Alert]] = [:]
+  /// The tokens with alerts that the gateway has not answered yet.
+  private var unanswered: Set<String> = []
+  /// The tokens whose newest alert is not known, because an answer came late or not at all, with the time of the doubt.
+  private var doubtful: [String: Timestamp] = [:]
 
   /// A read mark is stored within a second. A change of a push in progress follows within another second.
   static let lateness = Duration.milliseconds(2_002)
@@ -92,38 +97,40 @@ struct PhoneModel {
     }
   }
 
-  mutating func note(_ alert: Alert, of target: Target) {
+  /// - Parameter isCertain: False if the gateway did not answer. The relay learns the result later.
+  mutating func note(_ alert: Alert, of target: Target, isCertain: Bool) {
+    guard isCertain else { return _ = unanswered.insert(alert.token) }
+    // A call screen is no alert, but its push may be taken for one until it expires.
+    let isOpen = { (known: Alert) in known.rings && alert.time.rawValue / 1000 <= known.expiration }
     // The order of the results of one moment is not that of the pushes.
-    let known = alerts[target] ?? []
-    alerts[target] =
-      (alert.time == nil ? known : known.filter { $0.time == nil || $0.time == alert.time }) + [alert]
+    let known = (alerts[target] ?? []).filter { alert.rings || isOpen($0) || $0.time == alert.time }
+    alerts[target] = known + [alert]
+    if !alert.rings, let doubt = doubtful[alert.token], alert.time > doubt { doubtful[alert.token] = nil }
   }
 
-  /// The newest alert of the accounts on a phone, or those of which one is the newest.
-  func newestAlerts(on token: String, _ devices: [Target: Registration]) -> [Alert] {
+  /// The newest alert of the accounts on a phone, or those of which one is the newest. Is `nil` when it is not known.
+  func newestAlerts(on token: String, _ devices: [Target: Registration]) -> [Alert]? {
+    guard doubtful[token] == nil, !unanswered.contains(token) else { return nil }
     let found = alerts.flatMap { target, known in
       devices[target].map { World.tokens[$0.token] } == token ? known.filter { $0.token == token } : []
     }
-    let newest = found.compactMap(\.time).max()
-    return found.filter { $0.time == nil || $0.time == newest }
+    let newest = found.filter { !$0.rings }.map(\.time).max()
+    return found.filter { $0.rings || $0.time == newest }
   }
 
   /// The gateway answers all pushes.
-  mutating func answer(hasSent: Bool, now: Timestamp) {
-    for (target, known) in alerts {
-      alerts[target] = known.compactMap { alert in
-        guard alert.time == nil else { return alert }
-        var alert = alert
-        alert.time = now
-        return hasSent ? alert : nil
-      }
-    }
+  mutating func answer(now: Timestamp) {
+    for token in unanswered { doubtful[token] = now }
+    unanswered = []
   }
 
   /// The relay has ended without the results of the last pushes.
   mutating func crash(now: Timestamp) {
-    for token in World.tokens { setBadge(nil, on: token) }
-    answer(hasSent: true, now: now)
+    for token in World.tokens {
+      setBadge(nil, on: token)
+      doubtful[token] = now
+    }
+    unanswered = []
   }
 
   /// - Parameter badge: Is `nil` when it is not known any more.

@@ -4,8 +4,9 @@ import RelayProtocol
 /// The frames that clients received, and the pushes. The frames of a step are sorted by client, because the kernel
 /// decides which client receives first.
 struct Transcript: Sendable {
-  /// The values that the relay chooses at random without a seed: epochs, delays before a reconnect, report keys.
-  private static let random = ["epoch", "retryAfter", "reportKey"].map { Array("\"\($0)\":".utf8) }
+  /// The values that the relay chooses at random without a seed: epochs, delays before a reconnect, report keys, and
+  /// the ids of pushes.
+  private static let random = ["epoch", "retryAfter", "reportKey", "notification"].map { Array("\"\($0)\":".utf8) }
 
   private(set) var lines: [String] = []
   private var step: [(slot: Slot, line: String)] = []
