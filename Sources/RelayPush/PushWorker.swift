@@ -387,11 +387,9 @@ package actor PushWorker {
     let time = now()
     let device = claim.device
     let rule = forgettingRule(for: device)
-    // A VoIP push has no removals.
-    let isRinging = rings(device, claim.push)
     let forgetting = await record(state.rawValue) { transaction -> Forgetting in
       try transaction.queue.note(attempts, of: claim.id)
-      if state == .sent, !isRinging { try transaction.updates.sent(claim.removals, to: device.id, of: claim.recipient) }
+      if state == .sent { try transaction.updates.sent(claim.removals, to: device.id, of: claim.recipient) }
       _ = try transaction.queue.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, rings: rings, othersDue: othersDue, now: time)
       // Finish this job first: the removal of a device ends all its unfinished jobs.
