@@ -193,6 +193,7 @@ extension Simulation {
       throw Violation(
         .collapsed, "a change of \(job.place) as \(headers.collapseID), which \(job.target) does not show")
     }
+    if handed.isPerhapsShown { audit.sentCollapseIDs[job.target, default: [:]][job.place] = headers.collapseID }
     return true
   }
 
