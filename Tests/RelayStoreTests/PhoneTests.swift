@@ -71,6 +71,15 @@ import Testing
     #expect(try await removals() == ["read tea 1 sent"])
   }
 
+  @Test func `a phone that takes no push gets the next one after the pause`() async throws {
+    try await show()
+    try await read(1)
+    let id = try #require(try await updates().first?.id)
+    try await test.write { try $0.updates.finish(id) }
+    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
+    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+  }
+
   @Test func `a badge waits for the push that is on its way`() async throws {
     try await show()
     try await send()
@@ -78,7 +87,7 @@ import Testing
     try await read(1)
     #expect(try await updates().isEmpty)
     try await end(id)
-    #expect(try await updates(at: .at(1_000)).map(\.content) == [.phone(PhoneUpdate(badge: 1, removes: true))])
+    #expect(try await updates().map(\.content) == [.phone(PhoneUpdate(badge: 1, removes: true))])
   }
 
   @Test func `a message that is read while its push is on its way is removed`() async throws {
@@ -87,7 +96,7 @@ import Testing
     try await read(1)
     #expect(try await updates().isEmpty)
     try await end(id)
-    _ = try await updates(at: .at(1_000))
+    _ = try await updates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
@@ -104,7 +113,7 @@ import Testing
     } else {
       try await end(id)
     }
-    _ = try await updates(at: .at(1_000))
+    _ = try await updates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
@@ -115,7 +124,7 @@ import Testing
     for update in try await updates() { try await finish(update) }
     #expect(try await removals() == ["removed tea 1 sent"])
     try await end(id)
-    _ = try await updates(at: .at(1_000))
+    _ = try await updates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
@@ -302,6 +311,15 @@ import Testing
     try await share()
     try await read(2)
     #expect(try await badges() == [2])
+  }
+
+  @Test func `a removal of one account does not take the place of the newest alert of another`() async throws {
+    try await share()
+    try await test.write { transaction in
+      try transaction.db.run("UPDATE devices SET alert_kept = ?", [Timestamp.at(500_000).rawValue])
+      try transaction.updates.read(den, bob.id, upTo: 1)
+    }
+    #expect(try await updates().map(\.keptUntil) == [nil])
   }
 
   @Test func `a phone of a new account has the badge of the others`() async throws {

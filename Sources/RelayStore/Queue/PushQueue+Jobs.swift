@@ -119,6 +119,7 @@ extension PushQueue {
       case .cancelled, .expired: try transaction.digests.handOver(id, isHeld: false)
       }
     }
+    try transaction.updates.arrived(at: row["device"], ofRow: row["user"])
     if state == .sent, !rings { try transaction.updates.alerted(id) }
     if isLate { try transaction.updates.arrivedLate(id) }
     if state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
@@ -174,7 +175,7 @@ extension PushQueue {
   ) throws -> Bool {
     let claimed = try db.first(
       """
-      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(ResponseReader.isAnsweredCall) AS is_answered,
+      SELECT job.user, job.device, messages.is_deleted, members.read >= job.seq AS is_read, \(ResponseReader.isAnsweredCall) AS is_answered,
         \(CallReader.ringsNoMore) AS rings_no_more
       FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -199,6 +200,7 @@ extension PushQueue {
       WHERE id = ? AND \(JobEvent.retried.condition)
       """,
       [due.rawValue, note, wasTried ? 0 : 1, isUnknown, id])
+    try transaction.updates.arrived(at: claimed["device"], ofRow: claimed["user"])
     return true
   }
 

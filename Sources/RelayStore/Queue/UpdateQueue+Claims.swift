@@ -22,7 +22,12 @@ extension UpdateQueue {
       case .drop: try drop(update.number)
       case .wait(let time, let isSilenced):
         try db.run(
-          "UPDATE jobs SET due = ?, is_late = ? WHERE number = ?", [time.rawValue, isSilenced, update.number])
+          "UPDATE jobs SET due = ?, is_late = ?, note = NULL WHERE number = ?",
+          [time.rawValue, isSilenced, update.number])
+      case .follow:
+        try db.run(
+          "UPDATE jobs SET due = ?, is_late = 0, note = '\(Self.followsPush)' WHERE number = ?",
+          [(now + Self.patience).rawValue, update.number])
       case .send(var claim):
         try db.run(
           """
@@ -40,6 +45,8 @@ extension UpdateQueue {
   private enum Step {
     /// Nothing is left to do.
     case drop
+    /// A push to the phone is on its way. Its end makes the update due, see ``arrived(at:ofRow:)``.
+    case follow
     /// - isSilenced: A silence holds the text. The end of the silence makes the update due earlier.
     case wait(until: Timestamp, isSilenced: Bool)
     case send(UpdateClaim)
@@ -89,7 +96,7 @@ extension UpdateQueue {
     else { return .drop }
     switch try target.choice("state") as JobState {
     // The update must follow the push that it changes.
-    case .sending: return .wait(until: shared.now + .seconds(1), isSilenced: false)
+    case .sending: return .follow
     // The next attempt has the present text.
     case .ready, .retrying: return .drop
     default: break
@@ -242,7 +249,7 @@ extension UpdateQueue {
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     // A push that is on its way may set another badge, or bring a notification that must go.
-    if try isReached(device, shared) { return .wait(until: shared.now + .seconds(1), isSilenced: false) }
+    if try isReached(device, shared) { return .follow }
     let state = PhoneState(
       platform: device.platform, allowsAlerts: device.allowsAlerts, badge: update.badge,
       wantedBadge: try shared.badge(of: update.user, on: device),
@@ -254,9 +261,27 @@ extension UpdateQueue {
     if push.removes { claim.removals = try openRemovals(of: device.id.rawValue, ofRow: update.user) }
     claim.keptUntil = PhonePlanner.keptUntil(
       newest: update.alertKept,
-      isNewest: try update.alertJob.flatMap(message(of:)).map(claim.removals.covers) ?? false,
+      isNewest: try newestAlert(of: update).map(claim.removals.covers) ?? false,
       end: shared.now + Self.removalAge, on: device.platform)
     return .send(claim)
+  }
+
+  /// The note of an update that waits for the end of a push.
+  private static let followsPush = "follows a push"
+  /// The time after which an update waits no longer for a push whose end was lost.
+  static let patience = Duration.seconds(60)
+
+  /// A push to a device has ended. Makes the updates due that wait for it, those of all accounts of the phone.
+  func arrived(at device: String, ofRow user: Int64) throws {
+    try db.run(
+      """
+      UPDATE jobs SET due = ?1, note = NULL
+      WHERE \(Schema.updates) AND \(Schema.open) AND note = '\(Self.followsPush)' AND (user, device) IN (
+        SELECT account.user, account.device FROM devices
+        JOIN devices AS account ON account.token = devices.token AND account.platform = devices.platform
+        WHERE devices.user = ?2 AND devices.device = ?3)
+      """,
+      [now.rawValue, user, device])
   }
 
   /// True if a push is on its way to a phone.
@@ -268,9 +293,11 @@ extension UpdateQueue {
     }
   }
 
-  /// The message by which a phone knows the notification of a job.
-  private func message(of job: String) throws -> MessageReference? {
-    try db.first("SELECT \(Self.identity) FROM jobs WHERE id = ?", [job], MessageReference.init(identity:))
+  /// The message by which the phone knows its newest alert. Is `nil` if this is an alert of another account.
+  private func newestAlert(of update: DueUpdate) throws -> MessageReference? {
+    try db.first(
+      "SELECT \(Self.identity) FROM jobs WHERE id = ? AND user = ?", [update.alertJob, update.user],
+      MessageReference.init(identity:))
   }
 
   // MARK: Results
@@ -316,28 +343,32 @@ extension UpdateQueue {
     try finish(claim.id, ringsOn: text == .current)
   }
 
-  /// Ends an update without a result.
-  public func finish(_ id: String) throws { try finish(id, ringsOn: true) }
+  /// Ends an update without a result. A removal that is left is sent again after the pause between two wakes, because
+  /// the phone has got no push from which the pause would count.
+  public func finish(_ id: String) throws { try finish(id, removalsDue: now + PhonePlanner.wakePause) }
 
-  private func finish(_ id: String, ringsOn: Bool) throws {
-    let row = try db.first("SELECT number, is_again FROM jobs WHERE id = ? AND \(Schema.updates)", [id])
+  private func finish(_ id: String, ringsOn: Bool = true, removalsDue: Timestamp? = nil) throws {
+    let row = try db.first("SELECT number, is_again, user, device FROM jobs WHERE id = ? AND \(Schema.updates)", [id])
     guard let row else { return }
+    try arrived(at: row["device"], ofRow: row["user"])
     let number: Int64 = row["number"]
-    guard let due = try row["is_again"] ? now : nextDue(number, ringsOn: ringsOn) else { return try drop(number) }
+    guard let due = try row["is_again"] ? now : nextDue(number, ringsOn, removalsDue ?? now) else {
+      return try drop(number)
+    }
     let event = JobEvent.repeated
     try db.run(
       "UPDATE jobs SET \(event.assignment), lease = NULL, is_again = 0, due = ? WHERE number = ? AND \(event.condition)",
       [due.rawValue, number])
   }
 
-  /// The time at which an update is planned again: now if the device has removals that were never sent, and at the end
-  /// of the ringing for a call that rings on. Is `nil` if nothing is left.
-  private func nextDue(_ number: Int64, ringsOn: Bool) throws -> Timestamp? {
+  /// The time at which an update is planned again: `removalsDue` if the device has removals that are due, and the end of
+  /// the ringing for a call that rings on. Is `nil` if nothing is left.
+  private func nextDue(_ number: Int64, _ ringsOn: Bool, _ removalsDue: Timestamp) throws -> Timestamp? {
     try db.first(
       """
       SELECT CASE kind
         WHEN 'phone' THEN (
-          SELECT ?2 FROM removals
+          SELECT ?4 FROM removals
           WHERE removals.user = jobs.user AND removals.device = jobs.device AND \(Self.isRemovalDue) LIMIT 1)
         WHEN 'entry' THEN (
           SELECT job.expires FROM jobs AS job
@@ -346,7 +377,7 @@ extension UpdateQueue {
           WHERE ?3 AND job.id = jobs.target AND job.expires > ?2 AND NOT \(CallReader.ringsNoMore)) END AS due
       FROM jobs WHERE number = ?1
       """,
-      [number, now.rawValue, ringsOn])?.time("due")
+      [number, now.rawValue, ringsOn, removalsDue.rawValue])?.time("due")
   }
 
   private func drop(_ number: Int64) throws {
@@ -365,13 +396,14 @@ extension UpdateQueue {
   /// Makes an update due again later.
   /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
   public func retry(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
-    try db.run(
+    let row = try db.first(
       """
       UPDATE jobs SET \(JobEvent.retried.assignment), lease = NULL, is_again = 0, due = ?,
         attempts = max(0, attempts - ?)
-      WHERE id = ? AND \(JobEvent.retried.condition)
+      WHERE id = ? AND \(JobEvent.retried.condition) RETURNING user, device
       """,
       [due.rawValue, wasTried ? 0 : 1, id])
+    if let row { try arrived(at: row["device"], ofRow: row["user"]) }
   }
 }
 
