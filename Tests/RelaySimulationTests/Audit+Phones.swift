@@ -22,8 +22,8 @@ extension Simulation {
     case .change(let digest, let text):
       audit.tally.count(text)
       if text == .current { try lookAtText(of: digest, handed, target, before, after) }
-      if text != .missed { try lookAtExpiration(of: handed, removals, before, after) }
-    case .badge, .removal: try lookAtExpiration(of: handed, removals, before, after)
+      if text != .missed { try lookAtExpiration(of: handed, removals) }
+    case .badge, .removal: try lookAtExpiration(of: handed, removals)
     case .alert, .ring, .wake: break
     }
     if case .badge = handed.phonePush.content { audit.tally.count(.badgeSet) }
@@ -59,16 +59,11 @@ extension Simulation {
   }
 
   /// Checks that a push that only changes or removes a notification does not take the place of the newest alert.
-  private func lookAtExpiration(
-    of handed: RecordingGateway.Handed, _ removals: Removals, _ before: Model, _ after: Model
-  ) throws {
+  private func lookAtExpiration(of handed: RecordingGateway.Handed, _ removals: Removals) throws {
     let headers = handed.push.headers
     guard headers.expiration != 0 else { return }
     audit.tally.count(.newestChanged)
-    // An account may join or leave the phone in the step.
-    let known = [before, after].map { audit.phones.newestAlerts(on: handed.device.token, $0.devices) }
-    guard !known.contains(where: { $0 == nil }) else { return }
-    let alerts = known.flatMap { $0 ?? [] }
+    guard let alerts = audit.phones.newestAlerts(on: handed.device.token) else { return }
     let isNewest = alerts.contains { alert in
       guard alert.expiration == headers.expiration else { return false }
       return alert.collapseID == headers.collapseID || removals.covers(alert.message)

@@ -108,12 +108,11 @@ struct PhoneModel {
     if !alert.rings, let doubt = doubtful[alert.token], alert.time > doubt { doubtful[alert.token] = nil }
   }
 
-  /// The newest alert of the accounts on a phone, or those of which one is the newest. Is `nil` when it is not known.
-  func newestAlerts(on token: String, _ devices: [Target: Registration]) -> [Alert]? {
+  /// The newest alert on a phone, also of an account that has ended, or those of which one is the newest. Is `nil` when
+  /// it is not known.
+  func newestAlerts(on token: String) -> [Alert]? {
     guard doubtful[token] == nil, !unanswered.contains(token) else { return nil }
-    let found = alerts.flatMap { target, known in
-      devices[target].map { World.tokens[$0.token] } == token ? known.filter { $0.token == token } : []
-    }
+    let found = alerts.values.joined().filter { $0.token == token }
     let newest = found.filter { !$0.rings }.map(\.time).max()
     return found.filter { $0.rings || $0.time == newest }
   }
