@@ -27,15 +27,22 @@ const texts = {
 
 /**
  * Removes the notifications that a push names, shows the push, and sets the badge. Browsers require a visible
- * notification for each push, so a default text is used if it has none.
+ * notification for each push, so a default text is used if it has none, and it is shown also if the browser refuses the
+ * rest.
  */
 async function take(payload) {
+  await remove(payload).catch(() => {})
+  await show(payload)
+  await count(payload.aps).catch(() => {})
+}
+
+async function remove(payload) {
   const shown = await registration.getNotifications()
   for (const notification of shown) if (isRemoved(notification.data ?? {}, payload)) notification.close()
-  await show(payload)
-  // A browser may refuse a badge. The notification is shown all the same.
-  const { badge } = payload.aps
-  if (Number.isInteger(badge)) await navigator.setAppBadge?.(badge).catch(() => {})
+}
+
+async function count({ badge }) {
+  if (Number.isInteger(badge)) await navigator.setAppBadge?.(badge)
 }
 
 /** True if a push removes the notification with this `data`: one of the same account. */

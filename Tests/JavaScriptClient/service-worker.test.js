@@ -12,17 +12,18 @@ const source = readFileSync(new URL('web/service-worker.js', root), 'utf8')
 /** A browser with the worker. A notification replaces the one with its tag, as the specification requires. */
 class Browser {
   notifications = []
+  registration
   #handlers = {}
 
   constructor(navigator = {}) {
-    const registration = {
+    const registration = (this.registration = {
       getNotifications: async () => [...this.notifications],
       showNotification: async (title, options) => {
         const left = this.notifications.filter(({ tag }) => !options.tag || tag !== options.tag)
         const shown = { title, ...structuredClone(options), close: () => this.#close(shown) }
         this.notifications = [...left, shown]
       },
-    }
+    })
     const addEventListener = (name, handler) => (this.#handlers[name] = handler)
     vm.runInContext(source, vm.createContext({ addEventListener, registration, navigator }))
   }
@@ -146,8 +147,15 @@ test('a notification of another worker does not stop a push', async () => {
 })
 
 test('the service worker has all texts of the relay', () => {
-  const swift = readFileSync(new URL('Sources/RelayDelivery/PushTexts.swift', root), 'utf8')
+  const swift = readFileSync(new URL('Sources/RelayProtocol/PushTextKey.swift', root), 'utf8')
   const keys = [...swift.matchAll(/^ {2}case \w+ = "(.+)"$/gm)].map(([, key]) => key)
   assert.ok(keys.length >= 9)
   for (const key of keys) assert.ok(source.includes(`'${key}': '${key}'`), key)
+})
+
+test('a push is shown if the browser does not list the notifications', async () => {
+  const browser = new Browser()
+  browser.registration.getNotifications = () => Promise.reject(new Error('not allowed'))
+  await browser.push({ aps: { alert: { body: 'hi' } } })
+  assert.deepEqual(browser.bodies, ['hi'])
 })
