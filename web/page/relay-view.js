@@ -80,10 +80,15 @@ export class RelayView extends HTMLElement {
     this.#watch.look()
   }
 
-  // The view follows a person's own phone, and not the phone of another person with this account.
-  #delivered({ user }, { payload, headers }) {
+  // The view follows a person's own phone, and not the phone of another person with this account. A push may arrive
+  // before the reply to the send.
+  #delivered({ user }, { payload, headers }, isLate) {
     const { room, seq } = payload.message ?? {}
-    if (originOf(payload).recipient !== user || !traceOf(this.#traces, { room, seq })) return
+    if (originOf(payload).recipient !== user) return
+    if (!traceOf(this.#traces, { room, seq })) {
+      if (!isLate) setTimeout(() => this.#delivered({ user }, { payload, headers }, true), 2 * patience)
+      return
+    }
     this.#take({ type: 'delivered', room, seq, user, payload })
     this.#watch.lint({ room, seq, user, payload, headers }).catch(() => {})
     this.#watch.look()
