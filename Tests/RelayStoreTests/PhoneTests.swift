@@ -315,11 +315,16 @@ import Testing
 
   @Test func `a removal of one account does not take the place of the newest alert of another`() async throws {
     try await share()
-    try await test.write { transaction in
-      try transaction.db.run("UPDATE devices SET alert_kept = ?", [Timestamp.at(500_000).rawValue])
-      try transaction.updates.read(den, bob.id, upTo: 1)
+    try await test.write { _ = try $0.messages.append(draft(in: den, jobs: [job(), job(to: carol)])) }
+    for user in [bob, carol] {
+      let claims = try await claim().filter { $0.recipient == user.id }
+      for claim in claims { try await end(claim.id) }
+      try await test.write { try $0.queue.releaseLeases() }
     }
-    #expect(try await updates().map(\.keptUntil) == [nil])
+    try await test.write { try $0.db.run("UPDATE devices SET alert_kept = ?", [Timestamp.at(500_000).rawValue]) }
+    try await read(2, in: den)
+    let claim = try #require(try await updates().first)
+    #expect(claim.removals.read == [MessageReference(room: den, seq: 2)] && claim.keptUntil == nil)
   }
 
   @Test func `a phone of a new account has the badge of the others`() async throws {
