@@ -9,7 +9,7 @@ import RelayStore
 @testable import RelayCore
 @testable import RelayHTTP
 
-/// The pushes that follow an earlier one, and what the phones show after them.
+/// Checks the pushes that follow an earlier one, and the phones after them.
 extension Simulation {
   /// Checks a push, and records what its phone shows then.
   /// - Parameter isKnown: False if the relay crashed without the result.

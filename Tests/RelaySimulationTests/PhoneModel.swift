@@ -2,8 +2,8 @@
 import RelayDelivery
 import RelayProtocol
 
-/// What the phones show, as far as the pushes tell that the gateway took. A phone is a token, which several accounts
-/// may share. This second implementation follows the specification.
+/// The notifications and badges of the phones, as they follow from the pushes that the gateway took. A phone is a token,
+/// which several accounts may share. This second implementation follows the specification.
 struct PhoneModel {
   /// A notification that the phone shows for certain, of one message or of several.
   struct Entry {
