@@ -18,13 +18,11 @@ public struct ShownNotification: Equatable, Sendable {
     self.contents = contents
   }
 
-  /// True if a push removes it: a removal names it, or read marks reach all of its messages.
+  /// True if a push to the same account removes it, see ``RelayProtocol/NotificationRemoval``.
   func isRemoved(by removals: Removals, of recipient: UserID?) -> Bool {
-    guard contents.recipient == recipient, let identity = contents.identity else { return false }
-    return removals.removed.contains(identity)
-      || contents.messages.allSatisfy { message in
-        removals.read.contains { $0.room == message.room && message.seq <= $0.seq }
-      }
+    contents.recipient == recipient
+      && NotificationRemoval.removes(
+        contents.identity, contents: contents.messages, read: removals.read, removed: removals.removed)
   }
 
   /// `{"payload":…,"headers":{…},"time":…}`, with the headers under Apple's names.

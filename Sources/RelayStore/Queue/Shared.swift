@@ -127,9 +127,6 @@ struct Shared {
       message: message.facts, recipient: facts,
       device: recipient.facts(of: device, in: apps, quietHours: quietHours), now: now)
   }
-
-  /// True if calls ring on a device.
-  func rings(_ device: Device) -> Bool { apps.rings(device) }
 }
 
 extension Recipient {

@@ -165,7 +165,7 @@ extension UpdateQueue {
         text == .missed
         ? end
         : PhonePlanner.keptUntil(
-          newest: update.alertKept, isNewest: try update.alertJob == job && !isReached(device, shared), end: end,
+          newest: update.alertKept, isNewest: try update.alertJob == job && !isPushing(to: device, shared), end: end,
           on: device.platform)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
@@ -249,7 +249,7 @@ extension UpdateQueue {
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     // A push that is on its way may set another badge, or bring a notification that must go.
-    if try isReached(device, shared) { return .follow }
+    if try isPushing(to: device, shared) { return .follow }
     let state = PhoneState(
       platform: device.platform, allowsAlerts: device.allowsAlerts, badge: update.badge,
       wantedBadge: try shared.badge(of: update.user, on: device),
@@ -285,7 +285,7 @@ extension UpdateQueue {
   }
 
   /// True if a push is on its way to a phone.
-  private func isReached(_ device: Device, _ shared: Shared) throws -> Bool {
+  private func isPushing(to device: Device, _ shared: Shared) throws -> Bool {
     try shared.accounts(on: device).contains { account in
       try db.has(
         "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind <> 'phone'",

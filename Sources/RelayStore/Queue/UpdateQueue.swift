@@ -89,9 +89,7 @@ public struct UpdateQueue: TransactionPart {
   private func storeUpdates(
     _ room: Int64, _ seq: Int64, after position: Position, limit: Int, only user: Int64? = nil
   ) throws -> (count: Int, next: Position?) {
-    let (first, second): (StatementArguments, StatementArguments) = (
-      [room, seq, position.user, position.device, limit, user], [room, seq, position.user, position.device, limit]
-    )
+    let slice: StatementArguments = [room, seq, position.user, position.device, limit, user]
     // Includes calls that were not sent to a phone: the phone may show a missed call instead.
     let entries = try db.all(
       """
@@ -106,7 +104,7 @@ public struct UpdateQueue: TransactionPart {
         AND (jobs.user, jobs.device) > (?3, ?4) AND (?6 IS NULL OR jobs.user = ?6)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
-      first)
+      slice)
     // A deleted message is not unread any more, also on a phone that got no push of it.
     let badges = try db.all(
       """
@@ -114,10 +112,10 @@ public struct UpdateQueue: TransactionPart {
       FROM messages JOIN members ON members.room = messages.room AND members.read < messages.seq
       CROSS JOIN devices ON devices.user = members.user AND devices.badge > 0
       WHERE messages.room = ?1 AND messages.seq = ?2 AND messages.is_deleted
-        AND members.user >= ?3 AND (members.user, devices.device) > (?3, ?4)
+        AND members.user >= ?3 AND (members.user, devices.device) > (?3, ?4) AND (?6 IS NULL OR members.user = ?6)
       ORDER BY members.user, devices.device LIMIT ?5
       """,
-      second)
+      slice)
     let next = [entries, badges].filter { $0.count == limit }.compactMap { $0.last.map(Position.init(_:)) }.min()
     func isInSlice(_ row: Row) -> Bool { next.map { Position(row) <= $0 } ?? true }
     var count = 0
