@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes the delivery in one place at a time, and expects a test to fail.
 
-    python3 Tests/RelayDeliveryTests/mutate.py [--list] [--only PATTERN] [--jobs 2]
+    python3 Tests/RelayDeliveryTests/mutate.py [--list] [--only PATTERN] [--since REVISION] [--jobs 2]
 
 Each mutation is made in a copy of the package's pure part, which builds in seconds; the sources are never touched.
 The exit status is 1 when a mutation survives that is not listed as equivalent.
@@ -217,6 +217,22 @@ def all_mutations() -> list[Mutation]:
     return mutations
 
 
+def changed_lines(file: str, revision: str) -> set[int]:
+    """Returns the numbers of the lines that are new or different since the revision."""
+    command = ["git", "diff", "--unified=0", "--no-ext-diff", "--find-renames", revision, "--", str(SOURCES)]
+    diff = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    part = next((part for part in re.split(r"^diff ", diff, flags=re.M) if f"+++ b/Sources/RelayDelivery/{file}\n" in part), "")
+    hunks = re.findall(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", part, re.M)
+    return {line for begin, count in hunks for line in range(int(begin), int(begin) + int(count or 1))}
+
+
+def since(revision: str, mutations: list[Mutation]) -> list[Mutation]:
+    """Leaves out mutations of unchanged lines. A mutation of a whole rule has no line, and stays."""
+    changed = {file: changed_lines(file, revision) for file in FILES}
+    lines = [(mutation, re.match(r"(\d+): ", mutation.what)) for mutation in mutations]
+    return [mutation for mutation, line in lines if not line or int(line[1]) in changed[mutation.file]]
+
+
 class Bench:
     """A package of its own, in which one mutation at a time is built and tested."""
 
@@ -297,10 +313,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--list", action="store_true", help="print the mutations without testing them")
     parser.add_argument("--only", default="", help="test only the mutations whose name matches this regular expression")
+    parser.add_argument("--since", help="test only the mutations of rules, and of lines changed since this revision of git")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
 
     mutations = [mutation for mutation in all_mutations() if re.search(options.only, mutation.name)]
+    if options.since:
+        mutations = since(options.since, mutations)
     if options.list:
         for mutation in mutations:
             print(mutation.name)
