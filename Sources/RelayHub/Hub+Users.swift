@@ -119,6 +119,8 @@ extension Hub {
     _ = relay_user_set_pushes_unread(hub, user.rawValue, pushesUnread)
   }
 
+  public func hasDevices(_ user: UserHandle) -> Bool { relay_user_has_devices(hub, user.rawValue) }
+
   public func setHasDevices(_ hasDevices: Bool, of user: UserHandle) {
     _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)
   }

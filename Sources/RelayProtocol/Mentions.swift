@@ -36,7 +36,7 @@ public struct Mentions: Hashable, Sendable {
   /// The maximum number of online members that one message can mention with ``onlineWord``.
   public static let maxOnline = 1_000
 
-  public var isEmpty: Bool { words.isEmpty && answered == nil }
+  public var isEmpty: Bool { !isBroad && names.isEmpty && answered == nil }
   /// True if the message mentions many members by a reserved word, which needs the right `mentionAll`.
   public var isBroad: Bool { all || online }
 

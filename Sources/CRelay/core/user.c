@@ -372,6 +372,11 @@ bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_device
   return true;
 }
 
+bool relay_user_has_devices(const relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  return user && user->has_devices;
+}
+
 bool relay_user_set_pushes_unread(relay_hub_t *hub, relay_id_t id, bool pushes_unread) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;

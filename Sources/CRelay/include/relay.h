@@ -335,6 +335,7 @@ bool relay_user_set_status(relay_hub_t *hub, relay_id_t user, relay_bytes_t stat
 bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
 /* Sets the fact that the user has a device that messages can be pushed to. */
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
+bool relay_user_has_devices(const relay_hub_t *hub, relay_id_t user);
 /* Sets the fact that the user wants pushes of messages that an active session has received, if they stay
  * unread. Then only the read mark ends the wait for a decision. */
 bool relay_user_set_pushes_unread(relay_hub_t *hub, relay_id_t user, bool pushes_unread);

@@ -24,10 +24,13 @@ extension Relay {
     }
     let isStored = rooms.policy(of: message.room)?.isStored ?? true
     var draft = MessageDraft(room: room, from: User(id: sender), time: hub.now, body: message.body, key: message.key)
-    var rights = access.rights(of: message.session, in: room, on: self)
-    if rights.contains(.join), hub.role(of: message.user, in: message.room) >= .moderator { rights.insert(.mentionAll) }
+    let rights = access.rights(of: message.session, in: room, on: self)
     do {
       if let fields = message.fields {
+        var rights = rights
+        if rights.contains(.join), hub.role(of: message.user, in: message.room) >= .moderator {
+          rights.insert(.mentionAll)
+        }
         try draft.read(fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
         try resolveMentions(of: &draft, in: message.room, fields.pointer)
         if let push = draft.push { try check(push, from: sender, to: room) }
@@ -112,8 +115,10 @@ extension Relay {
     let room = draft.room
     var draft = draft
     // An erasure looks at each stored message once, so it might miss this mention.
-    draft.mentions.names.removeAll { erasures.isOpen($0) }
-    draft.mentions.present.removeAll { erasures.isOpen($0) }
+    if !draft.mentions.isEmpty {
+      draft.mentions.names.removeAll { erasures.isOpen($0) }
+      draft.mentions.present.removeAll { erasures.isOpen($0) }
+    }
     let traits = draft.traits
     let isAsked = traits.push.isAsked
     let isCall = traits.push.kind == .call
@@ -138,7 +143,7 @@ extension Relay {
     draft.time = now
     draft.isCounted = isAsked
     // A sender who is not in memory may have one.
-    draft.hasPhones = hub.user(draft.from.id).map { !people.recipient($0).devices.isEmpty } ?? true
+    draft.hasPhones = hub.user(draft.from.id).map(hub.hasDevices) ?? true
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
     let policy = rooms.policy(of: handle)
@@ -153,7 +158,7 @@ extension Relay {
         defer { relay.rooms.unpin(room, on: relay) }
         if case .success(let stored) = result, !stored.isDuplicate {
           var traits = traits
-          traits.mentions.answered = stored.answered
+          if let answered = stored.answered { traits.mentions.answered = answered }
           relay.deliveries.stored(
             stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
           if let quote = stored.quote { relay.rooms.remember(stored.seq, quoting: quote, in: handle) }

@@ -56,11 +56,16 @@ struct GroupedMessages {
       first.quote = quote
       return first
     }
-    var draft = draft
-    draft.mentions.answered = try transaction.messages.answered(by: draft, room)
+    let answered = try transaction.messages.answered(by: draft, room)
     let mark = rows?.mark ?? 0
     do {
-      try insert.run(draft, room, sender)
+      if answered == nil {
+        try insert.run(draft, room, sender)
+      } else {
+        var draft = draft
+        draft.mentions.answered = answered
+        try insert.run(draft, room, sender)
+      }
     } catch {
       // The key stays captured, together with its deletion: it may have replaced an expired one.
       rows?.cut(to: mark)
