@@ -18,10 +18,14 @@ package final class LateWriter {
   package func contains(_ write: LateWrite) -> Bool { writes.contains(write) }
 
   package func save(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) {
+    submit(write, begin(write, on: relay, work), work, on: relay)
+  }
+
+  private func begin(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) -> Int {
     let (number, isFirst) = writes.begin(write, work)
     if isFirst, let room = write.room { relay.rooms.pin(room) }
     if isFirst, let user = write.user.flatMap(relay.hub.user) { relay.hub.retain(user) }
-    submit(write, number, work, on: relay)
+    return number
   }
 
   /// Submits the rejected values at once, because the relay stops.
@@ -79,17 +83,46 @@ package final class LateWriter {
 /// The values that are stored late.
 extension LateWriter {
   func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay) {
+    guard let (write, work) = marks(room, user, read: read, received: received, on: relay) else { return }
+    save(write, on: relay, work)
+  }
+
+  /// Stores the marks of a member before a reply, so that the reply is true for all later requests and after a crash. If
+  /// the store fails, the marks are stored later.
+  func storeMarks(_ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay) async throws {
+    guard let member = relay.hub.marks(of: user, in: room),
+      let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay),
+      relay.hub.takeMarks(of: user, in: room) || contains(write)
+    else { return }
+    relay.deliveries.reportReceived(room, user, upTo: max(member.read, member.received), on: relay)
+    // A second request for the same mark waits, too.
+    let number = begin(write, on: relay, work)
+    do {
+      try await relay.store.write(work)
+      conclude(write, number, .success(()), on: relay)
+    } catch {
+      conclude(write, number, .failure(error), on: relay)
+      throw error
+    }
+  }
+
+  private func marks(
+    _ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay
+  ) -> (LateWrite, LateWrites.Work)? {
     // A push of a received message that stays unread ends only with the read mark.
     let pushesUnread = relay.people.recipient(user).preferences.pushUnreadAfter != nil
-    guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return }
-    save(.marks(room, user), on: relay) {
-      try $0.updates.read(room, user, upTo: read)
-      try $0.rooms.mark(room, user, read: read, received: received)
-      _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
-      if received > read, !pushesUnread {
-        _ = try $0.queue.cancel(room, user, upTo: received, keepsCalls: true, reason: "received")
+    guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return nil }
+    return (
+      .marks(room, user),
+      {
+        try $0.updates.read(room, user, upTo: read)
+        try $0.rooms.mark(room, user, read: read, received: received)
+        _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
+        if received > read, !pushesUnread {
+          _ = try $0.queue.cancel(room, user, upTo: received, keepsCalls: true, reason: "received")
+        }
       }
-    }
+    )
   }
 
   func saveCursor(_ seq: Int64, of room: RoomHandle, on relay: isolated Relay) {

@@ -139,6 +139,11 @@ extension Hub {
   public func setRead(_ seq: Int64, _ user: UserHandle, in room: RoomHandle) {
     _ = relay_room_read(hub, room.rawValue, user.rawValue, seq)
   }
+
+  /// Returns true if the user's marks are not stored. The caller stores them, and no ``HubEvent/marked`` follows.
+  public func takeMarks(of user: UserHandle, in room: RoomHandle) -> Bool {
+    relay_room_take_marks(hub, room.rawValue, user.rawValue)
+  }
 }
 
 extension MemberSession {

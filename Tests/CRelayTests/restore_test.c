@@ -99,6 +99,31 @@ TEST(marks, "restore: a message raises the read mark of its sender, unless it ke
   host_end(host);
 }
 
+static void try_take_marks(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_create(hub, "stored.a", "epoch", 2, 2, RELAY_ROOM_STORED);
+  const relay_id_t ann = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, ann, 0, 0), RELAY_OK);
+  EXPECT(!relay_room_take_marks(hub, room, ann));
+  EXPECT_INTEGER(relay_room_read(hub, room, ann, 1), RELAY_OK);
+  EXPECT(relay_room_take_marks(hub, room, ann));
+  EXPECT(!relay_room_take_marks(hub, room, ann));
+  EXPECT(!relay_room_take_marks(hub, room, ann + 1));
+  relay_hub_flush(hub); /* no event of the taken marks */
+  EXPECT_INTEGER(relay_room_read(hub, room, ann, 2), RELAY_OK);
+  relay_hub_flush(hub);
+  EXPECT(!relay_room_take_marks(hub, room, ann));
+  relay_user_release(hub, ann);
+}
+
+TEST(take_marks, "restore: marks that the caller takes cause no event") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_take_marks, NULL);
+  EXPECT(host_noted(host, "mark stored.a ann 2 2"));
+  EXPECT_INTEGER(host_notes(host, "mark"), 1);
+  host_end(host);
+}
+
 TEST(tail, "restore: the tail has the messages after a seq, if all of them are in memory") {
   host_t *host = host_start(NULL);
   host_do(host, try_tail, NULL);

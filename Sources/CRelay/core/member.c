@@ -419,6 +419,15 @@ bool relay_room_marks(const relay_hub_t *hub, relay_id_t room_id, relay_id_t use
   return true;
 }
 
+bool relay_room_take_marks(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  if (!member || !member->has_marks) return false;
+  member->has_marks = false;
+  return true;
+}
+
 relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session_id, relay_id_t room_id) {
   const relay_session_t *session = relay__session_find(hub, session_id);
   const relay_room_t *room = relay__room_find(hub, room_id);

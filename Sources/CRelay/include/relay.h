@@ -544,6 +544,9 @@ typedef struct relay_room_facts {
 /* True if the room sends `counts` in place of events about its members. */
 bool relay_room_is_large(const relay_hub_t *hub, relay_id_t room);
 size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t room);
+/* Returns true if the member's marks are not stored. The caller stores them at once, and no RELAY_EVENT_MARK
+ * follows. */
+bool relay_room_take_marks(relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* Writes a member's marks. Returns false if the user is no member. */
 bool relay_room_marks(const relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t *read,
                       int64_t *received);

@@ -341,6 +341,7 @@ struct SetRead: Command {
         throw request.fields.wrong("seq", "is greater than the newest seq of the room")
       }
       relay.hub.setRead(seq, member, in: access.handle)
+      try await relay.late.storeMarks(access.handle, member, on: relay)
       let read = relay.hub.facts(of: access.handle, for: member).read
       return Reply {
         $0["room"] = access.room.rawValue

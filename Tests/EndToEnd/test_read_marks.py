@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A read mark that the relay has acknowledged: it counts at once, and survives a crash."""
+
+from api import call
+from people import Circle
+from waiting import eventually
+
+
+def unread(relay, user, room):
+    rooms = call(relay, "GET", f"/v1/users/{user}/rooms").json["rooms"]
+    return next(entry["unread"] for entry in rooms if entry["room"] == room)
+
+
+def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(connect, names, start):
+    circle = Circle(connect, names, start("--presence-grace", "0"))
+    bob = circle.away("bob")
+    other = names("room")
+    for user in (circle.alice.user, bob.user):
+        assert call(circle.relay, "PUT", f"/v1/rooms/{other}/members/{user}").status < 300
+    for turn in range(1, 6):
+        seq = circle.send("text")["seq"]
+        assert unread(circle.relay, bob.user, circle.room) == 1
+        body = {"user": bob.user, "seq": seq}
+        assert call(circle.relay, "PUT", f"/v1/rooms/{circle.room}/read", body).json["read"] == seq
+        assert unread(circle.relay, bob.user, circle.room) == 0
+        call(circle.relay, "POST", f"/v1/rooms/{other}/messages", {"from": circle.alice.user, "body": {"text": f"{turn}"}})
+        bob.phone.ring(f"{turn}")
+        assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.user}-phone").json["badge"] == turn
+
+
+def test_an_answered_read_survives_a_crash(connect, names, start):
+    circle = Circle(connect, names, start())
+    bob = circle.away("bob")
+    for _ in range(3):
+        seq = circle.send("text")["seq"]
+        body = {"user": bob.user, "seq": seq}
+        assert call(circle.relay, "PUT", f"/v1/rooms/{circle.room}/read", body).status == 200
+        circle.relay.kill()
+        circle.relay.start()
+        assert unread(circle.relay, bob.user, circle.room) == 0
+        circle.alice = connect(circle.relay, circle.alice.user)
+        circle.alice.join(circle.room)
+
+
+def test_a_push_to_members_of_a_room_made_right_after_the_start_does_not_wait(connect, names, start):
+    relay = start("--presence-grace", "60")
+    body = {"room": "club", "owner": "ann", "members": ["bob"]}
+    assert call(relay, "POST", "/v1/rooms", body).status == 201
+    registration = {"platform": "simulator", "token": "bobphone", "app": "demo"}
+    assert call(relay, "PUT", "/v1/users/bob/devices/phone", registration).status == 200
+    call(relay, "POST", "/v1/rooms/club/messages", {"from": "ann", "body": {"text": "hi"}})
+    eventually(lambda: call(relay, "GET", "/v1/simulator/devices/bobphone").json.get("notifications"))
