@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayProtocol
+public import RelayProtocol
 
 /// The members that the records of Focus reports and of filter reports share. Each is the newest report of one device.
-protocol DeviceRecord {
+public protocol DeviceRecord: Sendable {
   var at: Timestamp { get }
   var number: Int64? { get }
   var received: Timestamp { get }

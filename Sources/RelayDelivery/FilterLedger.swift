@@ -83,9 +83,10 @@ public struct FilterLedger: Equatable, Sendable {
 extension FilterRecord {
   fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FilterRecord {
     var record = self
-    // Times in the future were recorded before the relay's clock was set back. They are replaced by `now`.
+    // Times and numbers in the future were recorded before the relay's clock was set back.
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
+    record.number = number.map { policy.number(of: $0, now: now) }
     let isExpired = isActive && record.at + policy.lifetime <= now
     guard isExpired || record.received + policy.silence <= now else { return record }
     record.isActive = false

@@ -128,13 +128,14 @@ extension FocusRecord {
     }
   }
 
-  /// Replaces times in the future by `now`. They were recorded before the relay's clock was set back.
+  /// Replaces times and numbers in the future. They were recorded before the relay's clock was set back.
   private func believed(at now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
     var record = self
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
     record.since = since.map { policy.time(of: $0, now: now) }
     record.settles = settles.map { min($0, now + policy.settle) }
+    record.number = number.map { policy.number(of: $0, now: now) }
     return record
   }
 

@@ -25,7 +25,7 @@ extension DeviceReport {
 /// The reports of a user's devices about their Focus, or about their filters.
 public protocol ReportLedger: Sendable {
   associatedtype Report: DeviceReport
-  associatedtype Record: Sendable
+  associatedtype Record: DeviceRecord
 
   var count: Int { get }
   subscript(device: DeviceID) -> Record? { get }
@@ -37,13 +37,17 @@ extension FocusLedger: ReportLedger {}
 extension FilterLedger: ReportLedger {}
 
 /// The result of a report to a ledger.
-public struct LedgerChange<Record: Sendable>: Sendable {
+public struct LedgerChange<Record: DeviceRecord>: Sendable {
   /// True if the report was the newest of its device.
   public let isApplied: Bool
   /// The record of the device to store.
   public let record: Record?
   /// The device whose record makes way. Is `nil` when all records stay.
   public let silent: DeviceID?
+
+  /// The number that the next report must exceed, because this one's number is too low. Is `nil` if the report was
+  /// applied, or if the times decided.
+  public let newestNumber: Int64?
 }
 
 extension ReportLedger {
@@ -59,6 +63,9 @@ extension ReportLedger {
       if silent == nil { return nil }
     }
     let isApplied = apply(report, now: now)
-    return LedgerChange(isApplied: isApplied, record: self[report.device], silent: silent)
+    let record = self[report.device]
+    return LedgerChange(
+      isApplied: isApplied, record: record, silent: silent,
+      newestNumber: isApplied || report.number == nil ? nil : record?.number)
   }
 }

@@ -32,6 +32,62 @@ import Testing
     #expect(next?.record?.number == 9)
   }
 
+  /// A time in milliseconds, and reports around it.
+  private static let noon: Int64 = 1_800_000_000_000
+  private static let month: Int64 = 30 * 86_400_000
+
+  /// The number of the last report, the number of this one, both sent at noon, and the stored number afterwards. Is `nil`
+  /// when the report is not applied.
+  struct Numbers: Sendable, CustomTestStringConvertible {
+    let last, next: Int64
+    let stored: Int64?
+    var testDescription: String { "\(last), \(next)" }
+  }
+
+  @Test(arguments: [
+    Numbers(last: 7, next: 8, stored: 8), Numbers(last: 7, next: 7, stored: nil), Numbers(last: 8, next: 7, stored: nil),
+    // A counter may count as it likes.
+    Numbers(last: 7, next: 999_999_999_999, stored: 999_999_999_999),
+    Numbers(last: 7, next: noon, stored: noon), Numbers(last: noon, next: noon + 60_000, stored: noon + 60_000),
+    // The device's clock is ahead: the number counts as now, so that the next report of a right clock is above it.
+    Numbers(last: 7, next: noon + 60_001, stored: noon), Numbers(last: noon - 1, next: noon + month, stored: noon),
+    Numbers(last: noon + month, next: noon + month, stored: noon),
+    Numbers(last: noon + month, next: noon + 1, stored: noon + 1), Numbers(last: noon + month, next: noon, stored: nil),
+    Numbers(last: noon + 60_000, next: noon + 59_999, stored: nil),
+    // A counter in microseconds is no time.
+    Numbers(last: noon * 1_000, next: noon * 2_000, stored: noon * 2_000), Numbers(last: noon * 1_000, next: noon, stored: nil),
+  ]) func `a number that is a time more than a minute ahead counts as now`(row: Numbers) {
+    let now = Timestamp(rawValue: Self.noon)
+    let last = row.last > Self.noon + 60_000 && row.last < 10_000_000_000_000 ? Self.noon : row.last
+    func check<Ledger: ReportLedger>(_ ledger: Ledger, _ report: (Int64) -> Ledger.Report) {
+      var ledger = ledger
+      _ = ledger.take(report(row.last), maxDevices: 0, now: now)
+      let change = ledger.take(report(row.next), maxDevices: 0, now: now)
+      #expect(change?.isApplied == (row.stored != nil))
+      #expect(change?.record?.number == row.stored ?? last)
+      #expect(change?.newestNumber == (row.stored == nil ? last : nil))
+    }
+    check(FocusLedger()) { FocusReport(device: phone, isFocused: true, number: $0) }
+    check(FilterLedger()) { FilterReport(device: phone, isActive: true, allow: ["work"], number: $0) }
+  }
+
+  @Test func `a report without a number gets none when the times refuse it`() {
+    var ledger = FocusLedger()
+    _ = ledger.take(report(true, phone, number: 9, at: 5), maxDevices: 0, now: .at(10))
+    let change = ledger.take(report(false, phone, at: 4), maxDevices: 0, now: .at(10))
+    #expect(change?.isApplied == false && change?.newestNumber == nil)
+  }
+
+  @Test func `a number from before the relay's clock was set back does not block the device`() {
+    var (focus, filters) = (FocusLedger(), FilterLedger())
+    for (number, isApplied) in [(Self.noon, true), (Self.noon - 3_500_000, true)] {
+      let now = Timestamp(rawValue: number - 1)
+      #expect(focus.apply(FocusReport(device: phone, isFocused: true, number: number), now: now) == isApplied)
+      let report = FilterReport(device: phone, isActive: true, allow: ["work"], number: number)
+      #expect(filters.apply(report, now: now) == isApplied)
+    }
+  }
+
   @Test func `a device without a state makes way for a new one`() {
     var ledger = FocusLedger()
     func take(_ isFocused: Bool?, _ device: DeviceID) -> LedgerChange<FocusRecord>? {

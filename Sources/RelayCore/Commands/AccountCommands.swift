@@ -32,6 +32,7 @@ struct SetFocus: Command {
       let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: relay)
       return Reply {
         $0.bool("applied", result.applied)
+        $0.integer("number", result.newestNumber)
         $0.boolOrNull("isFocused", result.isFocused)
         $0.integer("focusSince", result.since?.rawValue)
         $0.integer("settlesAt", result.settles?.rawValue)
@@ -57,8 +58,11 @@ struct SetFilter: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await relay.people.withUser(user, on: relay) { handle in
-      let applied = try await relay.people.apply(report, to: handle, on: relay)
-      return Reply { $0.bool("applied", applied) }
+      let change = try await relay.people.apply(report, to: handle, on: relay)
+      return Reply {
+        $0.bool("applied", change.isApplied)
+        $0.integer("number", change.newestNumber)
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
+package import RelayDelivery
 package import RelayHub
 package import RelayIdentity
 package import RelayJSON
@@ -12,6 +12,8 @@ extension People {
   package struct FocusResult {
     /// True if the report was the newest of its device.
     package let applied: Bool
+    /// See ``LedgerChange/newestNumber``.
+    package let newestNumber: Int64?
     package let isFocused: Bool?
     package let since: Timestamp?
     /// The time from which the device's `false` counts. Is `nil` if the report counts already.
@@ -26,14 +28,15 @@ extension People {
     relay.diagnostics.tally.countFocusReport(applied: change.isApplied)
     let shown = recipient(user).focus
     return FocusResult(
-      applied: change.isApplied, isFocused: shown.isFocused, since: shown.focusSince,
+      applied: change.isApplied, newestNumber: change.newestNumber, isFocused: shown.isFocused, since: shown.focusSince,
       settles: shown[report.device]?.settles)
   }
 
   /// Applies a filter report. The report counts for all accounts of the phone.
-  /// - Returns: True if the report was the newest of its device.
-  package func apply(_ report: FilterReport, to user: UserHandle, on relay: isolated Relay) async throws -> Bool {
-    try await apply(report, to: user, .filters, on: relay).isApplied
+  package func apply(
+    _ report: FilterReport, to user: UserHandle, on relay: isolated Relay
+  ) async throws -> LedgerChange<FilterRecord> {
+    try await apply(report, to: user, .filters, on: relay)
   }
 
   /// Applies a report to the user, and to the users of the other accounts of the phone, in one transaction.
