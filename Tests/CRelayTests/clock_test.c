@@ -119,6 +119,34 @@ TEST(alarms_of_a_set_clock, "clock: alarms follow a wall clock that is set forwa
   host_end(host);
 }
 
+/* The token of Ann's session ends in 60 s. */
+static void set_expiry(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_id_t session;
+  EXPECT_INTEGER(relay_user_sessions(hub, relay_user_named(hub, "ann"), &session, 1), 1);
+  relay_session_set_expiry(hub, session, relay_hub_now(hub) + 60000);
+}
+
+TEST(expiry_of_a_set_clock, "clock: a session lasts as long as its token, although the wall clock is set") {
+  const int64_t steps[] = {-3600000, 600000, 40LL * 86400000, -40LL * 86400000};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    relay_config_t config = host_config();
+    config.limits.heartbeat = 1000000;
+    host_t *host = host_start(&config);
+    host_set_clock(host, 100LL * 86400000);
+    peer_t *peer = peer_open(host_port(host), "ann", "");
+    host_do(host, set_expiry, NULL);
+    int64_t now = 100LL * 86400000 + steps[i];
+    host_do(host, set_wall_clock, &now);
+    host_pass(host, 59999);
+    EXPECT(peer_receives_none_with(peer, "\"bye\""));
+    host_pass(host, 1);
+    EXPECT_CONTAINS(peer_receive_with(peer, "\"bye\""), "\"code\":4002");
+    peer_leave(peer);
+    host_end(host);
+  }
+}
+
 TEST(no_jump, "clock: the hub does not mistake the passing of time for a clock that was set") {
   host_t *host = host_start(NULL);
   for (int i = 0; i < 1000; i++) host_counts(host);

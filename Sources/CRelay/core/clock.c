@@ -45,7 +45,24 @@ static void move_room(relay_room_t *room, int64_t by) {
   for (uint32_t i = 0; i < room->live_count; i++) room->live[i]->joined += by;
 }
 
-static void jump(relay_hub_t *hub, int64_t by) {
+/* Moves the end of a session's token, so that the session lasts as long as without the jump. The relay judges a
+ * new `hello` or `refresh` by the present clock. */
+static void move_expiry(relay_session_t *session, int64_t by) {
+  if (!session->expires) return;
+  const int64_t seconds = (by + (by < 0 ? -500 : 500)) / 1000, moved = session->expires + seconds;
+  session->expires = moved < 1 ? 1 : moved > UINT32_MAX ? UINT32_MAX : (uint32_t)moved;
+}
+
+/* Returns the time for which the machine was suspended since its start. The loop's clock stops meanwhile. */
+static int64_t read_suspended(void) {
+  struct timespec boot, monotonic;
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  return ((int64_t)boot.tv_sec - monotonic.tv_sec) * 1000 + (boot.tv_nsec - monotonic.tv_nsec) / 1000000;
+}
+
+/* `suspended`: the part of the jump in which the machine was suspended, and tokens grew older. */
+static void jump(relay_hub_t *hub, int64_t by, int64_t suspended) {
   hub->offset += by;
   hub->started += by;
   for (uint32_t i = 0; i < hub->rooms.count; i++)
@@ -53,6 +70,7 @@ static void jump(relay_hub_t *hub, int64_t by) {
   for (uint32_t i = 0; i < hub->sessions.count; i++) {
     relay_session_t *session = hub->sessions.items[i];
     if (!session) continue;
+    move_expiry(session, by - suspended);
     session->drained += by;
     if (session->blocked) session->blocked += by;
   }
@@ -71,7 +89,10 @@ void relay__clock_read(relay_hub_t *hub) {
   const int64_t drift = hub->now - hub->clock - hub->offset;
   if (drift > -MIN_JUMP_MS && drift < MIN_JUMP_MS) return;
   const int64_t by = measure_offset() - hub->offset;
-  if (by <= -MIN_JUMP_MS || by >= MIN_JUMP_MS) jump(hub, by);
+  if (by > -MIN_JUMP_MS && by < MIN_JUMP_MS) return;
+  const int64_t suspended = read_suspended();
+  jump(hub, by, suspended - hub->suspended);
+  hub->suspended = suspended;
 }
 
 /* Does nothing: the timer wakes the loop, and each iteration reads the clocks. */
@@ -81,6 +102,7 @@ static void wake(uv_timer_t *timer) {
 
 void relay__clock_start(relay_hub_t *hub) {
   hub->offset = measure_offset();
+  hub->suspended = read_suspended();
   relay__clock_read(hub);
   hub->started = hub->now;
   hub->started_clock = hub->clock;
@@ -112,5 +134,5 @@ void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
 void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
   const int64_t by = now - hub->now;
   hub->now = now;
-  jump(hub, by);
+  jump(hub, by, 0);
 }

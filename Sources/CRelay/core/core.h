@@ -674,6 +674,7 @@ struct relay_hub {
   int64_t now, clock;             /* the wall clock and the loop's clock of this iteration */
   int64_t started, started_clock; /* the same at the start */
   int64_t offset;                 /* wall clock minus loop's clock, since the wall clock was set last */
+  int64_t suspended;              /* time for which the machine was suspended, up to then */
   uint64_t stamp;
   uint64_t marks;        /* see the `mark` of a room */
   bool follows_presence; /* see relay_hub_follow_presence() */
