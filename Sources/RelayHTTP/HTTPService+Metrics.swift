@@ -58,6 +58,12 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
+    let aging = relay.store.readAging()
+    text.family(
+      "stillwire_clock_wait_seconds",
+      "Seconds until data is deleted by its age again. 0: it is deleted. cause: step (the wall clock was set) or stop.",
+      .gauge, by: "cause",
+      AgingClock.Cause.allCases.map { ($0.rawValue, aging.cause == $0 ? Int(aging.remaining.seconds) : 0) })
     write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
     write(relay.audit.counters, to: &text)
     text.gauge(

@@ -49,10 +49,17 @@ extension HTTPService {
     let apps = gateways.http?.statistics.paused ?? []
     let forgetting = relay.worker.pausedForgetting
     let storeWorks = relay.store.statistics.isAvailable
+    let aging = relay.store.readAging()
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // The relay is ready without its store: another server does not have these users, and live rooms still work here.
       $0["store"] = storeWorks ? "available" : "unavailable"
+      if let cause = aging.cause {
+        $0.object("clock") {
+          $0["cause"] = cause.rawValue
+          $0.integer("wait", aging.remaining.components.seconds)
+        }
+      }
       guard !(paused.isEmpty && services.isEmpty && apps.isEmpty && forgetting.isEmpty) else { return }
       $0.array("paused") { list in
         for app in paused {

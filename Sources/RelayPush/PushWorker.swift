@@ -223,9 +223,15 @@ package actor PushWorker {
     wake()
   }
 
+  /// The time at which the push of a message expires. A large step of the wall clock moves it.
+  private func end(of claim: Claim) -> Timestamp {
+    let sent = claim.message.time
+    return claim.push.expires(from: sent) + store.readAging().shift(since: sent)
+  }
+
   private func attempt(_ claim: Claim) async {
     let request = claim.push
-    let expires = request.expires(from: claim.message.time)
+    let expires = end(of: claim)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {
       return await finish(claim, .dead, "no gateway")
@@ -263,10 +269,11 @@ package actor PushWorker {
       await finish(claim, .dead, word, recorded, forgetting: time ?? claim.created)
     case .retry(let after, _, let isUnknown):
       let note = isUnknown ? "\(word), outcome unknown" : word
-      await retry(claim, gateway.retryPolicy, after: after, note, recorded, isUnknown: isUnknown, expires: expires)
+      await retry(
+        claim, gateway.retryPolicy, after: after, note, recorded, isUnknown: isUnknown, expires: end(of: claim))
     case .paused(let wait, _):
       // If the pause outlasts the push, the push expires at its own time.
-      let due = min(now() + wait, expires)
+      let due = min(now() + wait, end(of: claim))
       tally.count(.paused)
       await record("pause") {
         try $0.queue.note(recorded, of: claim.id)

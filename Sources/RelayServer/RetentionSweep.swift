@@ -14,12 +14,14 @@ import ServiceLifecycle
 /// - old records of silenced users, counts of forgotten tokens, finished push jobs, responses and calls
 /// - reports of messages that were ended long ago
 /// - entries of the audit log that are too old or too many
+///
+/// While the store does not trust the wall clock, it deletes nothing by its age, see ``AgingClock``. The sweep stores the
+/// state of that clock once an hour.
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
   let store: Store
   let start: Task<Void, any Error>
-  let now: @Sendable () -> Timestamp
   let log: Logger
 
   /// The maximum number of rooms in one read.
@@ -28,6 +30,9 @@ struct RetentionSweep: Service, CustomStringConvertible {
   static let maxDeleted = 1_000
   static let maxPause = Duration.seconds(60)
   static let minPause = Duration.seconds(1)
+  /// The maximum age of the stored state of the clock, and its maximum age while deletion by age waits.
+  static let clockInterval = Duration.seconds(3_600)
+  static let waitingInterval = Duration.seconds(300)
 
   func run() async throws {
     try await start.value
@@ -37,7 +42,21 @@ struct RetentionSweep: Service, CustomStringConvertible {
   /// Deletes old data every minute until the task is cancelled. If a room keeps messages, or the audit log its entries,
   /// for less than ten minutes, the pause is a tenth of that time, but at least one second.
   private func sweepRepeatedly() async {
+    var noted: ContinuousClock.Instant?
+    var cause: AgingClock.Cause?
     while !Task.isCancelled {
+      let reading = store.readAging()
+      if reading.cause != cause { logWait(reading) }
+      let interval = reading.cause == nil ? Self.clockInterval : Self.waitingInterval
+      if noted.map({ .now - $0 >= interval }) ?? true || reading.cause != cause {
+        do {
+          try await store.write { try $0.noteClock() }
+          noted = .now
+        } catch {
+          log.error("the state of the clock is not stored: \(error)")
+        }
+      }
+      cause = reading.cause
       let settings = await relay.settings
       let (patterns, audit) = (settings.rooms, settings.audit)
       let pause = min(patterns.minAge ?? Self.maxPause, audit.retention) / 10
@@ -58,6 +77,20 @@ struct RetentionSweep: Service, CustomStringConvertible {
     }
   }
 
+  private func logWait(_ reading: AgingReading) {
+    switch reading.cause {
+    case .step?:
+      log.warning(
+        "the wall clock was set by much: nothing is deleted by its age until nobody has set it for a day",
+        metadata: ["wait": "\(reading.remaining)", "confirm": "POST /v1/clock/confirm"])
+    case .stop?:
+      log.notice(
+        "the relay was stopped for long, or its clock is wrong: nothing is deleted by its age for a day",
+        metadata: ["wait": "\(reading.remaining)", "confirm": "POST /v1/clock/confirm"])
+    case nil: log.notice("data is deleted by its age again")
+    }
+  }
+
   /// Performs one part of a sweep. A failure is logged and does not stop the other parts. The next sweep tries again.
   private func attempt(_ what: String, _ work: () async throws -> Void) async {
     do {
@@ -74,7 +107,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
   }
 
   private func purgeJobs() async throws {
-    let bound = now() - PushWorker.retention
+    let bound = store.readAging().now - PushWorker.retention
     try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.maxPurged }
   }
 
@@ -90,7 +123,8 @@ struct RetentionSweep: Service, CustomStringConvertible {
         var retention = patterns.policy(for: aging.room).history
         // A room in memory keeps its old policy after a reload, so it may still store messages.
         if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
-        if aging.isDue(retention, now: now()) { try await trim(aging.room, to: retention) }
+        let reading = store.readAging()
+        if aging.isDue(retention, now: reading.cause == nil ? reading.now : nil) { try await trim(aging.room, to: retention) }
       }
       position = found.next
     }

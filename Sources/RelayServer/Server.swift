@@ -223,7 +223,7 @@ public final class Server: Sendable {
     let deadline = DrainDeadline()
     return [
       StoreProbe(store: store, start: start, log: log),
-      RetentionSweep(relay: relay, store: store, start: start, now: Store.timeOfDay, log: log),
+      RetentionSweep(relay: relay, store: store, start: start, log: log),
       PushService(worker: worker, start: start, deadline: deadline),
       RelayService(relay: relay, start: start, drainDelay: drainDelay, deadline: deadline, log: log) {
         [isReady, log, url] in

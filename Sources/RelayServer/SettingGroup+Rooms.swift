@@ -91,6 +91,9 @@ extension SettingGroup {
         default: standard.history.age.map { Limits.Unit.seconds.text($0.seconds) } ?? "none",
         "Time for which the room keeps a message. 0 means no limit."),
       SettingMember(
+        "history.minimum", .number(bounds(RoomPolicy.counts)), default: "\(standard.history.minimum)",
+        "Number of newest messages that the room keeps although they are older than `history.age`."),
+      SettingMember(
         "push", .flag, default: "true if the room keeps messages", "The relay pushes to members who are away."),
       SettingMember(
         "preview", .choice(RoomPolicy.Preview.self),

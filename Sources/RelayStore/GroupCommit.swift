@@ -56,7 +56,8 @@ final class GroupCommit: Sendable {
 
   private let queue = Mutex(Queue())
   private let counted = Mutex(StoreStatistics())
-  private let now: @Sendable () -> Timestamp
+  private let clock: StoreClock
+  private let aging: Mutex<AgingClock>
   private let onCommit: @Sendable ([Completion]) -> Void
   // Safe: used only in `commitNext`, which GRDB's serial writer queue calls.
   nonisolated(unsafe) private let cache = WriterCache()
@@ -77,17 +78,30 @@ final class GroupCommit: Sendable {
 
   init(
     log: sending LogBound, rows: sending JournaledRows?, run: sending RunCounter?, files: DatabaseFiles,
-    now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
+    clock: StoreClock, aging: AgingClock, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) {
     self.log = log
     self.rows = rows
     self.run = run
     self.files = files
-    self.now = now
+    self.clock = clock
+    self.aging = Mutex(aging)
     self.onCommit = onCommit
   }
 
   var statistics: StoreStatistics { counted.withLock { $0 } }
+
+  /// Reads both clocks. Any thread.
+  func readClock() -> ClockReading {
+    aging.withLock { aging in
+      let (now, elapsed) = (clock.now(), clock.elapsed())
+      aging.read(now: now, elapsed: elapsed)
+      return ClockReading(now: now, elapsed: elapsed, aging: aging)
+    }
+  }
+
+  /// Ends a wait of deletion by age, see ``AgingClock/confirm(_:)``. Any thread.
+  func confirmClock(_ wait: AgingClock.Wait) -> Bool { aging.withLock { $0.confirm(wait) } }
 
   /// The drain that the caller of ``append(_:isUrgent:)`` must start. A drain is a chain of `commitNext` calls until
   /// the queue is empty.
@@ -190,7 +204,8 @@ final class GroupCommit: Sendable {
       completions.reserveCapacity(works.count)
       try db.inTransaction(.immediate) {
         try perform(
-          works, Transaction(db: db, cache: cache, now: now(), maxSlice: rows.map { _ in JournaledRows.maxSlice }),
+          works,
+          Transaction(db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice }),
           &completions)
         try run?.count(db, now: began)
         // A commit to a removed file would be lost.

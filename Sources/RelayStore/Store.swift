@@ -40,23 +40,22 @@ public final class Store: Sendable {
   ///     position and all migrations. The store then changes no replicated row at its start, and keeps no record of its
   ///     run. Is `nil` for a single node: if the file has a position, it has left its cluster, so the store removes the
   ///     position and begins new epochs, see ``loss``.
-  ///   - now: The clock for work items whose caller gives no time.
+  ///   - clock: The clocks for work items whose caller gives no time, and for ages.
   ///   - onCommit: Called once for each group, on the writer's thread, with the completions in the order of submission.
   ///     It must run each completion once. It must not call ``close()``.
   public convenience init(
     folder: String, synchronous: Synchronous = .full, journal: (any Journal)? = nil,
-    now: @escaping @Sendable () -> Timestamp = Store.timeOfDay, onCommit: @escaping @Sendable ([Completion]) -> Void
+    clock: StoreClock = .system, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     try self.init(
-      folder: folder, synchronous: synchronous, journal: journal, threads: .own, now: now, onCommit: onCommit)
+      folder: folder, synchronous: synchronous, journal: journal, threads: .own, clock: clock, onCommit: onCommit)
   }
 
   /// - Parameter maxLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
   ///   restart it.
   init(
     folder: String, synchronous: Synchronous, journal: (any Journal)? = nil, maxLog: Int = 64 << 20,
-    threads: StoreThreads = .own, now: @escaping @Sendable () -> Timestamp,
-    onCommit: @escaping @Sendable ([Completion]) -> Void
+    threads: StoreThreads = .own, clock: StoreClock, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     let data = try DataFolder(folder)
     let path = data.database
@@ -68,23 +67,37 @@ public final class Store: Sendable {
     let log = LogBound(log: files.log, bound: maxLog)
     self.threads = threads
     reads = GroupRead(pool, threads)
+    let aging = try StoreError.opening(path) { try pool.read { try AgingClock(stored: $0, clock) } }
     if let journal {
       (loss, position) = (nil, try StoreError.opening(path) { try pool.read(Installation.position) })
       guard position != nil else { throw .unusable(path: path, reason: "it follows no log") }
       writer = GroupCommit(
-        log: log, rows: try Self.capture(pool, path, journal), run: nil, files: files, now: now, onCommit: onCommit)
+        log: log, rows: try Self.capture(pool, path, journal), run: nil, files: files, clock: clock, aging: aging,
+        onCommit: onCommit)
     } else {
       let file = RunFile(folder: folder)
-      let (record, loss) = try Self.begin(file, pool, path, synchronous, now: now())
+      let (record, loss) = try Self.begin(file, pool, path, synchronous, now: clock.now())
       (self.loss, position) = (loss, nil)
       writer = GroupCommit(
-        log: log, rows: nil, run: RunCounter(record, in: file), files: files, now: now, onCommit: onCommit)
+        log: log, rows: nil, run: RunCounter(record, in: file), files: files, clock: clock, aging: aging,
+        onCommit: onCommit)
     }
   }
 
   /// Sets the listener that each transaction with updates of phones calls, on the writer's thread. The next transaction
   /// finds the updates. The listener must return at once.
   public func listenToUpdates(_ listener: @escaping @Sendable () -> Void) { writer.updates.set(listener) }
+
+  /// Reads both clocks, and returns the state that follows.
+  public func readAging() -> AgingReading { AgingReading(writer.readClock()) }
+
+  /// Ends the wait of deletion by age, because an operator knows that the wall clock is right.
+  /// - Returns: True if it waited.
+  public func confirmClock() async throws(StoreError) -> Bool {
+    guard let wait = writer.readClock().aging.wait else { return false }
+    try await write { try $0.noteConfirmedClock() }
+    return writer.confirmClock(wait)
+  }
 
   /// The default clock: the system's time of day.
   public static let timeOfDay: @Sendable () -> Timestamp = {

@@ -8,8 +8,7 @@ import RelayProtocol
 public struct Transaction {
   let db: Database
   let cache: WriterCache
-  /// The time of the group by the store's clock.
-  let now: Timestamp
+  let clock: ClockReading
   /// The maximum number of rows that a work changes for a reason that concerns all rows. Is `nil` without a journal,
   /// which limits the size of a work.
   let maxSlice: Int?
@@ -129,8 +128,10 @@ extension TransactionPart {
   var db: Database { transaction.db }
   var cache: WriterCache { transaction.cache }
   var now: Timestamp { transaction.now }
+  var steadyNow: Timestamp { transaction.steadyNow }
   var reader: Reader { transaction.reader }
 
+  func time(before age: Duration) -> Timestamp { transaction.time(before: age) }
   func row(of room: RoomID) throws -> WriterCache.Room? { try transaction.row(of: room) }
   func row(of user: UserID) throws -> Int64? { try transaction.row(of: user) }
   func needRow(of user: UserID) throws -> Int64 { try transaction.needRow(of: user) }

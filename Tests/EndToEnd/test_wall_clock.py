@@ -106,8 +106,12 @@ def ahead(second_of_day):
     return 3600 + (second_of_day - 3600 - int(time.time())) % 86400
 
 
+def pushes(circle, person, state):
+    return call(circle.relay, "GET", f"/v1/pushes?user={person.user}&state={state}").json["pushes"]
+
+
 def held_pushes(circle, person):
-    return call(circle.relay, "GET", f"/v1/pushes?user={person.user}&state=held").json["pushes"]
+    return pushes(circle, person, "held")
 
 
 def test_quiet_hours_end_if_the_clock_is_set_back_before_their_start(circle, clock):
@@ -168,3 +172,80 @@ def test_a_push_that_is_being_sent_is_not_sent_again(connect, names, start, cloc
         assert job["attempts"] == []
     finally:
         service.close()
+
+
+def test_a_repeated_send_stays_a_duplicate_after_a_step(circle, clock):
+    rooms = (circle.room, "live.tea")
+    circle.alice.join("live.tea")
+    first = [circle.alice.request("send", room=room, body="pay 10", key="k") for room in rooms]
+    for number, seconds in enumerate((600, -3600, 40 * 86_400), start=1):
+        clock.set(seconds)
+        noticed(circle.relay, number)
+        for room, sent in zip(rooms, first):
+            again = circle.alice.request("send", room=room, body="pay 10", key="k")
+            assert (again["duplicate"], again["seq"]) == (True, sent["seq"])
+
+
+def test_a_clock_that_is_40_days_ahead_deletes_nothing_and_an_operator_confirms_it(connect, names, start, clock, tmp_path):
+    file = tmp_path / "stillwire.json"
+    # The relay looks for old messages every 6 s.
+    file.write_text(json.dumps({"rooms": [{"match": "*", "history": {"age": 60}}]}))
+    relay = start("--config", file, under=clock.under)
+    ann = connect(relay, "ann")
+    ann.join("tea")
+
+    def history():
+        return [message["body"] for message in ann.request("history", room="tea")["messages"]]
+
+    ann.request("send", room="tea", body="keep me")
+    clock.set(40 * 86_400)
+    eventually(lambda: "nothing is deleted by its age" in relay.log.read_text())
+    assert history() == ["keep me"]
+    clock.set(0)
+    noticed(relay, 2)
+    ready = call(relay, "GET", "/ready")
+    assert ready.status == 200 and ready.json["clock"]["cause"] == "step"
+    assert 86_000 < ready.json["clock"]["wait"] <= 86_400
+    assert 'stillwire_clock_wait_seconds{cause="step"} 86' in call(relay, "GET", "/metrics").body.decode()
+    # The message is older than its 60 s by the clock of the relay. It stays for a turn of the deletion.
+    clock.set(120)
+    noticed(relay, 3)
+    time.sleep(7)
+    assert history() == ["keep me"]
+    relay.kill()
+    relay.start()
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    assert call(relay, "GET", "/ready").json["clock"]["cause"] == "step"
+    assert history() == ["keep me"]
+    assert call(relay, "POST", "/v1/clock/confirm").json == {"waited": True}
+    assert call(relay, "POST", "/v1/clock/confirm").json == {"waited": False}
+    assert "clock" not in call(relay, "GET", "/ready").json
+    eventually(lambda: history() == [])
+
+
+def test_a_waiting_push_does_not_expire_by_a_large_step(circle, clock):
+    bob = circle.away("bob")
+    device = f"/v1/simulator/devices/{bob.user}-phone"
+    assert call(circle.relay, "PUT", device, {"isReachable": False}).status == 200
+    circle.send("on its way")
+    eventually(lambda: pushes(circle, bob, "retrying"))
+    clock.set(40 * 86_400)
+    noticed(circle.relay)
+    # The next attempt is after the step.
+    eventually(lambda: pushes(circle, bob, "retrying")[0]["attempts"][-1]["time"] > (time.time() + 86_400) * 1000)
+    assert call(circle.relay, "PUT", device, {"isReachable": True}).status == 200
+    bob.phone.ring("on its way")
+
+
+def test_a_device_whose_clock_was_ahead_is_told_the_number_to_exceed(circle):
+    bob = circle.away("bob")
+    now = int(time.time() * 1000)
+    assert bob.put("focus", {"isFocused": True, "number": now + 30 * 86_400_000, "device": "mac"})["applied"]
+    refused = bob.put("focus", {"isFocused": False, "number": now, "device": "mac"})
+    assert refused["applied"] is False and now <= refused["number"] <= now + 120_000
+    again = bob.put("focus", {"isFocused": False, "number": refused["number"] + 1, "device": "mac"})
+    assert again["applied"] is True and "number" not in again
+    assert bob.put("filter", {"active": True, "allow": ["work"], "number": now * 2, "device": "mac"})["applied"]
+    refused = bob.put("filter", {"active": False, "number": now, "device": "mac"})
+    assert refused["applied"] is False and now <= refused["number"] <= now + 120_000

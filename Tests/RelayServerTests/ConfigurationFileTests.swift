@@ -2,6 +2,7 @@
 import RelayCore
 import RelayIdentity
 import RelayPush
+import RelayStore
 import Testing
 
 @testable import RelayServer
@@ -47,6 +48,10 @@ import Testing
     (#"{"rooms":[{"push":true}]}"#, "/rooms/0/match: match is missing"),
     (#"{"rooms":[{"match":"a","history":{"age":-1}}]}"#, "/rooms/0/history/age: age must be from 0 to 3153600000"),
     (
+      #"{"rooms":[{"match":"a","history":{"count":5,"minimum":6}}]}"#,
+      "/rooms/0/history/minimum: minimum exceeds `count` (5)"
+    ),
+    (
       #"{"apps":[{"app":"a","environment":"moon"}]}"#,
       "/apps/0/environment: environment must be one of production, sandbox"
     ),
@@ -69,8 +74,8 @@ import Testing
       {
         "tokens": {"keys": [{"algorithm": "HS256", "kid": "a", "file": "secret"}]},
         "rooms": [{
-          "match": "a*", "history": {"count": 5, "age": 60}, "push": true, "preview": "none", "receipts": true,
-          "memberList": 1, "members": 2, "can": ["join"]
+          "match": "a*", "history": {"count": 5, "age": 60, "minimum": 2}, "push": true, "preview": "none",
+          "receipts": true, "memberList": 1, "members": 2, "can": ["join"]
         }],
         "apps": [{
           "app": "a", "topics": ["a"], "environment": "sandbox", "entitlements": ["voip"], "ringtone": "ring.caf",
@@ -86,6 +91,7 @@ import Testing
     let configuration = try ServerConfiguration.read([:], file: file)
     #expect(configuration.identity.keys.map(\.path) == ["/etc/secret"])
     #expect(configuration.rooms.patterns.first?.policy.members == 2)
+    #expect(configuration.rooms.patterns.first?.policy.history.minimum == 2)
     #expect(configuration.apps["a"]?.credential?.keyFile == "/etc/a.p8")
     #expect(configuration.identity.scopes["a"]?.rate == KeyRate(perSecond: 0.5, burst: 2))
     #expect(configuration.identity.scopes["a"]?.rights.include(operation: "listMessages") == true)

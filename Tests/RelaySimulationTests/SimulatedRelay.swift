@@ -44,7 +44,7 @@ final class SimulatedRelay {
     let fuse = Fuse(folder: folder, image: image)
     let threads = StoreThreads.given { turns.add(.store, $0) }
     store = try Store(
-      folder: folder, synchronous: .normal, journal: journal, threads: threads, now: { clock.now }
+      folder: folder, synchronous: .normal, journal: journal, threads: threads, clock: StoreClock(now: { clock.now })
     ) { completions in
       fuse.pass(completions) { completions in
         thread.perform { for completion in completions { completion() } }

@@ -27,7 +27,7 @@ import Testing
   /// Runs `change` in a transaction of the writer.
   private func transact(_ db: Database, _ change: (Transaction) throws -> Void) throws {
     try db.inTransaction(.immediate) {
-      try change(Transaction(db: db, cache: WriterCache(), now: TestStore.time, maxSlice: nil))
+      try change(Transaction(db: db, cache: WriterCache(), clock: ClockReading(now: TestStore.time), maxSlice: nil))
       return .commit
     }
   }

@@ -72,7 +72,7 @@ import Testing
   // MARK: The store
 
   private func open(_ folder: String) throws(StoreError) -> Store {
-    try Store(folder: folder, now: { TestStore.time }) { for completion in $0 { completion() } }
+    try Store(folder: folder, clock: StoreClock(now: { TestStore.time })) { for completion in $0 { completion() } }
   }
 
   /// Makes a room with a message whose push waits, and with an undecided message.

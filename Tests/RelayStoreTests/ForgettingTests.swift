@@ -21,7 +21,7 @@ import Testing
   init() throws {
     let clock = Clock()
     self.clock = clock
-    store = try Store(folder: folder, now: { clock.now }) { for completion in $0 { completion() } }
+    store = try Store(folder: folder, clock: StoreClock(now: { clock.now })) { for completion in $0 { completion() } }
   }
 
   deinit {

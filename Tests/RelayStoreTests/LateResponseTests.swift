@@ -41,7 +41,7 @@ private final class MovingClock: Sendable {
 
   private func restart() throws {
     store.close()
-    store = try Store(folder: folder, now: { [clock] in clock.now }) {
+    store = try Store(folder: folder, clock: StoreClock(now: { [clock] in clock.now })) {
       for completion in $0 { completion() }
     }
   }

@@ -107,6 +107,19 @@ import Testing
     #expect(try await stored() == [2, 3, 4])
   }
 
+  @Test(arguments: [(0, 5), (1, 4), (2, 3), (5, 0), (9, 0)])
+  func `age alone deletes none of the newest messages`(minimum: Int, deleted: Int) async throws {
+    try await test.write { transaction in
+      for _ in 1...5 { _ = try transaction.messages.append(draft(at: .at(-9_000), cursorFollows: true)) }
+    }
+    let retention = Retention(count: 10, age: .seconds(5), minimum: minimum)
+    #expect(try await aging().isDue(retention, now: .at(0)) == (deleted > 0))
+    #expect(try await trim(retention)?.deleted == deleted)
+    #expect(try await !aging().isDue(retention, now: .at(0)))
+    // The maximum count still applies.
+    #expect(try await trim(Retention(count: 0, age: .seconds(5), minimum: minimum))?.first == 6)
+  }
+
   @Test func `the next message has the next seq after all messages were deleted`() async throws {
     try await append(5)
     #expect(try await trim(Retention(count: 0)) == .init(first: 6, deleted: 5, more: false))
@@ -131,7 +144,7 @@ import Testing
   @Test func `old messages are deleted in steps of limited size, too`() async throws {
     let retention = Retention(count: 1_000, age: .seconds(1))
     let folder = temporaryPath()
-    let later = try Store(folder: folder, now: { .at(5_000) }) { for completion in $0 { completion() } }
+    let later = try Store(folder: folder, clock: StoreClock(now: { .at(5_000) })) { for completion in $0 { completion() } }
     defer {
       later.close()
       try? FileManager.default.removeItem(atPath: folder)

@@ -172,7 +172,7 @@ import Testing
   @Test func `the log is restarted although readers always overlap`() async throws {
     let folder = temporaryPath()
     let bound = 4 << 20
-    let store = try Store(folder: folder, synchronous: .normal, maxLog: bound, now: { TestStore.time }) {
+    let store = try Store(folder: folder, synchronous: .normal, maxLog: bound, clock: StoreClock(now: { TestStore.time })) {
       for completion in $0 { completion() }
     }
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -6,12 +6,29 @@ import Synchronization
 
 @testable import RelayStore
 
-/// A store in a temporary folder, which is deleted with it. Its clock is always at `time`.
+/// The two clocks of a test, which stand still until the test moves them.
+final class TestClocks: Sendable {
+  private let state = Mutex((now: TestStore.time, elapsed: Duration.zero))
+
+  var store: StoreClock { StoreClock(now: { self.now }, elapsed: { self.elapsed }) }
+  var now: Timestamp { state.withLock { $0.now } }
+  private var elapsed: Duration { state.withLock { $0.elapsed } }
+
+  /// Sets the wall clock.
+  func set(by step: Duration) { state.withLock { $0.now = $0.now + step } }
+
+  func pass(_ time: Duration) {
+    state.withLock { ($0.now, $0.elapsed) = ($0.now + time, $0.elapsed + time) }
+  }
+}
+
+/// A store in a temporary folder, which is deleted with it. Its clock is at `time` until a test moves it.
 final class TestStore: Sendable {
   static let time = Timestamp(rawValue: 1_700_000_000_000)
 
   let folder: String
   let store: Store
+  let clocks = TestClocks()
   /// The sizes of the committed groups.
   let groups: GroupSizes
 
@@ -20,7 +37,7 @@ final class TestStore: Sendable {
     folder = temporaryPath()
     let groups = GroupSizes()
     if journal != nil { try followLog(folder) }
-    store = try Store(folder: folder, journal: journal, now: { Self.time }) { completions in
+    store = try Store(folder: folder, journal: journal, clock: clocks.store) { completions in
       groups.append(completions.count)
       for completion in completions { completion() }
     }

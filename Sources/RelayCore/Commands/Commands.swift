@@ -27,7 +27,7 @@ package enum Commands {
     // Operation
     SetProfile.self, GetAccess.self, SetAccess.self, RevokeReportKeys.self, Disconnect.self, LintPush.self,
     ListPushes.self, GetPush.self,
-    RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self, ListAuditEntries.self,
+    RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self, ListAuditEntries.self, ConfirmClock.self,
     // People, for backends
     ListSessions.self, ListDevices.self, ExportUser.self, EraseUser.self, GetErasure.self,
   ]

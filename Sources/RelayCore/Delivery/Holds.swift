@@ -197,7 +197,12 @@ package final class Holds {
       if hasSilenced { try await relay.store.write { try $0.updates.endSilence(of: name) } }
       page = next
       let now = relay.hub.now
-      let pushes = jobs.compactMap { OpenPush($0) }
+      let aging = relay.store.readAging()
+      let pushes = jobs.compactMap { job -> OpenPush? in
+        guard var push = OpenPush(job) else { return nil }
+        push.shift = aging.shift(since: push.time)
+        return push
+      }
       let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)
       let plan = planner.release(pushes, of: recipient, isLast: page == nil, now: now)
       for room in plan.pings { if let room = relay.hub.room(room) { relay.hub.ping(user, in: room) } }

@@ -13,6 +13,7 @@ extension Relay {
   /// alarms.
   func clockWasSet(by step: Duration) {
     diagnostics.log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
+    rooms.clockWasSet(by: step)
     calls.clockWasSet(by: step, on: self)
     deliveries.clockWasSet(by: step, on: self)
     clockSteps.move(by: step, setTo: hub.now, on: self)
@@ -51,6 +52,8 @@ final class ClockSteps {
   fileprivate func submit(on relay: isolated Relay) {
     guard let step = steps.first else { return }
     relay.store.submit { (transaction) throws -> Part? in
+      // A start during the wait continues it.
+      if case .due(nil) = step.part { try transaction.noteClock() }
       if case .due(let rest) = step.part,
         let rest = try transaction.queue.moveDue(by: step.step, setTo: step.time, rest)
       {

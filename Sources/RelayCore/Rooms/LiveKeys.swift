@@ -38,6 +38,8 @@ package struct LiveKeys {
   /// The entries of each user with a key, oldest first, and the number of keys.
   private var users: [UserID: (order: Line<Entry>, count: Int)] = [:]
   private var last = 0
+  /// The sum of all steps of the wall clock. The keys expire by the wall clock minus this sum.
+  private var steps = Duration.zero
 
   package var count: Int { known.count }
   /// The number of entries in the queue of all users, including those of forgotten keys.
@@ -45,11 +47,12 @@ package struct LiveKeys {
 
   /// The message that was sent with this key. Is `nil` if there is none, or if the key has expired.
   package func first(_ key: Key, at now: Timestamp) -> First? {
-    guard let first = known[key], first.expires > now else { return nil }
+    guard let first = known[key], first.expires > now - steps else { return nil }
     return first
   }
 
   package mutating func remember(_ key: Key, seq: Int64, time: Timestamp, at now: Timestamp) {
+    let now = now - steps
     // Forgets up to four keys for each new one, so that the number shrinks and no message waits long. Entries of
     // forgotten keys do not count: each is removed once.
     var forgotten = 0
@@ -75,6 +78,9 @@ package struct LiveKeys {
     users[key.user, default: (Line(), 0)].order.append(entry)
     users[key.user]?.count += 1
   }
+
+  /// Keeps the remaining time of all keys when the wall clock is set.
+  package mutating func clockWasSet(by step: Duration) { steps += step }
 
   /// The message of an entry. Is `nil` if the key was forgotten or used again.
   private func first(of entry: Entry) -> First? {

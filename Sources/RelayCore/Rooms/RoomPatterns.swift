@@ -74,6 +74,10 @@ extension RoomPolicy {
     if let given = try fields.object("history") {
       if let count = try given.integer("count", Self.counts) { history.count = Int(count) }
       if let age = try given.integer("age", Self.ages) { history.age = age == 0 ? nil : .seconds(age) }
+      if let minimum = try given.integer("minimum", Self.counts) { history.minimum = Int(minimum) }
+      guard history.minimum <= history.count else {
+        throw given.wrong("minimum", "exceeds `count` (\(history.count))")
+      }
     }
     pushes = try fields.bool("push") ?? isStored
     guard isStored || !pushes else {

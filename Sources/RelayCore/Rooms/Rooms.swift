@@ -297,6 +297,9 @@ package final class Rooms {
 
   // MARK: Keys
 
+  /// Keeps the remaining time of all keys.
+  func clockWasSet(by step: Duration) { liveKeys.clockWasSet(by: step) }
+
   /// The first message that a live room has shown for an idempotency key.
   func firstMessage(for key: LiveKeys.Key, at now: Timestamp) -> LiveKeys.First? { liveKeys.first(key, at: now) }
 

@@ -66,7 +66,7 @@ public struct AuditWriter: TransactionPart {
   /// - Returns: True if more may remain.
   public func purge(olderThan age: Duration, max: Int) throws -> Bool {
     let old = try db.all(
-      "SELECT id FROM audit WHERE time < ? ORDER BY time LIMIT ?", [(now - age).rawValue, Self.maxPurged]
+      "SELECT id FROM audit WHERE time < ? ORDER BY time LIMIT ?", [time(before: age).rawValue, Self.maxPurged]
     ) { $0[0] as Int64 }
     guard try delete(old).isComplete, old.count < Self.maxPurged else { return true }
     let surplus = try ids(upTo: reader.audit.newest() - Int64(max), limit: Self.maxPurged)

@@ -236,7 +236,7 @@ public struct CallWriter: TransactionPart {
   public func purge() throws -> Bool {
     let old = try db.all(
       "SELECT room, seq FROM calls WHERE ended < ? ORDER BY ended LIMIT ?",
-      [(now - Call.retention).rawValue, Self.maxSlice])
+      [time(before: Call.retention).rawValue, Self.maxSlice])
     for row in old {
       let key: StatementArguments = [row["room"] as Int64, row["seq"] as Int64]
       try db.run("DELETE FROM call_parties WHERE room = ? AND seq = ?", key)

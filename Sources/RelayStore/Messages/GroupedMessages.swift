@@ -74,7 +74,7 @@ struct GroupedMessages {
     }
     cache.defer(room, of: draft, sender: sender)
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
-    appended.answered = draft.mentions.answered
+    appended.answered = answered
     appended.quote = quote
     return appended
   }
@@ -112,12 +112,12 @@ struct GroupedMessages {
   private func remember(
     _ key: String, _ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64
   ) throws -> Appended? {
-    let commit = max(transaction.now, draft.time)
+    let now = transaction.steadyNow
     try bind(insertKey, key, room, sender)
     try insertKey.bind(4, room.seq)
     try insertKey.bind(5, draft.time.rawValue)
-    try insertKey.bind(6, (commit + MessageDraft.keyLifetime).rawValue)
-    try insertKey.bind(7, commit.rawValue)
+    try insertKey.bind(6, (now + MessageDraft.keyLifetime).rawValue)
+    try insertKey.bind(7, now.rawValue)
     let mark = rows?.mark ?? 0
     do {
       try insertKey.run()
@@ -126,7 +126,7 @@ struct GroupedMessages {
       throw error
     }
     guard db.changesCount == 0 else {
-      cache.countKey(at: commit)
+      cache.countKey(at: now)
       return nil
     }
     try bind(findKey, key, room, sender)

@@ -26,7 +26,8 @@ extension MessageWriter {
     let bound = known.first + Int64(maxDeleted)
     var first = known.firstToKeep(retention) ?? known.first
     if let age = retention.age {
-      first = max(first, min(try firstNot(before: now - age, known, upTo: bound), known.cursor + 1))
+      let old = try firstNot(before: time(before: age), known, upTo: bound)
+      first = max(first, min(old, known.cursor + 1, known.start(keeping: retention.minimum)))
     }
     let goal = max(known.first, min(first, bound))
     let (deleted, hasReactions) = try trim(&known, from: 0, to: goal, max: maxDeleted)

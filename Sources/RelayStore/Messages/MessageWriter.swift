@@ -18,7 +18,7 @@ public struct MessageWriter: TransactionPart {
   public func append(_ draft: MessageDraft) throws -> Appended {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
-    if let key = draft.key, var first = try seen(key, room, sender, at: draft.time) {
+    if let key = draft.key, var first = try seen(key, room, sender) {
       first.quote = try quote(of: draft, room)
       return first
     }
@@ -87,20 +87,20 @@ public struct MessageWriter: TransactionPart {
     return sender == draft.from.id ? nil : sender
   }
 
-  private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {
+  private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64) throws -> Appended? {
     let row = try db.first(
       "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND expires > ?",
-      [room.id, sender, key, max(now, time).rawValue])
+      [room.id, sender, key, steadyNow.rawValue])
     guard let row else { return nil }
     return Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
   }
 
   private func remember(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws {
-    let commit = max(now, time)
+    let now = steadyNow
     try db.run(
       "INSERT OR REPLACE INTO keys (room, user, key, seq, time, expires) VALUES (?, ?, ?, ?, ?, ?)",
-      [room.id, sender, key, room.seq, time.rawValue, (commit + MessageDraft.keyLifetime).rawValue])
-    cache.countKey(at: commit)
+      [room.id, sender, key, room.seq, time.rawValue, (now + MessageDraft.keyLifetime).rawValue])
+    cache.countKey(at: now)
     try sweepKeys()
   }
 

@@ -6,10 +6,13 @@ public struct Retention: Hashable, Sendable {
   public var count: Int
   /// The maximum age. Is `nil` for no maximum.
   public var age: Duration?
+  /// The number of newest messages that the store keeps although they are too old.
+  public var minimum: Int
 
-  public init(count: Int, age: Duration? = nil) {
+  public init(count: Int, age: Duration? = nil, minimum: Int = 0) {
     self.count = count
     self.age = age
+    self.minimum = minimum
   }
 
   /// All messages, without a limit.

@@ -16,10 +16,11 @@ extension RoomReader {
     public let isUnused: Bool
 
     /// True if there is enough to trim for a transaction.
-    public func isDue(_ retention: Retention, now: Timestamp) -> Bool {
+    /// - Parameter now: The present time. Is `nil` while deletion by age waits.
+    public func isDue(_ retention: Retention, now: Timestamp?) -> Bool {
       if hasLeftovers || count - Int64(clamping: retention.count) >= MessageWriter.trimmedAtOnce { return true }
       guard count > 0, retention.count > 0 else { return count > 0 }
-      guard let age = retention.age, let oldest else { return false }
+      guard let age = retention.age, let oldest, let now, count > retention.minimum else { return false }
       return oldest < now - age
     }
   }

@@ -168,21 +168,21 @@ extension RoomWriter {
       SELECT rooms.name FROM creations JOIN rooms ON rooms.id = creations.room
       WHERE user = ? AND key = ? AND expires > ? AND NOT (\(Schema.isDeleted("rooms.name")))
       """,
-      [creator, key, now.rawValue]
+      [creator, key, steadyNow.rawValue]
     ).map { try result(RoomID(unchecked: $0[0]), isNew: false, []) }
   }
 
   private func remember(_ key: String, _ creator: Int64, _ room: Int64) throws {
     try db.run(
       "INSERT OR REPLACE INTO creations (user, key, room, expires) VALUES (?, ?, ?, ?)",
-      [creator, key, room, (now + MessageDraft.keyLifetime).rawValue])
+      [creator, key, room, (steadyNow + MessageDraft.keyLifetime).rawValue])
     // Several for each new one, so that expired keys do not accumulate.
     try db.run(
       """
       DELETE FROM creations WHERE (user, key) IN (
         SELECT user, key FROM creations WHERE expires <= ? ORDER BY expires LIMIT \(Self.sweptCreations))
       """,
-      [now.rawValue])
+      [steadyNow.rawValue])
   }
 
   /// The number of expired keys that one `create` deletes.

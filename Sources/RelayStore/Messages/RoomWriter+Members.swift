@@ -83,10 +83,10 @@ extension RoomWriter {
       return try endRestriction(of: id, in: known.id)
     }
     guard try role(of: user, in: known) != nil, let id = try row(of: user) else { throw StoreError.refused(.noMember) }
-    try db.run("DELETE FROM restrictions WHERE room = ? AND until <= ?", [known.id, now.rawValue])
+    try forgetEnded("restrictions", in: known.id)
     try db.run(
       "INSERT OR REPLACE INTO restrictions (room, user, until) VALUES (?, ?, ?)", [known.id, id, until.rawValue])
-    let count: Int = try db.first("SELECT count(*) FROM restrictions WHERE room = ?", [known.id])?[0] ?? 0
+    let count: Int = try db.first("SELECT count(*) FROM restrictions WHERE room = ? AND until > ?", [known.id, now.rawValue])?[0] ?? 0
     if count > Self.maxRestricted { throw StoreError.tooMany(.restrictedUsers) }
   }
 
@@ -131,12 +131,17 @@ extension RoomWriter {
 
   // MARK: Bans
 
+  /// Deletes the rows of a table of bans or restrictions that are over.
+  func forgetEnded(_ table: String, in room: Int64) throws {
+    try db.run("DELETE FROM \(table) WHERE room = ? AND until <= ?", [room, time(before: .zero).rawValue])
+  }
+
   private func ban(_ user: UserID, from room: Int64, _ ban: RoomBan) throws {
-    try db.run("DELETE FROM bans WHERE room = ? AND until <= ?", [room, now.rawValue])
+    try forgetEnded("bans", in: room)
     try db.run(
       "INSERT OR REPLACE INTO bans (room, user, until) VALUES (?, ?, ?)",
       [room, try needRow(of: user), ban.until?.rawValue])
-    let count: Int = try db.first("SELECT count(*) FROM bans WHERE room = ?", [room])?[0] ?? 0
+    let count: Int = try db.first("SELECT count(*) FROM bans WHERE room = ? AND coalesce(until > ?, 1)", [room, now.rawValue])?[0] ?? 0
     if count > Self.maxBanned { throw StoreError.tooMany(.bannedUsers) }
   }
 

@@ -77,7 +77,7 @@ extension DeviceWriter {
     // All accounts of a phone are of one app.
     let app: String = first["app"] ?? ""
     if let end = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(until: end) }
-    try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, now.rawValue])
+    try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, steadyNow.rawValue])
     for row in rows { try work(row) }
     return .forgotten(of: rows.map { UserID(unchecked: $0["name"]) }.sorted())
   }
@@ -85,7 +85,7 @@ extension DeviceWriter {
   /// The end of the pause in which no token is deleted. Is `nil` without a pause.
   /// - Parameter app: Is `nil` for all apps together.
   func forgettingPause(of app: String?) throws -> Timestamp? {
-    let start = (now - Self.forgettingHour).rawValue
+    let start = (steadyNow - Self.forgettingHour).rawValue
     let condition = app == nil ? "time > ?" : "time > ? AND app = ?"
     let arguments = StatementArguments([start]) + (app.map { [$0] } ?? [])
     let count: Int = try db.first("SELECT count(*) FROM forgotten WHERE \(condition)", arguments)?[0] ?? 0
@@ -100,11 +100,11 @@ extension DeviceWriter {
     guard count >= allowed else { return nil }
     let first = try db.first(
       "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - allowed])
-    return first?.time("time").map { $0 + Self.forgettingHour }
+    return first?.time("time").map { $0 + Self.forgettingHour + (now - steadyNow) }
   }
 
   /// Deletes the counts that are older than ``forgettingHour``.
   public func purgeForgotten() throws {
-    try db.run("DELETE FROM forgotten WHERE time <= ?", [(now - Self.forgettingHour).rawValue])
+    try db.run("DELETE FROM forgotten WHERE time <= ?", [(steadyNow - Self.forgettingHour).rawValue])
   }
 }

@@ -36,7 +36,7 @@ public struct ErasureWriter: TransactionPart {
   ) throws -> ErasureRecord {
     try db.run(
       "DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE finished <= ? LIMIT ?)",
-      [(now - Self.lifetime).rawValue, Self.maxChanged])
+      [time(before: Self.lifetime).rawValue, Self.maxChanged])
     if let open = try reader.erasures.open(of: user) { return open }
     let row = try needRow(of: user)
     for device in try db.all("SELECT device FROM devices WHERE user = ?", [row], { $0["device"] as String }) {

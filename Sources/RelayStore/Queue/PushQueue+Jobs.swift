@@ -209,16 +209,16 @@ extension PushQueue {
     try db.run(Self.leaseEnd)
   }
 
-  /// Deletes jobs that finished before `time`, at most ``maxPurged`` of them.
+  /// Deletes jobs that finished before `bound`, at most ``maxPurged`` of them, unless deletion by age waits.
   /// - Returns: The number of deleted jobs; if it is ``maxPurged``, there may be more.
   @discardableResult
-  public func purge(finishedBefore time: Timestamp) throws -> Int {
+  public func purge(finishedBefore bound: Timestamp) throws -> Int {
     try db.run(
       """
       DELETE FROM jobs WHERE id IN
         (SELECT id FROM jobs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
       """,
-      [time.rawValue, Self.maxPurged])
+      [transaction.unlessWaiting(bound).rawValue, Self.maxPurged])
     return db.changesCount
   }
 

@@ -87,7 +87,7 @@ public struct SilencedWriter: TransactionPart {
   @discardableResult
   public func purge(max: Int = PushQueue.maxPurged) throws -> Int {
     // A notification at the end of the window still counts for the rate.
-    let end = now - Self.notifyWindow - Self.notifyRateWindow
+    let end = time(before: Self.notifyWindow + Self.notifyRateWindow)
     try db.run(
       """
       DELETE FROM silenced WHERE (room, seq, user) IN

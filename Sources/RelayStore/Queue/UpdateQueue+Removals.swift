@@ -100,7 +100,7 @@ extension UpdateQueue {
       DELETE FROM removals WHERE (user, device, is_read, room, seq) IN (
         SELECT user, device, is_read, room, seq FROM removals WHERE created < ? ORDER BY created LIMIT ?)
       """,
-      [(now - Self.removalAge).rawValue, PushQueue.maxPurged])
+      [time(before: Self.removalAge).rawValue, PushQueue.maxPurged])
     return db.changesCount == PushQueue.maxPurged
   }
 }

@@ -99,7 +99,7 @@ public struct MessageReportWriter: TransactionPart {
       DELETE FROM message_reports WHERE id IN (
         SELECT id FROM message_reports WHERE closed IS NOT NULL AND closed < ? ORDER BY closed LIMIT ?)
       """,
-      [(now - MessageReport.retention).rawValue, Self.maxSlice])
+      [time(before: MessageReport.retention).rawValue, Self.maxSlice])
     return db.changesCount == Self.maxSlice
   }
 }

@@ -118,7 +118,7 @@ public struct ResponseWriter: TransactionPart {
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
-      [(now - Self.maxPendingAge).rawValue, PushQueue.maxPurged])
+      [time(before: Self.maxPendingAge).rawValue, PushQueue.maxPurged])
     let unsent = db.changesCount
     try db.run(
       """
@@ -129,7 +129,7 @@ public struct ResponseWriter: TransactionPart {
             WHERE jobs.kind = 'push' AND jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
-      [(now - Self.sentRetention).rawValue, PushQueue.maxPurged])
+      [time(before: Self.sentRetention).rawValue, PushQueue.maxPurged])
     return max(unsent, db.changesCount) == PushQueue.maxPurged
   }
 

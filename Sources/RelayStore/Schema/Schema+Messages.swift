@@ -92,6 +92,7 @@ extension Schema {
       key TEXT NOT NULL,
       -- No reference, because the room may be deleted first.
       room INTEGER NOT NULL,
+      -- As in `keys`.
       expires INTEGER NOT NULL,
       PRIMARY KEY (user, key)
     ) STRICT, WITHOUT ROWID;
@@ -203,7 +204,7 @@ extension Schema {
       key TEXT NOT NULL,
       seq INTEGER NOT NULL,
       time INTEGER NOT NULL,
-      -- Counted from the commit, not from the message's time.
+      -- Counted from the commit, by the clock for keys (`AgingClock.steps`).
       expires INTEGER NOT NULL,
       PRIMARY KEY (room, user, key)
     ) STRICT, WITHOUT ROWID;

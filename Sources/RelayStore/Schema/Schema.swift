@@ -17,7 +17,7 @@ enum Schema {
     migrator.registerMigration("0.1.0") { db in
       try db.execute(sql: "PRAGMA application_id = \(DatabaseOrigin.applicationID)")
       let tables = [
-        installation, people, rooms, messages, queue, changes, responses, inbox, calls, erasures, audit,
+        installation, clock, people, rooms, messages, queue, changes, responses, inbox, calls, erasures, audit,
       ]
       for statements in tables { try db.execute(sql: statements) }
     }
@@ -50,6 +50,21 @@ enum Schema {
       counter INTEGER NOT NULL DEFAULT 0,
       -- The newest group of a cluster's log in this file, see `Replica`; NULL: the file belongs to a single node.
       position TEXT
+    ) STRICT;
+    """
+
+  private static let clock = """
+    -- At most one row: the state of `AgingClock`. Times in milliseconds.
+    CREATE TABLE clock (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      -- The relay's time when the row was written.
+      noted INTEGER NOT NULL,
+      -- The cause of the wait of deletion by age, and its duration until then. NULL: it does not wait.
+      cause TEXT,
+      waited INTEGER NOT NULL,
+      -- The sum of the steps of the wall clock during the wait, and the time after the last of them.
+      steps INTEGER NOT NULL,
+      stepped INTEGER
     ) STRICT;
     """
 }

@@ -1030,8 +1030,9 @@ class Operations(ABC):
                 default) makes the state unknown.
             device: The device that reports. The default is `default`.
             at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
-            number: A counter of the device. The relay does not apply a report whose number is not above the
-                newest.
+            number: A counter of the device, or a time in milliseconds. The relay does not apply a report
+                whose number is not above the newest. It takes a number of 13 digits for a time, and a time
+                more than 60 s ahead counts as now.
             source: The source of the state.
 
         Returns:
@@ -2220,6 +2221,27 @@ class Operations(ABC):
         )
         return result
 
+    def confirm_clock(
+        self,
+    ) -> types.ConfirmClockResult:
+        """Confirm that the relay's clock is right.
+
+        If somebody sets the clock of the machine by much, or if the relay was stopped for long, the relay
+        deletes nothing by its age for a time, because the clock may be wrong. This request ends the wait, and
+        the relay deletes data by its age again. Check the time of the relay's machine first, because deleted
+        data is lost.
+
+        Returns:
+            `waited` is True if this request has ended a wait.
+        """
+        result: types.ConfirmClockResult = self._send(
+            Request(
+                "POST",
+                "/v1/clock/confirm",
+            )
+        )
+        return result
+
     def get_cluster(
         self,
     ) -> types.ClusterNode:
@@ -3347,8 +3369,9 @@ class AsyncOperations(ABC):
                 default) makes the state unknown.
             device: The device that reports. The default is `default`.
             at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
-            number: A counter of the device. The relay does not apply a report whose number is not above the
-                newest.
+            number: A counter of the device, or a time in milliseconds. The relay does not apply a report
+                whose number is not above the newest. It takes a number of 13 digits for a time, and a time
+                more than 60 s ahead counts as now.
             source: The source of the state.
 
         Returns:
@@ -4533,6 +4556,27 @@ class AsyncOperations(ABC):
                 "GET",
                 "/ready",
                 also_expected={503},
+            )
+        )
+        return result
+
+    async def confirm_clock(
+        self,
+    ) -> types.ConfirmClockResult:
+        """Confirm that the relay's clock is right.
+
+        If somebody sets the clock of the machine by much, or if the relay was stopped for long, the relay
+        deletes nothing by its age for a time, because the clock may be wrong. This request ends the wait, and
+        the relay deletes data by its age again. Check the time of the relay's machine first, because deleted
+        data is lost.
+
+        Returns:
+            `waited` is True if this request has ended a wait.
+        """
+        result: types.ConfirmClockResult = await self._send(
+            Request(
+                "POST",
+                "/v1/clock/confirm",
             )
         )
         return result

@@ -540,6 +540,7 @@ class ListPresenceResult(TypedDict):
 class FocusResult(TypedDict):
     applied: bool
     """False: the report is older than the newest one of the device."""
+    number: NotRequired[int]
     isFocused: bool | None
     """The combined state of all devices."""
     focusSince: NotRequired[int]
@@ -553,6 +554,7 @@ class FocusResult(TypedDict):
 class FilterResult(TypedDict):
     applied: bool
     """False: the report is older than the newest one of the device."""
+    number: NotRequired[int]
 
 
 @final
@@ -1376,15 +1378,29 @@ class Readiness(TypedDict):
     text: NotRequired[str]
     """The reason or the alarm for the operator, with the error of NATS or the next step."""
     store: NotRequired[Literal["available", "unavailable"]]
-    """The state of the store. `store` and `paused` are present in open mode, with an API key, or if
+    """The state of the store. `store`, `clock` and `paused` are present in open mode, with an API key, or if
     `metrics.open` is set.
     """
+    clock: NotRequired[ReadinessClock]
+    """Present while the relay deletes nothing by its age, because its clock may be wrong."""
     paused: NotRequired[list[ReadinessPaused]]
     """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
     of browsers that refuse the relay's key, and apps whose push gateway accepts no pushes. Also apps whose
     refused tokens the relay does not remove until a time, because push services refused a twentieth of their
     devices, and at least 20, within an hour.
     """
+
+
+@final
+class ReadinessClock(TypedDict):
+    """Present while the relay deletes nothing by its age, because its clock may be wrong."""
+
+    cause: Literal["step", "stop"]
+    """`step`: the wall clock was set while the relay ran. `stop`: at the start, the last known time was far
+    away.
+    """
+    wait: int
+    """Seconds until the wait ends, if nobody sets the clock."""
 
 
 @final
@@ -1396,6 +1412,11 @@ class ReadinessPaused(TypedDict):
     until: NotRequired[int]
     reason: str
     """The reason as Apple's service names it, or `TooManyForgotten`."""
+
+
+@final
+class ConfirmClockResult(TypedDict):
+    waited: bool
 
 
 @final

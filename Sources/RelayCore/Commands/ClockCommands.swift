@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Ends the wait of deletion by age: the operator knows that the wall clock is right.
+struct ConfirmClock: Command {
+  package static let declaration = Declaration("POST", "/v1/clock/confirm", by: .backend, body: .ignored, reach: .everything)
+
+  init(_ request: Request) throws(RequestError) {}
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let waited = try await relay.store.confirmClock()
+    return Reply { $0.bool("waited", waited) }
+  }
+}

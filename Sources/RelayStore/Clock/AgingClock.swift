@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// The clock for ages. It notices when the wall clock is set, and decides if the store may delete data by its age.
+///
+/// After a step of the wall clock nobody knows which time is right, the one before or the one after. While the clock is
+/// wrong, data looks older than it is, and a deletion is final. Deletion by age therefore waits:
+///
+/// - after a step of more than ``maxStep``
+/// - after a start, if the relay's last known time is more than ``maxStop`` away
+///
+/// The wait ends when the clock was not set for ``steadyTime``, when it has taken ``maxWait`` in all, or when an operator
+/// confirms the clock. A value of both clocks; it reads none.
+public struct AgingClock: Equatable, Sendable {
+  /// The cause of a wait.
+  public enum Cause: String, Sendable, CaseIterable {
+    /// The wall clock was set while the relay ran.
+    case step
+    /// The relay was stopped for long, or the wall clock was set meanwhile.
+    case stop
+  }
+
+  /// Deletion by age waits.
+  public struct Wait: Equatable, Sendable {
+    public internal(set) var cause: Cause
+    /// The time of the wait before ``began``, in earlier runs of the relay.
+    let earlier: Duration
+    /// The elapsed times at which this run began to wait, and at which the wall clock was set last.
+    let began: Duration
+    var steadySince: Duration
+    /// The sum of the steps since ``began``, and the time after the last of them.
+    var steps = Duration.zero
+    var stepped: Timestamp?
+  }
+
+  /// The state that outlives the relay.
+  struct Record: Equatable, Sendable {
+    /// The relay's time when the record was stored.
+    var noted: Timestamp
+    /// The cause and the duration of the wait, if deletion waits.
+    var cause: Cause?
+    var waited = Duration.zero
+    /// The steps during the wait, and the time after the last of them.
+    var steps = Duration.zero
+    var stepped: Timestamp?
+  }
+
+  /// A smaller difference between both clocks is inaccuracy. A slow correction adds up to a step of this size.
+  static let minStep = Duration.seconds(1)
+  public static let maxStep = Duration.seconds(3_600)
+  public static let maxStop = Duration.seconds(86_400)
+  public static let steadyTime = Duration.seconds(86_400)
+  public static let maxWait = Duration.seconds(7 * 86_400)
+
+  /// The wall clock minus the clock for idempotency keys, which never steps.
+  ///
+  /// It changes with each step of the wall clock. At a start, the clock for keys continues at the newest key. Keys
+  /// therefore keep their remaining time when another node with another clock takes over, and after a stop.
+  public private(set) var steps: Duration
+  /// Is `nil` when data may be deleted by its age.
+  public private(set) var wait: Wait?
+  /// The wall clock minus the elapsed time, since the last step.
+  private var offset: Duration
+
+  /// - Parameters:
+  ///   - record: The state of an earlier run. Is `nil` in a new database.
+  ///   - newestKey: The time of the newest key by the clock for keys. Is `nil` when there is none.
+  init(_ record: Record?, newestKey: Timestamp? = nil, now: Timestamp, elapsed: Duration) {
+    steps = newestKey.map { now - $0 } ?? .zero
+    offset = (now - Timestamp(rawValue: 0)) - elapsed
+    guard let record else { return }
+    let stop = now - record.noted
+    let isFar = stop > Self.maxStop || stop < .zero - Self.maxStop
+    if let cause = record.cause ?? (isFar ? .stop : nil) {
+      wait = Wait(
+        cause: cause, earlier: record.waited, began: elapsed, steadySince: elapsed, steps: record.steps,
+        stepped: record.stepped)
+    }
+  }
+
+  /// Reads both clocks. Call it before each use of the state.
+  mutating func read(now: Timestamp, elapsed: Duration) {
+    let step = (now - Timestamp(rawValue: 0)) - elapsed - offset
+    if step >= Self.minStep || step <= .zero - Self.minStep {
+      offset += step
+      steps += step
+      if step > Self.maxStep || step < .zero - Self.maxStep {
+        wait = wait ?? Wait(cause: .step, earlier: .zero, began: elapsed, steadySince: elapsed)
+        wait?.cause = .step
+      }
+      wait?.steadySince = elapsed
+      wait?.steps += step
+      wait?.stepped = now
+    }
+    if remaining(at: elapsed) == .zero { wait = nil }
+  }
+
+  private func waited(_ wait: Wait, at elapsed: Duration) -> Duration { wait.earlier + (elapsed - wait.began) }
+
+  /// The time until the wait ends if nobody sets the clock. Is `nil` when nothing waits.
+  public func remaining(at elapsed: Duration) -> Duration? {
+    wait.map {
+      max(.zero, min(Self.steadyTime - (elapsed - $0.steadySince), Self.maxWait - waited($0, at: elapsed)))
+    }
+  }
+
+  /// The difference by which the end of something that began at `time` moves: while deletion waits, the steps forward
+  /// since then.
+  public func shift(since time: Timestamp) -> Duration {
+    guard let wait, let stepped = wait.stepped, time < stepped else { return .zero }
+    return max(.zero, wait.steps)
+  }
+
+  /// Ends a wait, because an operator knows that the wall clock is right.
+  /// - Returns: False if the wait has changed since the operator has looked at the clock.
+  mutating func confirm(_ wait: Wait) -> Bool {
+    guard self.wait == wait else { return false }
+    self.wait = nil
+    return true
+  }
+
+  func record(now: Timestamp, elapsed: Duration) -> Record {
+    guard let wait else { return Record(noted: now) }
+    return Record(
+      noted: now, cause: wait.cause, waited: waited(wait, at: elapsed), steps: wait.steps, stepped: wait.stepped)
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Both clocks at the beginning of a transaction, and what follows from them.
+final class ClockReading: Sendable {
+  let now: Timestamp
+  let elapsed: Duration
+  let aging: AgingClock
+
+  init(now: Timestamp, elapsed: Duration, aging: AgingClock) {
+    self.now = now
+    self.elapsed = elapsed
+    self.aging = aging
+  }
+
+  /// A wall clock that is never set.
+  convenience init(now: Timestamp) {
+    self.init(now: now, elapsed: .zero, aging: AgingClock(nil, now: now, elapsed: .zero))
+  }
+}
+
+/// The present time, and the wait of deletion by age.
+public struct AgingReading: Equatable, Sendable {
+  public let now: Timestamp
+  private let clock: AgingClock
+  /// Is `nil` when data may be deleted by its age.
+  public let cause: AgingClock.Cause?
+  /// The time until the wait ends if nobody sets the clock. Is 0 when nothing waits.
+  public let remaining: Duration
+
+  init(_ reading: ClockReading) {
+    now = reading.now
+    clock = reading.aging
+    cause = reading.aging.wait?.cause
+    remaining = reading.aging.remaining(at: reading.elapsed) ?? .zero
+  }
+
+  /// See ``AgingClock/shift(since:)``.
+  public func shift(since time: Timestamp) -> Duration { clock.shift(since: time) }
+}
+
+extension Transaction {
+  /// The time of the group by the store's wall clock.
+  var now: Timestamp { clock.now }
+
+  /// The time by a clock that has no steps. Only the difference of two such times has a meaning.
+  var steadyNow: Timestamp { clock.now - clock.aging.steps }
+
+  /// The time before which data is older than `age`. While deletion by age waits, no data is older.
+  func time(before age: Duration) -> Timestamp { unlessWaiting(now - age) }
+
+  /// The time before which data is deleted. While deletion by age waits, this is before all data.
+  func unlessWaiting(_ bound: Timestamp) -> Timestamp {
+    clock.aging.wait == nil ? bound : Timestamp(rawValue: .min)
+  }
+
+  /// Stores the state of the clock, so that the next start notices a step in between.
+  public func noteClock() throws { try note(clock.aging.record(now: now, elapsed: clock.elapsed)) }
+
+  /// Stores that nothing waits.
+  func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now)) }
+
+  private func note(_ record: AgingClock.Record) throws {
+    try db.run(
+      """
+      INSERT INTO clock (id, noted, cause, waited, steps, stepped) VALUES (1, ?1, ?2, ?3, ?4, ?5)
+      ON CONFLICT DO UPDATE SET noted = ?1, cause = ?2, waited = ?3, steps = ?4, stepped = ?5
+      """,
+      [
+        record.noted.rawValue, record.cause?.rawValue, record.waited.milliseconds, record.steps.milliseconds,
+        record.stepped?.rawValue,
+      ])
+  }
+}
+
+extension AgingClock.Record {
+  /// The stored record. Is `nil` in a new database.
+  static func stored(_ db: Database) throws -> Self? {
+    try db.first("SELECT noted, cause, waited, steps, stepped FROM clock").map { row in
+      Self(
+        noted: row.timestamp("noted"), cause: (row["cause"] as String?).flatMap(AgingClock.Cause.init),
+        waited: .milliseconds(row["waited"] as Int64), steps: .milliseconds(row["steps"] as Int64),
+        stepped: row.time("stepped"))
+    }
+  }
+}
+
+extension AgingClock {
+  /// The clock of a database at its start.
+  init(stored db: Database, _ clock: StoreClock) throws {
+    let newest = try db.first(
+      "SELECT max(expires) FROM (SELECT max(expires) AS expires FROM keys UNION ALL SELECT max(expires) FROM creations)")
+    let expires = newest?[0] as Int64?
+    self.init(
+      try Record.stored(db), newestKey: expires.map { Timestamp(rawValue: $0) - MessageDraft.keyLifetime },
+      now: clock.now(), elapsed: clock.elapsed())
+  }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// The clock for ages: a table of what happens to the wall clock, and the effect on keys and on deletion by age.
+@Suite struct AgingClockTests {
+  /// Something that happens to a relay and its clocks. Durations in hours.
+  enum Happening {
+    case passes(Double), set(by: Double), restarts(after: Double), confirms
+  }
+
+  struct Row: CustomTestStringConvertible {
+    let happenings: [Happening]
+    let cause: AgingClock.Cause?
+    /// The remaining time of the wait, in hours.
+    var remaining: Double = 0
+    var steps: Double = 0
+    var testDescription: String { "\(happenings)" }
+  }
+
+  private static let day = 24.0
+
+  static let rows: [Row] = [
+    Row(happenings: [], cause: nil),
+    Row(happenings: [.passes(1_000)], cause: nil),
+    // Small steps count, and nothing waits.
+    Row(happenings: [.set(by: 1)], cause: nil, steps: 1),
+    Row(happenings: [.set(by: -1)], cause: nil, steps: -1),
+    Row(happenings: [.set(by: 1), .set(by: 1), .set(by: -0.5)], cause: nil, steps: 1.5),
+    // A step of more than an hour, in both directions.
+    Row(happenings: [.set(by: 1.001)], cause: .step, remaining: day, steps: 1.001),
+    Row(happenings: [.set(by: -1.001)], cause: .step, remaining: day, steps: -1.001),
+    Row(happenings: [.set(by: 960), .passes(23.9)], cause: .step, remaining: 0.1, steps: 960),
+    Row(happenings: [.set(by: 960), .passes(24)], cause: nil, steps: 960),
+    Row(happenings: [.set(by: 960), .confirms], cause: nil, steps: 960),
+    // A correction begins the wait again, however small it is.
+    Row(happenings: [.set(by: 960), .passes(23), .set(by: -960)], cause: .step, remaining: day),
+    Row(happenings: [.set(by: 960), .passes(23), .set(by: 0.1)], cause: .step, remaining: day, steps: 960.1),
+    // The wait takes seven days in all.
+    Row(
+      happenings: (0..<7).flatMap { _ in [Happening.set(by: 2), .passes(23.9)] }, cause: .step, remaining: 0.1,
+      steps: 14),
+    Row(
+      happenings: (0..<7).flatMap { _ in [Happening.set(by: 2), .passes(23.9)] } + [.set(by: 2), .passes(0.7)],
+      cause: nil, steps: 16),
+    // Restarts.
+    Row(happenings: [.restarts(after: 24)], cause: nil),
+    Row(happenings: [.restarts(after: 24.1)], cause: .stop, remaining: day),
+    Row(happenings: [.restarts(after: -24.1)], cause: .stop, remaining: day),
+    Row(happenings: [.restarts(after: 960), .passes(24)], cause: nil),
+    Row(happenings: [.restarts(after: 960), .confirms], cause: nil),
+    Row(happenings: [.restarts(after: 960), .passes(1), .set(by: -960)], cause: .step, remaining: day, steps: -960),
+    Row(happenings: [.set(by: 960), .restarts(after: 1)], cause: .step, remaining: day),
+    Row(happenings: [.restarts(after: 960), .passes(12), .restarts(after: 0)], cause: .stop, remaining: day),
+    Row(
+      happenings: (0..<7).flatMap { _ in [Happening.restarts(after: 48), .passes(23.5)] }, cause: .stop, remaining: 0.5),
+    Row(
+      happenings: (0..<7).flatMap { _ in [Happening.restarts(after: 48), .passes(23.5)] }
+        + [.restarts(after: 0), .passes(3.5)], cause: nil),
+  ]
+
+  @Test(arguments: rows) func `the wait follows from what happens to the clocks`(row: Row) {
+    var now = Timestamp(rawValue: 1_700_000_000_000)
+    var elapsed = Duration.seconds(5)
+    var clock = AgingClock(nil, now: now, elapsed: elapsed)
+    for happening in row.happenings {
+      switch happening {
+      case .passes(let hours):
+        now = now + .seconds(3600 * hours)
+        elapsed += .seconds(3600 * hours)
+      case .set(let hours): now = now + .seconds(3600 * hours)
+      case .restarts(let hours):
+        let record = clock.record(now: now, elapsed: elapsed)
+        now = now + .seconds(3600 * hours)
+        elapsed = .seconds(5)
+        clock = AgingClock(record, now: now, elapsed: elapsed)
+      case .confirms:
+        let hasEnded = clock.confirm(clock.wait!)
+        #expect(hasEnded)
+      }
+      clock.read(now: now, elapsed: elapsed)
+    }
+    #expect(clock.wait?.cause == row.cause)
+    let remaining = (clock.remaining(at: elapsed) ?? .zero).seconds / 3600
+    #expect(abs(remaining - row.remaining) < 0.001, "\(remaining)")
+    #expect(abs(clock.steps.seconds / 3600 - row.steps) < 0.001)
+  }
+
+  @Test func `many small differences add up to a step, and inaccuracy is none`() {
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    clock.read(now: .at(1_999), elapsed: .milliseconds(1_000))
+    #expect(clock.steps == .zero)
+    clock.read(now: .at(2_000), elapsed: .milliseconds(1_000))
+    #expect(clock.steps == .seconds(1))
+    clock.read(now: .at(3_500), elapsed: .milliseconds(2_000))
+    #expect(clock.steps == .seconds(1))
+  }
+
+  @Test func `a large step forward moves the end of what began before it, until the clock is trusted`() {
+    let (hour, month) = (Duration.seconds(3600), Duration.seconds(30 * 86_400))
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    clock.read(now: .at(0) + month, elapsed: .zero)
+    #expect(clock.shift(since: .at(0)) == month)
+    #expect(clock.shift(since: .at(0) + month) == .zero)
+    clock.read(now: .at(0) + month + hour + hour, elapsed: hour)
+    #expect(clock.shift(since: .at(0)) == month + hour)
+    clock.read(now: .at(0) + hour, elapsed: hour)
+    #expect(clock.shift(since: .at(0)) == .zero)
+    clock.read(now: .at(0) + month, elapsed: hour)
+    _ = clock.confirm(clock.wait!)
+    #expect(clock.shift(since: .at(0)) == .zero)
+  }
+
+  @Test func `a start continues the wait and its steps`() {
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    clock.read(now: .at(0) + .seconds(90_000), elapsed: .zero)
+    let record = clock.record(now: .at(0) + .seconds(90_000), elapsed: .zero)
+    clock = AgingClock(record, now: .at(0) + .seconds(90_100), elapsed: .seconds(7))
+    #expect(clock.shift(since: .at(0)) == .seconds(90_000))
+    #expect(clock.shift(since: .at(0) + .seconds(90_000)) == .zero)
+  }
+
+  @Test func `a confirmation does not end a wait that a later step has begun again`() throws {
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    clock.read(now: .at(0) + .seconds(90_000), elapsed: .zero)
+    let wait = try #require(clock.wait)
+    clock.read(now: .at(0), elapsed: .zero)
+    let hasEnded = clock.confirm(wait)
+    #expect(!hasEnded && clock.wait != nil)
+  }
+
+  @Test(arguments: [-86_400, 0, 3600, 40 * 86_400])
+  func `at a start the clock for keys continues at the newest key`(difference: Int) {
+    let key = Timestamp.at(5_000)
+    let clock = AgingClock(nil, newestKey: key, now: key + .seconds(difference), elapsed: .seconds(3))
+    #expect(key + .seconds(difference) - clock.steps == key)
+  }
+}
+
+/// A store whose wall clock is set.
+@Suite struct SetClockTests {
+  let clocks = TestClocks()
+  let folder = temporaryPath()
+
+  private func withStore(_ use: (Store) async throws -> Void) async throws {
+    let store = try Store(folder: folder, clock: clocks.store) { for completion in $0 { completion() } }
+    defer { store.close() }
+    try await use(store)
+  }
+
+  private func send(_ key: String, _ store: Store, hasPhones: Bool = false) async throws -> Appended {
+    var message = draft("hi")
+    message.key = key
+    message.time = clocks.now
+    message.hasPhones = hasPhones
+    return try await withCheckedThrowingContinuation { continuation in
+      store.append(message) { continuation.resume(with: $0) }
+    }
+  }
+
+  @Test(arguments: [true, false], [-3600, 600, 40 * 86_400])
+  func `a key keeps its remaining time when the wall clock is set`(hasPhones: Bool, step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      try await store.write { try $0.prepareRoom() }
+      let first = try await send("k", store, hasPhones: hasPhones)
+      clocks.set(by: .seconds(step))
+      let again = try await send("k", store, hasPhones: hasPhones)
+      #expect(again.isDuplicate)
+      clocks.pass(.seconds(299))
+      let second = try await send("k", store, hasPhones: hasPhones)
+      #expect(second.isDuplicate && second.seq == first.seq)
+    }
+    // The start of another node, with another clock: no time has passed for the key since it was stored.
+    clocks.set(by: .seconds(-step))
+    try await withStore { store in
+      clocks.pass(.seconds(299))
+      let late = try await send("k", store, hasPhones: hasPhones)
+      #expect(late.isDuplicate)
+      clocks.pass(.seconds(1))
+      let expired = try await send("k", store, hasPhones: hasPhones)
+      #expect(!expired.isDuplicate)
+    }
+  }
+
+  @Test func `nothing is deleted by its age after a large step, until the clock was steady for a day`() async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let retention = Retention(count: .max, age: .seconds(86_400))
+    func trimmed(_ store: Store) async throws -> Int? {
+      try await store.write { try $0.messages.trim(room, to: retention, maxDeleted: 9)?.deleted }
+    }
+    try await withStore { store in
+      try await store.write { transaction in
+        try transaction.prepareRoom()
+        var message = draft("hi", at: transaction.now, cursorFollows: true)
+        message.retention = retention
+        for _ in 1...3 { _ = try transaction.messages.append(message) }
+        try transaction.noteClock()
+      }
+      let atOnce = try await trimmed(store)
+      #expect(atOnce == 0)
+      clocks.set(by: .seconds(40 * 86_400))
+      let ahead = try await trimmed(store)
+      #expect(ahead == 0)
+      #expect(store.readAging().cause == .step)
+      #expect(store.readAging().remaining == .seconds(86_400))
+      clocks.pass(.seconds(100))
+      clocks.set(by: .seconds(-40 * 86_400))
+      let corrected = try await trimmed(store)
+      #expect(corrected == 0)
+      try await store.write { try $0.noteClock() }
+    }
+    // A start continues the wait.
+    try await withStore { store in
+      clocks.pass(.seconds(86_399))
+      let almost = try await trimmed(store)
+      #expect(almost == 0)
+      #expect(store.readAging().cause == .step)
+      clocks.pass(.seconds(1))
+      #expect(store.readAging().cause == nil)
+      let afterADay = try await trimmed(store)
+      #expect(afterADay == 3)
+      try await store.write { try $0.noteClock() }
+    }
+    // The hardware clock is wrong at the start.
+    clocks.set(by: .seconds(40 * 86_400))
+    try await withStore { store in
+      #expect(store.readAging().cause == .stop)
+      let confirmed = try await store.confirmClock()
+      #expect(confirmed)
+      #expect(store.readAging().cause == nil)
+      let twice = try await store.confirmClock()
+      #expect(!twice)
+    }
+  }
+
+  @Test func `a large step deletes no finished push, ban or audit entry`() async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      let ends = clocks.now.rawValue + 1
+      try await store.write { transaction in
+        try transaction.prepareRoom()
+        for id in try transaction.messages.append(draft(jobs: [job()])).jobs {
+          _ = try transaction.queue.finish(id, state: .expired, now: transaction.now)
+        }
+        try transaction.addAudit("setRole", [alice.id])
+        for table in ["bans", "restrictions"] {
+          try transaction.db.run(
+            "INSERT INTO \(table) (room, user, until) SELECT rooms.id, users.id, ? FROM rooms, users LIMIT 1", [ends])
+        }
+      }
+      func left() async throws -> [Int] {
+        try await store.write { transaction in
+          _ = try transaction.queue.purge(finishedBefore: transaction.now)
+          _ = try transaction.audit.purge(olderThan: .seconds(3600), max: 9)
+          let id = try #require(try transaction.row(of: room)?.id)
+          for table in ["bans", "restrictions"] { try transaction.rooms.forgetEnded(table, in: id) }
+          return try ["jobs", "audit", "bans", "restrictions"].map { table in
+            try transaction.db.first("SELECT count(*) FROM \(table)")?[0] ?? -1
+          }
+        }
+      }
+      clocks.set(by: .seconds(40 * 86_400))
+      let waiting = try await left()
+      #expect(waiting == [1, 1, 1, 1])
+      let confirmed = try await store.confirmClock()
+      #expect(confirmed)
+      let after = try await left()
+      #expect(after == [0, 0, 0, 0])
+    }
+  }
+}
