@@ -631,5 +631,10 @@ test('a client needs an address and a WebSocket', () => {
   for (const urls of ['nowhere', [], ['ws://a/', 'nowhere']]) {
     assert.throws(() => new Stillwire(urls, { WebSocket: Socket }), TypeError)
   }
-  assert.throws(() => new Stillwire('ws://127.0.0.1:1/', { WebSocket: null }), /WebSocket/)
+  assert.throws(() => new Stillwire('ws://127.0.0.1:1/', { WebSocket: null }), {
+    name: 'TypeError',
+    message:
+      `no global WebSocket (Node has one from version 22 on, and this is ${process.version}): ` +
+      'pass the class of the package ws in the option WebSocket',
+  })
 })

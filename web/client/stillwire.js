@@ -107,7 +107,10 @@ export class Stillwire extends EventTarget {
     this.#addresses = new Addresses(urls)
     const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
     const { page = globalThis.document ? globalThis : null, random = Math.random, fetch = globalThis.fetch } = options
-    if (!WebSocket) throw new TypeError('no global WebSocket: pass one in the option WebSocket')
+    if (!WebSocket) {
+      const node = globalThis.process?.version ? ` (Node has one from version 22 on, and this is ${process.version})` : ''
+      throw new TypeError(`no global WebSocket${node}: pass the class of the package ws in the option WebSocket`)
+    }
     this.#options = { ...options, WebSocket, clock, timeout: 1000 * timeout, fetch }
     this.#clock = clock
     this.#page = page
