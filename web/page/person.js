@@ -499,7 +499,7 @@ export class Person extends EventTarget {
   }
 
   #list(input) {
-    this.rooms = roomsAfter(this.rooms, { now: this.now, ...input })
+    this.rooms = roomsAfter(this.rooms, input)
     this.#changed()
   }
 

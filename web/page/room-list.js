@@ -2,14 +2,14 @@
 
 /**
  * A person's list of rooms, the newest activity first. All functions here are pure. An entry has the fields of the
- * relay's entry, and `active`: the time of its newest activity. The relay's entry has this time only with a message.
+ * relay's entry. The order is that of the relay's list and of its events, and depends on no clock.
  */
 export const noRooms = Object.freeze([])
 
 /**
  * Returns the list after one more input:
  *
- * - `listed`: a reply to `rooms`. With `isReset` it replaces the list. `now` is the relay's time.
+ * - `listed`: a reply to `rooms`. With `isReset` it replaces the list.
  * - `changed` and `removed`: an event `inbox`
  * - `titled`: the new title of a room
  * - `said`: a message in the open room, for which the relay sends no event `inbox`
@@ -17,9 +17,9 @@ export const noRooms = Object.freeze([])
 export function roomsAfter(rooms, input) {
   switch (input.type) {
     case 'listed':
-      return listed(input.isReset ? noRooms : rooms, input)
+      return listed(input.isReset ? noRooms : rooms, input.rooms)
     case 'changed':
-      return sorted([...rooms.filter(({ room }) => room !== input.entry.room), timed(rooms, input.entry, input.now)])
+      return placed(rooms, input.entry)
     case 'removed':
       return rooms.filter(({ room }) => room !== input.room)
     case 'titled':
@@ -36,38 +36,30 @@ export function unreadOutside(rooms, open) {
   return rooms.reduce((sum, { room, unread }) => (room === open ? sum : sum + unread), 0)
 }
 
-// The relay can send an event before an older reply, so an older entry does not replace a newer one. Rooms without
-// messages keep the order of the reply.
-function listed(rooms, { rooms: entries, now }) {
-  let last = now
-  const next = entries.map((entry) => {
-    const known = rooms.find(({ room }) => room === entry.room)
-    const kept = known && isOlder(entry, known) ? known : timed(rooms, entry, last)
-    last = Math.min(last, kept.active) - 1
-    return kept
-  })
-  return sorted(next)
+// The relay can send an event before an older reply, so an older entry does not replace a newer one. Rooms with a
+// newer message than in the reply stay first.
+function listed(rooms, entries) {
+  const listed = new Map(entries.map((entry) => [entry.room, entry]))
+  const first = rooms.filter((known) => listed.has(known.room) && seqOf(known) > seqOf(listed.get(known.room)))
+  for (const { room } of first) listed.delete(room)
+  for (const known of rooms) {
+    const entry = listed.get(known.room)
+    if (entry && seqOf(entry) === seqOf(known) && entry.read < known.read) listed.set(known.room, known)
+  }
+  return [...first, ...listed.values()]
 }
 
-function isOlder(entry, known) {
-  const [seq, other] = [entry, known].map(({ lastMessage }) => lastMessage?.seq ?? 0)
-  return seq < other || (seq === other && entry.read < known.read)
-}
-
-// A new title does not move a room without messages.
-function timed(rooms, entry, now) {
+// A new room and a room with a newer message are first. Other changes, such as a new title, leave a room in its place.
+function placed(rooms, entry) {
   const known = rooms.find(({ room }) => room === entry.room)
-  return { ...entry, active: entry.lastMessage?.time ?? known?.active ?? now }
+  if (known && seqOf(entry) <= seqOf(known)) return rooms.map((other) => (other === known ? entry : other))
+  return [entry, ...rooms.filter((other) => other !== known)]
 }
 
 function said(rooms, { room, seq, time, from, preview }) {
   const known = rooms.find((entry) => entry.room === room)
-  if (!known || seq <= (known.lastMessage?.seq ?? 0)) return rooms
-  const lastMessage = { seq, time, from, preview }
-  const others = rooms.filter((entry) => entry !== known)
-  return sorted([...others, { ...known, lastMessage, active: time, unread: 0, mentions: 0, read: seq }])
+  if (!known || seq <= seqOf(known)) return rooms
+  return placed(rooms, { ...known, lastMessage: { seq, time, from, preview }, unread: 0, mentions: 0, read: seq })
 }
 
-function sorted(rooms) {
-  return rooms.toSorted((one, other) => other.active - one.active)
-}
+const seqOf = ({ lastMessage }) => lastMessage?.seq ?? 0
