@@ -551,6 +551,25 @@ test('an answer that the page may not read gives a reason that names the origin'
   assert.equal(await handshakeRefusal('ws://a/', { fetch, origin: undefined }), null)
 })
 
+test('without an answer, the reason of a public page names the permission for local addresses', async () => {
+  const { handshakeRefusal } = await import('../../web/client/handshake.js')
+  const fetch = () => Promise.reject(new TypeError('failed'))
+  const reason = (host, origin) => handshakeRefusal(`ws://${host}/v1/connect`, { fetch, origin })
+  const locals = ['localhost:8080', '127.0.0.1', '10.1.2.3', '172.16.0.1', '172.31.9.9', '192.168.1.5', '169.254.1.1']
+  for (const host of [...locals, 'printer.local', '[::1]:8080', '[fd00::1]', '[fe80::1]']) {
+    const found = await reason(host, 'https://app.example.org')
+    assert.ok(found.message.startsWith(`no answer from ${host}: `), found.message)
+    assert.match(found.message, /https:\/\/app\.example\.org to local addresses .* local network access/)
+    assert.equal(found.isFinal, false)
+    assert.equal(await reason(host, 'http://localhost:3000'), null)
+  }
+  const others = ['relay.example.org', '11.0.0.1', '172.32.0.1', '172.15.0.1', '192.169.1.1', '[2001:db8::1]', '10.example.org']
+  for (const host of others) {
+    assert.equal(await reason(host, 'https://app.example.org'), null, host)
+  }
+  assert.equal((await reason('localhost', 'null')).isFinal, false)
+})
+
 // The report key
 
 test('a reporter sends what its key permits', async () => {

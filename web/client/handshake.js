@@ -31,8 +31,30 @@ export async function handshakeRefusal(url, { fetch, origin }) {
     await ask({ mode: 'no-cors', redirect: 'follow' })
     return refused(`a server answers, but not to pages of ${origin}: does the relay's setting origins list it?`)
   } catch {
-    return null
+    return isLocal(http) && !isLocal(origin) ? refused(localAddress(http, origin)) : null
   }
+}
+
+/** The names and addresses of this machine and of local networks: RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6762. */
+const local = new RegExp(
+  '^(localhost|.*\\.local(host)?|(127|10|192\\.168|172\\.(1[6-9]|2\\d|3[01])|169\\.254)\\.[\\d.]+' +
+    '|\\[(::1|f[cd]..:.*|fe[89ab].:.*)\\])$'
+)
+
+/** True if the URL names a local address. A name of DNS may lead to one, which a page cannot see. */
+function isLocal(url) {
+  try {
+    return local.test(new URL(url).hostname)
+  } catch {
+    return false // the origin of a page from a file is null
+  }
+}
+
+function localAddress(url, origin) {
+  return (
+    `no answer from ${new URL(url).host}: the browser may refuse connections of ${origin} to local addresses until the ` +
+    'visitor permits local network access'
+  )
 }
 
 async function refusalIn(response, origin) {
