@@ -67,8 +67,10 @@ public final class ClusterServer: RunningServer {
     let listening = Task { [endRequest] in await endRequest.make(at: signals) }
     defer { listening.cancel() }
     let configuration = configuration.withLock { $0 }
+    let foreign = ForeignTables(log: log)
+    let folder = StoreReplicaFolder(configuration.dataFolder) { foreign.note($0.foreignTables) }
     let node = try ClusterNodeRun(
-      configuration, folder: StoreReplicaFolder(configuration.dataFolder), hasLed: hasLed, log: log,
+      configuration, folder: folder, hasLed: hasLed, log: log,
       onLost: { [self] in replace(hasLed: false) }
     ) { [self] end in if end != .shutDown { replace(hasLed: true) } }
     let service = StandbyService(node, try Self.access(configuration))

@@ -104,6 +104,8 @@ public final class Server: Sendable {
         "the database lacks data that an earlier run has stored: all rooms begin new epochs",
         metadata: ["loss": "\(loss.rawValue)"])
     }
+    // A node has logged them already.
+    if leadership == nil { ForeignTables(log: log).note(store.foreignTables) }
     if isOpen {
       log.notice(
         "open mode: the relay trusts the user name that a client sends. Give --secret-file to require tokens.",

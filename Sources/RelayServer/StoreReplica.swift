@@ -65,6 +65,9 @@ final class StoreReplica: ReplicaFile {
 
   func close() { replica.close() }
 
+  /// See ``Replica/foreignTables``.
+  var foreignTables: [String] { replica.foreignTables }
+
   fileprivate static func attempt<Value>(
     _ work: () throws(StoreError) -> Value
   ) throws(RelayCluster.ReplicaError) -> Value {
@@ -79,15 +82,23 @@ final class StoreReplica: ReplicaFile {
 /// The data folder of a node.
 struct StoreReplicaFolder: ReplicaFolder {
   private let folder: String
+  private let onOpen: @Sendable (StoreReplica) -> Void
 
-  init(_ folder: String) { self.folder = folder }
+  init(_ folder: String, onOpen: @escaping @Sendable (StoreReplica) -> Void = { _ in }) {
+    self.folder = folder
+    self.onOpen = onOpen
+  }
 
   var migrations: Set<String> { Set(Replica.known) }
   // On the file system of the database, because an installation renames the file.
   var outgoing: String { folder + "/snapshot.outgoing" }
   var incoming: String { folder + "/snapshot.incoming" }
 
-  func open() throws(RelayCluster.ReplicaError) -> any ReplicaFile { try StoreReplica(folder: folder) }
+  func open() throws(RelayCluster.ReplicaError) -> any ReplicaFile {
+    let file = try StoreReplica(folder: folder)
+    onOpen(file)
+    return file
+  }
 
   func copy(to path: String) throws(RelayCluster.ReplicaError) -> LogPosition? {
     try LogPosition(

@@ -32,6 +32,9 @@ public final class Store: Sendable {
   private let lock: FolderLock
   /// The file's position in its log when the store was opened. Is `nil` without a journal.
   public let position: String?
+  /// The tables of other programs in the database when the store was opened, such as those of Litestream. The store
+  /// leaves them alone.
+  public let foreignTables: [String]
 
   /// Opens `stillwire.db` in `folder`, and creates both if they do not exist. Migrates the schema.
   ///
@@ -63,6 +66,7 @@ public final class Store: Sendable {
     pool = try Self.open(data, synchronous, isReplica: journal != nil)
     let pool = pool
     secret = try StoreError.opening(path) { try pool.write(Installation.secret) }
+    foreignTables = try StoreError.opening(path) { try pool.read { try ReplicatedTables.foreign($0, Schema.migrator) } }
     let files = try DatabaseFiles(database: path)
     let log = LogBound(log: files.log, bound: maxLog)
     self.threads = threads
@@ -72,8 +76,8 @@ public final class Store: Sendable {
       (loss, position) = (nil, try StoreError.opening(path) { try pool.read(Installation.position) })
       guard position != nil else { throw .unusable(path: path, reason: "it follows no log") }
       writer = GroupCommit(
-        log: log, rows: try Self.capture(pool, path, journal), run: nil, files: files, clock: clock, aging: aging,
-        onCommit: onCommit)
+        log: log, rows: try Self.capture(pool, path, journal, foreignTables), run: nil, files: files, clock: clock,
+        aging: aging, onCommit: onCommit)
     } else {
       let file = RunFile(folder: folder)
       let (record, loss) = try Self.begin(file, pool, path, synchronous, now: clock.now())
@@ -282,15 +286,10 @@ public final class Store: Sendable {
   public func checkFiles() { writer.checkFiles() }
 
   private static func capture(
-    _ pool: DatabasePool, _ path: String, _ journal: any Journal
+    _ pool: DatabasePool, _ path: String, _ journal: any Journal, _ foreign: [String]
   ) throws(StoreError) -> JournaledRows {
-    let rows: Result<JournaledRows, RowCapture.Failure> = pool.writeWithoutTransaction { db in
-      Result { () throws(RowCapture.Failure) in try JournaledRows(db, journal: journal) }
-    }
-    do {
-      return try rows.get()
-    } catch {
-      throw .unusable(path: path, reason: error.reason)
+    try StoreError.opening(path) {
+      try pool.writeWithoutTransaction { try JournaledRows($0, journal: journal, foreign: foreign) }
     }
   }
 

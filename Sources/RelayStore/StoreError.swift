@@ -140,10 +140,14 @@ extension StoreError {
     self = error as? StoreError ?? .unavailable(reason: Self.words(error))
   }
 
-  /// SQLite's message. It names tables and columns, never values.
+  /// The message of SQLite or of `CRows`. It names tables, columns and keys, never other values.
   static func words(_ error: any Error) -> String {
-    guard let error = error as? DatabaseError else { return String(describing: type(of: error)) }
-    return error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+    switch error {
+    case let error as DatabaseError: error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+    case let error as RowCapture.Failure: error.reason
+    case let error as RowApplier.Failure: error.reason
+    default: String(describing: type(of: error))
+    }
   }
 
   private static func named(_ error: DatabaseError) -> StoreError {

@@ -3,6 +3,7 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -52,6 +53,32 @@ def test_a_node_without_its_file_loads_a_snapshot(cluster):
     victim.start()
     made.wait_whole()
     made.wait_equal()
+
+
+def test_nodes_start_with_tables_of_another_program(cluster):
+    """Litestream creates two tables, and one of them has no primary key."""
+    made = cluster(servers=1, nodes=2)
+    write(made.leader(), 5)
+    made.wait_equal()
+    for node in made.nodes:
+        node.kill()
+        with closing(sqlite3.connect(node.database)) as database, database:
+            database.execute("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)")
+            database.execute("CREATE TABLE _litestream_lock (id INTEGER)")
+            database.execute("INSERT INTO _litestream_seq VALUES (1, 7)")
+    for node in made.nodes:
+        node.start()
+    made.wait_whole()
+    write(made.leader(), 5)
+    eventually(lambda: all(number_of_messages(node) == 10 for node in made.nodes))
+    for node in made.nodes:
+        lines = [line for line in node.tail(200).splitlines() if "other programs have created tables" in line]
+        assert len(lines) == 1 and "_litestream_lock _litestream_seq" in lines[0]
+
+
+def number_of_messages(node):
+    with closing(sqlite3.connect(f"file:{node.database}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT count(*) FROM messages").fetchone()[0]
 
 
 def test_all_nodes_restart_with_their_data(cluster):

@@ -105,6 +105,19 @@ def test_a_database_of_another_program(tmp_path):
     assert (tmp_path / "stillwire.db").read_bytes() == before
 
 
+def test_tables_of_another_program_beside_the_own_ones(start, connect):
+    relay = start()
+    connect(relay, "ann").join("tea")
+    relay.stop()
+    assert "other programs have created tables" not in relay.log.read_text()
+    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
+        database.execute("CREATE TABLE _litestream_lock (id INTEGER)")
+    relay.start()
+    (line,) = [line for line in relay.log.read_text().splitlines() if "other programs have created tables" in line]
+    assert "count=1" in line and "tables=_litestream_lock" in line
+    assert connect(relay, "ann").join("tea")["seq"] == 0
+
+
 def test_a_folder_in_use_whose_lock_file_is_gone(start):
     relay = start()
     (relay.data / "stillwire.lock").unlink()

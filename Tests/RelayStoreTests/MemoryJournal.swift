@@ -52,6 +52,6 @@ func followLog(_ folder: String) throws {
 extension Store {
   /// The hash of the replicated rows, and the position.
   func replicatedState() throws -> (hash: String, position: String?) {
-    try pool.read { (try ReplicatedTables.hash($0), try Installation.position($0)) }
+    try pool.read { (try ReplicatedTables.hash($0, foreign: foreignTables), try Installation.position($0)) }
   }
 }

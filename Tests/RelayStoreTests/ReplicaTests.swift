@@ -257,15 +257,73 @@ import Testing
     leader.close()
     let queue = try DatabaseQueue(path: other + "/stillwire.db")
     let rows = try await queue.writeWithoutTransaction { db in
-      let capture = try RowCapture(db, limit: JournaledRows.maxSize)
+      let capture = try RowCapture(db, limit: JournaledRows.maxSize, foreign: [])
       defer { capture.close() }
       try db.execute(sql: "UPDATE rooms SET topic = 'tea'; INSERT INTO topics VALUES ('tea')")
       return try capture.changes()
     }
-    let hash = try await queue.read(ReplicatedTables.hash)
+    let hash = try await queue.read { try ReplicatedTables.hash($0, foreign: []) }
     try queue.close()
     try replica.apply([rows], position: "5")
     #expect(try replica.hash() == hash)
+  }
+
+  // MARK: Tables of other programs
+
+  @Test func `the tables of another program stay in their file, and no group contains them`() async throws {
+    let groups = try await groups()
+    try fill(other, groups)
+    try fill(folder, Array(groups.prefix(1)))
+    try createForeignTables(folder)
+    let replica = try Replica(folder: folder)
+    #expect(replica.foreignTables == ["_litestream_lock", "_litestream_seq"])
+    for (index, group) in groups.enumerated().dropFirst() { try replica.apply([group], position: "\(index + 1)") }
+    let hash = try replica.hash()
+    replica.close()
+    let plain = try Replica(folder: other)
+    defer { plain.close() }
+    #expect(plain.foreignTables == [])
+    #expect(try plain.hash() == hash)
+  }
+
+  @Test func `a leader captures its own tables beside those of another program`() async throws {
+    try followLog(folder)
+    try createForeignTables(folder)
+    let journal = MemoryJournal()
+    let store = try Store(folder: folder, journal: journal) { for completion in $0 { completion() } }
+    #expect(store.foreignTables == ["_litestream_lock", "_litestream_seq"])
+    try await store.write { try $0.prepareRoom() }
+    let state = try store.replicatedState()
+    store.close()
+    try fill(other, journal.groups)
+    let replica = try Replica(folder: other)
+    defer { replica.close() }
+    #expect(try replica.hash() == state.hash)
+  }
+
+  @Test func `a table that cannot be replicated is named`() throws {
+    try followLog(folder)
+    var migrator = Schema.migrator
+    migrator.registerMigration("0.2.0") { try $0.execute(sql: "CREATE TABLE loose (id INTEGER)") }
+    let replica = try Replica(folder: folder, migrator: migrator)
+    defer { replica.close() }
+    #expect(throws: StoreError.unusable(path: path, reason: "table loose has no PRIMARY KEY")) {
+      try replica.migrate("0.2.0", position: "1")
+    }
+  }
+
+  /// Creates the tables of Litestream 0.5.
+  private func createForeignTables(_ folder: String) throws {
+    let queue = try DatabaseQueue(path: folder + "/stillwire.db")
+    try queue.writeWithoutTransaction { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+          CREATE TABLE _litestream_lock (id INTEGER);
+          INSERT INTO _litestream_seq VALUES (1, 1);
+          """)
+    }
+    try queue.close()
   }
 
   // MARK: Copies

@@ -24,9 +24,11 @@ final class JournaledRows {
   private let journal: any Journal
   private var state = State.open
 
-  /// - Parameter db: The writer's connection, after the migrations.
-  init(_ db: Database, journal: any Journal) throws(RowCapture.Failure) {
-    capture = try RowCapture(db, limit: Self.maxSize)
+  /// - Parameters:
+  ///   - db: The writer's connection, after the migrations.
+  ///   - foreign: See ``ReplicatedTables/foreign(_:_:)``.
+  init(_ db: Database, journal: any Journal, foreign: [String]) throws(RowCapture.Failure) {
+    capture = try RowCapture(db, limit: Self.maxSize, foreign: foreign)
     self.journal = journal
   }
 

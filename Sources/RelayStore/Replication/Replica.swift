@@ -18,6 +18,7 @@ public final class Replica: Sendable {
   private struct State {
     var position: String?
     var migrations: [String]
+    var foreignTables: [String]
   }
 
   private let folder: DataFolder
@@ -53,8 +54,10 @@ public final class Replica: Sendable {
         // A loss of power undoes the newest groups. The log still has them.
         try DataFolder.prepare(db, .normal)
         _ = try Installation.secret(db)
-        let state = try State(position: Installation.position(db), migrations: migrator.appliedMigrations(db))
-        return (state, try RowApplier(db))
+        let state = try State(
+          position: Installation.position(db), migrations: migrator.appliedMigrations(db),
+          foreignTables: ReplicatedTables.foreign(db, migrator))
+        return (state, try RowApplier(db, foreign: state.foreignTables))
       }
       return (queue, state, applier)
     }
@@ -67,6 +70,9 @@ public final class Replica: Sendable {
   /// The migrations that have run on the file, in their order.
   public var migrations: [String] { state.withLock { $0.migrations } }
 
+  /// The tables of other programs in the file when it was opened, such as those of Litestream. They are not replicated.
+  public var foreignTables: [String] { state.withLock { $0.foreignTables } }
+
   /// The migrations of this release, in their order.
   public static var known: [String] { Schema.migrator.migrations }
 
@@ -78,7 +84,9 @@ public final class Replica: Sendable {
   }
 
   /// The hash of all rows that replicas have in common. Reads the whole file.
-  public func hash() throws(StoreError) -> String { try read(ReplicatedTables.hash) }
+  public func hash() throws(StoreError) -> String {
+    try read { try ReplicatedTables.hash($0, foreign: foreignTables) }
+  }
 
   /// Writes the rows of groups and the position in one transaction.
   /// - Parameters:
@@ -157,7 +165,9 @@ public final class Replica: Sendable {
         // The applier knows the tables as they were before.
         try use { _, applier in applier.close() }
         let result = Result { try migrator.migrate(queue, upTo: name) }
-        try queue.writeWithoutTransaction { db in applier = try RowApplier(db) }
+        try queue.writeWithoutTransaction { db in
+          applier = try RowApplier(db, foreign: ReplicatedTables.foreign(db, migrator))
+        }
         try result.get()
       }
       let migrations = try read(migrator.appliedMigrations)

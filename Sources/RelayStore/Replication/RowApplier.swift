@@ -12,14 +12,22 @@ final class RowApplier {
     case conflict(reason: String)
     /// The database could not be read or written.
     case unavailable(reason: String)
+
+    var reason: String {
+      switch self {
+      case .conflict(let reason), .unavailable(let reason): reason
+      }
+    }
   }
 
   private var applier: OpaquePointer?
 
-  /// - Parameter db: A connection outside a transaction, whose tables will not change.
-  init(_ db: Database) throws {
+  /// - Parameters:
+  ///   - db: A connection outside a transaction, whose tables will not change.
+  ///   - foreign: See ``ReplicatedTables/foreign(_:_:)``.
+  init(_ db: Database, foreign: [String]) throws(Failure) {
     var error = rows_error_t()
-    applier = rows_applier_open(db.sqliteConnection, ReplicatedTables.localNames, &error)
+    applier = ReplicatedTables.withLocalNames(and: foreign) { rows_applier_open(db.sqliteConnection, $0, &error) }
     guard applier != nil else { throw Failure.unavailable(reason: error.words) }
   }
 

@@ -15,9 +15,12 @@ final class RowCapture {
   /// - Parameters:
   ///   - db: A connection whose tables will not change, because the migrations have run.
   ///   - limit: The maximum size of a transaction's changes, in bytes.
-  init(_ db: Database, limit: Int) throws(Failure) {
+  ///   - foreign: See ``ReplicatedTables/foreign(_:_:)``.
+  init(_ db: Database, limit: Int, foreign: [String]) throws(Failure) {
     var error = rows_error_t()
-    capture = rows_capture_open(db.sqliteConnection, ReplicatedTables.localNames, limit, &error)
+    capture = ReplicatedTables.withLocalNames(and: foreign) {
+      rows_capture_open(db.sqliteConnection, $0, limit, &error)
+    }
     guard capture != nil else { throw Failure(reason: error.words) }
   }
 
