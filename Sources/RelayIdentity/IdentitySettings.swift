@@ -35,6 +35,7 @@ public struct IdentitySettings: Sendable, Equatable {
     for key in keys { found.append(try await key.read()) }
     var file: KeySetFile?
     if let keySetFile { file = try await KeySetFile(path: keySetFile) }
+    file?.noteSkipped(log)
     let policy = TokenPolicy(
       audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maxLifetime: maxLifetime)
     return TokenVerifier(keys: found, file: file, policy: policy, now: now, log: log)

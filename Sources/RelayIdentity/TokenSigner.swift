@@ -6,25 +6,25 @@ public import RelayProtocol
 /// Makes tokens, for tests and for `stillwire token`.
 public struct TokenSigner: Sendable {
   private let keys: JWTKeyCollection
-  private let keyID: String?
+  private let header: JWTHeader
 
   /// Signs with a shared secret (HS256).
   public init(secret: [UInt8], keyID: String? = nil) async {
     keys = JWTKeyCollection()
-    self.keyID = keyID
+    header = Self.header(.hs256, keyID)
     await keys.add(hmac: HMACKey(from: Data(secret)), digestAlgorithm: .sha256)
   }
 
   /// Signs with a private key as PEM. Throws ``StartupError``.
   public init(_ algorithm: TokenAlgorithm, pem: String, keyID: String? = nil) async throws(StartupError) {
     keys = JWTKeyCollection()
-    self.keyID = keyID
+    header = Self.header(algorithm, keyID)
     do {
       switch algorithm {
       case .hs256: throw StartupError("HS256 needs a secret, not a key")
       case .es256: await keys.add(ecdsa: try ES256PrivateKey(pem: pem))
       case .rs256: await keys.add(rsa: try Insecure.RSA.PrivateKey(pem: pem), digestAlgorithm: .sha256)
-      case .eddsa: await keys.add(eddsa: try EdDSA.PrivateKey(pem: pem))
+      case .eddsa, .ed25519: await keys.add(eddsa: try EdDSA.PrivateKey(pem: pem))
       }
     } catch let error as StartupError {
       throw error
@@ -59,7 +59,14 @@ public struct TokenSigner: Sendable {
         aud: claims.audience, iss: claims.issuer,
         rooms: claims.grants?.map { Payload.Room(match: $0.match.description, can: $0.can.names) },
         watch: claims.watch?.map(\.description), account: claims.account?.names),
-      header: keyID.map { ["kid": .string($0)] } ?? [:])
+      header: header)
+  }
+
+  private static func header(_ algorithm: TokenAlgorithm, _ keyID: String?) -> JWTHeader {
+    // The library knows EdDSA only by its older name.
+    var header: JWTHeader = ["alg": .string(algorithm.rawValue)]
+    if let keyID { header.kid = keyID }
+    return header
   }
 
   private struct Payload: JWTPayload {

@@ -60,7 +60,7 @@ package actor TokenVerifier {
   /// The keys to try: those with the id that the token names. If no key has this id, the keys without an id. If the
   /// token names no id, all keys. All of them are for the algorithm of the token.
   private func candidates(for token: CompactToken) -> [VerificationKey] {
-    let all = (keys + (file?.keys ?? [])).filter { $0.algorithm.rawValue == token.algorithm }
+    let all = (keys + (file?.keys ?? [])).filter { $0.algorithm.verifies(token.algorithm) }
     guard let id = token.keyID else { return all }
     let named = all.filter { $0.id == id }
     return named.isEmpty ? all.filter { $0.id == nil } : named
@@ -77,6 +77,7 @@ package actor TokenVerifier {
       hasChanged = try await file.refresh()
       guard hasChanged else { return false }
       log.notice("the key set was read again", metadata: ["keys": "\(file.keys.count)"])
+      file.noteSkipped(log)
     } catch {
       log.error("\(error); the relay continues with the earlier keys")
     }

@@ -8,6 +8,13 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
   case es256 = "ES256"
   case rs256 = "RS256"
   case eddsa = "EdDSA"
+  /// The name that RFC 9864 gives to ``eddsa`` on its usual curve.
+  case ed25519 = "Ed25519"
+
+  /// True if a key for this algorithm verifies a token whose header has this `alg`.
+  func verifies(_ name: String) -> Bool {
+    self == .eddsa || self == .ed25519 ? name == Self.eddsa.rawValue || name == Self.ed25519.rawValue : name == rawValue
+  }
 }
 
 /// A key together with its algorithm. The header of a token cannot select another algorithm for the key.
@@ -35,28 +42,24 @@ struct VerificationKey: Sendable {
     case .hs256: preconditionFailure("a shared secret is no PEM")
     case .es256: await keys.add(ecdsa: try ES256PublicKey(pem: pem))
     case .rs256: await keys.add(rsa: try Insecure.RSA.PublicKey(pem: pem), digestAlgorithm: .sha256)
-    case .eddsa: await keys.add(eddsa: try EdDSA.PublicKey(pem: pem))
+    case .eddsa, .ed25519: await keys.add(eddsa: try EdDSA.PublicKey(pem: pem))
     }
     self.init(id: id, algorithm: algorithm, key: try await keys.getKey())
   }
 
-  /// Makes the key of a JWK. Returns `nil` for a type that the relay does not use, and for a key of another algorithm
-  /// (RFC 7517, section 5).
-  init?(_ jwk: JWK) async throws {
-    let algorithm: TokenAlgorithm
-    switch (jwk.keyType, jwk.curve) {
-    case (.ecdsa, .some(.ecdsa(.p256))): algorithm = .es256
-    case (.rsa, _): algorithm = .rs256
-    case (.octetKeyPair, .some(.eddsa(.ed25519))): algorithm = .eddsa
-    default: return nil
+  /// Makes the key of a member of a JWK Set, which is for this algorithm. Throws the error of the library.
+  init(_ member: KeySetMember, _ algorithm: TokenAlgorithm) async throws {
+    let id = JWKIdentifier(string: member.kid ?? "nameless")
+    let jwk: JWK
+    switch algorithm {
+    case .hs256: preconditionFailure("a shared secret is no member of a set")
+    case .es256: jwk = .ecdsa(.es256, identifier: id, x: member.x, y: member.y, curve: .p256)
+    case .rs256: jwk = .rsa(.rs256, identifier: id, modulus: member.n, exponent: member.e)
+    case .eddsa, .ed25519: jwk = .octetKeyPair(.eddsa, identifier: id, x: member.x, y: nil, curve: .ed25519)
     }
-    if let claimed = jwk.algorithm, claimed.rawValue != algorithm.rawValue { return nil }
     let keys = JWTKeyCollection()
-    var named = jwk
-    named.keyIdentifier = jwk.keyIdentifier ?? "nameless"
-    try await keys.add(jwk: named)
-    let key = try await keys.getKey(for: named.keyIdentifier, alg: algorithm.rawValue)
-    self.init(id: jwk.keyIdentifier?.string, algorithm: algorithm, key: key)
+    try await keys.add(jwk: jwk)
+    self.init(id: member.kid, algorithm: algorithm, key: try await keys.getKey(for: id))
   }
 
   private init(id: String?, algorithm: TokenAlgorithm, key: any JWTAlgorithm) {

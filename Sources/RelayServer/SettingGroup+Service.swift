@@ -56,7 +56,7 @@ extension SettingGroup {
             return keys
           }), \.identity.keys,
         "Keys that verify tokens. In the option, each key is ALGORITHM:KID:FILE. FILE has a secret for HS256, and a "
-          + "public key as PEM for ES256, RS256 and EdDSA. KID may be empty."),
+          + "public key as PEM for ES256, RS256 and EdDSA (or Ed25519). KID may be empty."),
       Setting(
         "tokens.jwksFile", .file, \.identity.keySetFile,
         "File with a JWK Set. The relay reads it again when it changes."),

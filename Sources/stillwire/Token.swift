@@ -25,7 +25,7 @@ struct Token: AsyncParsableCommand {
   @Option(help: ArgumentHelp("File with a private key as PEM. Needs --algorithm.", valueName: "file"))
   var keyFile: String?
 
-  @Option(help: "Algorithm of the private key: ES256, RS256 or EdDSA.")
+  @Option(help: "Algorithm of the private key: ES256, RS256, EdDSA or Ed25519.")
   var algorithm: String?
 
   @Option(help: ArgumentHelp("Id of the key (`kid`), for a relay with several keys.", valueName: "text"))
@@ -173,7 +173,7 @@ struct Token: AsyncParsableCommand {
   private func signer() async throws(StartupError) -> TokenSigner {
     if let secretFile { return await TokenSigner(secret: try SecretFile(forTokensAt: secretFile).secret, keyID: kid) }
     guard let keyFile, let algorithm = algorithm.flatMap(TokenAlgorithm.init) else {
-      throw StartupError("--algorithm must be ES256, RS256 or EdDSA")
+      throw StartupError("--algorithm must be ES256, RS256, EdDSA or Ed25519")
     }
     guard let data = FileManager.default.contents(atPath: keyFile) else {
       throw StartupError("the key \(keyFile) cannot be read")

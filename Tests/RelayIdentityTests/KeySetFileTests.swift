@@ -30,6 +30,87 @@ import Testing
     }
   }
 
+  /// The members of a key besides its parameters, and the purpose that they give it.
+  private static let purposes: [(members: String, purpose: KeySetMember.Purpose)] = [
+    (#""kty":"EC","crv":"P-256""#, .verifies(.es256)),
+    (#""kty":"EC","crv":"P-256","alg":"ES256","use":"sig","key_ops":["verify"]"#, .verifies(.es256)),
+    (#""kty":"RSA""#, .verifies(.rs256)),
+    (#""kty":"RSA","alg":"RS256","key_ops":["sign","verify"]"#, .verifies(.rs256)),
+    (#""kty":"OKP","crv":"Ed25519""#, .verifies(.eddsa)),
+    (#""kty":"OKP","crv":"Ed25519","alg":"EdDSA""#, .verifies(.eddsa)),
+    (#""kty":"OKP","crv":"Ed25519","alg":"Ed25519""#, .verifies(.eddsa)),
+    (#""kty":"EC","crv":"P-256","alg":"ES384""#, .other("alg ES384")),
+    (#""kty":"EC","crv":"P-256","alg":"ECDH-ES""#, .other("alg ECDH-ES")),
+    (#""kty":"RSA","alg":"RS512""#, .other("alg RS512")),
+    (#""kty":"RSA","alg":"RSA-OAEP-256""#, .other("alg RSA-OAEP-256")),
+    (#""kty":"OKP","crv":"Ed25519","alg":"ES256""#, .other("alg ES256")),
+    (#""kty":"EC","crv":"P-384""#, .other("crv P-384")),
+    (#""kty":"EC""#, .other("crv none")),
+    (#""kty":"OKP","crv":"X25519""#, .other("crv X25519")),
+    (#""kty":"OKP","crv":"Ed448","alg":"Ed448""#, .other("crv Ed448")),
+    (#""kty":"oct","alg":"HS256""#, .other("kty oct")),
+    (#""kty":"AKP","alg":"ML-DSA-44""#, .other("kty AKP")),
+    (#""alg":"ES256""#, .other("kty none")),
+    (#""kty":"RSA","use":"enc""#, .other("use enc")),
+    (#""kty":"RSA","use":"enc","key_ops":["verify"]"#, .other("use enc")),
+    (#""kty":"RSA","use":"sig","key_ops":["encrypt"]"#, .other("key_ops without verify")),
+    (#""kty":"RSA","key_ops":["sign"]"#, .other("key_ops without verify")),
+    (#""kty":"RSA","key_ops":[]"#, .other("key_ops without verify")),
+  ]
+
+  @Test(arguments: purposes)
+  func `the members of a key decide its purpose`(members: String, purpose: KeySetMember.Purpose) throws {
+    let member = try JSONDecoder().decode(KeySetMember.self, from: Data("{\(members)}".utf8))
+    #expect(member.purpose == purpose)
+  }
+
+  @Test func `a key for encryption verifies no tokens`() async throws {
+    let (signing, encrypting) = (try await TestKey(.es256), try await TestKey(.es256))
+    try write([signing.jwk(id: "a", ["use": "sig"]), encrypting.jwk(id: "b", ["use": "enc"])])
+    let verifier = verifier(file: try await KeySetFile(path: path))
+    _ = try await verifier.verify(signing.token(goodClaims, header: #","kid":"a""#))
+    for header in [#","kid":"b""#, ""] {
+      await #expect(throws: TokenFailure.invalid("the token is not valid")) {
+        try await verifier.verify(encrypting.token(goodClaims, header: header))
+      }
+    }
+  }
+
+  @Test func `skipped keys are in one line of the log, at the start and after a change`() async throws {
+    let (key, lines) = (try await TestKey(.eddsa), RecordedLog())
+    let log = Logger(label: "test") { _ in lines }
+    var settings = IdentitySettings()
+    settings.keySetFile = path
+    try write([
+      key.jwk(id: "good", ["alg": "Ed25519"]), ["kty": "AKP", "alg": "ML-DSA-44", "kid": "new\nline"],
+      ["kty": "oct", "k": "AAAA"], key.jwk(id: "e", ["use": "enc"]),
+    ])
+    let clock = Mutex(now)
+    let verifier = try await settings.verifier(now: { clock.withLock { $0 } }, log: log)
+    let line = "the key set has keys that verify no tokens"
+    #expect(lines.lines(of: line) == [["3", "new?line (kty AKP), /keys/2 (kty oct), e (use enc)"]])
+
+    let token = try key.token(goodClaims)
+    clock.withLock { $0 = now + .seconds(31) }
+    _ = try await verifier.verify(token)
+    #expect(lines.lines(of: line).count == 1)
+    let others = (0..<99).map { ["kty": "oct", "kid": String(repeating: "k", count: 100) + "\($0)"] }
+    try write([key.jwk(id: "good")] + others)
+    clock.withLock { $0 = now + .seconds(62) }
+    await #expect(throws: TokenFailure.self) { try await verifier.verify(token + "A") }
+    let last = try #require(lines.lines(of: line).last)
+    #expect(lines.lines(of: line).count == 2)
+    #expect(last[0] == "99")
+    #expect(last[1].count < 300)
+  }
+
+  @Test func `a set without a key for tokens names the reasons`() async throws {
+    let key = try await TestKey(.es256)
+    try write([key.jwk(id: "a", ["use": "enc"]), ["kty": "oct", "k": "AAAA"]])
+    let error = await #expect(throws: StartupError.self) { try await KeySetFile(path: path) }
+    #expect(error?.description.hasSuffix("RS256 or EdDSA tokens: a (use enc), /keys/1 (kty oct)") == true)
+  }
+
   @Test(arguments: [
     "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"AAAA"}]}"#,
     #"{"keys":[{"kty":"EC","crv":"P-256","x":"AAAA","y":"AAAA","kid":"a"}]}"#,
@@ -102,5 +183,34 @@ import Testing
     await #expect(throws: TokenFailure.self) { try await verifier.verify(token) }
     clock.withLock { $0 = now + .seconds(1) }
     _ = try await verifier.verify(token)
+  }
+}
+
+/// Keeps the lines of a log.
+private final class RecordedLog: LogHandler, Sendable {
+  private let recorded = Mutex<[(message: String, metadata: Logger.Metadata)]>([])
+
+  /// The counts and the keys in the lines with this message.
+  func lines(of message: String) -> [[String]] {
+    recorded.withLock { $0 }.filter { $0.message == message }.map { line in
+      ["count", "keys"].map { line.metadata[$0]?.description ?? "" }
+    }
+  }
+
+  func log(event: LogEvent) {
+    recorded.withLock { $0.append((event.message.description, event.metadata ?? [:])) }
+  }
+
+  var logLevel: Logger.Level {
+    get { .trace }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
   }
 }

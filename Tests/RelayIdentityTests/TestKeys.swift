@@ -40,7 +40,7 @@ struct TestKey {
       let der = Data(base64Encoded: lines.joined()) ?? Data()
       jwk = ["kty": "RSA", "n": der[33..<289].base64URL, "e": der.suffix(3).base64URL]
       await keys.add(rsa: key, digestAlgorithm: .sha256)
-    case .eddsa:
+    case .eddsa, .ed25519:
       let key = try EdDSA.PrivateKey()
       publicPEM = key.publicKey.pemRepresentation
       jwk = ["kty": "OKP", "crv": "Ed25519", "x": key.publicKey.rawRepresentation.base64URL]

@@ -16,6 +16,25 @@ import Testing
     #expect(identity.permissions == Permissions(grants: nil, watch: [], claimed: nil))
   }
 
+  @Test(arguments: [TokenAlgorithm.eddsa, .ed25519], ["EdDSA", "Ed25519"])
+  func `both names of Ed25519 are accepted`(algorithm: TokenAlgorithm, name: String) async throws {
+    let key = try await TestKey(algorithm)
+    let identity = try await verifier(key.verification()).verify(key.token(goodClaims, header: #""alg":"\#(name)""#))
+    #expect(identity.id == UserID(unchecked: "alice"))
+    let other = try await TestKey(.es256)
+    await #expect(throws: TokenFailure.invalid("the token is not valid")) {
+      try await verifier(key.verification()).verify(other.token(goodClaims, header: #""alg":"\#(name)""#))
+    }
+  }
+
+  @Test(arguments: ["ed25519", "EDDSA", "Ed448", "HS256", ""])
+  func `other names are not those of Ed25519`(name: String) async throws {
+    let key = try await TestKey(.eddsa)
+    await #expect(throws: TokenFailure.self) {
+      try await verifier(key.verification()).verify(key.token(goodClaims, header: #""alg":"\#(name)""#))
+    }
+  }
+
   @Test(arguments: TokenAlgorithm.allCases)
   func `a wrong signature is rejected`(algorithm: TokenAlgorithm) async throws {
     let key = try await TestKey(algorithm)

@@ -93,7 +93,7 @@ import Testing
       "webPush.origins", "https://a.example",
       "webPush.origins: https://a.example is not a host, such as push.example.org or push.example.org:8443"
     ),
-    ("tokens.keys", "a", "tokens.keys: a is not ALGORITHM:KID:FILE with one of HS256, ES256, RS256, EdDSA"),
+    ("tokens.keys", "a", "tokens.keys: a is not ALGORITHM:KID:FILE with one of HS256, ES256, RS256, EdDSA, Ed25519"),
   ])
   func `the error for a wrong value contains the key and the range`(key: String, text: String, message: String) {
     #expect(startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: text]) } == message)
