@@ -22,9 +22,11 @@ public final class Stillwire: Sendable {
   ///   - hello: Additional members of the first frame.
   ///   - hasIdentity: True if the client uses the identity of the configuration. Otherwise `hello` contains it.
   ///   - time: The clock for all timeouts and delays.
+  ///   - wall: The wall-clock time, for Focus reports.
   ///   - observe: Called for each event immediately, on the client's event loop.
   package init(
     _ configuration: Configuration, hello: [String: JSON], hasIdentity: Bool = true, time: any Timekeeper,
+    wall: @escaping @Sendable () -> Timestamp = { .wall },
     observe: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     var hello = hello
@@ -42,7 +44,7 @@ public final class Stillwire: Sendable {
       connector: WebSocketConnector(maxMessageSize: configuration.maxMessageSize),
       settings: ClientMachine.Settings(
         addresses: configuration.addresses, hello: hello, timeout: configuration.timeout, outbox: configuration.outbox,
-        random: configuration.random, time: { .wall }, key: Self.newKey),
+        random: configuration.random, time: wall, key: Self.newKey),
       time: time, identity: hasIdentity ? configuration.identity : nil
     ) { event in
       listeners.emit(event)

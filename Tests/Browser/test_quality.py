@@ -15,8 +15,9 @@ axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done
   ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`
 )), (error) => done([String(error)]))
 """
-#: Maximum size on the wire of the files that the page loads at its start. Files that it loads later do not count.
-MAX_BYTES = 97_000
+#: Maximum size on the wire of the files that the page loads at its start. Files that it loads later do not count. A third
+#: of it is the client, whose rules for wrong clocks, slow lines and short outages need their bytes.
+MAX_BYTES = 100_000
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 DESKTOP = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 

@@ -26,7 +26,8 @@ function watch(subject, clock = new StillClock()) {
     subject.document.dispatchEvent(new Event('visibilitychange'))
   }
   const pass = (seconds) => clock.advance(1000 * seconds, async () => {})
-  return { events, end, show, pass }
+  const step = (seconds) => clock.step(1000 * seconds)
+  return { events, end, show, pass, step }
 }
 
 test('a person is idle after two minutes without input, and active after the next input', async () => {
@@ -42,6 +43,20 @@ test('a person is idle after two minutes without input, and active after the nex
   assert.deepEqual(events, ['idle', 'active'])
   await pass(120)
   assert.deepEqual(events, ['idle', 'active', 'idle'])
+})
+
+test('a step of the wall clock does not change when a person is idle', async () => {
+  for (const by of [-3600, 600, 40 * 86_400]) {
+    const subject = page()
+    const { events, pass, step } = watch(subject)
+    await pass(10)
+    subject.dispatchEvent(new Event('pointermove'))
+    step(by)
+    await pass(119)
+    assert.deepEqual(events, [])
+    await pass(1)
+    assert.deepEqual(events, ['idle'])
+  }
 })
 
 test('a hidden page is in the background, and a shown page is active', async () => {

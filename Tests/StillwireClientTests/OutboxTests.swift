@@ -92,3 +92,8 @@ import Testing
     #expect(outbox.lanes.isEmpty)
   }
 }
+
+extension Lane {
+  /// The next step when both clocks show the same time.
+  fileprivate mutating func next(at time: Duration) -> Next? { next(at: Moment(own: time, relay: time)) }
+}

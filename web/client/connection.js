@@ -148,7 +148,7 @@ export class Connection {
   #read(data) {
     const frame = typeof data === 'string' ? parsed(data) : undefined
     if (!frame) return this.#lose(malformed, 'malformed frame')
-    this.#receivedAt = this.#clock.now()
+    this.#receivedAt = this.#clock.elapsed()
     this.#isAsked = false
     const request = this.#requests.get(frame.id)
     this.#listener.framed({ isOwn: false, text: data, frame, answers: request?.type })
@@ -174,15 +174,15 @@ export class Connection {
     this.#frameLimit = frame.limits?.frame ?? Infinity
     this.#clock.clearTimeout(this.#timer)
     this.#watch()
-    this.#renew(frame.expires, 0, frame.time - this.#clock.now())
+    this.#renew(frame.expires, 0, frame.time - this.#clock.elapsed())
     this.#listener.welcomed(frame)
   }
 
   // Requests a newer token before this one expires. If the refresh fails, nothing more is done: the session ends when
   // its token expires. `last` is the expiry of the token before; a token that expires no later is not renewed again.
-  // `ahead` is the difference between the relay's clock and ours.
+  // `ahead` is the relay's time at the start of `elapsed`.
   #renew(expires, last, ahead) {
-    const life = expires - ahead - this.#clock.now()
+    const life = expires - ahead - this.#clock.elapsed()
     if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
     const delay = Math.max(life - 30_000, life / 2, 1000)
     this.#renewal = this.#clock.setTimeout(async () => {
@@ -196,7 +196,7 @@ export class Connection {
 
   // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence.
   #watch() {
-    const rest = this.#receivedAt + this.#heartbeat - this.#clock.now()
+    const rest = this.#receivedAt + this.#heartbeat - this.#clock.elapsed()
     if (rest > 0) this.#timer = this.#clock.setTimeout(() => this.#watch(), rest)
     else this.probe()
   }

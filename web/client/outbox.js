@@ -2,7 +2,7 @@
 // The messages of one room that wait to be sent. Depends on error.js.
 import { StillwireError, closed } from './error.js'
 
-/** Time in milliseconds in which a send may be repeated. The relay remembers its key for five minutes. */
+/** Age in milliseconds up to which a send may be repeated. The relay remembers its key for five minutes. */
 const certainty = 240_000
 
 /**
@@ -47,14 +47,13 @@ export class Outbox {
   flush() {
     if (this.#underWay || this.#pause || this.#waiting.length === 0 || !this.#isReady()) return
     const send = this.#waiting[0]
-    const { clock } = this.#link
     const isFirst = send.sentAt === undefined
-    if (!isFirst && clock.now() - send.sentAt >= certainty) {
+    if (!isFirst && this.#age(send) >= certainty) {
       this.#settle(send, 'reject', new StillwireError({ code: 'uncertain', message: 'the message may be stored' }))
       return this.flush()
     }
     this.#underWay = send
-    send.sentAt ??= clock.now()
+    send.sentAt ??= this.#times()
     this.#link.ask('send', send.fields, (error, reply) => {
       if (this.#underWay !== send) return
       this.#underWay = null
@@ -85,6 +84,15 @@ export class Outbox {
   fail() {
     this.stop()
     for (const send of [...this.#waiting]) this.#settle(send, 'reject', closed())
+  }
+
+  // The relay's time counts, too: the client's clock may stand still while the computer sleeps.
+  #times() {
+    return [this.#link.clock.elapsed(), this.#link.relayTime()]
+  }
+
+  #age({ sentAt }) {
+    return Math.max(...this.#times().map((time, index) => time - sentAt[index]))
   }
 
   #wait(delay) {

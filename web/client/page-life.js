@@ -22,7 +22,7 @@ export function watchPage(page, clock, listener) {
     listening.push(() => target.removeEventListener(type, act, how))
   }
   let state = 'active'
-  let inputAt = clock.now()
+  let inputAt = clock.elapsed()
   let timer = 0
 
   const become = (next) => {
@@ -34,18 +34,18 @@ export function watchPage(page, clock, listener) {
   const look = () => {
     clock.clearTimeout(timer)
     if (document.visibilityState === 'hidden') return become('background')
-    const rest = inputAt + idleAfter - clock.now()
+    const rest = inputAt + idleAfter - clock.elapsed()
     if (rest > 0) timer = clock.setTimeout(look, rest)
     become(rest > 0 ? 'active' : 'idle')
   }
   const noticed = () => {
-    inputAt = clock.now()
+    inputAt = clock.elapsed()
     if (state !== 'active') look()
   }
 
   for (const type of inputs) listen(page, type, noticed)
   listen(document, 'visibilitychange', () => {
-    inputAt = clock.now()
+    inputAt = clock.elapsed()
     look()
   })
   // Some browsers do not cache a page with an open socket, and a frozen page cannot read from it.

@@ -39,8 +39,16 @@ export interface Options {
   fetch?: typeof fetch | null
   /** The source of jitter, from 0 to 1 (default: `Math.random`). */
   random?: () => number
-  /** The clock, in milliseconds. Tests supply their own. */
-  clock?: { now(): number; setTimeout(act: () => void, delay: number): any; clearTimeout(timer: any): void }
+  /**
+   * The clock, in milliseconds. Tests supply their own. `now` is the wall-clock time since 1970, for reports. `elapsed`
+   * measures all durations: it never steps back or ahead, and may stand still while the computer sleeps.
+   */
+  clock?: {
+    now(): number
+    elapsed(): number
+    setTimeout(act: () => void, delay: number): any
+    clearTimeout(timer: any): void
+  }
 }
 
 /** The status of a user: a text, an emoji, or both. */

@@ -33,6 +33,7 @@ const ofUser = new Set(['response', 'inbox', 'call'])
 
 const ownClock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   setTimeout: (act, delay) => setTimeout(act, delay),
   clearTimeout: (timer) => clearTimeout(timer),
 }
@@ -87,6 +88,8 @@ export class Stillwire extends EventTarget {
   /** The number of times that the client was stopped, by `close` or a refusal. */
   #stops = 0
   #welcomedAt = null
+  /** The relay's time in milliseconds at the start of the clock's `elapsed`, by the newest welcome. */
+  #relayStart = 0
   #comeBack = 0
   #isExpired = false
   /** The names of the preferences that the relay knows, from the welcome. */
@@ -116,6 +119,7 @@ export class Stillwire extends EventTarget {
     this.#page = page
     this.#link = {
       clock,
+      relayTime: () => this.#relayStart + clock.elapsed(),
       user: () => this.user,
       isOpen: () => this.state === 'open',
       isRefused: () => this.state === 'refused',
@@ -291,7 +295,8 @@ export class Stillwire extends EventTarget {
   }
 
   #welcomed(frame) {
-    this.#welcomedAt = this.#clock.now()
+    this.#welcomedAt = this.#clock.elapsed()
+    if (Number.isSafeInteger(frame.time)) this.#relayStart = frame.time - this.#welcomedAt
     this.#isExpired = false
     this.#failures = 0
     this.#reported = ''
@@ -351,7 +356,7 @@ export class Stillwire extends EventTarget {
       this.#round.avoid()
     }
     // A connection that ends soon after its welcome counts as a failure. A longer one resets the backoff.
-    if (this.#welcomedAt !== null && this.#clock.now() - this.#welcomedAt >= steady) this.#attempt = 0
+    if (this.#welcomedAt !== null && this.#clock.elapsed() - this.#welcomedAt >= steady) this.#attempt = 0
     this.#welcomedAt = null
     const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
     if (isUnopened && !this.#addresses.areSeveral) this.#explain()

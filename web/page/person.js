@@ -72,13 +72,13 @@ export class Person extends EventTarget {
   #chats = new Map()
   #people = new Set()
   #names
-  /** The difference between the relay's clock and ours, in milliseconds. */
-  #ahead = 0
+  /** The relay's time at the start of `performance.now()`, in milliseconds. */
+  #start = performance.timeOrigin
   #pushes
   #isRegistered = false
   #sending = new Set()
   #acknowledging = 0
-  #typingAt = 0
+  #typingAt = -Infinity
   #reports
   #hasKept = false
   /** Resolves when the phone has a network. */
@@ -117,9 +117,9 @@ export class Person extends EventTarget {
     }
   }
 
-  /** The relay's time. Until the first `welcome`, that of this computer. */
+  /** The relay's time. Until the first `welcome`, that of this computer. A step of its clock does not change it. */
   get now() {
-    return Date.now() + this.#ahead
+    return performance.now() + this.#start
   }
 
   /** The state of the connection, as `Stillwire` names it. */
@@ -344,10 +344,10 @@ export class Person extends EventTarget {
    */
   say(text, push = { category: 'demo.message' }, quote) {
     const mentions = this.people.filter((user) => text.includes(`@${this.nameOf(user)}`))
-    const now = Date.now()
+    const { now } = this
     const draft = { key: randomKey(), body: { text }, push, quote, time: now, ...(mentions.length && { mentions }) }
     const chat = this.#chat
-    this.#typingAt = 0
+    this.#typingAt = -Infinity
     this.#converse({ type: 'composed', draft }, chat)
     return this.#send(draft, chat)
   }
@@ -362,9 +362,9 @@ export class Person extends EventTarget {
 
   /** Sends a typing signal, at a limited rate. Called at each change of the composer's text. */
   typing(isTyping) {
-    const now = Date.now()
-    if (isTyping ? now - this.#typingAt < typingInterval : this.#typingAt === 0) return
-    this.#typingAt = isTyping ? now : 0
+    const now = performance.now()
+    if (isTyping ? now - this.#typingAt < typingInterval : this.#typingAt < 0) return
+    this.#typingAt = isTyping ? now : -Infinity
     this.#chat.room.signal('typing', { isTyping })
   }
 
@@ -487,7 +487,7 @@ export class Person extends EventTarget {
   }
 
   #welcomed(time) {
-    this.#ahead = time - Date.now()
+    this.#start = time - performance.now()
     // After a reconnect the relay sends the missed changes as events.
     if (this.rooms === noRooms) this.#listRooms()
     this.#register()

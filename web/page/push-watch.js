@@ -59,7 +59,7 @@ export class PushWatch {
   /** The users whose pushes can still change. `isSlow` is true if a change will take some time. */
   #pending() {
     if (document.hidden) return []
-    const now = Date.now()
+    const now = performance.now()
     return this.#traces().flatMap(({ time, ends }) =>
       Object.entries(ends)
         .filter(([, end]) => !isSettled(end, now - time))

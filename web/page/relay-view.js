@@ -66,7 +66,7 @@ export class RelayView extends HTMLElement {
   #sent({ room, seq, from, text, push }) {
     if (traceOf(this.#traces, { room, seq })) return
     const to = this.#people.map(({ user }) => user).filter((user) => user !== from)
-    this.#take({ type: 'sent', room, seq, from, text, time: Date.now(), to })
+    this.#take({ type: 'sent', room, seq, from, text, time: performance.now(), to })
     for (const user of to) this.#watch.decide({ room, seq, from, push, user }).catch(() => {})
   }
 

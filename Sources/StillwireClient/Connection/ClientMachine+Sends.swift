@@ -24,7 +24,7 @@ extension ClientMachine {
   /// Sends the next message of the room if it is due.
   mutating func send(_ room: RoomID) {
     while isOpen, tracks[room]?.phase == .joined {
-      switch outbox.withLane(room, { [now] in $0.next(at: now) }) {
+      switch outbox.withLane(room, { [moment] in $0.next(at: moment) }) {
       case .send(let draft):
         let id = requests.begin(.send(room), due: now + settings.timeout)
         let bytes = frame("send", draft.fields, id: id)

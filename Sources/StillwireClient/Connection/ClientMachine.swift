@@ -73,6 +73,8 @@ package struct ClientMachine {
   /// The callers that wait for the first join of a room.
   var joiners: [Ticket: RoomID] = [:]
   private(set) var now = Duration.zero
+  /// The relay's time at the start of the client's clock, by the newest welcome.
+  private var relayStart = Duration.zero
   private var actions: [Action] = []
 
   init(_ settings: Settings) {
@@ -80,6 +82,8 @@ package struct ClientMachine {
     book = AddressBook(settings.addresses)
     outbox = Outbox(capacity: settings.outbox)
   }
+
+  var moment: Moment { Moment(own: now, relay: relayStart + now) }
 
   var isOpen: Bool {
     if case .open = link { true } else { false }
@@ -362,6 +366,7 @@ extension ClientMachine {
     book.succeeded()
     isExpired = false
     user = welcome.user
+    if let time = welcome["time"]?.integer { relayStart = .milliseconds(time) - now }
     let limits = welcome["limits"]
     maxFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
     preferences = limits?["preferences"]?.items.map { Set($0.compactMap(\.text)) }

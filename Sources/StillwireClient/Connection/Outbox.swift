@@ -10,11 +10,22 @@ struct Draft: Equatable {
   let key: String
   let fields: [String: JSON]
   /// The time of the first attempt to send.
-  var began: Duration?
+  var began: Moment?
 
   /// The time after the first attempt in which the client may send a message again. The relay remembers a key for
   /// 5 minutes.
   static let trust = Duration.seconds(240)
+}
+
+/// A time by two clocks. The relay's time counts, too: the app's clock may stand still while the computer sleeps.
+struct Moment: Equatable {
+  /// The client's time.
+  let own: Duration
+  /// The relay's time, by the newest welcome.
+  let relay: Duration
+
+  /// The time since another moment, by the clock that has measured more.
+  func since(_ other: Moment) -> Duration { max(own - other.own, relay - other.relay) }
 }
 
 /// The waiting messages of one room, in their order. The client sends one at a time, so that no refusal reorders them.
@@ -36,10 +47,10 @@ struct Lane: Equatable {
   }
 
   /// Returns the next step for the first message. Returns `nil` if no step is due.
-  mutating func next(at now: Duration) -> Next? {
-    guard !isSent, let draft = drafts.first, retryAt.map({ $0 <= now }) ?? true else { return nil }
+  mutating func next(at now: Moment) -> Next? {
+    guard !isSent, let draft = drafts.first, retryAt.map({ $0 <= now.own }) ?? true else { return nil }
     retryAt = nil
-    if let began = draft.began, now - began >= Draft.trust {
+    if let began = draft.began, now.since(began) >= Draft.trust {
       return .giveUp(drafts.removeFirst())
     }
     isSent = true

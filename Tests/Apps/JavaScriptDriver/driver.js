@@ -106,6 +106,7 @@ const commands = {
     await clock.advance(1000 * by, settle)
     tell('advanced')
   },
+  step: ({ by }) => clock.step(1000 * by),
   async sync() {
     await settle()
     tell('synced')

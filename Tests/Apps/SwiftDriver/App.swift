@@ -30,7 +30,7 @@ final class App: Sendable {
     self.time = time
     client = Stillwire(
       configuration, hello: options["hello"]?.object ?? [:], hasIdentity: tokens != nil,
-      time: time ?? ClockTimekeeper(ContinuousClock())
+      time: time ?? ClockTimekeeper(ContinuousClock()), wall: { time?.wall ?? .wall }
     ) { $0.emit(to: output) }
   }
 
@@ -79,6 +79,7 @@ final class App: Sendable {
       let by = Duration.rounded(seconds: command["by"]?.double ?? 0)
       await time?.advance(by: by, client)
       output.emit("advanced")
+    case "step": time?.step(by: .rounded(seconds: command["by"]?.double ?? 0))
     case "sync":
       await engine.take { _ in }
       output.emit("synced")
