@@ -11,10 +11,9 @@
     /// - Parameters:
     ///   - filter: The app's filter.
     ///   - labels: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
-    @discardableResult
     public func reportCurrent<Filter: SetFocusFilterIntent>(
       _ filter: Filter.Type, labels: @Sendable (Filter) -> [String]?
-    ) async throws -> FilterOutcome {
+    ) async throws {
       try await report(
         current: { labels(try await Filter.current) },
         unless: { error in

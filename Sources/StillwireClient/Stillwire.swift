@@ -107,7 +107,7 @@ public final class Stillwire: Sendable {
   public func report(_ activity: Activity) async { await engine.take { $0.activityChanged(activity) } }
 
   /// Reports the Focus of this device, which the app reads from `INFocusStatusCenter`. The client sends the report
-  /// again after a reconnect until the relay has answered. A newer report replaces it.
+  /// again after a reconnect until the relay has answered. A newer report replaces it, also that of an extension.
   ///
   /// The Intents extension, which has no socket, reports through ``FocusReporter``.
   @discardableResult

@@ -16,8 +16,10 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
     case outboxFull
     /// The relay may have stored the message, and may have forgotten its key. To send it again could store it twice.
     case uncertain
-    /// A newer Focus report replaced this one.
+    /// A newer report of this device replaced this one.
     case replaced
+    /// The relay has not applied a report, although it is the newest one.
+    case notApplied
     /// The reply of the relay does not match the protocol.
     case malformed
     /// No relay answered over HTTP.
@@ -31,6 +33,7 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
       case .outboxFull: "full"
       case .uncertain: "uncertain"
       case .replaced: "replaced"
+      case .notApplied: "not_applied"
       case .malformed: "malformed"
       case .unreachable: "unreachable"
       }
@@ -80,4 +83,5 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
     .outboxFull, "too many messages or requests are waiting", isTemporary: true)
   package static let uncertain = StillwireError(.uncertain, "the message may be stored, and was not sent again")
   package static let replaced = StillwireError(.replaced, "a newer report replaced this one")
+  package static let notApplied = StillwireError(.notApplied, "the relay has not applied the report")
 }

@@ -587,10 +587,50 @@ test('a reporter sends what its key permits', async () => {
   const base = 'https://relay.example.org/v1'
   assert.deepEqual(sent, [
     ['PUT', `${base}/users/me/focus`, 'Bearer swr_key', { isFocused: true, number: 7, source: 'manual' }],
-    ['PUT', `${base}/users/me/filter`, 'Bearer swr_key', { number: 8, active: true, allow: ['work'] }],
+    ['PUT', `${base}/users/me/filter`, 'Bearer swr_key', { number: 7, active: true, allow: ['work'] }],
     ['POST', `${base}/notifications/a%2Fb/responses`, 'Bearer swr_key', { action: 'accept' }],
     ['POST', `${base}/notifications/id/received`, 'Bearer swr_key', {}],
   ])
+})
+
+/** A relay that answers reports with `replies`, one after the other. `numbers` has the numbers of the reports. */
+async function reporting(replies) {
+  const { Reporter } = await import('../../web/client/stillwire.js')
+  const numbers = []
+  const fetch = async (url, { body }) => {
+    numbers.push(JSON.parse(body).number)
+    return new Response(JSON.stringify(replies.shift()))
+  }
+  return { reporter: new Reporter('http://relay.example.org', 'swr_key', { fetch, now: () => 1000 }), numbers }
+}
+
+test('a report that is not applied is repeated once above the stored number', async () => {
+  const ahead = { applied: false, number: 5000 }
+  const { reporter, numbers } = await reporting([ahead, { applied: true, isFocused: true }, { applied: true }])
+  assert.deepEqual(await reporter.focus(true), { applied: true, isFocused: true })
+  await reporter.focus(false)
+  assert.deepEqual(numbers, [1000, 5001, 5002])
+  for (const report of [({ reporter }) => reporter.focus(true), ({ reporter }) => reporter.filter({ active: false })]) {
+    const again = await reporting([ahead, { applied: false, number: 6000 }])
+    await assert.rejects(report(again), { code: 'not_applied' })
+    assert.deepEqual(again.numbers, [1000, 5001])
+  }
+})
+
+test('a report is not repeated above a newer one, without a stored number, or with the number of the app', async () => {
+  const newer = await reporting([{ applied: false, number: 9000 }, { applied: true }])
+  const late = assert.rejects(newer.reporter.focus(true), { code: 'replaced' })
+  await newer.reporter.focus(false)
+  await late
+  const { reporter, numbers } = await reporting([{ applied: false }, { applied: false, number: 9 }])
+  await assert.rejects(reporter.focus(true), { code: 'not_applied' })
+  await assert.rejects(reporter.focus(true, { number: 5 }), { code: 'not_applied' })
+  assert.deepEqual(numbers, [1000, 5])
+})
+
+test('a report with the stored number has arrived before', async () => {
+  const { reporter } = await reporting([{ applied: false, number: 1000 }])
+  assert.deepEqual(await reporter.focus(true), { applied: true, number: 1000 })
 })
 
 test("a reporter rejects with the relay's code and message", async () => {

@@ -28,7 +28,7 @@ import Testing
       try await reporter.report(current: { try result.get() }, unless: { $0 as? Failure == .notFound })
     }
     if let body {
-      #expect(try outcome.get().isApplied)
+      try outcome.get()
       #expect(server.received.count == 1 && server.received[0].contains(body))
     } else {
       #expect(throws: Failure.other) { try outcome.get() }

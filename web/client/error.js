@@ -7,7 +7,8 @@
  * - `timeout`: no reply in time. The request may have taken effect.
  * - `full`: the outbox has no capacity.
  * - `uncertain`: the relay may have stored the message, and its key is too old to send it again.
- * - `replaced`: a newer Focus report replaced this one.
+ * - `replaced`: a newer report of this device replaced this one.
+ * - `not_applied`: the relay has not applied a report, although it is the newest one.
  * - `removed`: the user is no longer a member of the room.
  * - `malformed`: a required field is missing in the reply.
  * - `refused`: the client does not reconnect by itself.

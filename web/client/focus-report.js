@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-import { StillwireError, closed } from './error.js'
-import { nextReportNumber } from './report-number.js'
+import { closed } from './error.js'
+import { ReportNumbers, replaced } from './report-number.js'
 
 /** The newest Focus report. The client sends it at each welcome until the relay has answered it. */
 export class FocusReport {
   #link
   #report = null
-  #lastNumber = 0
+  #numbers
   #attempt = 0
   #retry = 0
 
   constructor(link) {
     this.#link = link
+    this.#numbers = new ReportNumbers(link.clock.now)
   }
 
   set(isFocused, fields) {
     const at = this.#link.clock.now()
-    this.#lastNumber = nextReportNumber(this.#lastNumber, at)
-    this.#settle('reject', new StillwireError({ code: 'replaced', message: 'a newer report replaced it' }))
+    const number = this.#numbers.next()
+    this.#settle('reject', replaced())
     return new Promise((resolve, reject) => {
-      this.#report = { fields: { isFocused, at, number: this.#lastNumber, ...fields }, resolve, reject }
+      const isLast = fields.number !== undefined
+      this.#report = { fields: { isFocused, at, number, ...fields }, isLast, resolve, reject }
       this.send()
     })
   }
@@ -30,10 +32,22 @@ export class FocusReport {
     if (!report) return
     this.#link.ask('focus', report.fields, (error, reply) => {
       if (report !== this.#report || error?.code === 'closed') return
-      if (!error) this.#settle('resolve', reply)
+      if (!error) this.#answered(report, reply)
       else if (!error.isTemporary) this.#settle('reject', error)
       else this.#again(error)
     })
+  }
+
+  #answered(report, reply) {
+    const { fields, isLast } = report
+    try {
+      const number = this.#numbers.after(reply, fields.number, isLast)
+      if (number === undefined) return this.#settle('resolve', { ...reply, applied: true })
+      Object.assign(report, { fields: { ...fields, number }, isLast: true })
+      this.send()
+    } catch (error) {
+      this.#settle('reject', error)
+    }
   }
 
   stop() {

@@ -1,10 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
+import { StillwireError } from './error.js'
 
 /**
- * Returns the number of a device's next report, above `last`. `now` is the time in milliseconds. The relay ignores a
- * report if its number is not above the last one. The clock makes the numbers increase across restarts and across
- * several tabs of one person.
+ * The numbers of a device's reports of one type. The relay applies a report if its number is above the last one. The
+ * wall clock makes the numbers increase across restarts and across several tabs of one person.
  */
-export function nextReportNumber(last, now) {
-  return Math.max(last + 1, now)
+export class ReportNumbers {
+  #last = 0
+  #now
+
+  /** `now` returns the wall-clock time in milliseconds. */
+  constructor(now) {
+    this.#now = now
+  }
+
+  next() {
+    return (this.#last = Math.max(this.#last + 1, this.#now()))
+  }
+
+  /**
+   * Returns undefined if the relay has the report with the number `sent`, or else the number with which the client
+   * repeats it. Throws `replaced` after a newer report, and `not_applied` if the client does not repeat this one.
+   */
+  after({ applied, number: stored }, sent, isLast) {
+    if (applied !== false || stored === sent) return undefined
+    if (isLast || !Number.isSafeInteger(stored)) {
+      throw new StillwireError({ code: 'not_applied', message: 'the relay has not applied the report' })
+    }
+    // A number above the time is that of an earlier report, when the clock was ahead.
+    if (sent !== this.#last || (sent < stored && stored <= this.#now())) throw replaced()
+    return (this.#last = Math.max(sent, stored) + 1)
+  }
+
+  /** Sends a report. `send(fields)` resolves with the relay's reply. The client does not repeat one with its own number. */
+  async report(fields, send) {
+    let number = fields.number ?? this.next()
+    for (let isLast = fields.number !== undefined; ; isLast = true) {
+      const reply = await send({ ...fields, number })
+      const next = this.after(reply, number, isLast)
+      if (next === undefined) return { ...reply, applied: true }
+      number = next
+    }
+  }
+}
+
+export function replaced() {
+  return new StillwireError({ code: 'replaced', message: 'a newer report replaced it' })
 }

@@ -2,7 +2,7 @@
 import { Addresses } from './addresses.js'
 import { StillwireError } from './error.js'
 import { leaderIn } from './handshake.js'
-import { nextReportNumber } from './report-number.js'
+import { ReportNumbers } from './report-number.js'
 
 /** Timeout of each of several addresses, in milliseconds. */
 const limit = 5_000
@@ -21,25 +21,25 @@ export class Reporter {
   #addresses
   #key
   #fetch
-  #now
-  #lastNumber = 0
+  /** The numbers of the reports of each type. */
+  #numbers
 
   /** `urls` is any URL of the relay, or one for each node of a cluster. The reporter uses only their origins. */
   constructor(urls, reportKey, { fetch = globalThis.fetch, now = Date.now } = {}) {
     this.#addresses = new Addresses(urls)
     this.#key = reportKey
     this.#fetch = fetch
-    this.#now = now
+    this.#numbers = { focus: new ReportNumbers(now), filter: new ReportNumbers(now) }
   }
 
   /** Reports this device's Focus: true, false, or null for unknown. */
   focus(isFocused, fields = {}) {
-    return this.#call('PUT', 'users/me/focus', { isFocused, number: this.#nextNumber(), ...fields })
+    return this.#report('focus', { isFocused, ...fields })
   }
 
   /** Reports the filter of this device's Focus: {`active`, `allow?`}. */
   filter(fields) {
-    return this.#call('PUT', 'users/me/filter', { number: this.#nextNumber(), ...fields })
+    return this.#report('filter', fields)
   }
 
   /** Reports the action that the person chose on a notification: {`action`, `text?`, `key?`}. */
@@ -52,8 +52,8 @@ export class Reporter {
     return this.#call('POST', `notifications/${encodeURIComponent(notification)}/received`, {})
   }
 
-  #nextNumber() {
-    return (this.#lastNumber = nextReportNumber(this.#lastNumber, this.#now()))
+  #report(type, fields) {
+    return this.#numbers[type].report(fields, (body) => this.#call('PUT', `users/me/${type}`, body))
   }
 
   async #call(method, path, body) {

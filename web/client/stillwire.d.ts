@@ -490,8 +490,8 @@ export class Reporter {
   focus(
     isFocused: boolean | null,
     fields?: { source?: string; authorization?: string; number?: number; at?: number }
-  ): Promise<{ applied: boolean; isFocused: boolean | null; focusSince?: number; [field: string]: any }>
-  filter(fields: { active: boolean; allow?: readonly string[]; number?: number }): Promise<{ applied: boolean }>
+  ): Promise<{ applied: true; isFocused: boolean | null; focusSince?: number; [field: string]: any }>
+  filter(fields: { active: boolean; allow?: readonly string[]; number?: number }): Promise<{ applied: true }>
   respond(notification: string, fields: { action: string; text?: string; key?: string }): Promise<Fields>
   received(notification: string): Promise<Fields>
 }

@@ -257,7 +257,7 @@ export class Stillwire extends EventTarget {
 
   /**
    * Reports this device's Focus: true, false, or null for unknown. Without a connection the report waits for the next
-   * welcome. A newer report replaces it.
+   * welcome. A newer report replaces it, also that of another tab or of an extension of the app.
    */
   setFocus(isFocused, fields = {}) {
     return this.#focus.set(isFocused, fields)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports a phone's Focus to the relay.
-import { nextReportNumber } from '../client/report-number.js'
+import { ReportNumbers } from '../client/report-number.js'
 import { allowedLabels, isFocusedFor, ownLabel } from './focus.js'
 
 /** The values that the relay assumes for a phone that has reported nothing. */
@@ -16,7 +16,7 @@ export class PhoneReports {
   #device
   #room
   #put
-  #number = 0
+  #numbers = new ReportNumbers(Date.now)
   /** The newest Focus to report, and the promise of the report in progress. */
   #wanted = null
   #telling = null
@@ -46,10 +46,10 @@ export class PhoneReports {
 
   async #tellOne(focus, isShared) {
     const own = isShared ? { isFocused: isFocusedFor(focus) } : { isFocused: null, authorization: 'denied' }
-    await this.#once('focus', own, () => this.#put('focus', { ...own, ...this.#origin(), source: 'intent' }))
+    await this.#once('focus', own, () => this.#send('focus', { ...own, source: 'intent' }))
     const allow = allowedLabels(focus)
     const filter = allow ? { active: true, allow } : { active: false }
-    await this.#once('filter', filter, () => this.#put('filter', { ...filter, ...this.#origin() }))
+    await this.#once('filter', filter, () => this.#send('filter', filter))
     const criteria = ownLabel(focus)
     const rooms = { [this.#room]: criteria && { level: 'all', criteria } }
     await this.#once('label', criteria, () => this.#put('preferences', { rooms }))
@@ -62,8 +62,7 @@ export class PhoneReports {
     this.told = { ...this.told, [name]: text }
   }
 
-  #origin() {
-    this.#number = nextReportNumber(this.#number, Date.now())
-    return { device: this.#device, number: this.#number }
+  #send(type, fields) {
+    return this.#numbers.report({ ...fields, device: this.#device }, (body) => this.#put(type, body))
   }
 }

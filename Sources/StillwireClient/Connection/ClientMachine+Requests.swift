@@ -59,9 +59,21 @@ extension ClientMachine {
     case .send(let room): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
     case .renewal: renewal?.renewed(until: (try? result.get())?["expires"]?.integer, at: now)
-    case .focus:
-      guard case .failure(let error) = result, error.isTemporary else { return finish(focus.ended(), result) }
+    case .focus: focusAnswered(result)
+    }
+  }
+
+  private mutating func focusAnswered(_ result: Result<JSON, StillwireError>) {
+    do {
+      let reply = try result.get()
+      guard try focus.answered(reply, at: settings.time()) else { return sendFocus() }
+      var members = reply.members ?? [:]
+      members["applied"] = true
+      finish(focus.ended(), .success(.object(members)))
+    } catch let error where error.isTemporary {
       focus.refused(at: now, retryAfter: error.retryAfter ?? .zero, random: settings.random())
+    } catch {
+      finish(focus.ended(), .failure(error))
     }
   }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
+import StillwireExtension
 
 /// The newest Focus report that the relay has not answered. It is sent again after a reconnect or a temporary refusal.
 struct FocusDesk: Equatable {
   private(set) var report: FocusReport?
   private(set) var ticket: Ticket?
   private var lastNumber: Int64 = 0
+  /// True if the client does not repeat a report that is not applied: it has done so, or the app has chosen the number.
+  private var isLast = false
   private(set) var retry = Retry()
 
   /// Replaces the report. Returns the caller that waited for the replaced report.
@@ -14,12 +18,25 @@ struct FocusDesk: Equatable {
     var report = report
     // The clock makes the numbers increase across restarts of the app.
     lastNumber = max(lastNumber + 1, time.rawValue)
+    isLast = report.number != nil
     report.number = report.number ?? lastNumber
     report.at = report.at ?? time
     self.report = report
     self.ticket = ticket
     retry.cancel()
     return replaced
+  }
+
+  /// Returns true if the relay has the report, and false if the client must send it again with a new number.
+  mutating func answered(_ reply: JSON, at time: Timestamp) throws(StillwireError) -> Bool {
+    guard let sent = report?.number else { return true }
+    let stored = try ReportReply(reply).numberToExceed(
+      sent: sent, isNewest: true, isLast: isLast, time: time.rawValue)
+    guard let stored else { return true }
+    lastNumber = stored + 1
+    report?.number = lastNumber
+    isLast = true
+    return false
   }
 
   /// Schedules a retry after a temporary refusal.

@@ -10,7 +10,7 @@ public import RelayProtocol
 public struct FilterReporter: Sendable {
   private let api: RelayAPI
   private let device: DeviceID
-  private let number: ReportNumber
+  private let reports: NumberedReports
 
   /// - Parameters:
   ///   - addresses: The URLs of the relay, or of all nodes of a cluster.
@@ -25,7 +25,7 @@ public struct FilterReporter: Sendable {
   ) {
     api = RelayAPI(addresses, patience: patience, as: identity)
     self.device = device
-    number = ReportNumber(file: numberFile)
+    reports = NumberedReports(ReportNumber(file: numberFile))
   }
 
   /// Makes a reporter for one relay.
@@ -36,33 +36,32 @@ public struct FilterReporter: Sendable {
     self.init([address], device: device, numberFile: numberFile, patience: patience, as: identity)
   }
 
-  /// Sends a report. Throws ``StillwireError``.
+  /// Sends a report. Throws ``StillwireError``: `replaced` if the relay has a newer report of this device.
   /// - Parameter labels: The labels that the filter lets pass, at most 64 of at most 128 bytes each. Is `nil` if no
   ///   filter is active, so that all pushes pass.
-  @discardableResult
-  public func report(allowing labels: [String]?) async throws -> FilterOutcome {
+  public func report(allowing labels: [String]?) async throws {
     let labels = labels.map { Array(Set($0)).sorted() }
     if let labels { try check(labels) }
-    return try await api.put(
-      filter: FilterReport(
-        device: device, isActive: labels != nil, allow: labels ?? [], number: number.nextOrTime()))
+    _ = try await reports.report { number in
+      try await api.put(
+        filter: FilterReport(device: device, isActive: labels != nil, allow: labels ?? [], number: number))
+    }
   }
 
   /// Reports the filter that the system applies now. Throws ``StillwireError``, or the error of `read`.
   /// - Parameters:
   ///   - read: Returns the labels that the filter lets pass, or `nil` if all pushes pass.
   ///   - isNoFilter: True if an error of `read` states that no filter is active. All pushes pass then.
-  @discardableResult
   package func report(
     current read: @Sendable () async throws -> [String]?, unless isNoFilter: @Sendable (any Error) -> Bool
-  ) async throws -> FilterOutcome {
+  ) async throws {
     let labels: [String]?
     do {
       labels = try await read()
     } catch  where isNoFilter(error) {
       labels = nil
     }
-    return try await report(allowing: labels)
+    try await report(allowing: labels)
   }
 
   private func check(_ labels: [String]) throws {
@@ -73,16 +72,6 @@ public struct FilterReporter: Sendable {
       throw StillwireError(.badRequest, "a label has at most \(FilterReport.maxCriteriaLength) bytes")
     }
   }
-}
-
-/// The result of a filter report.
-public struct FilterOutcome: Equatable, Sendable {
-  /// False if the relay already had a newer report of this device.
-  public var isApplied: Bool
-
-  public init(isApplied: Bool) { self.isApplied = isApplied }
-
-  init(_ reply: JSON) { self.init(isApplied: reply["applied"]?.flag ?? false) }
 }
 
 extension JSONWriter.Object {

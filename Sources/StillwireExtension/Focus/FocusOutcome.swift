@@ -4,22 +4,17 @@ public import RelayProtocol
 
 /// The result of a Focus report.
 public struct FocusOutcome: Equatable, Sendable {
-  /// False if the relay already had a newer report of this device.
-  public var isApplied: Bool
   /// The Focus of all devices of the user together. Is `nil` if it is unknown.
   public var isFocused: Bool?
   public var focusSince: Timestamp?
 
-  public init(isApplied: Bool, isFocused: Bool? = nil, focusSince: Timestamp? = nil) {
-    self.isApplied = isApplied
+  public init(isFocused: Bool? = nil, focusSince: Timestamp? = nil) {
     self.isFocused = isFocused
     self.focusSince = focusSince
   }
 
   package init(_ reply: JSON) {
-    self.init(
-      isApplied: reply["applied"]?.flag ?? false, isFocused: reply["isFocused"]?.flag,
-      focusSince: reply.time("focusSince"))
+    self.init(isFocused: reply["isFocused"]?.flag, focusSince: reply.time("focusSince"))
   }
 }
 

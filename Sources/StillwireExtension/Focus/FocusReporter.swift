@@ -12,7 +12,7 @@ public import RelayProtocol
 public struct FocusReporter: Sendable {
   private let api: RelayAPI
   private let device: DeviceID
-  private let number: ReportNumber
+  private let reports: NumberedReports
 
   /// - Parameters:
   ///   - address: The URL of the relay.
@@ -36,10 +36,10 @@ public struct FocusReporter: Sendable {
   ) {
     api = RelayAPI(addresses, patience: patience, as: identity)
     self.device = device
-    number = ReportNumber(file: numberFile)
+    reports = NumberedReports(ReportNumber(file: numberFile))
   }
 
-  /// Sends a report. Throws ``StillwireError``.
+  /// Sends a report. Throws ``StillwireError``: `replaced` if the relay has a newer report of this device.
   /// - Parameters:
   ///   - isFocused: `INFocusStatus.isFocused`. Use `nil` if the system does not state it.
   ///   - authorization: `INFocusStatusCenter.authorizationStatus`. The device's state becomes unknown unless it is
@@ -49,9 +49,11 @@ public struct FocusReporter: Sendable {
   public func report(
     isFocused: Bool?, authorization: FocusAuthorization = .authorized, source: FocusSource = .intent
   ) async throws -> FocusOutcome {
-    try await api.put(
-      focus: FocusReport(
-        device: device, isFocused: isFocused, authorization: authorization, number: number.nextOrTime(), source: source)
-    )
+    let reply = try await reports.report { number in
+      try await api.put(
+        focus: FocusReport(
+          device: device, isFocused: isFocused, authorization: authorization, number: number, source: source))
+    }
+    return FocusOutcome(reply)
   }
 }

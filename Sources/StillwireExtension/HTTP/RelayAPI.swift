@@ -173,14 +173,12 @@ public struct RelayAPI: Sendable {
     return (registry, answer.tag)
   }
 
-  func put(focus report: FocusReport) async throws -> FocusOutcome {
-    let body = JSONWriter.object { $0.focus(report) }
-    return FocusOutcome(try await send("PUT", "/v1/users/me/focus", body))
+  func put(focus report: FocusReport) async throws -> JSON {
+    try await send("PUT", "/v1/users/me/focus", JSONWriter.object { $0.focus(report) })
   }
 
-  func put(filter report: FilterReport) async throws -> FilterOutcome {
-    let body = JSONWriter.object { $0.filter(report) }
-    return FilterOutcome(try await send("PUT", "/v1/users/me/filter", body))
+  func put(filter report: FilterReport) async throws -> JSON {
+    try await send("PUT", "/v1/users/me/filter", JSONWriter.object { $0.filter(report) })
   }
 
   @discardableResult

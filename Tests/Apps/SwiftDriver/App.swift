@@ -115,11 +115,13 @@ final class App: Sendable {
     case "focus":
       let isFocused: Bool? = command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true)
       let reporter = FocusReporter(addresses, device: device, numberFile: numberFile, as: identity)
-      return ["applied": .bool(try await reporter.report(isFocused: isFocused).isApplied)]
+      try await reporter.report(isFocused: isFocused)
+      return ["applied": true]
     case "filter":
       let reporter = FilterReporter(addresses, device: device, numberFile: numberFile, as: identity)
       let labels = command["allow"]?.list?.compactMap(\.text)
-      return ["applied": .bool(try await reporter.report(allowing: labels).isApplied)]
+      try await reporter.report(allowing: labels)
+      return ["applied": true]
     case "respond":
       guard let action = command["action"]?.text.flatMap(ActionID.init(rawValue:)) else { fatalError("\(command)") }
       try await api.respond(to: notification, with: action, text: command["text"]?.text)
