@@ -22,8 +22,8 @@ extension Stillwire {
     /// Returns the app's identity. The client calls it at each attempt to connect, and before a token expires. The
     /// argument is true if the last token has expired or will soon expire.
     ///
-    /// If it throws at an attempt to connect, the attempt fails and the client retries. If it throws when the client
-    /// needs a newer token, the session continues until the last token expires.
+    /// If it throws, or returns a token without three parts, the client calls it again with backoff. If this happens when
+    /// the client needs a newer token, the session continues, at most until the last token expires.
     public var identity: @Sendable (_ isExpired: Bool) async throws -> Identity
     /// The clock for all timeouts and delays.
     public var clock: any Clock<Duration> = ContinuousClock()

@@ -13,6 +13,26 @@ public enum Identity: Equatable, Sendable {
   /// Open mode, for development: the relay trusts this user name.
   case open(UserID, name: String? = nil, avatar: String? = nil)
 
+  /// Throws `badToken` if the token does not have the three parts of a JWT (RFC 7515, section 7.1). A backend that fails
+  /// may answer with the error page of a proxy. The relay would refuse it for good, so it never leaves the client.
+  package func check() throws(StillwireError) {
+    guard case .token(let token) = self else { return }
+    let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Self.isBase64URL) }) else {
+      throw StillwireError(
+        .badToken, "the identity is not a token: it has no three parts, separated by dots", isTemporary: true)
+    }
+  }
+
+  private static func isBase64URL(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
   /// Adds the members for `hello`.
   package func write(to hello: inout [String: JSON]) {
     switch self {

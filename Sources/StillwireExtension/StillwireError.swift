@@ -20,6 +20,8 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
     case replaced
     /// The relay has not applied a report, although it is the newest one.
     case notApplied
+    /// The app's identity is not a token.
+    case badToken
     /// The reply of the relay does not match the protocol.
     case malformed
     /// No relay answered over HTTP.
@@ -34,6 +36,7 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
       case .uncertain: "uncertain"
       case .replaced: "replaced"
       case .notApplied: "not_applied"
+      case .badToken: "bad_token"
       case .malformed: "malformed"
       case .unreachable: "unreachable"
       }

@@ -373,7 +373,7 @@ test('a token that arrives after close opens no socket', async () => {
   await setImmediate()
   relay.close()
   const before = Socket.all.length
-  give('late')
+  give('a.b.late')
   await setImmediate()
   assert.equal(Socket.all.length, before)
 })
@@ -395,7 +395,7 @@ async function connecting(options = {}) {
 }
 
 test('the error that answers hello is the reason of the refusal', async () => {
-  const { relay, socket } = await connecting({ token: async () => 'old' })
+  const { relay, socket } = await connecting({ token: async () => 'a.b.old' })
   const joining = relay.room('tea').join()
   socket().onopen()
   socket().say({ type: 'error', code: 'unauthorized', message: 'the token is for another audience', temporary: false })
@@ -407,7 +407,7 @@ test('the error that answers hello is the reason of the refusal', async () => {
 })
 
 test('a static token that has expired ends the client', async () => {
-  const { relay, socket, pass } = await connecting({ token: 'static' })
+  const { relay, socket, pass } = await connecting({ token: 'a.b.static' })
   socket().onopen()
   socket().say({ type: 'error', code: 'unauthorized', message: 'the token has expired', temporary: false })
   socket().say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
@@ -419,14 +419,26 @@ test('a static token that has expired ends the client', async () => {
 })
 
 test('a static token that expires in a session ends the client', async () => {
-  const { relay, socket } = await open({ token: 'static' })
+  const { relay, socket } = await open({ token: 'a.b.static' })
   socket.say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
   socket.onclose({ code: 4002, reason: '' })
   assert.deepEqual([relay.state, relay.reason], ['refused', 'the token has expired'])
 })
 
+test('a static text that is no token refuses the client before it connects', async () => {
+  const before = Socket.all.length
+  for (const token of ['secret', '']) {
+    const { relay } = await connecting({ token })
+    assert.deepEqual(
+      [relay.state, relay.reason],
+      ['refused', 'the option token is not a token: it has no three parts, separated by dots']
+    )
+  }
+  assert.equal(Socket.all.length, before)
+})
+
 test('a token function is called again after its token has expired', async () => {
-  const { relay, socket } = await connecting({ token: async () => 'next' })
+  const { relay, socket } = await connecting({ token: async () => 'a.b.next' })
   socket().onopen()
   socket().say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
   socket().onclose({ code: 4002, reason: '' })

@@ -77,14 +77,14 @@ import Testing
     #expect(take(70) { $0.timePassed() }.contains(.renew(attempt: 1)))
     #expect(take(70) { $0.renewed(.open("ann"), of: 1) }.isEmpty)
     #expect(take(70) { $0.renewed(nil, of: 1) }.isEmpty)
-    #expect(written(take(70) { $0.renewed(.token("new"), of: 1) }) == ["refresh"])
+    #expect(written(take(70) { $0.renewed(.token("a.b.new"), of: 1) }) == ["refresh"])
     _ = take(70) { $0.socketClosed(code: nil, reason: "") }
     #expect(machine.renewal == nil)
-    #expect(take(70) { $0.renewed(.token("late"), of: 1) }.isEmpty)
+    #expect(take(70) { $0.renewed(.token("a.b.late"), of: 1) }.isEmpty)
     _ = take(80) { $0.connectRequested() }
     _ = take(80) { $0.opened(nil) }
     _ = feed(["type": "welcome", "user": "ann"])
-    #expect(take(80) { $0.renewed(.token("late"), of: 1) }.isEmpty)
+    #expect(take(80) { $0.renewed(.token("a.b.late"), of: 1) }.isEmpty)
   }
 
   @Test mutating func `the number of pending requests is limited`() {

@@ -26,7 +26,7 @@ import Testing
     }
 
     func register(_ user: UserID, at server: TestServer?) async throws -> DeviceRegistration? {
-      try await store(server).register(user, as: { .token("jwt-\(user)") }) { registration(user, $0) }
+      try await store(server).register(user, as: { .token("a.b.jwt-\(user)") }) { registration(user, $0) }
     }
   }
 
@@ -68,7 +68,7 @@ import Testing
         "DELETE /v1/users/ann/devices/\(device) HTTP/1.1", "PUT /v1/users/me/devices/\(other) HTTP/1.1",
       ])
     #expect(relay.received[1].contains("Authorization: Bearer swr_1\r\n"))
-    #expect(relay.received[2].contains("Authorization: Bearer jwt-bob\r\n"))
+    #expect(relay.received[2].contains("Authorization: Bearer a.b.jwt-bob\r\n"))
     #expect(try phone.store().accounts?.signOuts == [])
     #expect(phone.secrets.values == [.device(of: "bob"): other.rawValue, .reportKey(of: other): "swr_1"])
     // A push that Apple has delayed.
@@ -134,7 +134,7 @@ import Testing
       as: {
         // The request has its device, and the person signs out.
         try store.signOut("ann")
-        return .token("jwt")
+        return .token("a.b.jwt")
       }
     ) { registration("ann", $0) }
     #expect(registered != nil)
@@ -168,7 +168,7 @@ import Testing
       Self.lines(relay).dropFirst() == [
         "DELETE /v1/users/me/devices/\(old) HTTP/1.1", "PUT /v1/users/me/devices/\(new) HTTP/1.1",
       ])
-    #expect(relay.received[1].contains("Authorization: Bearer jwt-ann\r\n"))
+    #expect(relay.received[1].contains("Authorization: Bearer a.b.jwt-ann\r\n"))
     #expect(try phone.store().accounts?.signOuts == [])
   }
 
@@ -184,8 +184,8 @@ import Testing
     try await Self.loseReply(to: "ann", of: phone)
     try phone.store().signOut("ann")
     let relay = try Self.server(status, body)
-    #expect(await phone.store(relay).repeatSignOuts(of: "bob", as: { .token("jwt-bob") }) == false)
-    #expect(await phone.store(relay).repeatSignOuts(of: "ann", as: { .token("jwt-ann") }) == isOver)
+    #expect(await phone.store(relay).repeatSignOuts(of: "bob", as: { .token("a.b.jwt-bob") }) == false)
+    #expect(await phone.store(relay).repeatSignOuts(of: "ann", as: { .token("a.b.jwt-ann") }) == isOver)
     #expect(relay.received.count == 1)
   }
 
@@ -193,7 +193,7 @@ import Testing
     let (phone, relay) = (try Phone(), try Self.server())
     let store = phone.store(relay)
     await #expect(throws: CancellationError.self) {
-      try await store.register("ann", as: { .token("jwt") }) { _ in throw CancellationError() }
+      try await store.register("ann", as: { .token("a.b.jwt") }) { _ in throw CancellationError() }
     }
     try store.signOut("ann")
     #expect(await store.repeatSignOuts())

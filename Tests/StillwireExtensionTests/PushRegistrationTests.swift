@@ -68,7 +68,7 @@ import Testing
     let server = try TestServer(
       "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n", body: Data(body.utf8))
     let api = RelayAPI(try #require(RelayAddress("http://127.0.0.1:\(server.port)")), patience: .seconds(60)) {
-      .token("jwt")
+      .token("a.b.jwt")
     }
     var registration = registration
     registration.device = "a|b"
@@ -77,7 +77,7 @@ import Testing
     #expect(registered.warnings.map(\.description) == ["no_voip_entitlement: none"])
     let request = try #require(server.received.first)
     #expect(request.hasPrefix("PUT /v1/users/me/devices/a%7Cb HTTP/1.1\r\n"))
-    #expect(request.contains("Authorization: Bearer jwt\r\n"))
+    #expect(request.contains("Authorization: Bearer a.b.jwt\r\n"))
     let sent = try #require(request.components(separatedBy: "\r\n\r\n").last)
     #expect(JSON(reading: sent.utf8) == .object(registration.fields))
   }
@@ -86,7 +86,7 @@ import Testing
     let server = try TestServer(
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n", body: Data("{}".utf8))
     let api = RelayAPI(try #require(RelayAddress("http://127.0.0.1:\(server.port)")), patience: .seconds(60)) {
-      .token("jwt")
+      .token("a.b.jwt")
     }
     let error = await #expect(throws: StillwireError.self) { try await api.register(registration) }
     #expect(error?.code == .malformed)
@@ -99,7 +99,7 @@ import Testing
     let server = try TestServer(
       "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n", body: Data(body.utf8))
     let api = RelayAPI(try #require(RelayAddress("http://127.0.0.1:\(server.port)")), patience: .seconds(60)) {
-      .token("jwt")
+      .token("a.b.jwt")
     }
     try await api.forget("a|b")
     #expect(server.received.first?.hasPrefix("DELETE /v1/users/me/devices/a%7Cb HTTP/1.1\r\n") == true)

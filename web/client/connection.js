@@ -7,6 +7,8 @@ const subprotocol = 'stillwire.v1.json'
 const attemptLimit = 15_000
 /** Timeout of a socket to one of several addresses, in milliseconds: a node without power refuses no connection. */
 const socketLimit = 5_000
+/** Minimum delay before the client requests a newer token, in milliseconds. */
+const minRenewal = 1_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports less than 2³¹ ms. */
 const maxTimer = 2_073_600_000
 
@@ -49,18 +51,21 @@ export class Connection {
   #hasOpened = false
   #failure = ''
   #token
+  #delay
   #renewal
 
   /**
-   * `hello` returns the fields of the first frame, or a promise of them. `areSeveral` is true if the client has other
+   * `hello` returns the fields of the first frame, or a promise of them. `token` is called for a newer token, if the app
+   * has a token function. `delay(attempt, retryAfter)` is the delay of a retry in milliseconds. `areSeveral` is true if the client has other
    * addresses: the socket then has a shorter timeout. If the socket closes before it opens and `explain` is given, the
    * connection ends with its result.
    */
-  constructor({ url, WebSocket, clock, timeout, token, areSeveral, explain }, hello, listener) {
+  constructor({ url, WebSocket, clock, timeout, token, delay, areSeveral, explain }, hello, listener) {
     this.#explain = explain
     this.#clock = clock
     this.#limit = timeout
     this.#token = token
+    this.#delay = delay
     this.#listener = listener
     this.#timer = clock.setTimeout(() => this.#lose(silent, 'no answer'), attemptLimit)
     this.#open(hello, () => {
@@ -178,20 +183,29 @@ export class Connection {
     this.#listener.welcomed(frame)
   }
 
-  // Requests a newer token before this one expires. If the refresh fails, nothing more is done: the session ends when
-  // its token expires. `last` is the expiry of the token before; a token that expires no later is not renewed again.
-  // `ahead` is the relay's time at the start of `elapsed`.
-  #renew(expires, last, ahead) {
-    const life = expires - ahead - this.#clock.elapsed()
-    if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
-    const delay = Math.max(life - 30_000, life / 2, 1000)
-    this.#renewal = this.#clock.setTimeout(async () => {
-      if (delay > maxTimer) return this.#renew(expires, last, ahead)
-      try {
-        const token = await this.#token({ isExpired: true })
-        if (token) this.ask('refresh', { token }, (_, reply) => this.#renew(reply?.expires, expires, ahead))
-      } catch {}
-    }, Math.min(delay, maxTimer))
+  // Requests a newer token before this one expires. `last` is the expiry of the token before; a token that expires no
+  // later is not renewed again. `start` is the relay's time at the start of `elapsed`.
+  #renew(expires, last, start) {
+    const end = expires - start
+    const life = end - this.#clock.elapsed()
+    if (!this.#token || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
+    const again = (attempt, error) => {
+      const delay = Math.max(minRenewal, this.#delay(attempt, error?.retryAfter))
+      if (this.#clock.elapsed() + delay < end) renewAfter(delay, attempt + 1)
+    }
+    const renewAfter = (delay, attempt) => {
+      this.#renewal = this.#clock.setTimeout(async () => {
+        if (delay > maxTimer) return renewAfter(delay - maxTimer, attempt)
+        const token = await this.#token({ isExpired: true }).catch(() => null)
+        if (this.#isOver) return
+        if (!token) return again(attempt)
+        this.ask('refresh', { token }, (error, reply) => {
+          if (!error) this.#renew(reply.expires, expires, start)
+          else if (error.code !== 'closed') again(attempt, error)
+        })
+      }, Math.min(delay, maxTimer))
+    }
+    renewAfter(Math.max(life - 30_000, life / 2, minRenewal), 0)
   }
 
   // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence.

@@ -11,6 +11,7 @@
  * - `not_applied`: the relay has not applied a report, although it is the newest one.
  * - `removed`: the user is no longer a member of the room.
  * - `malformed`: a required field is missing in the reply.
+ * - `bad_token`: the token function, or the option `token`, has no token.
  * - `refused`: the client does not reconnect by itself.
  * - `unreachable` and `bad_answer`, only of `Reporter`: no answer, and an answer that is not the relay's.
  */

@@ -16,7 +16,8 @@ export interface Frame {
 export interface Options {
   /**
    * A token, or a function that returns one. The client calls the function at each attempt to connect, and before a
-   * token expires. `isExpired` is true if the last token has expired or will soon expire.
+   * token expires. `isExpired` is true if the last token has expired or will soon expire. If the function throws, or
+   * returns anything but a token, the client calls it again after a delay.
    */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
   /**

@@ -45,7 +45,8 @@ const ownClock = {
  *
  * - `state` when `state` has changed: {`state`, `reason?`, `code?`, `delay?`}
  * - `welcome`, `response`, `presence`, `error` and `bye`, as in the protocol. The client also dispatches `error` with
- *   the code `unsupported` if it has left out preferences that the relay does not know.
+ *   the code `unsupported` if it has left out preferences that the relay does not know, and with `bad_token` if the
+ *   token function returns something else.
  * - `frame` for each frame in either direction: {`isOwn`, `text`, `frame`, `answers`}. `answers` is the type of the
  *   request if the frame is a reply.
  *
@@ -274,7 +275,10 @@ export class Stillwire extends EventTarget {
     const { url } = this.#round
     const { areSeveral } = this.#addresses
     const explain = areSeveral && this.#options.fetch ? () => this.#askReason(url) : undefined
-    const connection = new Connection({ ...this.#options, url, areSeveral, explain }, () => this.#hello(), {
+    const { delay } = this.#link
+    const token = typeof this.#options.token === 'function' ? (about) => this.#newToken(about) : undefined
+    const options = { ...this.#options, url, token, delay, areSeveral, explain }
+    const connection = new Connection(options, () => this.#hello(), {
       welcomed: (frame) => this.#welcomed(frame),
       received: (frame) => this.#received(frame),
       framed: (detail) => this.#dispatch('frame', detail),
@@ -289,9 +293,22 @@ export class Stillwire extends EventTarget {
     const { token, hello } = this.#options
     const isExpired = this.#isExpired
     const fields = typeof hello === 'function' ? hello() : hello
-    const given = typeof token === 'function' ? await token({ isExpired }) : token
+    const given = token === undefined ? undefined : await this.#newToken({ isExpired })
     const inbox = this.#inbox.hello(fields?.inbox)
     return { acks: true, ...fields, ...(inbox && { inbox }), token: given, activity: this.#activity }
+  }
+
+  // Returns a token of the app. Any other text, such as the error page of a proxy, must not reach the relay: it would
+  // refuse the client for good.
+  async #newToken(about) {
+    const { token } = this.#options
+    const isFunction = typeof token === 'function'
+    const given = isFunction ? await token(about) : token
+    if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(given)) return given
+    const message = `${isFunction ? 'the result of the token function' : 'the option token'} is not a token: it has no three parts, separated by dots`
+    const error = new StillwireError({ code: 'bad_token', message, temporary: isFunction })
+    if (isFunction) this.#dispatch('error', { type: 'error', code: error.code, message, temporary: true })
+    throw error
   }
 
   #welcomed(frame) {

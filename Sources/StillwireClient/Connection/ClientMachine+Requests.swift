@@ -27,10 +27,7 @@ extension ClientMachine {
     guard isOpen, type == "preferences", let preferences else { return members }
     let unknown = members.keys.filter { !preferences.contains($0) }.sorted()
     guard !unknown.isEmpty else { return members }
-    let message = "the relay does not know the preferences \(unknown.joined(separator: ", "))"
-    emit(
-      .frame(
-        Frame(["type": "error", "code": "unsupported", "message": .string(message), "temporary": false])))
+    emit(StillwireError(.unsupported, "the relay does not know the preferences \(unknown.joined(separator: ", "))"))
     return members.filter { preferences.contains($0.key) }
   }
 
@@ -58,8 +55,15 @@ extension ClientMachine {
     case .join(let room): joinAnswered(room, result)
     case .send(let room): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
-    case .renewal: renewal?.renewed(until: (try? result.get())?["expires"]?.integer, at: now)
+    case .renewal: renewalAnswered(result)
     case .focus: focusAnswered(result)
+    }
+  }
+
+  private mutating func renewalAnswered(_ result: Result<JSON, StillwireError>) {
+    switch result {
+    case .success(let reply): renewal?.renewed(until: reply["expires"]?.integer, at: now)
+    case .failure(let error): renewalFailed(error, of: attempt)
     }
   }
 
@@ -80,12 +84,12 @@ extension ClientMachine {
   mutating func expireRequests() {
     for purpose in requests.expired(at: now) {
       switch purpose {
-      case .app, .watch, .join: answered(purpose, .failure(.timeout))
+      case .app, .watch, .join, .renewal: answered(purpose, .failure(.timeout))
       case .send(let room):
         outbox.withLane(room) { $0.lost() }
         send(room)
       // The client repeats these after the next welcome, if they are still needed.
-      case .focus, .people, .renewal: break
+      case .focus, .people: break
       }
     }
   }
@@ -112,13 +116,7 @@ extension ClientMachine {
       let random = settings.random()
       return watches.postponed(at: now, retryAfter: error.retryAfter ?? .zero, random: random)
     case .failure(let error):
-      if watches.refused() {
-        emit(
-          .frame(
-            Frame([
-              "type": "error", "code": .string(error.code.name), "message": .string(error.message), "temporary": false,
-            ])))
-      }
+      if watches.refused() { emit(error) }
     }
     watchAgain()
   }

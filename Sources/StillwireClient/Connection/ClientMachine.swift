@@ -113,6 +113,15 @@ package struct ClientMachine {
 
   mutating func emit(_ event: Event) { act(.emit(event)) }
 
+  /// Emits an error of the client itself, as a frame of type `error`.
+  mutating func emit(_ error: StillwireError) {
+    let members: JSON = [
+      "type": "error", "code": .string(error.code.name), "message": .string(error.message),
+      "temporary": .bool(error.isTemporary),
+    ]
+    emit(.frame(Frame(members)))
+  }
+
   mutating func write(_ type: String, _ members: [String: JSON], id: Int64? = nil) {
     act(.write(frame(type, members, id: id)))
   }
@@ -197,10 +206,23 @@ extension ClientMachine {
     write("refresh", ["token": .string(token)], id: requests.begin(.renewal, due: now + settings.timeout))
   }
 
+  /// Schedules another request for a newer token.
+  mutating func renewalFailed(_ error: StillwireError?, of attempt: Int) {
+    guard isOpen, attempt == self.attempt else { return }
+    reportBadToken(error)
+    renewal?.failed(at: now, retryAfter: error?.retryAfter ?? .zero, random: settings.random())
+  }
+
   /// Ends an attempt for which the app supplied no identity.
-  mutating func identityFailed() {
+  mutating func identityFailed(_ error: StillwireError? = nil) {
     guard case .connecting = link else { return }
+    reportBadToken(error)
     lost(code: nil, reason: "")
+  }
+
+  /// Emits an error if the app has supplied something else than a token. The app knows its own errors.
+  private mutating func reportBadToken(_ error: StillwireError?) {
+    if let error, error.code == .badToken { emit(error) }
   }
 
   /// Ends an attempt without a socket: no relay answered, or it refused the handshake.

@@ -9,6 +9,9 @@ struct Renewal: Equatable {
   private(set) var due: Duration?
   /// The time of the request to the app. It can be later than `due`, because a timer has a maximum.
   private var wanted = Duration.zero
+  /// The expiry of the token.
+  private var end = Duration.zero
+  private var backoff = Backoff()
 
   /// The client requests the newer token this long before expiry, or after half the remaining time if that is later.
   static let lead = Duration.seconds(30)
@@ -30,9 +33,19 @@ struct Renewal: Equatable {
   mutating func renewed(until time: Int64?, at now: Duration) {
     guard let time, time > expires else { return }
     expires = time
-    let end = Duration.milliseconds(time - start)
+    end = Duration.milliseconds(time - start)
+    backoff.succeeded()
     guard end > now else { return }
-    let delay = max(end - now - Self.lead, (end - now) / 2)
+    schedule(after: max(end - now - Self.lead, (end - now) / 2), at: now)
+  }
+
+  /// Schedules another request after a failure, if the token has not expired by then.
+  mutating func failed(at now: Duration, retryAfter: Duration, random: Double) {
+    let delay = max(backoff.failed(random: random, retryAfter: retryAfter), Self.minDelay)
+    if now + delay < end { schedule(after: delay, at: now) }
+  }
+
+  private mutating func schedule(after delay: Duration, at now: Duration) {
     wanted = now + max(delay, Self.minDelay)
     due = min(wanted, now + Self.maxDelay)
   }

@@ -127,9 +127,9 @@ package actor Engine {
   private func connect(_ attempt: Int, _ address: RelayAddress, _ isExpired: Bool) async {
     let identity: Identity?
     do {
-      identity = try await self.identity?(isExpired)
+      identity = try await newIdentity(isExpired)
     } catch {
-      return failed(attempt) { $0.identityFailed() }
+      return failed(attempt) { $0.identityFailed(error as? StillwireError) }
     }
     guard machine.attempt == attempt, !Task.isCancelled else { return }
     take { $0.identityArrived() }
@@ -154,11 +154,20 @@ package actor Engine {
     take(input)
   }
 
-  /// Requests a newer token from the app. After an error the session continues until its token expires. Then the client
-  /// reconnects, and requests a token again.
+  /// Requests a newer token from the app.
   private func renew(_ attempt: Int) async {
-    guard let newer = try? await identity?(true) else { return }
-    take { $0.renewed(newer, of: attempt) }
+    do {
+      let newer = try await newIdentity(true)
+      take { $0.renewed(newer, of: attempt) }
+    } catch {
+      take { $0.renewalFailed(error as? StillwireError, of: attempt) }
+    }
+  }
+
+  private func newIdentity(_ isExpired: Bool) async throws -> Identity? {
+    let identity = try await identity?(isExpired)
+    try identity?.check()
+    return identity
   }
 
   /// Performs work in a callback on the loop, without a task.

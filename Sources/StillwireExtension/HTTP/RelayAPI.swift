@@ -189,7 +189,9 @@ public struct RelayAPI: Sendable {
   private func answer(
     _ method: String, _ path: String, _ body: [UInt8]? = nil, unless tag: String? = nil
   ) async throws -> HTTPAnswer {
-    let field = try await identity().field
+    let identity = try await identity()
+    try identity.check()
+    let field = identity.field
     return try await HTTPExchange.answer(from: addresses, patience: patience) { address in
       var request = URLRequest(relay: address, method, path, body)
       request.setValue(field.value, forHTTPHeaderField: field.name)

@@ -6,7 +6,8 @@ import StillwireExtension
 enum Session {
   static let user: UserID = "ann"
   @Sendable static func identity() async throws -> Identity {
-    let (data, _) = try await URLSession.shared.data(from: URL(string: "https://example.org/relay-token")!)
+    let (data, response) = try await URLSession.shared.data(from: URL(string: "https://example.org/relay-token")!)
+    guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw URLError(.badServerResponse) }
     return .token(String(decoding: data, as: UTF8.self))
   }
 }
