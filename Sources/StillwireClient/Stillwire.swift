@@ -103,7 +103,8 @@ public final class Stillwire: Sendable {
     try await engine.reply { $0.requested(type, fields, $1) }
   }
 
-  /// Reports the activity of the person. Derive it from the scene's phase and from input.
+  /// Reports the activity of the person. Derive it from the scene's phase and from input. After `background` the client
+  /// finds out immediately if the connection still works, and reconnects without a delay.
   public func report(_ activity: Activity) async { await engine.take { $0.activityChanged(activity) } }
 
   /// Reports the Focus of this device, which the app reads from `INFocusStatusCenter`. The client sends the report

@@ -157,6 +157,23 @@ test('a hidden page ends its session, and connects immediately when it is shown'
   assert.equal(relay.state, 'open')
 })
 
+test('a page that becomes visible probes the connection, also if the app chooses the activity', async () => {
+  const subject = page()
+  const { relay, socket, pass } = await open({ page: subject })
+  relay.setActivity('active')
+  const show = (visibilityState) => {
+    subject.document.visibilityState = visibilityState
+    subject.document.dispatchEvent(new Event('visibilitychange'))
+  }
+  show('hidden')
+  await pass(20)
+  assert.equal(socket.last('ping'), undefined)
+  show('visible')
+  assert.equal(socket.sent.filter(({ type }) => type === 'ping').length, 1)
+  await pass(10)
+  assert.equal(relay.state, 'waiting')
+})
+
 test('the client connects immediately when the network returns', async () => {
   const subject = page()
   const { relay, socket, welcome } = await open({ page: subject, random: () => 1 })

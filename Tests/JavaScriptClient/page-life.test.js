@@ -64,9 +64,9 @@ test('a hidden page is in the background, and a shown page is active', async () 
   show('hidden')
   await pass(600)
   show('visible')
-  assert.deepEqual(events, ['background', 'active'])
+  assert.deepEqual(events, ['background', 'active', 'resumed'])
   await pass(120)
-  assert.deepEqual(events, ['background', 'active', 'idle'])
+  assert.deepEqual(events, ['background', 'active', 'resumed', 'idle'])
 })
 
 test('a page that is hidden from the start is in the background', () => {

@@ -102,9 +102,9 @@ export class Connection {
     if (this.#isWelcome && !this.#isOver) this.#write(JSON.stringify(frame), frame)
   }
 
-  /** Sends a ping immediately, to find out if the connection still works. Call it when the network may have changed. */
+  /** Sends a ping immediately, to find out if the connection still works, unless the answer to a ping is missing. */
   probe() {
-    if (!this.#isWelcome || this.#isOver) return
+    if (!this.#isWelcome || this.#isOver || this.#isAsked) return
     this.#clock.clearTimeout(this.#timer)
     this.#isAsked = true
     this.notify('ping')

@@ -10,7 +10,8 @@ const inputs = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']
  * methods of `listener`:
  *
  * - `active(state)` when the state changes: `active`, `idle` or `background`
- * - `suspended()` and `resumed()` when the page stops and runs again, frozen or in the back-forward cache
+ * - `suspended()` when the page stops, frozen or in the back-forward cache
+ * - `resumed()` when the page runs again, or becomes visible
  * - `networkChanged(isOnline)`
  */
 export function watchPage(page, clock, listener) {
@@ -47,6 +48,7 @@ export function watchPage(page, clock, listener) {
   listen(document, 'visibilitychange', () => {
     inputAt = clock.elapsed()
     look()
+    if (state === 'active') listener.resumed()
   })
   // Some browsers do not cache a page with an open socket, and a frozen page cannot read from it.
   listen(page, 'pagehide', () => listener.suspended())

@@ -471,7 +471,10 @@ export class Stillwire {
   notify(type: string, fields?: Fields): void
   /** The room of this name. `history` is the number of newest messages that the first join requests. */
   room(name: string, first?: { history?: number }): Room
-  /** Sets the activity of the person. With null the page determines it again. */
+  /**
+   * Sets the activity of the person. With null the page determines it again. After `background` the client finds out
+   * immediately if the connection still works.
+   */
   setActivity(state: Activity | null): void
   /** Reports this device's Focus. null means unknown. */
   setFocus(

@@ -245,7 +245,10 @@ export class Stillwire extends EventTarget {
     return room
   }
 
-  /** Sets the activity of the person: `active`, `idle` or `background`. With null the page determines it again. */
+  /**
+   * Sets the activity of the person: `active`, `idle` or `background`. With null the page determines it again. After
+   * `background` the client finds out immediately if the connection still works.
+   */
   setActivity(state) {
     this.#isActivityChosen = state !== null
     if (state !== null) this.#beActive(state)
@@ -449,8 +452,16 @@ export class Stillwire extends EventTarget {
 
   #beActive(state) {
     if (this.#activity === state) return
+    const isBack = this.#activity === 'background'
     this.#activity = state
     this.notify('activity', { state })
+    if (isBack) this.#wake()
+  }
+
+  // Finds out if the connection still works, or connects immediately while the client waits.
+  #wake() {
+    if (this.state === 'waiting' && !this.#isSuspended) this.#open()
+    else this.#connection?.probe()
   }
 
   #pageListener() {
@@ -465,11 +476,10 @@ export class Stillwire extends EventTarget {
       },
       resumed: () => {
         this.#isSuspended = false
-        if (this.state === 'waiting') this.#open()
-        else this.#connection?.probe()
+        this.#wake()
       },
       networkChanged: (isOnline) => {
-        if (isOnline && this.state === 'waiting' && !this.#isSuspended) this.#open()
+        if (isOnline) this.#wake()
         else this.#connection?.probe()
       },
     }

@@ -125,8 +125,10 @@ extension ClientMachine {
 
   package mutating func activityChanged(_ activity: Activity) {
     guard activity != self.activity else { return }
+    let isBack = self.activity == .background
     self.activity = activity
     if isOpen { write("activity", ["state": .string(activity.rawValue)]) }
+    if isBack { wake() }
   }
 
   package mutating func focusReported(_ report: FocusReport, _ ticket: Ticket) {

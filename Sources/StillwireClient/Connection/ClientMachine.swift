@@ -170,6 +170,15 @@ extension ClientMachine {
     }
   }
 
+  /// Finds out if the connection still works, or connects immediately while the client waits.
+  mutating func wake() {
+    switch link {
+    case .waiting: open()
+    case .open: if silence?.probe(at: now) == true { write("ping", [:]) }
+    case .closed, .connecting, .greeting, .refused: break
+    }
+  }
+
   /// Closes the connection, and fails all that waits.
   package mutating func closeRequested() {
     guard link != .closed else { return }

@@ -21,6 +21,14 @@ struct Silence: Equatable {
     due = now + heartbeat
   }
 
+  /// Returns true if the client must send a ping now, to find out if the relay still responds.
+  mutating func probe(at now: Duration) -> Bool {
+    guard !wasPinged else { return false }
+    wasPinged = true
+    due = now + patience
+    return true
+  }
+
   mutating func timePassed(at now: Duration) -> Step? {
     guard due <= now else { return nil }
     guard !wasPinged else { return .giveUp }
