@@ -15,6 +15,11 @@ public struct Room: Sendable {
     _ = try await engine.reply { $0.joinRequested(id, history: history, $1) }
   }
 
+  /// Sets the priority of the room until the app leaves it. After a reconnect the client joins the rooms with the highest
+  /// priority first (0 by default), and among them the one that the app has joined, sent to or read last. At most 4 joins
+  /// have no reply at once.
+  public func setPriority(_ priority: Int) async { await engine.take { $0.prioritize(id, priority) } }
+
   /// Leaves the room. Messages that wait to be sent to it fail with `closed`.
   ///
   /// The end of the membership requires a connection. Without one this throws `closed`, and the room stays joined.

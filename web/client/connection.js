@@ -7,6 +7,8 @@ const subprotocol = 'stillwire.v1.json'
 const attemptLimit = 15_000
 /** Timeout of a socket to one of several addresses, in milliseconds: a node without power refuses no connection. */
 const socketLimit = 5_000
+/** Maximum number of requests that may still get a late reply. */
+const maxRequests = 1_000
 /** Minimum delay before the client requests a newer token, in milliseconds. */
 const minRenewal = 1_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports less than 2³¹ ms. */
@@ -75,11 +77,11 @@ export class Connection {
   }
 
   /**
-   * Sends a request. Calls `settle(error, reply)` exactly once: immediately if it cannot send, otherwise at the reply,
-   * the timeout or the end. It takes a callback instead of returning a promise: a promise's callback would run only
-   * after the following frames were processed.
+   * Sends a request. Calls `settle(error, reply)` once: immediately if it cannot send, otherwise at the reply or the end.
+   * It calls it with `timeout` before that, if the connection was silent for a time. It takes a callback instead of
+   * returning a promise: a promise's callback would run only after the following frames were processed.
    */
-  ask(type, fields, settle, limit = this.#limit) {
+  ask(type, fields, settle) {
     if (!this.#isWelcome || this.#isOver) return settle(closed())
     const id = ++this.#lastID
     const frame = { type, id, ...fields }
@@ -88,12 +90,19 @@ export class Connection {
       const message = `the frame exceeds the limit of ${this.#frameLimit} bytes`
       return settle(new StillwireError({ code: 'too_large', message }))
     }
-    const timer = this.#clock.setTimeout(() => {
-      this.#requests.delete(id)
-      settle(new StillwireError({ code: 'timeout', message: `no reply to “${type}”`, temporary: true }))
-    }, limit)
-    this.#requests.set(id, { type, settle, timer })
+    const request = { type, settle }
+    this.#requests.set(id, request)
     this.#write(text, frame)
+    // A second join would transfer the messages again, so a join has no timeout.
+    if (type === 'join') return
+    const askedAt = this.#clock.elapsed()
+    const look = () => {
+      const rest = Math.max(askedAt, this.#receivedAt) + this.#limit - this.#clock.elapsed()
+      if (rest > 0) return (request.timer = this.#clock.setTimeout(look, rest))
+      if (this.#requests.size > maxRequests) this.#requests.delete(id)
+      settle(new StillwireError({ code: 'timeout', message: `no reply to “${type}”`, temporary: true }))
+    }
+    request.timer = this.#clock.setTimeout(look, this.#limit)
   }
 
   /** Sends a frame without an id, to which the relay sends no reply. */
@@ -194,6 +203,7 @@ export class Connection {
       if (this.#clock.elapsed() + delay < end) renewAfter(delay, attempt + 1)
     }
     const renewAfter = (delay, attempt) => {
+      this.#clock.clearTimeout(this.#renewal)
       this.#renewal = this.#clock.setTimeout(async () => {
         if (delay > maxTimer) return renewAfter(delay - maxTimer, attempt)
         const token = await this.#token({ isExpired: true }).catch(() => null)

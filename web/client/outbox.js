@@ -54,11 +54,16 @@ export class Outbox {
     }
     this.#underWay = send
     send.sentAt ??= this.#times()
+    let isLate = false
     this.#link.ask('send', send.fields, (error, reply) => {
-      if (this.#underWay !== send) return
+      // After a timeout the message was sent again. Its first reply counts, but a late refusal does not.
+      if (this.#underWay !== send || (error && isLate)) return
       this.#underWay = null
       if (error?.code === 'closed') return
-      if (error?.code === 'timeout') return this.flush()
+      if (error?.code === 'timeout') {
+        isLate = true
+        return this.flush()
+      }
       if (error?.isTemporary) {
         if (isFirst) send.sentAt = undefined
         this.#wait(this.#link.delay(send.attempt++, error.retryAfter))

@@ -9,7 +9,7 @@ import { Outbox } from './outbox.js'
 import { endsMembership, noPresence, presenceAfter } from './presence.js'
 
 /** Methods that the client calls on its rooms. They are not part of the API for apps. */
-export const opened = Symbol('opened')
+export const join = Symbol('join')
 export const lost = Symbol('lost')
 export const received = Symbol('received')
 export const changed = Symbol('changed')
@@ -53,6 +53,8 @@ function receiptsOf({ marks }, room) {
 export class Room extends EventTarget {
   /** True if the room is joined on the current connection. */
   isJoined = false
+  /** The rooms with the highest number are joined first, and among them the one that the app has used last. */
+  priority = 0
   /** {`members`, `memberCount`, `onlineCount`}, frozen. `members` has entries by user, or is null in a large room. */
   presence = noPresence
   #link
@@ -81,10 +83,11 @@ export class Room extends EventTarget {
 
   /** Resolves when the room is joined. Rejects if the relay refuses the join, or if the client ends before it. */
   join() {
+    this.#link.joins.used(this)
     if (this.isJoined) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#joins.push({ resolve, reject })
-      if (this.#link.adopt(this)) this[opened]()
+      if (this.#link.adopt(this)) this.#joinSoon()
     })
   }
 
@@ -106,6 +109,7 @@ export class Room extends EventTarget {
     if (!this.#link.has(this)) {
       return Promise.reject(new StillwireError({ code: 'not_joined', message: `join ${this.name} before sending to it` }))
     }
+    this.#link.joins.used(this)
     const accepted = ({ seq, time, quote }) => {
       const { mentions, replyTo } = fields
       this.#show(orderAfterMessage(this.#order, { seq, from: this.#link.user(), time, body, mentions, replyTo, quote }))
@@ -115,6 +119,7 @@ export class Room extends EventTarget {
 
   /** Marks all messages up to `seq` as read, immediately or after the next join. */
   read(seq) {
+    this.#link.joins.used(this)
     this.#marks.read(seq)
   }
 
@@ -202,19 +207,14 @@ export class Room extends EventTarget {
     return iteration
   }
 
-  [opened]() {
-    if (!this.#link.isOpen()) return
-    this.isJoined = false
+  /** Sends `join`, and calls `done` at its end. */
+  [join](done) {
     const joining = (this.#joining = {})
-    this.#outbox.stop()
     const fields = { room: this.name, after: position(this.#order), afterChange: this.#changes.newest, history: this.#history || undefined }
     this.#link.ask('join', fields, (error, reply) => {
-      if (this.#joining !== joining || error?.code === 'closed') return
-      this.#joining = null
-      if (error?.isTemporary) this.#again(error)
-      else if (error) this.#left(error)
-      else if (Number.isSafeInteger(reply.seq) && typeof reply.epoch === 'string') this.#joined(reply)
-      else this.#left(new StillwireError({ code: 'malformed', message: 'the reply to join has no position' }))
+      const isClosed = error?.code === 'closed'
+      if (this.#joining === joining && !isClosed) this.#answered(error, reply)
+      done(isClosed)
     })
   }
 
@@ -264,7 +264,7 @@ export class Room extends EventTarget {
     if (order === this.#order && !isHeld) return
     // A new join returns the held messages in their newest state. A later change may have arrived before the reply.
     if (isHeld || isLate) {
-      if (this.isJoined) this[opened]()
+      if (this.isJoined) this.#joinSoon()
     } else {
       this.#order = order
     }
@@ -276,12 +276,27 @@ export class Room extends EventTarget {
     if (hasChange(this.#changes, change)) return false
     if (this.isJoined && this.#order.held.some((message) => message.seq === seq)) {
       // A new join returns the message in its changed state.
-      this[opened]()
+      this.#joinSoon()
       return false
     }
     if (seq <= this.#order.seq) this[changed](change)
     this.#order = orderAfterChange(this.#order, frame)
     return true
+  }
+
+  #joinSoon() {
+    if (!this.#link.isOpen()) return
+    this.isJoined = false
+    this.#outbox.stop()
+    this.#link.joins.add(this)
+  }
+
+  #answered(error, reply) {
+    this.#joining = null
+    if (error?.isTemporary) this.#again(error)
+    else if (error) this.#left(error)
+    else if (Number.isSafeInteger(reply.seq) && typeof reply.epoch === 'string') this.#joined(reply)
+    else this.#left(new StillwireError({ code: 'malformed', message: 'the reply to join has no position' }))
   }
 
   #joined(reply) {
@@ -338,7 +353,7 @@ export class Room extends EventTarget {
   }
 
   #mindGap() {
-    if (this.isJoined && hasGap(this.#order, this.#outbox.isUnanswered)) this[opened]()
+    if (this.isJoined && hasGap(this.#order, this.#outbox.isUnanswered)) this.#joinSoon()
   }
 
   // Requests the members of a room that is no longer large. The relay sends `member` events only for such rooms.
@@ -358,7 +373,7 @@ export class Room extends EventTarget {
   }
 
   #again({ retryAfter }) {
-    this.#retry = this.#link.clock.setTimeout(() => this[opened](), this.#link.delay(this.#attempt++, retryAfter))
+    this.#retry = this.#link.clock.setTimeout(() => this.#joinSoon(), this.#link.delay(this.#attempt++, retryAfter))
   }
 
   #left(error) {
@@ -368,6 +383,7 @@ export class Room extends EventTarget {
 
   #drop(error) {
     this.#link.forget(this)
+    this.#link.joins.remove(this)
     this[lost]()
     this[ended](error)
     this.#order = nowhere

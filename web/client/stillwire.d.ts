@@ -25,7 +25,7 @@ export interface Options {
    * object) the client dispatches `inbox` events, and continues without a gap after a reconnect.
    */
   hello?: Fields | (() => Fields)
-  /** Timeout of a reply (default: 15). */
+  /** Timeout of a reply (default: 15): the time without any frame of the relay since the request. */
   timeout?: number
   /** Maximum number of messages that wait, in all rooms together (default: 100). */
   outbox?: number
@@ -359,6 +359,11 @@ export interface Room extends Target<RoomEvents> {
   readonly name: string
   /** True if the room is joined on the current connection. */
   readonly isJoined: boolean
+  /**
+   * After a reconnect the client joins the rooms with the highest number first (default: 0), and among them the one for
+   * which the app has called `join`, `send` or `read` last. At most 4 joins have no reply at once.
+   */
+  priority: number
   readonly presence: Presence
   /** Joins the room, and joins it again after each reconnect. Resolves after the first join. */
   join(): Promise<void>

@@ -7,9 +7,10 @@ import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'
 import { handshakeRefusal } from './handshake.js'
 import { InboxPlace } from './inbox.js'
+import { JoinQueue } from './join-queue.js'
 import { watchPage } from './page-life.js'
 import { comesBack, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
-import { Room, changed, ended, lost, opened, received } from './room.js'
+import { Room, changed, ended, join, lost, received } from './room.js'
 import { Watches } from './watches.js'
 
 export { StillwireError } from './error.js'
@@ -82,6 +83,7 @@ export class Stillwire extends EventTarget {
   #round
   #connection = null
   #rooms = new Map()
+  #joins = new JoinQueue((room, done) => room[join](done))
   #waiting = 0
   #attempt = 0
   /** The number of handshakes that failed since the last welcome. */
@@ -136,6 +138,7 @@ export class Stillwire extends EventTarget {
       has: (room) => this.#rooms.get(room.name)?.isWanted === true && this.#rooms.get(room.name).room === room,
       adopt: (room) => this.#adopt(room),
       forget: (room) => this.#rooms.delete(room.name),
+      joins: this.#joins,
     }
     this.#focus = new FocusReport(this.#link)
     this.#watches = new Watches(this.#link, {
@@ -174,7 +177,7 @@ export class Stillwire extends EventTarget {
     return new Promise((resolve, reject) => {
       const settled = this.#watches.requested(type, fields)
       this.#link.ask(type, fields, (error, reply) => {
-        settled(!error)
+        if (error?.code !== 'timeout') settled(!error)
         if (error) reject(error)
         else resolve(reply)
       })
@@ -296,7 +299,7 @@ export class Stillwire extends EventTarget {
     const { token, hello } = this.#options
     const isExpired = this.#isExpired
     const fields = typeof hello === 'function' ? hello() : hello
-    const given = token === undefined ? undefined : await this.#newToken({ isExpired })
+    const given = token == null ? undefined : await this.#newToken({ isExpired })
     const inbox = this.#inbox.hello(fields?.inbox)
     return { acks: true, ...fields, ...(inbox && { inbox }), token: given, activity: this.#activity }
   }
@@ -328,7 +331,7 @@ export class Stillwire extends EventTarget {
     this.#dispatch('welcome', frame)
     if (reset) this.#dispatch('inbox', reset)
     this.#focus.send()
-    for (const room of this.#joinedRooms()) room[opened]()
+    this.#joins.add(...this.#joinedRooms())
     this.#watches.opened()
   }
 

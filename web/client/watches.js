@@ -60,8 +60,11 @@ export class Watches {
     const due = this.#due
     while (due[0]?.length === 0) due.shift()
     if (due.length === 0) return
-    this.#link.ask('watch', { users: due[0] }, (error, reply) => {
-      if (due !== this.#due || error?.code === 'closed') return
+    const [list] = due
+    this.#link.ask('watch', { users: list }, (error, reply) => {
+      // The list may have been answered before: after a timeout the client requests it again.
+      if (due !== this.#due || due[0] !== list || error?.code === 'closed') return
+      this.#link.clock.clearTimeout(this.#retry)
       if (error?.isTemporary) return this.#again(error)
       const [users = []] = due.splice(0, 1)
       if (!error) this.#watched(users, reply)

@@ -12,7 +12,7 @@ extension ClientMachine {
     guard isOpen else { return answered(.app(ticket), .failure(.closed)) }
     guard requests.pending.count < Requests.capacity else { return answered(.app(ticket), .failure(.outboxFull)) }
     let purpose = Requests.Purpose.app(ticket, change: Frame(changeBy: type, members))
-    let id = requests.begin(purpose, due: now + settings.timeout)
+    let id = requests.begin(purpose, at: now)
     let bytes = frame(type, members, id: id)
     guard bytes.count <= maxFrame else {
       requests.forget(ticket)
@@ -44,16 +44,36 @@ extension ClientMachine {
     StillwireError(.tooLarge, "the frame would have \(size) bytes, \(maxFrame) are allowed")
   }
 
-  /// Handles the reply to a request, or its failure without a reply.
+  /// Handles the reply to a request. The client may have repeated a late request, so its refusal does not count.
+  mutating func answered(_ request: Requests.Pending, _ result: Result<JSON, StillwireError>) {
+    if request.isLate {
+      guard case .success = result, isAwaited(request.purpose) else { return }
+    }
+    answered(request.purpose, result)
+  }
+
+  /// Returns true if a late reply still has an effect. Then the repeated request needs no reply.
+  private mutating func isAwaited(_ purpose: Requests.Purpose) -> Bool {
+    switch purpose {
+    case .app, .join, .people: return true
+    case .send(let room, let key):
+      guard let lane = outbox.lanes[room], lane.isSent, lane.drafts.first?.key == key else { return false }
+    case .focus, .watch, .renewal: break
+    }
+    requests.forget(purpose)
+    return true
+  }
+
+  /// Handles the result of a request, with or without a reply.
   mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
     switch purpose {
     case .app(let ticket, let change):
-      watches.ended(ticket, isAccepted: (try? result.get()) != nil)
+      if result != .failure(.timeout) { watches.ended(ticket, isAccepted: (try? result.get()) != nil) }
       if let reply = try? result.get() { changeAnswered(reply, change) }
       finish(ticket, result)
     case .watch: watchAnswered(result)
     case .join(let room): joinAnswered(room, result)
-    case .send(let room): sendAnswered(room, result)
+    case .send(let room, _): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
     case .renewal: renewalAnswered(result)
     case .focus: focusAnswered(result)
@@ -85,7 +105,7 @@ extension ClientMachine {
     for purpose in requests.expired(at: now) {
       switch purpose {
       case .app, .watch, .join, .renewal: answered(purpose, .failure(.timeout))
-      case .send(let room):
+      case .send(let room, _):
         outbox.withLane(room) { $0.lost() }
         send(room)
       // The client repeats these after the next welcome, if they are still needed.
@@ -99,7 +119,7 @@ extension ClientMachine {
   /// Sends the next request for the users whom the app watches, in a new session.
   mutating func watchAgain() {
     guard let users = watches.next() else { return }
-    let id = requests.begin(.watch, due: now + settings.timeout)
+    let id = requests.begin(.watch, at: now)
     write("watch", ["users": .array(users.map(JSON.string))], id: id)
   }
 
@@ -139,7 +159,7 @@ extension ClientMachine {
 
   mutating func sendFocus() {
     guard let report = focus.report else { return }
-    let id = requests.begin(.focus, due: now + settings.timeout)
+    let id = requests.begin(.focus, at: now)
     act(
       .write(
         JSONWriter.object {

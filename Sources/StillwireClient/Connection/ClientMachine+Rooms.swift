@@ -7,14 +7,18 @@ extension ClientMachine {
   /// Joins a room, and joins it again after each reconnect until the app leaves it. Finishes the ticket after the first
   /// successful join, or when a join fails permanently.
   package mutating func joinRequested(_ room: RoomID, history: Int, _ ticket: Ticket) {
+    defer { use(room) }
     if let track = tracks[room] {
       guard track.position == nil else { return finish(ticket, .success(.object([:]))) }
     } else {
       begin(RoomTrack(room: room, history: history))
-      if isOpen { join(room) }
+      join([room])
     }
     joiners[ticket] = room
   }
+
+  /// Maximum number of joins without a reply. On a slow line, the replies to more of them would delay all rooms.
+  private static let maxJoins = 4
 
   mutating func finishJoiners(_ result: Result<JSON, StillwireError>, where isOver: (RoomID) -> Bool) {
     let tickets = joiners.filter { isOver($0.value) }.map(\.key).sorted()
@@ -39,12 +43,41 @@ extension ClientMachine {
   }
 
   package mutating func markRead(_ room: RoomID, _ seq: Int64) {
+    use(room)
     let isNew = change(room) { $0.markRead(seq) } ?? false
     if isNew, tracks[room]?.phase == .joined { mark("read", room, seq) }
   }
 
-  mutating func join(_ room: RoomID) {
-    guard let track = tracks[room] else { return }
+  /// Sets the priority of a room, for the order of the joins.
+  package mutating func prioritize(_ room: RoomID, _ priority: Int) {
+    priorities[room] = priority == 0 ? nil : priority
+  }
+
+  /// Notes that the app uses a room.
+  mutating func use(_ room: RoomID) {
+    uses += 1
+    change(room) { [uses] in $0.lastUse = uses }
+  }
+
+  /// Joins rooms, as soon as few joins have no reply.
+  mutating func join(_ rooms: [RoomID]) {
+    guard isOpen else { return }
+    for room in rooms { change(room) { $0.phase = .queued } }
+    joinNext()
+  }
+
+  /// Sends the next joins: first those of the rooms with the highest priority, and among them of the one used last.
+  private mutating func joinNext() {
+    func rank(_ track: RoomTrack) -> (Int, Int) { (priorities[track.room] ?? 0, track.lastUse) }
+    while isOpen, tracks.values.count(where: { $0.phase == .joining }) < Self.maxJoins,
+      let next = tracks.values.filter({ $0.phase == .queued }).max(by: { rank($0) < rank($1) })
+    {
+      sendJoin(next)
+    }
+  }
+
+  private mutating func sendJoin(_ track: RoomTrack) {
+    let room = track.room
     change(room) { $0.phase = .joining }
     var members: [String: JSON] = ["room": .string(room.rawValue)]
     if let after = track.position {
@@ -52,14 +85,19 @@ extension ClientMachine {
     }
     if track.position != nil, let change = track.changes.newest { members["afterChange"] = .number(String(change)) }
     if track.history > 0 { members["history"] = .number(String(track.history)) }
-    write("join", members, id: requests.begin(.join(room), due: now + settings.timeout))
+    write("join", members, id: requests.begin(.join(room), at: now))
   }
 
   mutating func joinAnswered(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
+    joined(room, result)
+    joinNext()
+  }
+
+  private mutating func joined(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
     switch result {
     case .success(let reply):
       guard let joined = change(room, { [user] in $0.joinAnswered(reply, me: user) }) ?? nil else {
-        return joinAnswered(room, .failure(StillwireError(.malformed, "the reply to join has no position")))
+        return joined(room, .failure(StillwireError(.malformed, "the reply to join has no position")))
       }
       for event in joined.events { emit(event) }
       shown(joined.events.compactMap { if case .message(let message) = $0 { message } else { nil } })
@@ -103,9 +141,9 @@ extension ClientMachine {
     shown(arrival.shown)
     guard arrival.needsJoin else { return }
     // The result must not depend on the order of two replies: the client sends a pending message again after the join.
-    requests.forget(.send(room))
+    requests.forgetSends(room)
     outbox.withLane(room) { $0.lost() }
-    join(room)
+    join([room])
   }
 
   private mutating func shown(_ messages: [Message]) {
@@ -152,7 +190,7 @@ extension ClientMachine {
     guard let track = tracks[room], track.phase == .joined, !track.people.isListed, !requests.has(.people(room)) else {
       return
     }
-    let id = requests.begin(.people(room), due: now + settings.timeout)
+    let id = requests.begin(.people(room), at: now)
     write("presence", ["room": .string(room.rawValue)], id: id)
   }
 
@@ -186,6 +224,7 @@ extension ClientMachine {
     requests.forget(room)
     finishJoiners(.failure(.closed)) { $0 == room }
     for ticket in outbox.emptied(room) { finish(ticket, .failure(.closed)) }
+    joinNext()
   }
 
   private mutating func mark(_ kind: String, _ room: RoomID, _ seq: Int64) {
@@ -194,7 +233,7 @@ extension ClientMachine {
 
   mutating func roomsTimePassed() {
     for room in order {
-      if case .retrying(let at) = tracks[room]?.phase, at <= now { join(room) }
+      if case .retrying(let at) = tracks[room]?.phase, at <= now { join([room]) }
       let received = change(room) { [now] in $0.receipt.timePassed(at: now, isJoined: $0.phase == .joined) }
       if let received = received ?? nil { mark("received", room, received) }
       send(room)

@@ -17,6 +17,7 @@ extension ClientMachine {
     let key = key ?? settings.key()
     fields["room"] = .string(room.rawValue)
     fields["key"] = .string(key)
+    use(room)
     outbox.withLane(room) { $0.add(Draft(ticket: ticket, key: key, fields: fields)) }
     send(room)
   }
@@ -26,7 +27,7 @@ extension ClientMachine {
     while isOpen, tracks[room]?.phase == .joined {
       switch outbox.withLane(room, { [moment] in $0.next(at: moment) }) {
       case .send(let draft):
-        let id = requests.begin(.send(room), due: now + settings.timeout)
+        let id = requests.begin(.send(room, key: draft.key), at: now)
         let bytes = frame("send", draft.fields, id: id)
         guard bytes.count > maxFrame else { return act(.write(bytes)) }
         _ = requests.answered(id)

@@ -63,13 +63,17 @@ package struct ClientMachine {
   /// The names of the preferences that the relay knows, from the welcome. Is `nil` if the welcome does not list them.
   private(set) var preferences: Set<String>?
   var activity = Activity.active
-  var requests = Requests()
+  var requests: Requests
   var outbox: Outbox
   var focus = FocusDesk()
   var watches = Watches()
   private(set) var tracks: [RoomID: RoomTrack] = [:]
   /// The rooms, in the order of their first joins.
   private(set) var order: [RoomID] = []
+  /// The rooms' priorities, except 0.
+  var priorities: [RoomID: Int] = [:]
+  /// The number of times that the app has used a room.
+  var uses = 0
   /// The callers that wait for the first join of a room.
   var joiners: [Ticket: RoomID] = [:]
   private(set) var now = Duration.zero
@@ -81,6 +85,7 @@ package struct ClientMachine {
     self.settings = settings
     book = AddressBook(settings.addresses)
     outbox = Outbox(capacity: settings.outbox)
+    requests = Requests(timeout: settings.timeout)
   }
 
   var moment: Moment { Moment(own: now, relay: relayStart + now) }
@@ -155,6 +160,7 @@ package struct ClientMachine {
   /// Removes a room of the app.
   mutating func end(_ room: RoomID) {
     tracks[room] = nil
+    priorities[room] = nil
     order.removeAll { $0 == room }
   }
 }
@@ -212,7 +218,7 @@ extension ClientMachine {
   /// Sends `refresh` with a newer token, if the session that needed it still exists.
   mutating func renewed(_ identity: Identity?, of attempt: Int) {
     guard isOpen, attempt == self.attempt, case .token(let token) = identity else { return }
-    write("refresh", ["token": .string(token)], id: requests.begin(.renewal, due: now + settings.timeout))
+    write("refresh", ["token": .string(token)], id: requests.begin(.renewal, at: now))
   }
 
   /// Schedules another request for a newer token.
@@ -377,15 +383,16 @@ extension ClientMachine {
   mutating func textArrived(_ text: [UInt8]) {
     guard let frame = Frame(reading: text) else { return nonsenseArrived() }
     silence?.received(at: now)
+    requests.received(at: now)
     switch (frame.type, link) {
     case ("bye", _): bye = frame
     case ("welcome", .greeting): welcomed(frame)
     case ("welcome", _): break
     default:
       guard let id = frame.id else { return eventArrived(frame) }
-      if let purpose = requests.answered(id) {
+      if let request = requests.answered(id) {
         let isError = frame.type == "error"
-        answered(purpose, isError ? .failure(StillwireError(frame.members)) : .success(frame.members))
+        answered(request, isError ? .failure(StillwireError(frame.members)) : .success(frame.members))
       } else if !requests.wasMade(id) {
         eventArrived(frame)
       }
@@ -408,7 +415,7 @@ extension ClientMachine {
     become(.open)
     if let reset = inbox.welcomed(welcome) { emit(.frame(reset)) }
     sendFocus()
-    for room in order { join(room) }
+    join(order)
     watches.welcomed()
     watchAgain()
   }

@@ -2,12 +2,16 @@
 import RelayProtocol
 
 /// The pending requests of one client.
+///
+/// A request times out when the connection was silent for a time. On a slow line the reply may still be on its way, so
+/// a late reply counts.
 struct Requests: Equatable {
   enum Purpose: Equatable {
     /// A request of the app. `change` is the edit or the deletion that it makes, as the event that other sessions get.
     case app(Ticket, change: Frame? = nil)
     case join(RoomID)
-    case send(RoomID)
+    /// `key` is the key of the message.
+    case send(RoomID, key: String)
     case focus
     /// The people of a room that is no longer large.
     case people(RoomID)
@@ -15,59 +19,100 @@ struct Requests: Equatable {
     case watch
     /// `refresh` with a newer token.
     case renewal
+
+    /// A second join would transfer the messages again, so a join has no timeout.
+    fileprivate var hasTimeout: Bool {
+      if case .join = self { false } else { true }
+    }
   }
 
   struct Pending: Equatable {
     var id: Int64
     var purpose: Purpose
-    var due: Duration
+    /// The time of the request.
+    var began: Duration
+    /// True after the timeout.
+    var isLate = false
   }
 
-  /// Maximum number of pending requests. The relay processes at most 64 of a session at once.
+  /// Maximum number of pending requests, and of late ones. The relay processes at most 64 of a session at once.
   static let capacity = 1_000
 
   /// The requests, oldest first.
-  private(set) var pending: [Pending] = []
+  private var all: [Pending] = []
+  private let timeout: Duration
+  /// The time of the newest frame from the relay.
+  private var heard = Duration.zero
   private var lastID: Int64 = 0
 
+  init(timeout: Duration) { self.timeout = timeout }
+
+  /// The requests that have not timed out.
+  var pending: [Pending] { all.filter { !$0.isLate } }
+
   /// Adds a request. Returns its id, which is unique for this client.
-  mutating func begin(_ purpose: Purpose, due: Duration) -> Int64 {
+  mutating func begin(_ purpose: Purpose, at now: Duration) -> Int64 {
     lastID += 1
-    pending.append(Pending(id: lastID, purpose: purpose, due: due))
+    all.append(Pending(id: lastID, purpose: purpose, began: now))
     return lastID
   }
 
-  /// Removes the request that a reply names. Returns `nil` if no such request is pending.
-  mutating func answered(_ id: Int64) -> Purpose? {
-    guard let index = pending.firstIndex(where: { $0.id == id }) else { return nil }
-    return pending.remove(at: index).purpose
+  /// Notes that a frame of the relay has arrived.
+  mutating func received(at now: Duration) { heard = now }
+
+  /// Removes the request that a reply names. Returns `nil` if no such request waits for a reply.
+  mutating func answered(_ id: Int64) -> Pending? {
+    guard let index = all.firstIndex(where: { $0.id == id }) else { return nil }
+    return all.remove(at: index)
   }
 
-  /// Returns true if this client assigned the id. A late reply with such an id is ignored.
+  /// Returns true if this client assigned the id.
   func wasMade(_ id: Int64) -> Bool { id > 0 && id <= lastID }
 
+  /// Returns the requests that time out now. They may still get a late reply.
   mutating func expired(at now: Duration) -> [Purpose] {
-    let over = pending.filter { $0.due <= now }
-    pending.removeAll { $0.due <= now }
-    return over.map(\.purpose)
+    guard let due = nextDue, due <= now else { return [] }
+    var over: [Purpose] = []
+    for index in all.indices where isOver(all[index], at: now) {
+      all[index].isLate = true
+      over.append(all[index].purpose)
+    }
+    let late = all.filter(\.isLate)
+    let forgotten = Set(late.dropLast(Self.capacity).map(\.id))
+    all.removeAll { forgotten.contains($0.id) }
+    return over
   }
 
+  private func isOver(_ request: Pending, at now: Duration) -> Bool {
+    !request.isLate && request.purpose.hasTimeout && due(request) <= now
+  }
+
+  private func due(_ request: Pending) -> Duration { max(request.began, heard) + timeout }
+
+  /// Ends all requests. Returns those that have not timed out.
   mutating func ended() -> [Purpose] {
-    defer { pending = [] }
+    defer { all = [] }
     return pending.map(\.purpose)
   }
 
-  mutating func forget(_ purpose: Purpose) { pending.removeAll { $0.purpose == purpose } }
+  mutating func forget(_ purpose: Purpose) { all.removeAll { $0.purpose == purpose } }
 
-  func has(_ purpose: Purpose) -> Bool { pending.contains { $0.purpose == purpose } }
+  func has(_ purpose: Purpose) -> Bool { all.contains { !$0.isLate && $0.purpose == purpose } }
 
   mutating func forget(_ ticket: Ticket) {
-    pending.removeAll { if case .app(ticket, _) = $0.purpose { true } else { false } }
+    all.removeAll { if case .app(ticket, _) = $0.purpose { true } else { false } }
+  }
+
+  /// Forgets the sends of a room.
+  mutating func forgetSends(_ room: RoomID) {
+    all.removeAll { if case .send(room, _) = $0.purpose { true } else { false } }
   }
 
   mutating func forget(_ room: RoomID) {
-    for purpose in [Purpose.join(room), .send(room), .people(room)] { forget(purpose) }
+    for purpose in [Purpose.join(room), .people(room)] { forget(purpose) }
+    forgetSends(room)
   }
 
-  var nextDue: Duration? { pending.map(\.due).min() }
+  /// The time of the next timeout. The requests are in the order of their times, so the oldest one is the first.
+  var nextDue: Duration? { all.first { !$0.isLate && $0.purpose.hasTimeout }.map(due) }
 }

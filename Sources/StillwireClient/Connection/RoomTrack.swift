@@ -8,6 +8,8 @@ struct RoomTrack: Equatable {
   enum Phase: Equatable {
     /// The room is not joined on this connection.
     case apart
+    /// The room waits until few joins have no reply.
+    case queued
     case joining
     case joined
     /// The relay refused the join temporarily.
@@ -18,6 +20,8 @@ struct RoomTrack: Equatable {
   /// Number of newest messages that the first join requests.
   let history: Int
   var phase = Phase.apart
+  /// A number that increases with each use of any room by the app.
+  var lastUse = 0
   var backoff = Backoff()
   /// The newest message that the app has received. Is `nil` before the first join.
   private(set) var position: Position?

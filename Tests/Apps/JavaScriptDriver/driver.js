@@ -80,6 +80,7 @@ const commands = {
   request: ({ tag, type, fields }) => void relay.request(type, fields).then(replied(tag), failed(tag)),
   status: ({ tag, status }) =>
     void relay.setStatus(status).then((reply) => tell('replied', { tag, reply: { status: reply } }), failed(tag)),
+  priority: ({ room: name, priority }) => void (room(name).priority = priority),
   read: ({ room: name, seq }) => room(name).read(seq),
   activity: ({ state }) => relay.setActivity(state),
   focus: ({ tag, isFocused }) => void relay.setFocus(isFocused).then(replied(tag), failed(tag)),

@@ -61,6 +61,9 @@ final class App: Sendable {
       let status = command["status"].flatMap(UserStatus.init)
       await engine.request(
         { $0.requested("status", UserStatus.fields(setting: status), $1) }, done: answer(command, "replied"))
+    case "priority":
+      let priority = Int(command["priority"]?.double ?? 0)
+      await engine.take { $0.prioritize(room, priority) }
     case "read":
       let seq = Int64(command["seq"]?.double ?? 0)
       await engine.take { $0.markRead(room, seq) }
