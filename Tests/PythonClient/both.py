@@ -14,7 +14,7 @@ from stillwire import AsyncStillwire, Stillwire
 class Both:
     """A client of one kind. `call` returns the result of a call, and the list of an iteration."""
 
-    def __init__(self, is_async: bool, url: str = "http://relay", handler: Any = None, **settings: Any):
+    def __init__(self, is_async: bool, url: str | list[str] = "http://relay", handler: Any = None, **settings: Any):
         self._is_async = is_async
         self._url = url
         self._handler = handler

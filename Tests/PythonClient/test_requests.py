@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Callable
+from inspect import isawaitable
 from typing import Any
 
 import anyio
@@ -13,6 +14,7 @@ from both import Both
 from stillwire import (
     AsyncStillwire,
     ConnectionFailedError,
+    ForbiddenError,
     NotFoundError,
     RateLimitedError,
     RelayError,
@@ -134,6 +136,118 @@ def test_a_lost_connection_is_repeated_and_then_an_error(is_async: bool) -> None
     assert isinstance(failure.value.__cause__, httpx.ConnectError)
     with pytest.raises(RequestTimeoutError):
         Both(is_async, handler=Relay(httpx.ReadTimeout("late")), retries=0).call(send)
+
+
+NODES = ["https://a.example.org", "https://b.example.org/", "https://c.example.org"]
+
+
+def standby(leader: str | None = None) -> httpx.Response:
+    return problem(307, "unavailable", {"Stillwire-Leader": leader} if leader else {})
+
+
+def hosts(relay: Relay) -> str:
+    return "".join(str(request.url.host)[0] for request in relay.requests)
+
+
+@pytest.mark.parametrize("call", [send, lambda client: client.notify_anyway("tea", 1)])
+def test_the_client_finds_the_leader_of_a_cluster(call: Callable[[Any], Any], is_async: bool) -> None:
+    relay = Relay(standby("https://c.example.org:443/"), SENT, SENT)
+    client = Both(is_async, NODES, relay)
+    client.call(lambda client: twice(call, client))
+    assert (hosts(relay), client.delays) == ("acc", [])
+
+
+def twice(call: Callable[[Any], Any], client: Any) -> Any:
+    first = call(client)
+    if not isawaitable(first):
+        return call(client)
+
+    async def again() -> Any:
+        await first
+        return await call(client)
+
+    return again()
+
+
+@pytest.mark.parametrize("leader", [None, "http://c.example.org", "https://evil.example.org", "https://c.example.org:x"])
+def test_the_client_ignores_a_leader_that_is_not_in_its_list(leader: str | None, is_async: bool) -> None:
+    relay = Relay(standby(leader), problem(503, "unavailable"), SENT)
+    assert Both(is_async, NODES, relay).call(send)["seq"] == 1
+    assert hosts(relay) == "abc"
+
+
+def test_the_client_tries_each_node_once_before_it_waits(is_async: bool) -> None:
+    relay = Relay(*[standby("https://b.example.org")] * 3, SENT)
+    client = Both(is_async, NODES, relay)
+    assert client.call(send)["seq"] == 1
+    assert (hosts(relay), len(client.delays)) == ("abca", 1)
+
+
+def test_a_request_that_may_have_arrived_is_not_sent_to_another_node(is_async: bool) -> None:
+    relay = Relay(httpx.ConnectError("refused"), httpx.ReadError("lost"), SENT)
+    with pytest.raises(ConnectionFailedError):
+        Both(is_async, NODES, relay).call(lambda client: client.notify_anyway("tea", 1))
+    assert hosts(relay) == "ab"
+    assert Both(is_async, NODES, Relay(httpx.ReadError("lost"), SENT)).call(send)["seq"] == 1
+
+
+def test_an_error_of_the_leader_is_not_repeated_at_another_node(is_async: bool) -> None:
+    relay = Relay(problem(404, "not_found"), SENT)
+    with pytest.raises(NotFoundError):
+        Both(is_async, NODES, relay).call(send)
+    assert hosts(relay) == "a"
+
+
+def events(*lines: str) -> httpx.Response:
+    return httpx.Response(200, text="".join(f"{line}\n" for line in lines), headers={"Content-Type": "text/event-stream"})
+
+
+def followed(client: Any, error: type[Exception], after: str | None = None) -> Any:
+    """Returns the names of the events until this error."""
+    stream = client.follow_presence(["ann"], after=after)
+    found: list[str] = []
+
+    async def asynchronously() -> list[str]:
+        with pytest.raises(error):
+            async for event in stream:
+                found.append(event["event"])
+        return found
+
+    if hasattr(stream, "__anext__"):
+        return asynchronously()
+    with pytest.raises(error):
+        for event in stream:
+            found.append(event["event"])
+    return found
+
+
+def test_the_presence_stream_continues_after_a_lost_connection(is_async: bool) -> None:
+    relay = Relay(
+        events("id: r.1", "event: reset", 'data: {"reason":"new"}', "", "id: r.5", "", "id: r.6", "event: presence"),
+        httpx.ReadError("lost"),
+        events("id: r.5", "event: resumed", "data: {}", "", "id: r.6", "event: end", 'data: {"reason":"shutdown"}', ""),
+        problem(403, "forbidden"),
+    )
+    client = Both(is_async, handler=relay)
+    assert client.call(lambda client: followed(client, ForbiddenError, "r.0")) == ["reset", "resumed", "end"]
+    # An incomplete event moves no position.
+    assert [request.headers["Last-Event-ID"] for request in relay.requests] == ["r.0", "r.5", "r.5", "r.6"]
+    assert len(client.delays) == 3
+
+
+def test_the_presence_stream_raises_an_error_when_all_retries_have_failed(is_async: bool) -> None:
+    relay = Relay(events(""), *[httpx.ConnectError("refused")] * 3)
+    client = Both(is_async, handler=relay)
+    assert client.call(lambda client: followed(client, ConnectionFailedError)) == []
+    assert len(relay.requests) == 4
+
+
+def test_the_presence_stream_finds_the_leader(is_async: bool) -> None:
+    reset = events("id: r.1", "event: reset", 'data: {"reason":"new"}', "")
+    relay = Relay(standby("https://c.example.org"), reset, problem(403, "forbidden"))
+    client = Both(is_async, NODES, relay)
+    assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"]
+    assert hosts(relay)[:2] == "ac"
 
 
 @pytest.mark.parametrize("code", sorted(errors.BY_CODE))

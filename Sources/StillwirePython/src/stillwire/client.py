@@ -4,7 +4,7 @@
 import copy
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypedDict
@@ -13,7 +13,8 @@ import anyio
 import httpx
 
 from . import types
-from .errors import RelayError, StillwireError, connection_error, relay_error
+from .addresses import Addresses
+from .errors import ConnectionFailedError, RelayError, StillwireError, connection_error, relay_error
 from .operations import AsyncOperations, Operations
 from .requests import OMITTED, Omitted, Request, retry_delay, segment
 from .version import __version__
@@ -49,9 +50,14 @@ class _Settings:
     """The settings that both clients share."""
 
     def __init__(
-        self, url: str, api_key: str | Callable[[], str] | None, user: str | None, timeout: float, retries: int
+        self,
+        url: str | Sequence[str],
+        api_key: str | Callable[[], str] | None,
+        user: str | None,
+        timeout: float,
+        retries: int,
     ):
-        self._url = url.rstrip("/")
+        self._addresses = Addresses(url)
         self._api_key = api_key
         self._user = user
         self._timeout = timeout
@@ -73,7 +79,7 @@ class _Settings:
         other._retries = self._retries if retries is None else retries
         return other
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
+    def _arguments(self, request: Request, url: str) -> dict[str, Any]:
         """Returns the arguments for httpx."""
         headers = {"User-Agent": f"stillwire-python/{__version__}"}
         if self._api_key is not None:
@@ -82,7 +88,7 @@ class _Settings:
         if self._user is not None:
             headers["X-Stillwire-User"] = self._user
         return {
-            "method": request.method, "url": self._url + request.path, "params": request.parameters,
+            "method": request.method, "url": url + request.path, "params": request.parameters,
             "json": request.json, "headers": headers, "timeout": self._timeout,
         }  # fmt: skip
 
@@ -94,17 +100,13 @@ class _Settings:
         return delay
 
     def _following(self, token: str) -> dict[str, Any]:
-        return self._endless(Request("GET", f"/v1/simulator/devices/{segment(token)}/events"))
+        request = Request("GET", f"/v1/simulator/devices/{segment(token)}/events")
+        return self._endless(request, self._addresses.round().url)
 
-    def _following_presence(self, users: list[str] | None, after: str | None) -> dict[str, Any]:
-        query = {"users": ",".join(users)} if users is not None else {}
-        arguments = self._endless(Request("GET", "/v1/presence/events", query=query))
-        if after is not None:
+    def _endless(self, request: Request, url: str, after: str = "") -> dict[str, Any]:
+        arguments = self._arguments(request, url)
+        if after:
             arguments["headers"]["Last-Event-ID"] = after
-        return arguments
-
-    def _endless(self, request: Request) -> dict[str, Any]:
-        arguments = self._arguments(request)
         # The stream has no end, and may have no events for a long time.
         return {**arguments, "timeout": httpx.Timeout(self._timeout, read=None)}
 
@@ -122,20 +124,25 @@ def _result(request: Request, response: httpx.Response) -> Any:
         raise RelayError(response.status_code, title="the answer is not JSON", detail=response.text[:200]) from None
 
 
+def _presence_events(users: list[str] | None) -> Request:
+    query = {"users": ",".join(users)} if users is not None else {}
+    return Request("GET", "/v1/presence/events", query=query)
+
+
 class _EventReader:
     """Reads server-sent events, line by line."""
 
     def __init__(self) -> None:
         self._event = ""
         self._data = ""
-        self._id = ""
+        self.id = ""
 
     def read_numbered(self, line: str) -> PresenceEvent | None:
         """Returns the event with its id that ends with this line."""
         if line.startswith("id:"):
-            self._id = line[3:].strip()
+            self.id = line[3:].strip()
         event = self.read(line)
-        return None if event is None else {"id": self._id, **event}
+        return None if event is None else {"id": self.id, **event}
 
     def read(self, line: str) -> LockScreenEvent | None:
         """Returns the event that ends with this line."""
@@ -158,7 +165,8 @@ class Stillwire(_Settings, Operations):
     repetition has no further effect: GET, PUT, DELETE, requests with an idempotency key, and requests that only read.
 
     Args:
-        url: The URL of the relay, such as `https://relay.example.org`.
+        url: The URL of the relay, such as `https://relay.example.org`, or those of all nodes of a cluster. The client
+            finds the leader, and connects to no other address.
         api_key: An API key, or a function that returns one. It can also be a user's token.
         user: The user in whose name the client sends its requests: the header `X-Stillwire-User`.
         timeout: The timeout of each attempt in seconds: to connect, and for each wait for bytes.
@@ -168,7 +176,7 @@ class Stillwire(_Settings, Operations):
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         *,
         api_key: str | Callable[[], str] | None = None,
         user: str | None = None,
@@ -196,12 +204,18 @@ class Stillwire(_Settings, Operations):
 
     def _send(self, request: Request) -> Any:
         for attempt in count():
-            try:
-                return _result(request, self._http.request(**self._arguments(request)))
-            except httpx.TransportError as error:
-                failure: StillwireError = connection_error(error)
-            except RelayError as error:
-                failure = error
+            turn = self._addresses.round()
+            is_trying = True
+            while is_trying:
+                try:
+                    result = _result(request, self._http.request(**self._arguments(request, turn.url)))
+                    turn.answered()
+                    return result
+                except httpx.TransportError as error:
+                    failure: StillwireError = connection_error(error)
+                except RelayError as error:
+                    failure = error
+                is_trying = turn.next(request, failure)
             self._sleep(self._delay(request, failure, attempt))
 
     def iterate_messages(self, room: str, *, after: int = 0) -> Iterator[types.Message | types.DeletedMessage]:
@@ -265,23 +279,45 @@ class Stillwire(_Settings, Operations):
     def follow_presence(
         self, users: list[str] | None = None, *, after: str | None = None
     ) -> Iterator[PresenceEvent]:
-        """Follows the presence and the Focus of users, until the connection ends.
+        """Follows the presence and the Focus of users, without an end.
+
+        After a lost connection, and after an event `end`, the client connects again. The stream continues after the
+        last event, and begins with `resumed` or `reset`. The method raises an error that does not end by itself, and
+        the last one when all retries have failed.
 
         Args:
             users: Names of users, and patterns such as `team-*`: at most 100. Default: all users.
             after: The `id` of the last event that you have handled. The stream continues after it.
         """
-        reader = _EventReader()
-        try:
-            with self._http.stream(**self._following_presence(users, after)) as response:
-                if not response.is_success:
-                    response.read()
-                    raise relay_error(response)
-                for line in response.iter_lines():
-                    if event := reader.read_numbered(line.rstrip("\n")):
-                        yield event
-        except httpx.TransportError as error:
-            raise connection_error(error) from error
+        request = _presence_events(users)
+        position = after or ""
+        attempt = 0
+        while True:
+            turn = self._addresses.round()
+            is_trying = True
+            while is_trying:
+                reader = _EventReader()
+                failure: StillwireError = ConnectionFailedError("the stream has ended")
+                try:
+                    with self._http.stream(**self._endless(request, turn.url, position)) as response:
+                        if not response.is_success:
+                            response.read()
+                            raise relay_error(response)
+                        turn.answered()
+                        for line in response.iter_lines():
+                            if event := reader.read_numbered(line.rstrip("\n")):
+                                attempt = 0
+                                yield event
+                            # Only a complete event moves the position.
+                            if not line.strip():
+                                position = reader.id or position
+                except httpx.TransportError as error:
+                    failure = connection_error(error)
+                except RelayError as error:
+                    failure = error
+                is_trying = turn.next(request, failure)
+            self._sleep(self._delay(request, failure, attempt))
+            attempt += 1
 
 
 class AsyncStillwire(_Settings, AsyncOperations):
@@ -289,7 +325,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         *,
         api_key: str | Callable[[], str] | None = None,
         user: str | None = None,
@@ -317,12 +353,18 @@ class AsyncStillwire(_Settings, AsyncOperations):
 
     async def _send(self, request: Request) -> Any:
         for attempt in count():
-            try:
-                return _result(request, await self._http.request(**self._arguments(request)))
-            except httpx.TransportError as error:
-                failure: StillwireError = connection_error(error)
-            except RelayError as error:
-                failure = error
+            turn = self._addresses.round()
+            is_trying = True
+            while is_trying:
+                try:
+                    result = _result(request, await self._http.request(**self._arguments(request, turn.url)))
+                    turn.answered()
+                    return result
+                except httpx.TransportError as error:
+                    failure: StillwireError = connection_error(error)
+                except RelayError as error:
+                    failure = error
+                is_trying = turn.next(request, failure)
             await self._sleep(self._delay(request, failure, attempt))
 
     async def iterate_messages(
@@ -379,14 +421,32 @@ class AsyncStillwire(_Settings, AsyncOperations):
         self, users: list[str] | None = None, *, after: str | None = None
     ) -> AsyncIterator[PresenceEvent]:
         """Follows the presence and the Focus of users, as `Stillwire.follow_presence` does."""
-        reader = _EventReader()
-        try:
-            async with self._http.stream(**self._following_presence(users, after)) as response:
-                if not response.is_success:
-                    await response.aread()
-                    raise relay_error(response)
-                async for line in response.aiter_lines():
-                    if event := reader.read_numbered(line.rstrip("\n")):
-                        yield event
-        except httpx.TransportError as error:
-            raise connection_error(error) from error
+        request = _presence_events(users)
+        position = after or ""
+        attempt = 0
+        while True:
+            turn = self._addresses.round()
+            is_trying = True
+            while is_trying:
+                reader = _EventReader()
+                failure: StillwireError = ConnectionFailedError("the stream has ended")
+                try:
+                    async with self._http.stream(**self._endless(request, turn.url, position)) as response:
+                        if not response.is_success:
+                            await response.aread()
+                            raise relay_error(response)
+                        turn.answered()
+                        async for line in response.aiter_lines():
+                            if event := reader.read_numbered(line.rstrip("\n")):
+                                attempt = 0
+                                yield event
+                            # Only a complete event moves the position.
+                            if not line.strip():
+                                position = reader.id or position
+                except httpx.TransportError as error:
+                    failure = connection_error(error)
+                except RelayError as error:
+                    failure = error
+                is_trying = turn.next(request, failure)
+            await self._sleep(self._delay(request, failure, attempt))
+            attempt += 1

@@ -38,6 +38,7 @@ class RelayError(StillwireError):
         at: str | None = None,
         retry_after: float | None = None,
         until: int | None = None,
+        leader: str | None = None,
     ):
         super().__init__(f"{status} {code or title}: {detail}" + (f" (at {at})" if at else ""))
         #: The HTTP status.
@@ -54,6 +55,13 @@ class RelayError(StillwireError):
         self.retry_after = retry_after
         #: The end of a restriction, in milliseconds since 1970.
         self.until = until
+        #: The URL of the leader of a cluster, if a standby node has answered.
+        self.leader = leader
+
+    @property
+    def is_standby(self) -> bool:
+        """True if another node of a cluster may perform the request. This one has not."""
+        return self.status == 503 or 300 <= self.status < 400
 
 
 class BadRequestError(RelayError):
@@ -150,7 +158,11 @@ def relay_error(response: httpx.Response) -> RelayError:
     if problem is None:
         text = response.text[:200] if response.is_closed else ""
         return RelayError(
-            response.status_code, title=response.reason_phrase, detail=text, retry_after=_retry_after(response, {})
+            response.status_code,
+            title=response.reason_phrase,
+            detail=text,
+            retry_after=_retry_after(response, {}),
+            leader=response.headers.get("stillwire-leader"),
         )
     return BY_CODE.get(problem["code"], RelayError)(
         response.status_code,
@@ -160,6 +172,7 @@ def relay_error(response: httpx.Response) -> RelayError:
         at=problem.get("at"),
         retry_after=_retry_after(response, problem),
         until=problem.get("until"),
+        leader=problem.get("leader") or response.headers.get("stillwire-leader"),
     )
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from .errors import ConnectionFailedError, RelayError, StillwireError
 
 #: Statuses that say that the relay has not performed a request.
-TEMPORARY = {429, 503}
+TEMPORARY = {307, 429, 503}
 #: The longest `Retry-After` that the client waits for, in seconds. If the relay names a longer one, the call fails.
 MAX_DELAY = 30.0
 
