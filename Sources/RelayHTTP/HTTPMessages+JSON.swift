@@ -17,6 +17,7 @@ extension HTTPField.Name {
   package static let stillwireUser = HTTPField.Name("X-Stillwire-User")!
   static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
   static let lastEventID = HTTPField.Name("Last-Event-ID")!
+  static let xAccelBuffering = HTTPField.Name("X-Accel-Buffering")!
   static let secWebSocketVersion = HTTPField.Name("Sec-WebSocket-Version")!
   static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

@@ -251,7 +251,11 @@ struct ServerSentEvent: Sendable {
   package let name: String
   package let json: [UInt8]
 
-  package static let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+  /// The headers of a stream. `no-transform` keeps proxies from compressing a stream, and `X-Accel-Buffering` keeps
+  /// nginx and proxies that follow it from buffering it. Both would delay events.
+  package static let headers: HTTPFields = [
+    .contentType: "text/event-stream", .cacheControl: "no-store, no-transform", .xAccelBuffering: "no",
+  ]
 
   package var text: [UInt8] { Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8) }
 }

@@ -52,6 +52,9 @@ def test_head_is_get_without_the_body(relay, template):
     if template.endswith("/events"):
         head = call(relay, "HEAD", filled(template))
         assert (head.status, head.headers.get_content_type()) == (200, "text/event-stream")
+        # A proxy neither compresses the stream nor collects its events.
+        assert head.headers["Cache-Control"] == "no-store, no-transform"
+        assert head.headers["X-Accel-Buffering"] == "no"
         return
     get, head = (call(relay, method, filled(template)) for method in ("GET", "HEAD"))
     assert (head.status, head.body) == (get.status, b"")

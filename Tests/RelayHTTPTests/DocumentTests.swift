@@ -239,6 +239,28 @@ struct DocumentTests {
     }
   }
 
+  /// The events of a stream by name, with the schemas of their data.
+  private func events(_ name: String) throws -> [String: [String: Any]] {
+    let variants = try #require(try schema(name, of: openAPI)["oneOf"] as? [[String: Any]])
+    return try variants.reduce(into: [:]) { found, variant in
+      let properties = try #require(variant["properties"] as? [String: [String: Any]])
+      let event = try #require(properties["event"]?["const"] as? String)
+      found[event] = try #require(properties["data"]?["contentSchema"] as? [String: Any])
+    }
+  }
+
+  @Test func `every reason of an event in the presence stream is described`() throws {
+    let events = try events("PresenceEvent")
+    #expect(Set(events.keys) == ["presence", "reset", "resumed", "end"])
+    for (name, reasons) in [
+      ("reset", PresenceLog.Reset.allCases.map(\.rawValue)),
+      ("end", PresenceStreams.EndReason.allCases.map(\.rawValue)),
+    ] {
+      let properties = try #require(events[name]?["properties"] as? [String: [String: Any]])
+      #expect(properties["reason"]?["enum"] as? [String] == reasons, "\(name)")
+    }
+  }
+
   @Test func `every rule of the linter is described`() throws {
     #expect(try schema("LintRule", of: openAPI)["enum"] as? [String] == LintRule.allCases.map(\.rawValue))
     let finding = try #require(try schema("Finding", of: openAPI)["properties"] as? [String: [String: Any]])

@@ -102,7 +102,7 @@ package struct PresenceLog: Sendable {
   // MARK: Positions
 
   /// The reason why a reader must read the presence of its users again.
-  package enum Reset: String, Sendable {
+  package enum Reset: String, CaseIterable, Sendable {
     /// The reader has given no position.
     case new
     /// The position belongs to an earlier run of the relay, or to another node.

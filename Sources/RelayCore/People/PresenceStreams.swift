@@ -28,6 +28,14 @@ package final class PresenceStreams {
   /// Ends the log some time after the last stream.
   private var end: Task<Void, Never>?
 
+  /// The reason of the event `end`.
+  package enum EndReason: String, CaseIterable, Sendable {
+    case tooSlow = "too_slow"
+    case shutdown
+    /// The API key was revoked or has other rights.
+    case keyChanged = "key_changed"
+  }
+
   /// The maximum number of users in the log.
   package static let maxUsers = 32_768
   /// The time for which the log continues without a stream.
@@ -93,7 +101,7 @@ package final class PresenceStreams {
   /// Ends a stream, because its API key was revoked or has other rights. Does nothing for another exchange.
   package func end(_ exchange: ExchangeHandle, on relay: isolated Relay) {
     guard let stream = streams[exchange] else { return }
-    _ = relay.hub.write(ended("key_changed", stream), to: exchange)
+    _ = relay.hub.write(ended(.keyChanged, stream), to: exchange)
     relay.hub.finishStream(exchange)
     forget(exchange, on: relay)
   }
@@ -101,7 +109,7 @@ package final class PresenceStreams {
   /// Ends all streams, because the relay stops.
   package func endAll(on relay: isolated Relay) {
     for (exchange, stream) in streams {
-      _ = relay.hub.write(ended("shutdown", stream), to: exchange)
+      _ = relay.hub.write(ended(.shutdown, stream), to: exchange)
       relay.hub.endStream(exchange)
     }
     streams = [:]
@@ -186,7 +194,7 @@ package final class PresenceStreams {
     guard var stream = streams[exchange], stream.number < log.newest else { return .done }
     guard stream.number >= log.horizon else {
       relay.diagnostics.log.notice("a presence stream was too slow, and ends")
-      _ = relay.hub.write(ended("too_slow", stream), to: exchange)
+      _ = relay.hub.write(ended(.tooSlow, stream), to: exchange)
       relay.hub.finishStream(exchange)
       forget(exchange, on: relay)
       return .done
@@ -221,7 +229,7 @@ package final class PresenceStreams {
     event(name, number, JSONWriter.object(members))
   }
 
-  private func ended(_ reason: String, _ stream: Stream) -> [UInt8] {
-    event("end", stream.number) { $0["reason"] = reason }
+  private func ended(_ reason: EndReason, _ stream: Stream) -> [UInt8] {
+    event("end", stream.number) { $0["reason"] = reason.rawValue }
   }
 }

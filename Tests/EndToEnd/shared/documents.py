@@ -143,6 +143,20 @@ def check_answer(method: str, path: str, status: int, content_type: str, body: b
         assert wrong is None, f"{place}: {status}, {wrong}: {body[:500]!r}"
 
 
+def check_event(path: str, id: str | None, name: str, data: Any) -> None:
+    """Fails if an event of a stream does not match the document."""
+    found = operation("GET", path)
+    assert found is not None, path
+    stream = found[1]["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    variants = resolve(OPENAPI, stream["contentSchema"]["items"])["oneOf"]
+    events = [variant for variant in variants if variant["properties"]["event"]["const"] == name]
+    assert len(events) == 1, f"{OPENAPI} does not describe the event {name} of {found[0]}"
+    fields = {"event": name, "data": json.dumps(data), **({"id": id} if id else {})}
+    content = events[0]["properties"]["data"]["contentSchema"]
+    wrong = problem(OPENAPI, events[0], fields) or problem(OPENAPI, content, data)
+    assert wrong is None, f"not as {OPENAPI} says of the event {name} of {found[0]}, {wrong}: {data}"
+
+
 def disagreements(asked: Any, answered: Any, at: str = "") -> Iterator[str]:
     """Yields the values that differ between a request and its answer. Null values of the request are ignored."""
     if isinstance(asked, dict) and isinstance(answered, dict):

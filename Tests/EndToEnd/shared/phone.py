@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated phone, which the tests read through the relay's HTTP API."""
 
-import http.client
-import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from api import call
 from relay import DEADLINE, Relay
+from streams import follow
 from waiting import eventually
 
 
@@ -57,25 +56,5 @@ class Phone:
     @contextmanager
     def events(self) -> Iterator[Iterator[tuple[str, Any]]]:
         """Opens the live stream, and yields pairs of event name and content."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._relay.port, timeout=DEADLINE)
-        with closing(connection):
-            connection.request("GET", f"/v1/simulator/devices/{self.token}/events")
-            # The response must be closed, too, because it keeps the connection open.
-            with connection.getresponse() as response:
-                assert response.status == 200
-                assert response.headers.get_content_type() == "text/event-stream"
-                yield _server_sent(response)
-
-
-def _server_sent(response: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
-    name, lines = "message", []
-    while line := response.readline():
-        field, _, value = line.decode().rstrip("\r\n").partition(":")
-        value = value.removeprefix(" ")
-        if field == "event":
-            name = value
-        elif field == "data":
-            lines.append(value)
-        elif not field and lines:
-            yield name, json.loads("\n".join(lines))
-            name, lines = "message", []
+        with follow(self._relay, path=f"/v1/simulator/devices/{self.token}/events") as stream:
+            yield stream

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of server-sent events for backends."""
+"""Streams of server-sent events. Each event is checked against the OpenAPI document."""
 
 import http.client
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
+import documents
 from relay import DEADLINE, Relay
 
 #: The changes of presence and Focus.
@@ -15,9 +16,20 @@ PRESENCE = "/v1/presence/events"
 class Stream:
     """An open stream: pairs of id, name and content."""
 
-    def __init__(self, response):
+    def __init__(self, path, response):
+        self._path = path
         self._response = response
+        self.headers = response.headers
         self.id = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return self.next()
+        except EOFError:
+            raise StopIteration from None
 
     def next(self):
         """Returns the name and the content of the next event."""
@@ -31,6 +43,7 @@ class Stream:
             elif field == "data":
                 data = json.loads(value)
             elif not field and name:
+                documents.check_event(self._path, self.id, name, data)
                 return name, data
         raise EOFError
 
@@ -69,4 +82,4 @@ def follow(
         with connection.getresponse() as response:
             assert response.status == 200, response.read()
             assert response.headers.get_content_type() == "text/event-stream"
-            yield Stream(response)
+            yield Stream(path, response)
