@@ -9,6 +9,9 @@ public struct ConnectionLimits: Equatable, Sendable {
   /// The maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit. Above it, a new connection
   /// gets 429.
   public var perAddress = 0
+  /// The time after which the hub closes an HTTP connection that waits for its next request. A proxy must close such a
+  /// connection first: otherwise it may send a request while the hub closes the connection.
+  public var idleTimeout = Duration.seconds(150)
   /// The maximum number of HTTP requests in progress of one user; 0 means no limit. Above it, a request gets 429. An
   /// address may have 16 times as many requests whose caller is not authenticated yet. Requests with an API key do not
   /// count.

@@ -250,6 +250,7 @@ public final class Hub {
       presence_grace: milliseconds(grace.seconds),
       connections: UInt32(connections.max),
       connections_per_address: UInt32(connections.perAddress),
+      idle_timeout: milliseconds(connections.idleTimeout.seconds),
       requests_per_user: UInt32(connections.requestsPerUser),
       unsent_per_user: UInt64(connections.unsentPerUser), unsent: UInt64(connections.unsent))
   }

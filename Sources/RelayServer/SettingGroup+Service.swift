@@ -125,6 +125,10 @@ extension SettingGroup {
         "Maximum number of connections from an IPv4 address or an IPv6 /64. The relay answers further connections with "
           + "429. 0 means no limit."),
       Setting(
+        "connections.idleTimeout", .seconds(1...3_600), \.connections.idleTimeout, needsRestart: true,
+        "Time after which the relay closes an HTTP connection that waits for its next request. A proxy must close its "
+          + "idle connections earlier: otherwise it may answer a request with 502."),
+      Setting(
         "presence.grace", .seconds(0...3_600), \.presenceGrace,
         "Time for which a user is still shown as online after the connection is lost."),
       Setting(

@@ -25,6 +25,7 @@ relay_config_t host_config(void) {
                                      .rooms_per_session = 128,
                                      .sessions_per_user = 32,
                                      .hello_timeout = 10000,
+                                     .idle_timeout = 60000,
                                      .heartbeat = 25000,
                                      .pong_timeout = 10000,
                                      .member_list = 256,

@@ -85,6 +85,24 @@ TEST(keep_alive, "http: a connection serves one request after another") {
   host_end(host);
 }
 
+TEST(idle_timeout, "http: the hub closes a connection that is idle for longer than the timeout") {
+  relay_config_t config = host_config();
+  config.limits.idle_timeout = 90000;
+  host_t *host = host_start(&config);
+  host_set_clock(host, 1000000);
+  peer_t *peer = peer_dial(host_port(host));
+  for (int i = 0; i < 3; i++) { /* the time begins again after each answer */
+    peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    responds(peer, 204, "");
+    host_pass(host, 89000);
+  }
+  EXPECT_INTEGER(host_counts(host).connections, 1);
+  host_pass(host, 2000);
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  host_end(host);
+}
+
 TEST(pipelining, "http: pipelined requests are answered in their order, on one connection") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));

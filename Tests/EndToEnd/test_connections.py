@@ -88,6 +88,17 @@ def test_a_client_that_sends_too_slowly_is_cut_after_the_timeout(start):
         assert metrics(relay)["stillwire_exchanges"] == 1
 
 
+def test_an_idle_connection_ends_after_the_timeout_of_the_configuration(start):
+    relay = start(STILLWIRE_CONNECTIONS_IDLE_TIMEOUT="1")
+    with dial(relay) as connection:
+        for _ in range(2):
+            began = time.monotonic()
+            connection.sendall(b"GET /live HTTP/1.1\r\n" + HOST + b"\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert connection.recv(1) == b""
+        assert time.monotonic() - began > 0.9
+
+
 def test_a_flood_of_silent_connections_does_not_keep_others_out(start, connect):
     relay = start()
     ann = connect(relay, "ann")

@@ -57,6 +57,7 @@ relay_limits_t stage_limits(void) {
                           .sessions_per_user = 3,
                           .watched = 2,
                           .hello_timeout = 10000,
+                          .idle_timeout = 60000,
                           .heartbeat = 25000,
                           .pong_timeout = 10000,
                           .member_list = 2,

@@ -27,6 +27,7 @@ import Testing
     ("zoneFolder", "zones", { $0.zoneFolder == "zones" }),
     ("drain.delay", "0", { $0.drainDelay == .zero }),
     ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
+    ("connections.idleTimeout", "5", { $0.connections.idleTimeout == .seconds(5) }),
     ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),
     ("connections.streamsPerKey", "10000", { $0.streamsPerKey == 10_000 }),
     ("audit.retention", "1", { $0.audit.retention == .seconds(1) }),
@@ -68,6 +69,7 @@ import Testing
     ("limits.heartbeat", "0", "limits.heartbeat must be a number from 0.1 to 3600, not 0"),
     ("limits.sendRate", "1e7", "limits.sendRate must be a number from 0 to 1000000, not 1e7"),
     ("limits.history", "0", "limits.history must be a whole number from 1 to 10000, not 0"),
+    ("connections.idleTimeout", "0", "connections.idleTimeout must be a number from 1 to 3600, not 0"),
     ("metrics.open", "1", "metrics.open must be true or false, not 1"),
     ("audit.retention", "0", "audit.retention must be a number from 1 to 3153600000, not 0"),
     ("audit.entries", "100000001", "audit.entries must be a whole number from 0 to 100000000, not 100000001"),
@@ -97,6 +99,11 @@ import Testing
   ])
   func `the error for a wrong value contains the key and the range`(key: String, text: String, message: String) {
     #expect(startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: text]) } == message)
+  }
+
+  @Test func `the relay keeps an idle connection for longer than the pools of proxies do`() {
+    // Caddy and other proxies in Go keep one for up to 120 s.
+    #expect(ServerConfiguration().connections.idleTimeout > .seconds(120))
   }
 
   @Test func `a number of connections above the limit of open files is an error`() {

@@ -14,7 +14,6 @@
 enum { /* milliseconds, and bytes */
        HEAD_DEADLINE = 10000,
        BODY_DEADLINE = 10000,
-       IDLE_DEADLINE = 60000,  /* between two requests */
        WRITE_DEADLINE = 30000, /* without a successful write */
        LINGER_DEADLINE = 2000,
        LINGER_BOUND = 16 << 20,
@@ -120,7 +119,7 @@ static void end_answer(relay__connection_t *connection) {
   memset(&connection->chunks, 0, sizeof connection->chunks);
   connection->state = RELAY__READS_HEAD;
   poll_for(connection, UV_READABLE);
-  set_deadline(connection, IDLE_DEADLINE);
+  set_deadline(connection, connection->hub->limits.idle_timeout);
   resume(connection);
 }
 
