@@ -21,7 +21,7 @@ extension SettingGroup {
       Setting("address", .text, \.address, needsRestart: true, "Address to listen on."),
       Setting("web", .folder, \.webFolder, default: "no page", needsRestart: true, "Folder of the web page."),
       Setting(
-        "origins", .texts, \.origins, default: "the relay's own", needsRestart: true,
+        "origins", .texts.checked(Origins.check), \.origins, default: "the relay's own", needsRestart: true,
         "Origins of the web pages that may use the relay. The list replaces the relay's own origin. A relay that serves "
           + "a page needs that origin in the list, too."),
       Setting(fileNamedBy: "config", "Configuration file, JSON."),
@@ -216,10 +216,7 @@ extension SettingGroup {
   static let networkNoun = "an address or a network, such as 10.0.0.0/8"
 
   @Sendable private static func hostName(_ text: String) -> String? {
-    let isName = text.utf8.allSatisfy { byte in
-      "-_.".utf8.contains(byte) || (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-    }
-    return (1...253).contains(text.utf8.count) && isName ? text : nil
+    (1...253).contains(text.utf8.count) && text.utf8.allSatisfy(\.isInHostName) ? text : nil
   }
 
   @Sendable private static func againstOpenFiles(_ number: Int, _ key: String) throws(StartupError) {

@@ -61,6 +61,32 @@ TEST(own_origin, "handshake: without a list only the server's own Origin is allo
   host_end(host);
 }
 
+TEST(default_port, "handshake: a Host with the default port of the scheme is the Origin without a port") {
+  static const struct {
+    const char *host, *origin;
+    int status;
+  } cases[] = {
+      {"a.example:443", "https://a.example", 101},      {"a.example:80", "http://a.example", 101},
+      {"A.example", "https://a.example:443", 101},      {"[::1]:443", "https://[::1]", 101},
+      {"a.example:443", "http://a.example", 403},       {"a.example:80", "https://a.example", 403},
+      {"a.example:8443", "https://a.example", 403},     {"a.example:4431", "https://a.example", 403},
+      {"a.example", "https://a.example:8443", 403},     {"a.example:443", "https://a.example.evil", 403},
+      {"a.example:443", "https://evil.a.example", 403}, {"a.example:443", "https://", 403},
+  };
+  host_t *host = host_start(NULL);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer,
+               "GET /v1/connect HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nUpgrade: websocket\r\n"
+               "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+               "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+               cases[i].host, cases[i].origin);
+    EXPECT_INTEGER(peer_response(peer, false), cases[i].status);
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
 TEST(listed_origins, "handshake: only listed Origins are allowed, compared as a whole") {
   relay_config_t config = host_config();
   config.origins = "https://a.example https://b.example:8443";

@@ -54,6 +54,11 @@ def test_a_port_in_use(tmp_path):
     assert_failed(ended, port)
 
 
+def test_an_origin_that_no_browser_sends(tmp_path):
+    ended = serve(tmp_path / "data", "--origins", "app.example.org")
+    assert_failed(ended, "origins: app.example.org", "write https://app.example.org")
+
+
 def test_a_port_of_a_running_relay(start, tmp_path):
     port = start().port
     ended = run("serve", "--address", "127.0.0.1", "--port", port, "--data", tmp_path / "data", "--web", "web")

@@ -34,6 +34,11 @@ import Testing
     ("audit.entries", "0", { $0.audit.maxEntries == 0 }),
     ("audit.operations", "write exportUser", { $0.audit.operations == ["write", "exportUser"] }),
     ("origins", "https://a.example  https://b.example", { $0.origins == ["https://a.example", "https://b.example"] }),
+    ("origins", "https://App.Example.org", { $0.origins == ["https://App.Example.org"] }),
+    (
+      "origins", "capacitor://localhost http://[::1]:8080 http://localhost:3000 null",
+      { $0.origins == ["capacitor://localhost", "http://[::1]:8080", "http://localhost:3000", "null"] }
+    ),
     ("origins", "", { $0.origins.isEmpty }),
     ("trustedProxies", "::1 10.0.0.0/8", { $0.connections.trustedProxies == ["::1", "10.0.0.0/8"] }),
     ("webPush.allowedAddresses", "10.0.0.0/8", { $0.webPush.service.allowedAddresses.count == 1 }),
@@ -99,6 +104,39 @@ import Testing
   ])
   func `the error for a wrong value contains the key and the range`(key: String, text: String, message: String) {
     #expect(startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: text]) } == message)
+  }
+
+  @Test(arguments: [
+    ("https://a.example/", "https://a.example"), ("https://a.example/app?b#c", "https://a.example"),
+    ("https://a.example:443", "https://a.example"), ("http://a.example:80", "http://a.example"),
+    ("https://a.example:08443", "https://a.example:8443"), ("https://a.example:", "https://a.example"),
+    ("https://ann@a.example", "https://a.example"), ("wss://a.example/v1/connect", "https://a.example"),
+    ("a.example", "https://a.example"), ("App.Example:8443", "https://app.example:8443"),
+    ("localhost:3000", "http://localhost:3000"),
+  ])
+  func `the error for an origin that never matches has the right form`(text: String, right: String) throws {
+    let message = startupError { () throws(StartupError) in
+      _ = try ServerConfiguration.read(["origins": "https://good.example \(text)"])
+    }
+    #expect(message == "origins: \(text) is not an origin as browsers send it: write \(right)")
+    #expect(try ServerConfiguration.read(["origins": right]).origins == [right])
+  }
+
+  @Test(arguments: ["https://*.example.org", "*", "*.example.org"])
+  func `an origin with a wildcard is an error`(text: String) {
+    let message = startupError { () throws(StartupError) in _ = try ServerConfiguration.read(["origins": text]) }
+    #expect(
+      message
+        == "origins: \(text) has a wildcard, which never matches: list each origin, such as https://app.example.org")
+  }
+
+  @Test(arguments: [
+    "https://", "file:///index.html", "https://a:b", "https://a:70000", "https://b\u{fc}cher.example", "://a",
+    "https://[::1",
+  ])
+  func `a text that is no origin is an error`(text: String) {
+    let message = startupError { () throws(StartupError) in _ = try ServerConfiguration.read(["origins": text]) }
+    #expect(message == "origins: \(text) is not an origin, such as https://app.example.org")
   }
 
   @Test func `the relay keeps an idle connection for longer than the pools of proxies do`() {

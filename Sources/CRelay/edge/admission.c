@@ -8,11 +8,24 @@ enum { KEY_SIZE = 24 /* 16 bytes in base64 */ };
 
 static const relay__refusal_t none = {0};
 
-static bool is_own_origin(const char *origin, const char *host) {
-  const char *rest = !strncasecmp(origin, "http://", 7)    ? origin + 7
-                     : !strncasecmp(origin, "https://", 8) ? origin + 8
-                                                           : NULL;
-  return rest && !strcasecmp(rest, host);
+/* Removes this port from the end of a host. Browsers leave the default port of a scheme out of an Origin. */
+static relay_bytes_t without_port(const char *host, size_t size, const char *port) {
+  const size_t length = strlen(port);
+  const bool has_port = size > length && !memcmp(host + size - length, port, length);
+  return (relay_bytes_t){host, has_port ? size - length : size};
+}
+
+static bool is_own_origin(relay_bytes_t origin, relay_bytes_t host) {
+  static const struct { const char *begin, *port; } schemes[] = {{"http://", ":80"}, {"https://", ":443"}};
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+    const size_t begin = strlen(schemes[i].begin);
+    if (origin.count < begin || strncasecmp(origin.at, schemes[i].begin, begin)) continue;
+    const char *rest = (const char *)origin.at + begin;
+    const relay_bytes_t named = without_port(rest, origin.count - begin, schemes[i].port);
+    const relay_bytes_t own = without_port(host.at, host.count, schemes[i].port);
+    return named.count == own.count && !strncasecmp(named.at, own.at, own.count);
+  }
+  return false;
 }
 
 static bool is_listed(const char *list, const char *text, size_t size) {
@@ -51,13 +64,7 @@ relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
   if (!origin.count) return none;
   if (*hub->origins)
     return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
-  /* In a target that is a whole URL, the path follows the host, so the host is copied to end it with
-   * a NUL. */
-  char own[512];
-  if (!host.at || host.count >= sizeof own) return forbidden(relay__origin_refused);
-  memcpy(own, host.at, host.count);
-  own[host.count] = 0;
-  return is_own_origin(origin.at, own) ? none : forbidden(relay__origin_refused);
+  return host.at && is_own_origin(origin, host) ? none : forbidden(relay__origin_refused);
 }
 
 static bool is_session_path(const relay__connection_t *connection) {
