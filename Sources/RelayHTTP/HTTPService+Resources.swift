@@ -48,16 +48,22 @@ extension HTTPService {
     let services = gateways.webPush?.statistics.paused ?? []
     let apps = gateways.http?.statistics.paused ?? []
     let forgetting = relay.worker.pausedForgetting
-    let storeWorks = relay.store.statistics.isAvailable
+    let store = relay.store.statistics
     let aging = relay.store.readAging()
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // The relay is ready without its store: another server does not have these users, and live rooms still work here.
-      $0["store"] = storeWorks ? "available" : "unavailable"
+      $0["store"] = store.isAvailable ? "available" : "unavailable"
       if let cause = aging.cause {
         $0.object("clock") {
           $0["cause"] = cause.rawValue
           $0.integer("wait", aging.remaining.components.seconds)
+        }
+      }
+      if let blocked = store.logBlocked {
+        $0.object("blockedLog") {
+          $0.integer("bytes", Int64(store.logSize))
+          $0.integer("seconds", blocked.components.seconds)
         }
       }
       guard !(paused.isEmpty && services.isEmpty && apps.isEmpty && forgetting.isEmpty) else { return }

@@ -5,7 +5,7 @@ import RelayStore
 import ServiceLifecycle
 
 /// Checks the store in the background, because without messages nothing else would. It logs when a failed store works
-/// again, and when the files of the database were removed.
+/// again, when the files of the database were removed, and when a reader blocks the write-ahead log.
 struct StoreProbe: Service, CustomStringConvertible {
   let description = "store probe"
   let store: Store
@@ -22,6 +22,7 @@ struct StoreProbe: Service, CustomStringConvertible {
   /// Tries a small write every second while the store is not available, until the task is cancelled.
   private func probeRepeatedly() async {
     var outage = StoreOutage(failures: store.statistics.failures)
+    var blockage = LogBlockage()
     var logPause = LogPause()
     while !Task.isCancelled {
       try? await Task.sleep(for: Self.pause)
@@ -38,6 +39,15 @@ struct StoreProbe: Service, CustomStringConvertible {
       let now = store.statistics
       if let duration = outage.observe(failures: now.failures, isAvailable: now.isAvailable, at: .now) {
         log.notice("the store works again", metadata: ["after": "\(duration)"])
+      }
+      store.boundLog()
+      switch blockage.observe(since: now.logBlockedSince, at: .now) {
+      case nil: break
+      case .begins:
+        log.warning(
+          "a process that reads the database, such as sqlite3 or a backup, keeps its write-ahead log from a restart",
+          metadata: ["bytes": "\(now.logSize)"])
+      case .ends: log.notice("the write-ahead log is restarted", metadata: ["bytes": "\(now.logSize)"])
       }
     }
   }
@@ -57,5 +67,23 @@ struct StoreOutage {
     guard isAvailable, let start else { return nil }
     self.start = nil
     return now - start
+  }
+}
+
+/// Detects a reader that blocks the write-ahead log for longer than the relay's own reads do.
+struct LogBlockage {
+  enum Event { case begins, ends }
+
+  static let patience = Duration.seconds(10)
+
+  private var isReported = false
+
+  /// - Parameter start: The time since when a reader blocks the log. Is `nil` if none does.
+  mutating func observe(since start: ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Event? {
+    let isBlocked = start.map { now - $0 >= Self.patience } ?? false
+    // A reader that has just begun to block does not end the event.
+    guard isBlocked != isReported, isBlocked || start == nil else { return nil }
+    isReported = isBlocked
+    return isBlocked ? .begins : .ends
   }
 }

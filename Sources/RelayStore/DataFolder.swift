@@ -42,13 +42,15 @@ struct DataFolder {
   }
 
   /// Prepares the connection that writes to the database.
-  static func prepare(_ db: Database, _ synchronous: Synchronous) throws {
+  static func prepare(_ db: Database, _ synchronous: Synchronous, maxLog: Int = LogBound.standard) throws {
     try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
     // 16 MiB, so that the newest pages of many rooms stay in memory.
     try db.execute(sql: "PRAGMA cache_size = -16384")
     // Moves the log into the database every 16 MiB instead of 4. The newest page of a busy room is then written once
     // for many messages, and the writer waits for the disk less often.
     try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+    // Otherwise the file of the log would keep its largest size until a restart of the relay.
+    try db.execute(sql: "PRAGMA journal_size_limit = \(maxLog)")
     // Overwrites deleted contents, so that nothing of an erased user stays in the file.
     try db.execute(sql: "PRAGMA secure_delete = ON")
     // An empty transaction finds a file that cannot be written now, and not at the first message.

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The writer's queue. Combines queued work items into transactions.
 ///
-/// Any thread may call `append`, `beginSetDrain`, `goesOn`, `stop` and `checkFiles`. `commitNext` and `end` run on the
-/// writer's queue. `closeRun` runs after the database is closed.
+/// Any thread may call `append`, `beginSetDrain`, `goesOn`, `stop` and `checkFiles`. `commitNext`, `boundLog` and
+/// `end` run on the writer's queue. `closeRun` runs after the database is closed.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// The submitter's estimate of the rows that the work writes.
@@ -151,7 +151,17 @@ final class GroupCommit: Sendable {
     let works = take()
     guard !works.isEmpty else { return }
     onCommit(commit(works, db))
-    log.check(db)
+    boundLog(db)
+  }
+
+  /// Restarts the write-ahead log if it is too large.
+  func boundLog(_ db: Database) {
+    let size = log.check(db)
+    let blockedSince = log.blockedSince
+    counted.withLock {
+      $0.logSize = size
+      $0.logBlockedSince = blockedSince
+    }
   }
 
   /// Call after `commitNext`. Returns true if work is left; the caller must then call `commitNext` again. Otherwise it

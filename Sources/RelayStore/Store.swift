@@ -54,16 +54,15 @@ public final class Store: Sendable {
       folder: folder, synchronous: synchronous, journal: journal, threads: .own, clock: clock, onCommit: onCommit)
   }
 
-  /// - Parameter maxLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
-  ///   restart it.
+  /// - Parameter maxLog: The bound of ``LogBound``.
   init(
-    folder: String, synchronous: Synchronous, journal: (any Journal)? = nil, maxLog: Int = 64 << 20,
+    folder: String, synchronous: Synchronous, journal: (any Journal)? = nil, maxLog: Int = LogBound.standard,
     threads: StoreThreads = .own, clock: StoreClock, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     let data = try DataFolder(folder)
     let path = data.database
     lock = data.lock
-    pool = try Self.open(data, synchronous, isReplica: journal != nil)
+    pool = try Self.open(data, synchronous, isReplica: journal != nil, maxLog)
     let pool = pool
     secret = try StoreError.opening(path) { try pool.write(Installation.secret) }
     foreignTables = try StoreError.opening(path) { try pool.read { try ReplicatedTables.foreign($0, Schema.migrator) } }
@@ -261,12 +260,14 @@ public final class Store: Sendable {
   /// Moves the write-ahead log into the database, and empties it. Throws ``StoreError/unavailable(reason:)`` while
   /// a reader, such as a backup, uses the log.
   public nonisolated(nonsending) func emptyLog() async throws(StoreError) {
-    try await exclusively { db in
-      // Other writes wait meanwhile, so this does not wait for readers.
-      try db.execute(sql: "PRAGMA busy_timeout = 50")
-      defer { try? db.execute(sql: "PRAGMA busy_timeout = \(Int(1_000 * Self.busyTimeout))") }
-      _ = try db.checkpoint(.truncate)
-    }
+    try await exclusively { try $0.truncateLog() }
+  }
+
+  /// Tries again to restart a write-ahead log that a reader has blocked, see ``StoreStatistics/logBlockedSince``. A
+  /// commit also tries, but without messages there is none.
+  public func boundLog() {
+    guard statistics.logBlockedSince != nil else { return }
+    threads.write(pool, writer.boundLog) {}
   }
 
   /// Runs work on the writer's thread, outside of a transaction.
@@ -294,11 +295,11 @@ public final class Store: Sendable {
   }
 
   /// The time in seconds that SQLite waits for a lock.
-  private static let busyTimeout = 5.0
+  static let busyTimeout = 5.0
 
   /// - Parameter isReplica: True if the log of a cluster names the migrations, so that this must not run one.
   private static func open(
-    _ data: DataFolder, _ synchronous: Synchronous, isReplica: Bool
+    _ data: DataFolder, _ synchronous: Synchronous, isReplica: Bool, _ maxLog: Int
   ) throws(StoreError) -> DatabasePool {
     let path = data.database
     var configuration = Configuration()
@@ -316,7 +317,7 @@ public final class Store: Sendable {
       guard try pool.read(Schema.migrator.hasCompletedMigrations) else {
         throw StoreError.unusable(path: path, reason: "its log lacks a migration of this release")
       }
-      try pool.writeWithoutTransaction { try DataFolder.prepare($0, synchronous) }
+      try pool.writeWithoutTransaction { try DataFolder.prepare($0, synchronous, maxLog: maxLog) }
       return pool
     }
   }

@@ -11,6 +11,13 @@ public struct StoreStatistics: Sendable {
   public internal(set) var failures: UInt64 = 0
   /// True if the last transaction reached the disk.
   public internal(set) var isAvailable = true
+  /// The size of the write-ahead log after the last transaction, in bytes.
+  public internal(set) var logSize = 0
+  /// The time since when a reader, such as a backup or a shell, keeps a large log from a restart. Is `nil` if none does.
+  public internal(set) var logBlockedSince: ContinuousClock.Instant?
+
+  /// The time for which a reader has blocked the log. Is `nil` if none does.
+  public var logBlocked: Duration? { logBlockedSince.map { .now - $0 } }
 }
 
 extension Store {

@@ -2,6 +2,7 @@
 """A full or failing disk: senders get an error, no acknowledged message is lost, and the relay recovers by itself."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import tokens
 from api import call, history
 from client import Session
-from database import value
+from database import reading, value
 from metrics import metrics
 from relay import Relay
 from waiting import eventually
@@ -161,6 +162,33 @@ def test_a_token_with_fewer_rights_is_accepted_while_the_disk_fails(tmp_path, co
         eventually(lambda: withdrawn() == 1)
     finally:
         relay.kill()
+
+
+def test_a_reader_that_blocks_the_log_is_shown_and_delays_no_sender(start, connect):
+    relay = start("--limits-send-rate", "0", "--store-synchronous", "normal")
+    ann = connect(relay, "ann")
+    ann.join("tea")
+
+    def blocked():
+        return metrics(relay)["stillwire_store_log_blocked_seconds"]
+
+    with reading(relay):
+        longest = 0.0
+        for number in range(3_000):
+            began = time.monotonic()
+            ann.send("tea", "x" * 60_000)
+            longest = max(longest, time.monotonic() - began)
+            if number % 50 == 0 and blocked() > 0:
+                break
+        assert blocked() > 0
+        # Without a bound, SQLite waits for the reader for 5 s.
+        assert longest < 4
+        assert metrics(relay)["stillwire_store_log_bytes"] > 64 << 20
+        assert call(relay, "GET", "/ready").json["blockedLog"]["bytes"] > 64 << 20
+    # Nobody writes, so the relay tries again by itself.
+    eventually(lambda: blocked() == 0, within=90)
+    assert "blockedLog" not in call(relay, "GET", "/ready").json
+    assert (relay.data / "stillwire.db-wal").stat().st_size <= 64 << 20
 
 
 def test_a_recovered_disk_is_noticed_even_if_nobody_writes(failing, connect):

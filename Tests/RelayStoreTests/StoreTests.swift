@@ -169,29 +169,120 @@ import Testing
     }
   }
 
-  @Test func `the log is restarted although readers always overlap`() async throws {
-    let folder = temporaryPath()
-    let bound = 4 << 20
-    let store = try Store(folder: folder, synchronous: .normal, maxLog: bound, clock: StoreClock(now: { TestStore.time })) {
+  private static let bound = 4 << 20
+  private let folder = temporaryPath()
+
+  private func withStore(_ body: (Store) async throws -> Void) async throws {
+    let store = try Store(folder: folder, synchronous: .normal, maxLog: Self.bound, clock: StoreClock(now: { TestStore.time })) {
       for completion in $0 { completion() }
     }
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await store.write { try $0.prepareRoom() }
-    let reads = EndlessReads(store)
-    var largest = 0
-    for _ in 0..<300 {
-      try await store.write { transaction in
-        var message = draft(cursorFollows: true)
-        message.body = [UInt8](repeating: UInt8(ascii: "1"), count: 60_000)
-        _ = try transaction.messages.append(message)
-      }
-      let facts = try FileManager.default.attributesOfItem(atPath: folder + "/stillwire.db-wal")
-      largest = max(largest, (facts[.size] as? NSNumber)?.intValue ?? 0)
-    }
-    reads.end()
+    try await body(store)
     store.close()
-    // Without the limit it would be six times as large. A reader that a busy machine delays lets it grow beyond the
-    // limit.
-    #expect(largest < 4 * bound)
+  }
+
+  /// The size of the file of the log.
+  private var size: Int {
+    get throws {
+      let facts = try FileManager.default.attributesOfItem(atPath: folder + "/stillwire.db-wal")
+      return try #require(facts[.size] as? NSNumber).intValue
+    }
+  }
+
+  private func write(to store: Store) async throws {
+    try await store.write { transaction in
+      var message = draft(cursorFollows: true)
+      message.body = [UInt8](repeating: UInt8(ascii: "1"), count: 60_000)
+      _ = try transaction.messages.append(message)
+    }
+  }
+
+  /// Another process that reads an old state of the database.
+  private func reader() throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let reader = try DatabaseQueue(path: folder + "/stillwire.db", configuration: configuration)
+    try reader.writeWithoutTransaction { try $0.execute(sql: "BEGIN; SELECT count(*) FROM messages") }
+    return reader
+  }
+
+  private func end(_ reader: DatabaseQueue) throws {
+    try reader.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+  }
+
+  @Test func `the log is restarted although readers always overlap`() async throws {
+    try await withStore { store in
+      let reads = EndlessReads(store)
+      defer { reads.end() }
+      var (largest, last) = (0, 0)
+      // A busy machine may delay the readers, so the first attempts may fail.
+      for _ in 0..<10_000 where last >= largest {
+        largest = last
+        try await write(to: store)
+        last = try size
+      }
+      #expect(last < largest)
+    }
+  }
+
+  @Test func `a reader that stays delays no transaction, and the log loses its peak after it`() async throws {
+    try await withStore { store in
+      let reader = try reader()
+      var longest = Duration.zero
+      while try size < 3 * Self.bound {
+        let start = ContinuousClock.now
+        try await write(to: store)
+        longest = max(longest, .now - start)
+      }
+      // SQLite's own timeout is 5 s.
+      #expect(longest < .seconds(3))
+      #expect(store.statistics.logBlocked != nil)
+      #expect(store.statistics.logSize > Self.bound)
+      try end(reader)
+      for _ in 0..<10_000 where try size > Self.bound { try await write(to: store) }
+      #expect(try size <= Self.bound)
+      try await write(to: store)
+      #expect(store.statistics.logBlocked == nil)
+    }
+  }
+
+  @Test func `without messages, the store itself restarts a log after its reader`() async throws {
+    try await withStore { store in
+      let reader = try reader()
+      while store.statistics.logBlocked == nil { try await write(to: store) }
+      try end(reader)
+      let start = ContinuousClock.now
+      while store.statistics.logBlocked != nil, .now - start < .seconds(60) {
+        store.boundLog()
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(store.statistics.logBlocked == nil)
+      #expect(try size <= Self.bound)
+    }
+  }
+
+  @Test func `the pause between two attempts doubles, up to a bound`() async throws {
+    try await withStore { store in
+      let reader = try reader()
+      let path = folder + "/stillwire.db-wal"
+      try await store.pool.writeWithoutTransaction { db in
+        try db.execute(sql: "CREATE TABLE filler (id INTEGER PRIMARY KEY, text)")
+        let log = LogBound(log: path, bound: 1)
+        var now = log.next
+        for pause in [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000, 60_000] {
+          _ = log.check(db, now: now)
+          #expect(log.next == now + .milliseconds(pause))
+          #expect(log.blockedSince != nil)
+          // Too early: this makes no attempt.
+          _ = log.check(db, now: now + .milliseconds(pause - 1))
+          #expect(log.next == now + .milliseconds(pause))
+          now = log.next
+        }
+        try end(reader)
+        #expect(log.check(db, now: now) == 0)
+        #expect(log.blockedSince == nil)
+      }
+    }
   }
 }

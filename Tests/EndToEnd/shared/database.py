@@ -22,6 +22,18 @@ def value(relay: Relay, query: str, *parameters: Any) -> Any:
 
 
 @contextmanager
+def reading(relay: Relay) -> Iterator[sqlite3.Connection]:
+    """Reads the present state of the database until the context's end, as a backup does."""
+    database = sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True, isolation_level=None)
+    try:
+        database.execute("BEGIN")
+        database.execute("SELECT count(*) FROM messages").fetchall()
+        yield database
+    finally:
+        database.close()
+
+
+@contextmanager
 def stuck_store(relay: Relay) -> Iterator[sqlite3.Connection]:
     """Holds the write lock of the database, so that the relay cannot commit until `rollback` or the context's end."""
     database = sqlite3.connect(relay.data / "stillwire.db", isolation_level=None)

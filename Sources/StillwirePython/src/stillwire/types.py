@@ -1383,6 +1383,11 @@ class Readiness(TypedDict):
     """
     clock: NotRequired[ReadinessClock]
     """Present while the relay deletes nothing by its age, because its clock may be wrong."""
+    blockedLog: NotRequired[ReadinessBlockedLog]
+    """A process that reads the database, such as a shell or a backup, keeps the write-ahead log from a restart.
+    The log grows until the process has ended its read. Absent if there is no such process. Present for the
+    same callers as `store`.
+    """
     paused: NotRequired[list[ReadinessPaused]]
     """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
     of browsers that refuse the relay's key, and apps whose push gateway accepts no pushes. Also apps whose
@@ -1401,6 +1406,16 @@ class ReadinessClock(TypedDict):
     """
     wait: int
     """Seconds until the wait ends, if nobody sets the clock."""
+class ReadinessBlockedLog(TypedDict):
+    """A process that reads the database, such as a shell or a backup, keeps the write-ahead log from a restart.
+    The log grows until the process has ended its read. Absent if there is no such process. Present for the
+    same callers as `store`.
+    """
+
+    bytes: int
+    """The size of the log."""
+    seconds: int
+    """The time since when the process blocks the log."""
 
 
 @final
