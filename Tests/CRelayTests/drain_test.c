@@ -25,7 +25,7 @@ static bool has_no_sessions(relay_hub_t *hub, void *unused) {
   return !relay_hub_counts(hub).sessions;
 }
 
-TEST(spread, "drain: all clients get a retryAfter within a second, at different times") {
+TEST(spread, "drain: all clients get the jitter of a drain, and a retryAfter at different times within it") {
   host_t *host = host_start(NULL);
   peer_t *peers[CROWD];
   for (int i = 0; i < CROWD; i++) {
@@ -42,8 +42,10 @@ TEST(spread, "drain: all clients get a retryAfter within a second, at different 
     const char *retry = bye ? strstr(bye, "\"retryAfter\":") : NULL;
     if (!EXPECT(retry != NULL)) break;
     const double seconds = strtod(retry + strlen("\"retryAfter\":"), NULL);
-    EXPECT(seconds >= 0 && seconds <= 1);
-    tenths[seconds < 1 ? (int)(seconds * 10) : 9]++;
+    /* 0.2 s, and 1 s for each 1,000 sessions. */
+    EXPECT_CONTAINS(bye, "\"jitter\":0.65,");
+    EXPECT(seconds >= 0 && seconds <= 0.65);
+    tenths[seconds < 0.65 ? (int)(seconds / 0.065) : 9]++;
     EXPECT(peer_receive(peers[i]) == NULL);
     EXPECT_INTEGER(peers[i]->close_code, 4000);
     peer_leave(peers[i]);

@@ -7,21 +7,26 @@
 #include <stdio.h>
 
 enum {
-  INTERVAL = 10,        /* ms */
-  AT_ONCE = 200,        /* sessions that are closed in an interval, or more: */
-  INTERVALS = 500,      /* the maximum number of intervals, 5 s, for all sessions */
-  UNFINISHED = 2000,    /* ms during which sessions with an open request stay open */
-  RECONNECTS = 1000,    /* reconnects a second that `retryAfter` spreads the clients to */
-  MAX_RETRY_AFTER = 60, /* the maximum of `retryAfter`, in seconds */
+  INTERVAL = 10,     /* ms */
+  AT_ONCE = 200,     /* sessions that are closed in an interval, or more: */
+  INTERVALS = 500,   /* the maximum number of intervals, 5 s, for all sessions */
+  UNFINISHED = 2000, /* ms during which sessions with an open request stay open */
+  RECONNECTS = 1000, /* reconnects a second that the jitter spreads the clients to */
+  MAX_JITTER = 60,   /* seconds */
 };
+/* Seconds in addition: also a few clients do not return at the same moment. */
+static const double MIN_JITTER = 0.2;
+
+double relay__drain_jitter(const relay_hub_t *hub) {
+  const size_t sessions = hub->drain.is_on ? hub->drain.sessions : hub->sessions.alive;
+  const double jitter = MIN_JITTER + (double)sessions / RECONNECTS;
+  return jitter < MAX_JITTER ? jitter : MAX_JITTER;
+}
 
 double relay__drain_retry_after(const relay_hub_t *hub) {
   uint32_t random = 0;
   uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-  double spread = (double)hub->drain.sessions / RECONNECTS;
-  if (spread < 1) spread = 1;
-  if (spread > MAX_RETRY_AFTER) spread = MAX_RETRY_AFTER;
-  return spread * random / UINT32_MAX;
+  return relay__drain_jitter(hub) * random / UINT32_MAX;
 }
 
 void relay__drain_timer(relay_hub_t *hub) {

@@ -80,7 +80,12 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
   relay__put_integer(text, code);
   relay__puts(text, ",\"reason\":");
   relay__put_quoted(text, reason, strlen(reason));
-  relay__puts(text, code < RELAY_CLOSE_FOR_GOOD ? ",\"reconnect\":true" : ",\"reconnect\":false");
+  if (code < RELAY_CLOSE_FOR_GOOD) {
+    relay__puts(text, ",\"reconnect\":true,\"jitter\":");
+    relay__put_decimal(text, relay__drain_jitter(hub));
+  } else {
+    relay__puts(text, ",\"reconnect\":false");
+  }
   if (retry_after >= 0) {
     relay__puts(text, ",\"retryAfter\":");
     relay__put_decimal(text, retry_after);
