@@ -26,6 +26,17 @@ extension Relay {
     }
   }
 
+  /// The pause between two looks at the pongs of a user's sessions, and the maximum time of all looks.
+  private static let look = Duration.milliseconds(50), maxLooks = Duration.seconds(6)
+
+  /// If the user has the maximum number of sessions, waits until they have answered a ping, or until one of them counts
+  /// as dead. The sessions of a network that is gone would otherwise keep new sessions out for half a minute.
+  private func awaitPlace(for user: UserHandle) async {
+    guard hub.probeSessions(of: user) else { return }
+    let end = ContinuousClock.now + Self.maxLooks
+    while hub.awaitsPongs(of: user), ContinuousClock.now < end { try? await Task.sleep(for: Self.look) }
+  }
+
   private func welcome(_ request: HubRequest) async throws(Refusal) {
     let details: HelloDetails
     do {
@@ -42,6 +53,7 @@ extension Relay {
       throw Refusal(error: requestError(error), close: .serverError)
     }
     defer { hub.release(handle) }
+    await awaitPlace(for: handle)
     let withdrawn: Set<RoomID>
     var list: Inbox.Start?
     do {

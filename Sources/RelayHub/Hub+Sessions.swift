@@ -28,14 +28,22 @@ public enum HubRefusal: Error, Sendable {
 }
 
 extension Hub {
-  /// Completes the `hello` of a session, which now belongs to `user`. Throws ``HubRefusal/tooMany`` above
-  /// `sessionsPerUser`.
+  /// Completes the `hello` of a session, which now belongs to `user`. Above `sessionsPerUser` it replaces the session
+  /// that has been silent for longest, if that session has left a ping unanswered for 5 s. Throws
+  /// ``HubRefusal/tooMany`` if there is none.
   public func open(
     _ session: SessionHandle, of user: UserHandle, device: DeviceID?, acks: Bool, activity: Activity
   ) throws(HubRefusal) {
     try HubRefusal.check(
       relay_session_open(hub, session.rawValue, user.rawValue, device?.rawValue, acks, relay_activity_t(activity)))
   }
+
+  /// Pings the sessions of a user who has `sessionsPerUser` sessions. Returns false if the user has fewer.
+  public func probeSessions(of user: UserHandle) -> Bool { relay_user_probe(hub, user.rawValue) }
+
+  /// True while ``open(_:of:device:acks:activity:)`` would refuse a session of the user, and the pong of another session
+  /// may still be missing. Is false 5 s after ``probeSessions(of:)``.
+  public func awaitsPongs(of user: UserHandle) -> Bool { relay_user_awaits_pongs(hub, user.rawValue) }
 
   /// Sets the time at which the hub closes the session with 4002, in whole seconds. `nil` means never.
   public func setExpiry(_ time: Timestamp?, of session: SessionHandle) {

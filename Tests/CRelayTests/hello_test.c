@@ -167,6 +167,84 @@ TEST(sessions_per_user, "hello: a session above the limit of a user is refused")
   host_end(host);
 }
 
+static relay_id_t ann_of(relay_hub_t *hub) {
+  return relay_user_named(hub, "ann");
+}
+
+static void probe(relay_hub_t *hub, void *result) {
+  *(bool *)result = relay_user_probe(hub, ann_of(hub));
+}
+
+static void await_pongs(relay_hub_t *hub, void *result) {
+  *(bool *)result = relay_user_awaits_pongs(hub, ann_of(hub));
+}
+
+static bool asks(host_t *host, void (*question)(relay_hub_t *hub, void *result)) {
+  bool result;
+  host_do(host, question, &result);
+  return result;
+}
+
+static bool awaits_no_pong(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  return !relay_user_awaits_pongs(hub, ann_of(hub));
+}
+
+TEST(dead_session, "hello: at the limit, a session replaces the one that has been silent for longest") {
+  relay_config_t config = host_config();
+  config.limits.sessions_per_user = 3;
+  host_t *host = host_start(&config);
+  host_set_clock(host, 1000000);
+  peer_t *peers[3];
+  for (int i = 0; i < 2; i++) peers[i] = peer_open(host_port(host), "ann", "");
+  EXPECT(!asks(host, probe)); /* there is a free place */
+  peers[2] = peer_open(host_port(host), "ann", "");
+  /* The second session has been silent for longest, and the first and the second do not answer pings. */
+  peers[0]->answers_pings = peers[1]->answers_pings = false;
+  host_pass(host, 1000);
+  EXPECT(peer_receives_none_with(peers[0], "bye"));
+  host_pass(host, 1000);
+  EXPECT(asks(host, probe));
+  peer_catch_up(peers[2]);
+  EXPECT(asks(host, await_pongs));
+  host_pass(host, 4999);
+  EXPECT(asks(host, await_pongs)); /* too early: no session counts as dead */
+  peer_t *early = dial(host);
+  peer_say(early, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  is_closed(early, 4504);
+  host_pass(host, 1);
+  EXPECT(!asks(host, await_pongs));
+  for (int i = 1; i >= 0; i--) {
+    peer_t *next = peer_open(host_port(host), "ann", "");
+    EXPECT_CONTAINS(next->text, "welcome");
+    EXPECT_CONTAINS(peer_receive_with(peers[i], "bye"), "\"code\":4004");
+    EXPECT(peers[1 - i]->close_code == 0 || i == 0);
+    peer_cut(peers[i]);
+    peers[i] = next;
+  }
+  for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  host_end(host);
+}
+
+TEST(live_sessions, "hello: a session that answers the ping keeps its place") {
+  relay_config_t config = host_config();
+  config.limits.sessions_per_user = 2;
+  host_t *host = host_start(&config);
+  peer_t *one = peer_open(host_port(host), "ann", ""), *two = peer_open(host_port(host), "ann", "");
+  EXPECT(asks(host, probe));
+  peer_catch_up(one);
+  peer_catch_up(two);
+  EXPECT(host_reaches(host, awaits_no_pong, NULL));
+  peer_t *three = dial(host);
+  peer_say(three, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  is_closed(three, 4504);
+  EXPECT(peer_receives_none_with(one, "bye"));
+  EXPECT(peer_receives_none_with(two, "bye"));
+  peer_leave(one);
+  peer_leave(two);
+  host_end(host);
+}
+
 static void count_rests(relay_hub_t *hub, void *count) {
   (void)hub;
   struct rusage usage;

@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-enum { CLOSE_DEADLINE = 5000 };
+enum { /* milliseconds */
+       CLOSE_DEADLINE = 5000,
+       PROBE = 5000, /* without an answer to a ping, after which a new session may replace a session */
+};
 
 static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival) {
   relay_session_t *session = relay__allocate(sizeof *session);
@@ -393,13 +396,57 @@ static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
   return session && session->state != RELAY__CLOSING ? session : NULL;
 }
 
+/* True if the session has sent nothing since its newest ping. The hub does not read the pong of a session
+ * that is paused. */
+static bool is_silent(const relay_session_t *session) {
+  return session->ping_is_out && session->received_at < session->ping_at && !session->is_paused;
+}
+
+static bool is_at_limit(const relay_hub_t *hub, const relay_user_t *user) {
+  const uint32_t max = hub->limits.sessions_per_user;
+  return max && user->sessions.count >= max;
+}
+
+/* Returns the session that has been silent for longest, if its ping has had no answer for PROBE; else NULL.
+ */
+static relay_session_t *find_dead(const relay_hub_t *hub, const relay_user_t *user) {
+  relay_session_t *found = NULL;
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&user->sessions, i);
+    if (!is_silent(session) || hub->clock < session->ping_at + PROBE) continue;
+    if (!found || session->received_at < found->received_at) found = session;
+  }
+  return found;
+}
+
+bool relay_user_probe(relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user || !is_at_limit(hub, user)) return false;
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&user->sessions, i);
+    if (!is_silent(session) && !session->is_paused) relay__session_ping(hub, session);
+  }
+  return true;
+}
+
+bool relay_user_awaits_pongs(const relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user || !is_at_limit(hub, user) || find_dead(hub, user)) return false;
+  for (uint32_t i = 0; i < user->sessions.count; i++)
+    if (is_silent(relay__list_at(&user->sessions, i))) return true;
+  return false;
+}
+
 relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, const char *device,
                                   bool acks, relay_activity_t activity) {
   relay_session_t *session = find_live(hub, id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!session || session->state != RELAY__HELLO || !user) return RELAY_GONE;
-  const uint32_t max = hub->limits.sessions_per_user;
-  if (max && user->sessions.count >= max) return RELAY_TOO_MANY;
+  if (is_at_limit(hub, user)) {
+    relay_session_t *dead = find_dead(hub, user);
+    if (!dead) return RELAY_TOO_MANY;
+    relay__session_close(hub, dead, RELAY_CLOSE_NO_PONG, "no pong, and a new session needs the place", -1);
+  }
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
