@@ -30,6 +30,9 @@ public struct HubConfiguration: Sendable {
   public var connections: ConnectionLimits
   /// True if the log also takes lines of ``HubLogLevel/debug``.
   public var logsDebug: Bool
+  /// The time after which a session with `acks` counts as in the background, if it leaves a message without `received`.
+  /// Is `nil` for a hub that does not judge sessions.
+  public var receivedTimeout: Duration? = .seconds(30)
   /// True for a hub without sessions: it delivers a valid handshake with ``HubEvent/http(_:)``.
   public var isStandby = false
 
@@ -221,7 +224,8 @@ public final class Hub {
                     host_rule: configuration.hostRule.code, hosts: hosts,
                     logs_debug: configuration.logsDebug, is_standby: configuration.isStandby,
                     limits: Self.limits(
-                      configuration.limits, grace: configuration.grace, connections: configuration.connections))
+                      configuration.limits, grace: configuration.grace, connections: configuration.connections,
+                      receivedTimeout: configuration.receivedTimeout))
                   var callbacks = relay_callbacks(
                     context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
                     log: Self.logged, service: hasService ? Self.serviceNow : nil)
@@ -235,7 +239,9 @@ public final class Hub {
     }
   }
 
-  private static func limits(_ limits: Limits, grace: Duration, connections: ConnectionLimits) -> relay_limits {
+  private static func limits(
+    _ limits: Limits, grace: Duration, connections: ConnectionLimits, receivedTimeout: Duration?
+  ) -> relay_limits {
     func milliseconds(_ seconds: Double) -> UInt32 { UInt32((seconds * 1000).rounded()) }
     return relay_limits(
       frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
@@ -251,14 +257,15 @@ public final class Hub {
       connections: UInt32(connections.max),
       connections_per_address: UInt32(connections.perAddress),
       idle_timeout: milliseconds(connections.idleTimeout.seconds),
+      received_timeout: milliseconds(receivedTimeout?.seconds ?? 0),
       requests_per_user: UInt32(connections.requestsPerUser),
       unsent_per_user: UInt64(connections.unsentPerUser), unsent: UInt64(connections.unsent))
   }
 
-  /// Changes the limits, except those of connections. A room keeps its `memberList` until
+  /// Changes the limits, except those of connections and `receivedTimeout`. A room keeps its `memberList` until
   /// ``configure(_:traits:memberList:maxMembers:)``.
   public func setLimits(_ limits: Limits, grace: Duration) {
-    var limits = Self.limits(limits, grace: grace, connections: ConnectionLimits())
+    var limits = Self.limits(limits, grace: grace, connections: ConnectionLimits(), receivedTimeout: nil)
     relay_hub_set_limits(hub, &limits)
   }
 

@@ -26,6 +26,7 @@ relay_config_t host_config(void) {
                                      .sessions_per_user = 32,
                                      .hello_timeout = 10000,
                                      .idle_timeout = 60000,
+                                     .received_timeout = 30000,
                                      .heartbeat = 25000,
                                      .pong_timeout = 10000,
                                      .member_list = 256,

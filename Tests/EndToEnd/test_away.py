@@ -189,6 +189,26 @@ def test_a_read_in_one_session_counts_for_the_others(alice, room, connect, membe
     assert silent_phone.texts() == []
 
 
+def test_a_frozen_page_counts_as_in_the_background_until_it_sends_a_frame(start, connect, phone):
+    relay = start("--presence-grace", 600)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob", acks=True)
+    for session in (alice, bob):
+        session.join("room")
+    rung = phone(relay, bob)
+
+    def activity():
+        return alice.request("presence", users=["bob"])["presence"][0]["activity"]
+
+    # Bob's session answers pings, but sends no `received`.
+    alice.send("room", "frozen?")
+    assert activity() == "active"
+    eventually(lambda: activity() == "background", within=60)
+    sent = alice.send("room", "at once")
+    assert rung.ring("at once")["time"] - sent["time"] < ANSWER * 1000
+    bob.request("ping")
+    eventually(lambda: activity() == "active")
+
+
 def test_a_session_in_the_background_is_not_waited_for(start, connect, phone):
     relay = start("--presence-grace", 600)
     alice, bob, carol = connect(relay, "alice"), connect(relay, "bob"), connect(relay, "carol", activity="background")

@@ -52,12 +52,12 @@ final class SimulatedRelay {
     }
     gateway.serve(fuse)
     let limits = Self.limits
-    let hub = try Hub(
-      HubConfiguration(
-        address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-        requests: Commands.frames, limits: limits, grace: policy.grace),
-      thread: thread
-    ) { _, _ in }
+    var configuration = HubConfiguration(
+      address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
+      requests: Commands.frames, limits: limits, grace: policy.grace)
+    // The model has no frozen clients: those of the simulation send `received` only now and then.
+    configuration.receivedTimeout = nil
+    let hub = try Hub(configuration, thread: thread) { _, _ in }
     hub.setClock(clock.now)
     port = hub.port
     let log = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }

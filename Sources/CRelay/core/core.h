@@ -166,7 +166,9 @@ struct relay_session {
   relay__list_t watches; /* relay_watch_t */
   uint8_t state;
   uint8_t activity;
+  uint8_t stated; /* while `is_frozen`: the activity that the client has stated */
   bool acks : 1;
+  bool is_frozen : 1; /* see frozen.c */
   bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
   bool needs_ping : 1, ping_is_out : 1, resumes : 1, is_unread : 1;
   bool is_batched : 1;     /* it is in the hub's list of sessions with batched events */
@@ -187,9 +189,13 @@ struct relay_session {
   relay__client_t *client; /* NULL: the connection is not counted for an address here */
   relay__bucket_t send_bucket, request_bucket;
   int64_t received_at, ping_at; /* on the loop's clock: the last sign of life, and the newest ping */
-  int64_t drained;              /* the last time at which a blocked outbox became empty */
-  int64_t blocked;              /* the time since which the outbox is blocked; 0: it is not */
-  relay__excess_t *excess;      /* NULL: it has never exceeded its rates */
+  /* On the loop's clock. The first message without `received`, or a later frame of the client; the first pong
+   * to a ping after that, 0: none. */
+  int64_t unacked_at, proved_at;
+  uint32_t unacked;        /* seats with messages without `received` */
+  int64_t drained;         /* the last time at which a blocked outbox became empty */
+  int64_t blocked;         /* the time since which the outbox is blocked; 0: it is not */
+  relay__excess_t *excess; /* NULL: it has never exceeded its rates */
   uint32_t ping_count;
   uint64_t stamp; /* of the last presence announcement that it got or did not need */
   uint64_t given; /* the stamp when a reply last gave it presence entries */
@@ -211,13 +217,30 @@ void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session);
 /* Pauses reading if the session has too many unfinished requests or unwritten replies. Resumes reading when
  * they are at most half of the bound. */
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
-/* The outbox of the session is empty. */
 /* Reads on from a session whose last read was full. The session may be gone afterwards. */
 void relay__session_read(relay_hub_t *hub, relay_session_t *session);
+/* The outbox of the session is empty. */
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
+/* Changes the activity. `cause` is a session that already knows the change, or 0. */
+void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause);
 static inline bool relay__session_is_live(const relay_session_t *session) {
   return session->state == RELAY__OPEN && !session->is_over;
 }
+
+/* frozen.c */
+
+/* A message was sent to the sessions in the room but `sender`. `author` is NULL if the user is not in memory.
+ */
+void relay__frozen_published(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *author,
+                             const relay_session_t *sender, int64_t seq);
+/* The session has all messages up to `seq`. */
+void relay__frozen_acked(relay_seat_t *seat, int64_t seq);
+/* The client has sent a frame. */
+void relay__frozen_heard(relay_hub_t *hub, relay_session_t *session);
+/* The newest ping is answered. */
+void relay__frozen_ponged(const relay_hub_t *hub, relay_session_t *session);
+/* Moves a frozen session to the background. Returns the time of the next check; INT64_MAX: none is needed. */
+int64_t relay__frozen_check(relay_hub_t *hub, relay_session_t *session);
 
 /* flush.c */
 
@@ -401,6 +424,7 @@ struct relay_seat { /* a session that has joined a room */
    * last ping. */
   int64_t joined, given_from, received, pinged;
   int64_t acked_at; /* on the loop's clock: the last `received` or `read` without a token */
+  int64_t unacked;  /* the newest message of another user without `received`; 0: none. Only with `acks` */
 };
 
 typedef struct relay__wait { /* a message that was handed over and is not decided yet */

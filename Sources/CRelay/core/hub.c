@@ -237,6 +237,7 @@ void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
   hub->limits.connections = before.connections;
   hub->limits.connections_per_address = before.connections_per_address;
   hub->limits.idle_timeout = before.idle_timeout;
+  hub->limits.received_timeout = before.received_timeout;
   hub->limits.requests_per_user = before.requests_per_user;
   hub->limits.unsent_per_user = before.unsent_per_user;
   hub->limits.unsent = before.unsent;

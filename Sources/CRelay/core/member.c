@@ -233,6 +233,7 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
       relay__list_remove(&session->seats, i);
       break;
     }
+  if (seat->unacked) session->unacked--;
   free(seat);
   hub->seats--;
   const bool was_attending = member->attending > 0;

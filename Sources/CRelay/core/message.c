@@ -51,10 +51,10 @@ static void fan_out(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
   if (sender && relay__seat_find(sender, room)) hub->stats.deliveries--;
 }
 
-/* Keeps a stored message, raises its sender's marks, and plans the decisions about pushes. */
-static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *message,
+/* Keeps a stored message, raises its sender's marks, and plans the decisions about pushes. `author` is NULL
+ * if the user is not in memory. */
+static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *message, relay_user_t *author,
                   relay_frame_t *frame) {
-  relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
   const relay__entry_t entry = {message->seq, message->time, hub->now, author ? author->id : 0, frame};
   relay_member_t *own = author ? relay__member_find(author, room) : NULL;
   if (own && !message->keeps_marks) { /* the store raised the marks with the message */
@@ -102,13 +102,15 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
   relay__puts(text, "}");
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
   fan_out(hub, room, frame, sender);
+  relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
+  relay__frozen_published(hub, room, author, sender, message->seq);
   if (is_stored)
     hub->stats.messages_stored++;
   else
     hub->stats.messages_live++;
   if (!hub->round_began) hub->round_began = uv_hrtime();
   hub->round_messages++;
-  if (is_stored) await(hub, room, message, frame);
+  if (is_stored) await(hub, room, message, author, frame);
   relay__frame_release(hub, frame);
   return room->seq;
 }

@@ -327,6 +327,7 @@ static void mark(const request_t *request, bool is_read) {
     return;
   }
   relay_hub_t *hub = request->hub;
+  relay__frozen_acked(seat, seq);
   if (is_read) {
     const int64_t before = member->read;
     relay__member_mark(hub, member, seq, seq);
@@ -352,14 +353,7 @@ static void activity(const request_t *request) {
     refuse(request, "bad_request", "state must be one of active, idle, background");
     return;
   }
-  const int before = session->activity;
-  session->activity = (uint8_t)after;
-  for (uint32_t i = 0; i < session->seats.count && before != after; i++) {
-    relay_seat_t *seat = relay__list_at(&session->seats, i);
-    if (after == RELAY_ACTIVE) relay__away_attended(request->hub, seat);
-    relay__member_activity_changed(request->hub, seat->member, before, after);
-  }
-  if (before != after) relay__user_changed(request->hub, session->user, session->id);
+  relay__session_set_activity(request->hub, session, after, session->id);
   acknowledge(request);
 }
 

@@ -158,6 +158,7 @@ static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, s
    * arrived. */
   if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
   session->ping_is_out = false;
+  relay__frozen_ponged(hub, session);
   if (!session->acks)
     for (uint32_t i = 0; i < session->seats.count; i++) {
       relay_seat_t *seat = relay__list_at(&session->seats, i);
@@ -232,7 +233,8 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     if (due <= hub->clock) due = session->ping_at + hub->limits.heartbeat;
     if (due <= hub->clock || due > last) due = last;
   }
-  set_timer(hub, session, due);
+  const int64_t check = session->state == RELAY__OPEN ? relay__frozen_check(hub, session) : INT64_MAX;
+  set_timer(hub, session, check < due ? check : due);
 }
 
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
@@ -318,7 +320,20 @@ void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
   relay__session_regulate(hub, session);
 }
 
+void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause) {
+  const int before = session->activity;
+  if (before == after) return;
+  session->activity = (uint8_t)after;
+  for (uint32_t i = 0; i < session->seats.count; i++) {
+    relay_seat_t *seat = relay__list_at(&session->seats, i);
+    if (after == RELAY_ACTIVE) relay__away_attended(hub, seat);
+    relay__member_activity_changed(hub, seat->member, before, after);
+  }
+  relay__user_changed(hub, session->user, cause);
+}
+
 static void received_whole(relay_hub_t *hub, relay_session_t *session, const char *at, size_t size) {
+  relay__frozen_heard(hub, session);
   hub->stats.frames_received++;
   hub->stats.bytes_received += size;
   if (session->pending || !relay__request(hub, session, at, size)) append_pending(session, at, size);

@@ -53,6 +53,7 @@ typedef struct relay_limits {
   uint32_t connections;             /* of the hub; 0: no limit, see relay_connections_possible() */
   uint32_t connections_per_address; /* of an IPv4 address or an IPv6 /64; 0: no limit */
   uint32_t idle_timeout;            /* milliseconds: of an HTTP connection between two requests */
+  uint32_t received_timeout;        /* milliseconds, see frozen.c; at least 5,000; 0: no limit */
   /* HTTP requests of a user in progress, see relay_http_identify(); 0: no limit. While their callers are
    * unknown, an address may have 16 times as many requests and bytes. */
   uint32_t requests_per_user;
@@ -157,9 +158,9 @@ void relay_hub_close_listener(relay_hub_t *hub);
  * RELAY_EVENT_USER_SEEN for each user who is online, so that `last_seen` can be stored before the
  * hub ends. */
 void relay_hub_flush(relay_hub_t *hub);
-/* Changes all limits except `connections`, `connections_per_address`, `idle_timeout`, `requests_per_user`,
- * `unsent_per_user` and `unsent`. A room keeps its `member_list`, see relay_room_configure(). A timeout that
- * has begun keeps its end. */
+/* Changes all limits except `connections`, `connections_per_address`, `idle_timeout`, `received_timeout`,
+ * `requests_per_user`, `unsent_per_user` and `unsent`. A room keeps its `member_list`, see
+ * relay_room_configure(). A timeout that has begun keeps its end. */
 void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits);
 /* Ends relay_hub_run() after this iteration. Connections that are still open are cut. */
 void relay_hub_stop(relay_hub_t *hub);
