@@ -29,6 +29,7 @@ typedef struct relay__arrival {
   relay__link_t *link;
   char *authorization;     /* NULL when the field is absent */
   relay__client_t *client; /* the count that includes this session; NULL: it is not counted here */
+  uint8_t address[16];     /* of the client: an IPv4 address, or the /64 of an IPv6 address */
 } relay__arrival_t;
 
 /* The functions of the core that the edge calls for a session. They are a table, so that edge/ does not

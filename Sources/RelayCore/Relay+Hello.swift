@@ -12,6 +12,8 @@ extension Relay {
   private struct Refusal: Error {
     let error: RequestError
     let close: CloseCode
+    /// True for a client that has sent no token.
+    var isTokenMissing = false
   }
 
   /// Performs a `hello`. Returns the error if it is rejected, and `nil` for a welcome.
@@ -20,10 +22,20 @@ extension Relay {
       try await welcome(request)
       return nil
     } catch {
+      await delay(error, to: request.session)
       hub.push(refusal(request.id, error.error), to: request.session)
       hub.close(request.session, error.close, error.error.message)
       return error.error
     }
+  }
+
+  /// Waits if this client or others of its address are refused for good again and again.
+  private func delay(_ refusal: Refusal, to session: SessionHandle) async {
+    guard !refusal.close.reconnects, !refusal.isTokenMissing, let address = hub.address(of: session),
+      refusalPace.refused(address, at: .now)
+    else { return }
+    try? await Task.sleep(for: RefusalPace.delay)
+    refusalPace.answered()
   }
 
   /// The pause between two looks at the pongs of a user's sessions, and the maximum time of all looks.
@@ -139,7 +151,8 @@ extension Relay {
       throw Refusal(error: error, close: .badRequest)
     }
     guard let token = inFrame ?? hub.authorization(of: request.session).flatMap(bearerToken) else {
-      throw Refusal(error: RequestError(.unauthorized, "a token is needed"), close: .unauthorized)
+      throw Refusal(
+        error: RequestError(.unauthorized, "a token is needed"), close: .unauthorized, isTokenMissing: true)
     }
     do {
       return try await verifier.verify(token)

@@ -39,6 +39,7 @@ package actor Relay {
   package let backends = Backends()
   package let audit = AuditLog()
   let clockSteps = ClockSteps()
+  var refusalPace = RefusalPace()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
   /// Signals the end of the last session or HTTP request.

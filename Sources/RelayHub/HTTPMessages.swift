@@ -51,11 +51,13 @@ public struct HTTPRequest: Sendable {
 }
 
 /// The address of a client. An IPv4 address is stored as an IPv4-mapped IPv6 address.
-public struct ClientAddress: Equatable, Sendable, CustomStringConvertible {
+public struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
   private let bytes: SIMD16<UInt8>
 
   /// The unspecified address, `::`.
   public init() { bytes = .zero }
+
+  public init(_ bytes: SIMD16<UInt8>) { self.bytes = bytes }
 
   fileprivate init(_ http: relay_http) {
     bytes = withUnsafeBytes(of: http.address) { $0.loadUnaligned(as: SIMD16<UInt8>.self) }

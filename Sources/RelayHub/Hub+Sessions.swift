@@ -45,6 +45,15 @@ extension Hub {
   /// may still be missing. Is false 5 s after ``probeSessions(of:)``.
   public func awaitsPongs(of user: UserHandle) -> Bool { relay_user_awaits_pongs(hub, user.rawValue) }
 
+  /// The address of the client, an IPv6 address as its /64. Is `nil` if the session has ended.
+  public func address(of session: SessionHandle) -> ClientAddress? {
+    var bytes = SIMD16<UInt8>()
+    let isKnown = withUnsafeMutableBytes(of: &bytes) {
+      relay_session_address(hub, session.rawValue, $0.assumingMemoryBound(to: UInt8.self).baseAddress)
+    }
+    return isKnown ? ClientAddress(bytes) : nil
+  }
+
   /// Sets the time at which the hub closes the session with 4002, in whole seconds. `nil` means never.
   public func setExpiry(_ time: Timestamp?, of session: SessionHandle) {
     relay_session_set_expiry(hub, session.rawValue, time?.rawValue ?? 0)

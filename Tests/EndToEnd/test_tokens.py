@@ -311,3 +311,19 @@ def test_the_details_of_readiness_are_for_backends(start, secret, tmp_path):
 def test_any_host_is_accepted_in_token_mode(relay):
     with Wire(relay) as wire:
         assert wire.upgrade({"Host": "relay.example"}).status == 101
+
+
+def test_a_client_that_is_refused_again_and_again_gets_the_refusal_late(start, secret):
+    relay = start(secret=secret)
+
+    def took(**hello):
+        began = time.monotonic()
+        error, close = refusal(relay, **hello)
+        assert (error["code"], close) == ("unauthorized", 4501)
+        return time.monotonic() - began
+
+    # Without a token, no refusal is late, and none counts.
+    assert sum(took() for _ in range(12)) < 9
+    assert min(took(token="wrong") for _ in range(2)) < 0.9
+    assert took(token="wrong") > 0.9
+    assert sum(took() for _ in range(12)) < 9

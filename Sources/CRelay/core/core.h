@@ -187,6 +187,7 @@ struct relay_session {
     char *device;
   };
   relay__client_t *client; /* NULL: the connection is not counted for an address here */
+  uint8_t address[16];     /* of the client, see relay__arrival_t */
   relay__bucket_t send_bucket, request_bucket;
   int64_t received_at, ping_at; /* on the loop's clock: the last sign of life, and the newest ping */
   /* On the loop's clock. The first message without `received`, or a later frame of the client; the first pong

@@ -17,6 +17,7 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   session->link = arrival->link;
   session->authorization = arrival->authorization;
   session->client = arrival->client;
+  memcpy(session->address, arrival->address, sizeof session->address);
   session->id = relay__slots_add(&hub->sessions, session);
   session->received_at = hub->clock;
   session->drained = hub->now;
@@ -568,6 +569,12 @@ bool relay_session_facts(const relay_hub_t *hub, relay_id_t id, relay_session_fa
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t id) {
   const relay_session_t *session = relay__session_find(hub, id);
   return session && session->state == RELAY__OPEN ? session->device : NULL;
+}
+
+bool relay_session_address(const relay_hub_t *hub, relay_id_t id, uint8_t address[16]) {
+  const relay_session_t *session = find_live(hub, id);
+  if (session) memcpy(address, session->address, sizeof session->address);
+  return session;
 }
 
 relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t id) {

@@ -172,6 +172,8 @@ void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   relay__websockets_t *websockets = hub->edge->websockets;
   const relay_bytes_t authorization = upgrade->authorization;
   adoption_t adoption = {.upgrade = upgrade, .arrival.client = upgrade->session_client};
+  const relay__address_t address = relay__address_client(upgrade->address);
+  memcpy(adoption.arrival.address, address.bytes, sizeof address.bytes);
   if (authorization.at)
     adoption.arrival.authorization = relay__copy_string(authorization.at, authorization.count);
   relay__text_t bytes = {0};

@@ -307,6 +307,9 @@ uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t session);
  * these rooms. */
 size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t max);
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
+/* Copies the address of the client, or of the client behind a trusted proxy: an IPv4 address as IPv4-mapped,
+ * or the /64 of an IPv6 address. Returns false if the session has ended. */
+bool relay_session_address(const relay_hub_t *hub, relay_id_t session, uint8_t address[16]);
 /* Returns the Authorization header of the handshake, until relay_session_open(); at: NULL if it is absent. */
 relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t session);
 
