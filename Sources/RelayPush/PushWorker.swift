@@ -230,7 +230,6 @@ package actor PushWorker {
   }
 
   private func attempt(_ claim: Claim) async {
-    let request = claim.push
     let expires = end(of: claim)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {

@@ -124,7 +124,9 @@ struct RetentionSweep: Service, CustomStringConvertible {
         // A room in memory keeps its old policy after a reload, so it may still store messages.
         if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
         let reading = store.readAging()
-        if aging.isDue(retention, now: reading.cause == nil ? reading.now : nil) { try await trim(aging.room, to: retention) }
+        if aging.isDue(retention, now: reading.cause == nil ? reading.now : nil) {
+          try await trim(aging.room, to: retention)
+        }
       }
       position = found.next
     }

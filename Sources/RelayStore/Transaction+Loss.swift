@@ -9,7 +9,9 @@ extension DataLoss {
     let loss = try found(
       file: run, database: Installation.counter(db), boot: RunRecord.thisBoot,
       isReplica: Installation.position(db) != nil)
-    if let loss { try Transaction(db: db, cache: WriterCache(), clock: ClockReading(now: now), maxSlice: nil).repair(loss) }
+    if let loss {
+      try Transaction(db: db, cache: WriterCache(), clock: ClockReading(now: now), maxSlice: nil).repair(loss)
+    }
     return loss
   }
 }

@@ -45,7 +45,8 @@ import Testing
   }
 
   @Test(arguments: [
-    Numbers(last: 7, next: 8, stored: 8), Numbers(last: 7, next: 7, stored: nil), Numbers(last: 8, next: 7, stored: nil),
+    Numbers(last: 7, next: 8, stored: 8), Numbers(last: 7, next: 7, stored: nil),
+    Numbers(last: 8, next: 7, stored: nil),
     // A counter may count as it likes.
     Numbers(last: 7, next: 999_999_999_999, stored: 999_999_999_999),
     Numbers(last: 7, next: noon, stored: noon), Numbers(last: noon, next: noon + 60_000, stored: noon + 60_000),
@@ -55,7 +56,8 @@ import Testing
     Numbers(last: noon + month, next: noon + 1, stored: noon + 1), Numbers(last: noon + month, next: noon, stored: nil),
     Numbers(last: noon + 60_000, next: noon + 59_999, stored: nil),
     // A counter in microseconds is no time.
-    Numbers(last: noon * 1_000, next: noon * 2_000, stored: noon * 2_000), Numbers(last: noon * 1_000, next: noon, stored: nil),
+    Numbers(last: noon * 1_000, next: noon * 2_000, stored: noon * 2_000),
+    Numbers(last: noon * 1_000, next: noon, stored: nil),
   ]) func `a number that is a time more than a minute ahead counts as now`(row: Numbers) {
     let now = Timestamp(rawValue: Self.noon)
     let last = row.last > Self.noon + 60_000 && row.last < 10_000_000_000_000 ? Self.noon : row.last

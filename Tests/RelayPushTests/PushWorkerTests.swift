@@ -45,7 +45,9 @@ import Testing
   private func withMessage(_ clock: Clock, _ body: (Store) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/stillwire-push-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let store = try Store(folder: folder, clock: StoreClock(now: { clock.now })) { for completion in $0 { completion() } }
+    let store = try Store(folder: folder, clock: StoreClock(now: { clock.now })) {
+      for completion in $0 { completion() }
+    }
     defer { store.close() }
     let ann = User(id: UserID(unchecked: "ann"), name: "Ann")
     let phone = Device(

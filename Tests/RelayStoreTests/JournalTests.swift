@@ -331,7 +331,9 @@ import Testing
     _ = try? await test.write { try $0.messages.append(draft("lost")) }
     test.store.close()
     let next = MemoryJournal(groups: journal.groups)
-    let store = try Store(folder: test.folder, journal: next, clock: StoreClock(now: { TestStore.time })) { for each in $0 { each() } }
+    let store = try Store(folder: test.folder, journal: next, clock: StoreClock(now: { TestStore.time })) {
+      for each in $0 { each() }
+    }
     defer { store.close() }
     #expect(store.position == "1")
     #expect(try await store.write { try $0.messages.append(draft("kept")).seq } == 1)
@@ -381,7 +383,9 @@ import Testing
     // A run as a single node before the cluster leaves its file beside the database.
     if hasRun { try open().close() }
     try followLog(folder)
-    let store = try Store(folder: folder, journal: journal, clock: StoreClock(now: { TestStore.time })) { for each in $0 { each() } }
+    let store = try Store(folder: folder, journal: journal, clock: StoreClock(now: { TestStore.time })) {
+      for each in $0 { each() }
+    }
     try await store.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft("one", jobs: [job()], cursorFollows: true))

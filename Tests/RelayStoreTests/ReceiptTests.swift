@@ -86,7 +86,9 @@ import Testing
     let folder = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let secrets = try (0..<2).map { _ in
-      let store = try Store(folder: folder, clock: StoreClock(now: { .at(0) })) { for completion in $0 { completion() } }
+      let store = try Store(folder: folder, clock: StoreClock(now: { .at(0) })) {
+        for completion in $0 { completion() }
+      }
       defer { store.close() }
       return store.secret
     }

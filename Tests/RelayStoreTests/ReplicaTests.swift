@@ -174,7 +174,9 @@ import Testing
     let groups = try await groups()
     try fill(folder, groups)
     let journal = MemoryJournal(groups: groups)
-    let store = try Store(folder: folder, journal: journal, clock: StoreClock(now: { TestStore.time })) { for each in $0 { each() } }
+    let store = try Store(folder: folder, journal: journal, clock: StoreClock(now: { TestStore.time })) {
+      for each in $0 { each() }
+    }
     #expect(store.position == "3")
     #expect(try await store.write { try $0.messages.append(draft("next")).seq } == 3)
     let state = try store.replicatedState()
@@ -208,7 +210,9 @@ import Testing
   @Test(arguments: [true, false]) func `a new log from a single node's file keeps the epochs`(isComplete: Bool)
     async throws
   {
-    let store = try Store(folder: folder, clock: StoreClock(now: { TestStore.time })) { for completion in $0 { completion() } }
+    let store = try Store(folder: folder, clock: StoreClock(now: { TestStore.time })) {
+      for completion in $0 { completion() }
+    }
     try await store.write { try $0.prepareRoom() }
     store.close()
     // Without the file of the run, the database may be a backup.

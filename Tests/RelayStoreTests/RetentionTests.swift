@@ -144,7 +144,9 @@ import Testing
   @Test func `old messages are deleted in steps of limited size, too`() async throws {
     let retention = Retention(count: 1_000, age: .seconds(1))
     let folder = temporaryPath()
-    let later = try Store(folder: folder, clock: StoreClock(now: { .at(5_000) })) { for completion in $0 { completion() } }
+    let later = try Store(folder: folder, clock: StoreClock(now: { .at(5_000) })) {
+      for completion in $0 { completion() }
+    }
     defer {
       later.close()
       try? FileManager.default.removeItem(atPath: folder)

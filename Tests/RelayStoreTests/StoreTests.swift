@@ -173,7 +173,9 @@ import Testing
   private let folder = temporaryPath()
 
   private func withStore(_ body: (Store) async throws -> Void) async throws {
-    let store = try Store(folder: folder, synchronous: .normal, maxLog: Self.bound, clock: StoreClock(now: { TestStore.time })) {
+    let store = try Store(
+      folder: folder, synchronous: .normal, maxLog: Self.bound, clock: StoreClock(now: { TestStore.time })
+    ) {
       for completion in $0 { completion() }
     }
     defer { try? FileManager.default.removeItem(atPath: folder) }

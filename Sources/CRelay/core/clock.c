@@ -45,8 +45,8 @@ static void move_room(relay_room_t *room, int64_t by) {
   for (uint32_t i = 0; i < room->live_count; i++) room->live[i]->joined += by;
 }
 
-/* Moves the end of a session's token, so that the session lasts as long as without the jump. The relay judges a
- * new `hello` or `refresh` by the present clock. */
+/* Moves the end of a session's token, so that the session lasts as long as without the jump. The relay judges
+ * a new `hello` or `refresh` by the present clock. */
 static void move_expiry(relay_session_t *session, int64_t by) {
   if (!session->expires) return;
   const int64_t seconds = (by + (by < 0 ? -500 : 500)) / 1000, moved = session->expires + seconds;

@@ -6,7 +6,8 @@ import RelayStore
 
 /// Ends the wait of deletion by age: the operator knows that the wall clock is right.
 struct ConfirmClock: Command {
-  package static let declaration = Declaration("POST", "/v1/clock/confirm", by: .backend, body: .ignored, reach: .everything)
+  package static let declaration = Declaration(
+    "POST", "/v1/clock/confirm", by: .backend, body: .ignored, reach: .everything)
 
   init(_ request: Request) throws(RequestError) {}
 

@@ -90,7 +90,8 @@ extension AgingClock {
   /// The clock of a database at its start.
   init(stored db: Database, _ clock: StoreClock) throws {
     let newest = try db.first(
-      "SELECT max(expires) FROM (SELECT max(expires) AS expires FROM keys UNION ALL SELECT max(expires) FROM creations)")
+      "SELECT max(expires) FROM (SELECT max(expires) AS expires FROM keys UNION ALL SELECT max(expires) FROM creations)"
+    )
     let expires = newest?[0] as Int64?
     self.init(
       try Record.stored(db), newestKey: expires.map { Timestamp(rawValue: $0) - MessageDraft.keyLifetime },

@@ -86,7 +86,8 @@ extension RoomWriter {
     try forgetEnded("restrictions", in: known.id)
     try db.run(
       "INSERT OR REPLACE INTO restrictions (room, user, until) VALUES (?, ?, ?)", [known.id, id, until.rawValue])
-    let count: Int = try db.first("SELECT count(*) FROM restrictions WHERE room = ? AND until > ?", [known.id, now.rawValue])?[0] ?? 0
+    let count: Int =
+      try db.first("SELECT count(*) FROM restrictions WHERE room = ? AND until > ?", [known.id, now.rawValue])?[0] ?? 0
     if count > Self.maxRestricted { throw StoreError.tooMany(.restrictedUsers) }
   }
 
@@ -141,7 +142,8 @@ extension RoomWriter {
     try db.run(
       "INSERT OR REPLACE INTO bans (room, user, until) VALUES (?, ?, ?)",
       [room, try needRow(of: user), ban.until?.rawValue])
-    let count: Int = try db.first("SELECT count(*) FROM bans WHERE room = ? AND coalesce(until > ?, 1)", [room, now.rawValue])?[0] ?? 0
+    let count: Int =
+      try db.first("SELECT count(*) FROM bans WHERE room = ? AND coalesce(until > ?, 1)", [room, now.rawValue])?[0] ?? 0
     if count > Self.maxBanned { throw StoreError.tooMany(.bannedUsers) }
   }
 

@@ -1406,6 +1406,9 @@ class ReadinessClock(TypedDict):
     """
     wait: int
     """Seconds until the wait ends, if nobody sets the clock."""
+
+
+@final
 class ReadinessBlockedLog(TypedDict):
     """A process that reads the database, such as a shell or a backup, keeps the write-ahead log from a restart.
     The log grows until the process has ended its read. Absent if there is no such process. Present for the
