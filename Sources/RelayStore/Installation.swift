@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayProtocol
 
 /// The row of the table `installation`: the state that a file does not share with the replicas of its log.
 enum Installation {
@@ -20,6 +21,15 @@ enum Installation {
 
   static func save(position: String?, _ db: Database) throws {
     try db.run("UPDATE installation SET position = ?", [position])
+  }
+
+  /// See ``AgingClock/steps``.
+  static func steps(_ db: Database) throws -> Duration {
+    .milliseconds(try Int64.fetchOne(db, sql: "SELECT steps FROM installation") ?? 0)
+  }
+
+  static func save(steps: Duration, _ db: Database) throws {
+    try db.run("UPDATE installation SET steps = ?", [steps.milliseconds])
   }
 
   /// See ``RunRecord``.

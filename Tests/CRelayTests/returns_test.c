@@ -213,29 +213,6 @@ TEST(pushes, "returns: a push waits for the grace from the start, and not for th
   host_end(host);
 }
 
-/* Loads Eve as a member of `pushed.a`. She was offline when the earlier run ended. */
-static void load_offline(relay_hub_t *hub, void *unused) {
-  (void)unused;
-  const relay_id_t room =
-      relay_room_create(hub, "pushed.a", "epoch", 0, 0, RELAY_ROOM_STORED | RELAY_ROOM_PUSHES);
-  const relay_id_t user = relay_user_create(hub, "eve", (relay_bytes_t){0}, 7000);
-  relay_user_set_has_devices(hub, user, true);
-  EXPECT_INTEGER(relay_room_restore_member(hub, room, user, 0, 0), RELAY_OK);
-  relay_user_release(hub, user);
-}
-
-TEST(offline, "returns: a push to a user who was offline before the start waits for nothing") {
-  host_t *host = restart();
-  host_do(host, load_offline, NULL);
-  peer_t *bob = peer_open(host_port(host), "bob", "");
-  EXPECT_CONTAINS(peer_join(bob, "pushed.a"), "\"user\":\"eve\",\"online\":false");
-  peer_say(bob, "{\"type\":\"send\",\"room\":\"pushed.a\",\"body\":1,\"id\":1}");
-  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"),
-                  "\"push\":1,\"waits\":false"); /* decided with the message */
-  peer_leave(bob);
-  host_end(host);
-}
-
 static void drain(relay_hub_t *hub, void *unused) {
   (void)unused;
   relay_hub_drain(hub, 4000, "the end");

@@ -85,7 +85,7 @@ def test_a_report_without_a_device_is_of_the_device_default(circle, bob):
     session = circle.back(bob)
     session.request("filter", active=True, allow=["home"], number=7)
     answer = bob.ask("PUT", "filter", {"active": False, "number": 7})
-    assert (answer.status, answer.json) == (200, {"applied": False})
+    assert (answer.status, answer.json) == (200, {"applied": False, "number": 7})
     assert session.request("filter", active=False, number=8, device="default")["applied"] is True
 
 

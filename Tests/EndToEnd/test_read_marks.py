@@ -3,7 +3,6 @@
 
 from api import call
 from people import Circle
-from waiting import eventually
 
 
 def unread(relay, user, room):
@@ -14,7 +13,7 @@ def unread(relay, user, room):
 def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(connect, names, start):
     circle = Circle(connect, names, start("--presence-grace", "0"))
     bob = circle.away("bob")
-    other = names("room")
+    (other,) = names("room")
     for user in (circle.alice.user, bob.user):
         assert call(circle.relay, "PUT", f"/v1/rooms/{other}/members/{user}").status < 300
     for turn in range(1, 6):
@@ -40,13 +39,3 @@ def test_an_answered_read_survives_a_crash(connect, names, start):
         assert unread(circle.relay, bob.user, circle.room) == 0
         circle.alice = connect(circle.relay, circle.alice.user)
         circle.alice.join(circle.room)
-
-
-def test_a_push_to_members_of_a_room_made_right_after_the_start_does_not_wait(connect, names, start):
-    relay = start("--presence-grace", "60")
-    body = {"room": "club", "owner": "ann", "members": ["bob"]}
-    assert call(relay, "POST", "/v1/rooms", body).status == 201
-    registration = {"platform": "simulator", "token": "bobphone", "app": "demo"}
-    assert call(relay, "PUT", "/v1/users/bob/devices/phone", registration).status == 200
-    call(relay, "POST", "/v1/rooms/club/messages", {"from": "ann", "body": {"text": "hi"}})
-    eventually(lambda: call(relay, "GET", "/v1/simulator/devices/bobphone").json.get("notifications"))

@@ -44,6 +44,7 @@ class Scenario:
         assert self.call("isLive") == {"status": "live"}
         assert self.call("isReady")["status"] == "ready"
         assert "stillwire_" in self.call("readMetrics")
+        assert self.call("confirmClock") == {"waited": False}
         assert self.call("getOpenAPI")["openapi"] == "3.1.0"
         assert self.call("getAsyncAPI")["asyncapi"] == "3.0.0"
         assert self.call("getWebPushKey") == {"publicKey": None}

@@ -67,6 +67,11 @@ import Testing
     #expect(TimeZones.parse(version: "1", files: ["A/B": [1]]).zones == TimeZones())
   }
 
+  @Test func `zones with other rules are not equal`() {
+    #expect(Self.parse(["A/B": Self.zone(0)]) == Self.parse(["A/B": Self.zone(0)]))
+    #expect(Self.parse(["A/B": Self.zone(0)]) != Self.parse(["A/B": Self.zone(1)]))
+  }
+
   @Test(arguments: [
     ("2026f", "2026f"), ("2025b-0+deb12u1", "unknown"), ("2026f-rearguard", "2026f-rearguard"), ("", "unknown"),
     ("a\"b", "unknown"), ("2026\n", "unknown"), (String(repeating: "1", count: 32), String(repeating: "1", count: 32)),

@@ -228,17 +228,10 @@ import Testing
     }
   }
 
-  @Test func `a reader that stays delays no transaction, and the log loses its peak after it`() async throws {
+  @Test func `a reader that stays makes the log large, and the log loses its peak after it`() async throws {
     try await withStore { store in
       let reader = try reader()
-      var longest = Duration.zero
-      while try size < 3 * Self.bound {
-        let start = ContinuousClock.now
-        try await write(to: store)
-        longest = max(longest, .now - start)
-      }
-      // SQLite's own timeout is 5 s.
-      #expect(longest < .seconds(3))
+      while try size < 3 * Self.bound { try await write(to: store) }
       #expect(store.statistics.logBlocked != nil)
       #expect(store.statistics.logSize > Self.bound)
       try end(reader)

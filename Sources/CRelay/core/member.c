@@ -276,8 +276,6 @@ relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room_id, r
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = read;
   member->received = received;
-  member->is_clean =
-      !relay__user_is_online(user); /* a user who was not online has lost no session, so no grace */
   relay__room_measure(hub, room);
   return RELAY_OK;
 }

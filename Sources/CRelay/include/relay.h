@@ -672,8 +672,7 @@ typedef struct relay_presence_facts {
 typedef struct relay_member_facts {
   int64_t read, received;
   int64_t away_since; /* the end of the last session that was not in the background, or the hub's start */
-  bool is_clean;      /* that session was closed by the client or put into the background, and not lost; also
-                         true if the user was offline when the hub started */
+  bool is_clean;      /* that session was closed by the client or put into the background, and not lost */
   size_t sessions;    /* at most 32 */
   relay_presence_facts_t session[32];
 } relay_member_facts_t;

@@ -54,8 +54,8 @@ public struct AgingClock: Equatable, Sendable {
 
   /// The wall clock minus the clock for idempotency keys, which never steps.
   ///
-  /// It changes with each step of the wall clock. At a start, the clock for keys continues at the newest key. Keys
-  /// therefore keep their remaining time when another node with another clock takes over, and after a stop.
+  /// It changes with each step of the wall clock. Each file has its own value, because another node has another clock. At
+  /// a start, the clock for keys is never before the newest key.
   public private(set) var steps: Duration
   /// Is `nil` when data may be deleted by its age.
   public private(set) var wait: Wait?
@@ -64,9 +64,12 @@ public struct AgingClock: Equatable, Sendable {
 
   /// - Parameters:
   ///   - record: The state of an earlier run. Is `nil` in a new database.
+  ///   - steps: The value of ``steps`` in an earlier run.
   ///   - newestKey: The time of the newest key by the clock for keys. Is `nil` when there is none.
-  init(_ record: Record?, newestKey: Timestamp? = nil, now: Timestamp, elapsed: Duration) {
-    steps = newestKey.map { now - $0 } ?? .zero
+  init(
+    _ record: Record?, steps: Duration = .zero, newestKey: Timestamp? = nil, now: Timestamp, elapsed: Duration
+  ) {
+    self.steps = newestKey.map { min(steps, now - $0) } ?? steps
     offset = (now - Timestamp(rawValue: 0)) - elapsed
     guard let record else { return }
     let stop = now - record.noted

@@ -62,6 +62,7 @@ extension Transaction {
   func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now)) }
 
   private func note(_ record: AgingClock.Record) throws {
+    try Installation.save(steps: clock.aging.steps, db)
     try db.run(
       """
       INSERT INTO clock (id, noted, cause, waited, steps, stepped) VALUES (1, ?1, ?2, ?3, ?4, ?5)
@@ -94,7 +95,8 @@ extension AgingClock {
     )
     let expires = newest?[0] as Int64?
     self.init(
-      try Record.stored(db), newestKey: expires.map { Timestamp(rawValue: $0) - MessageDraft.keyLifetime },
+      try Record.stored(db), steps: try Installation.steps(db),
+      newestKey: expires.map { Timestamp(rawValue: $0) - MessageDraft.keyLifetime },
       now: clock.now(), elapsed: clock.elapsed())
   }
 }

@@ -49,7 +49,9 @@ enum Schema {
       -- See `RunRecord`.
       counter INTEGER NOT NULL DEFAULT 0,
       -- The newest group of a cluster's log in this file, see `Replica`; NULL: the file belongs to a single node.
-      position TEXT
+      position TEXT,
+      -- See `AgingClock.steps`; milliseconds.
+      steps INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     """
 
