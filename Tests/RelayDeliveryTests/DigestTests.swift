@@ -84,6 +84,21 @@ import Testing
     #expect(try Push(DigestSubject(newest: Self.newest)) == Push(Self.newest))
   }
 
+  @Test func `removals fit into a push if its payload has capacity for them and its rooms`() {
+    var removals = Removals()
+    removals.add(MessageReference(room: RoomID(unchecked: "team"), seq: 41), isRead: true)
+    func minSize(_ fits: (Int) -> Bool) -> Int? { (300...600).first(where: fits) }
+    let sizes = (1...2).map { count in
+      minSize { DigestSubject(newest: Self.newest, count: count).fits(removals, maxSize: $0) }
+    }
+    var alone = Self.newest
+    alone.removals = removals
+    let aloneSize = minSize { (try? fittedPayload(of: alone, maxSize: $0)) != nil }
+    #expect(sizes[0] == aloneSize)
+    // A digest has shorter texts and other members.
+    #expect(sizes[1] != nil && sizes[1] != sizes[0])
+  }
+
   @Test func `the newest message determines the id and the headers`() throws {
     let digest = DigestSubject(newest: Self.newest, count: 2)
     let (push, alone) = (try Push(digest), try Push(Self.newest))

@@ -95,6 +95,13 @@ import Testing
     #expect(plan.pushes.map(\.isHeld) == [false])
   }
 
+  @Test mutating func `a silent message changes no badge of a device without alerts`() {
+    let silent = Self.message(PushRequest(isSilent: true))
+    let plan = plan(silent, Self.member { $0.devices[0].allowsAlerts = false })
+    let changesBadge = plan.pushes.contains { $0.isBadgeOnly }
+    #expect(!changesBadge)
+  }
+
   @Test mutating func `a mention is pushed to a member who has muted all else`() {
     let member = Self.member { $0.preferences[Self.tea].level = .mentions }
     #expect(plan(Self.message(MessageTraits(from: ann, mentions: [bob])), member).pushes.count == 1)

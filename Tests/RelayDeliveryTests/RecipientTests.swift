@@ -36,6 +36,17 @@ import Testing
     #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
   }
 
+  @Test func `the next change of a badge is the first end of a mute that is not over`() {
+    var recipient = Recipient()
+    for (name, until) in [("a", 1_500), ("b", 2_000), ("c", 500)] as [(String, Int64)] {
+      recipient.preferences[RoomID(unchecked: name)].level = .none
+      recipient.preferences[RoomID(unchecked: name)].until = .at(until)
+    }
+    #expect(recipient.nextBadgeChange(after: .at(1_000)) == .at(1_500))
+    #expect(recipient.nextBadgeChange(after: .at(1_500)) == .at(2_000))
+    #expect(recipient.nextBadgeChange(after: .at(2_000)) == nil)
+  }
+
   private static let mentions: [(Mentions, isMentioned: Bool, isNamed: Bool)] = [
     ([], false, false),
     ([ann], false, false),

@@ -104,6 +104,9 @@ EQUIVALENT = {
     "QuietClock.swift: `true` is `false` in `kept.removeAll(keepingCapacity: true)`",
     # The additional day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
+    # A user has a device once, and none registered in 1970.
+    "Recipient.swift: `<` is `<=` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",
+    "Recipient.swift: `0` is `1` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",
     # The minute is over at each later time.
     "PushPace.swift: `0` is `1` in `private var end = Timestamp(rawValue: 0)`",
 }
