@@ -45,6 +45,13 @@ import Testing
     #expect(laterPush(facts(device: device)) == .show)
   }
 
+  @Test(arguments: [(5_000, 9_000), (9_000, 5_000)] as [(Int64, Int64)])
+  func `of two silences the one that ends last holds a later push`(focus: Int64, quiet: Int64) {
+    var device = DeviceFacts(quiet: ActiveQuietHours(mode: .hold, until: .at(quiet)))
+    device.focusedUntil = .at(focus)
+    #expect(laterPush(facts(RecipientFacts(user: bob, onFocus: .hold), device: device)) == .wait(until: .at(9_000)))
+  }
+
   @Test func `a silence holds the later push of an old message`() {
     // The message is older than the longest hold of a first push.
     var old = Self.message
