@@ -45,6 +45,10 @@ import Testing
     #expect(recipient.nextBadgeChange(after: .at(1_000)) == .at(1_500))
     #expect(recipient.nextBadgeChange(after: .at(1_500)) == .at(2_000))
     #expect(recipient.nextBadgeChange(after: .at(2_000)) == nil)
+    // A filter ends after 12 h.
+    _ = recipient.filters.apply(FilterReport(device: phone, isActive: true, allow: ["work"], at: .at(0)), now: .at(0))
+    #expect(recipient.nextBadgeChange(after: .at(1_000)) == .at(1_500))
+    #expect(recipient.nextBadgeChange(after: .at(2_000)) == .at(12 * hour))
   }
 
   private static let mentions: [(Mentions, isMentioned: Bool, isNamed: Bool)] = [
