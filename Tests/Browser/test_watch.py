@@ -55,7 +55,7 @@ class WatchTests(BrowserTests):
                 self.assertFalse(self.find("story").is_displayed())
                 self.watch(relay.origin, "team", token="no token")
                 self.wait_for("it is refused", "watch-state", "Refused")
-                self.wait_for("the relay's reason is shown", "watch-events", "the token is no JWT")
+                self.wait_for("the client's reason is shown", "watch-state", "it has no three parts")
                 self.watch(relay.origin, "team", token=token)
                 self.wait_for("it is connected", "watch-state", "Connected")
                 self.wait_for("the list has ann", "watch-people", "ann")
