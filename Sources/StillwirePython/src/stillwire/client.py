@@ -132,17 +132,21 @@ def _presence_events(users: list[str] | None) -> Request:
 class _EventReader:
     """Reads server-sent events, line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, position: str = "") -> None:
         self._event = ""
         self._data = ""
-        self.id = ""
+        self._id = ""
+        self.position = position
+        """The id of the last complete event that has one."""
 
     def read_numbered(self, line: str) -> PresenceEvent | None:
         """Returns the event with its id that ends with this line."""
         if line.startswith("id:"):
-            self.id = line[3:].strip()
+            self._id = line[3:].strip()
+        if not line.strip():
+            self.position = self._id or self.position
         event = self.read(line)
-        return None if event is None else {"id": self.id, **event}
+        return None if event is None else {"id": self._id, **event}
 
     def read(self, line: str) -> LockScreenEvent | None:
         """Returns the event that ends with this line."""
@@ -296,7 +300,7 @@ class Stillwire(_Settings, Operations):
             turn = self._addresses.round()
             is_trying = True
             while is_trying:
-                reader = _EventReader()
+                reader = _EventReader(position)
                 failure: StillwireError = ConnectionFailedError("the stream has ended")
                 try:
                     with self._http.stream(**self._endless(request, turn.url, position)) as response:
@@ -308,9 +312,7 @@ class Stillwire(_Settings, Operations):
                             if event := reader.read_numbered(line.rstrip("\n")):
                                 attempt = 0
                                 yield event
-                            # Only a complete event moves the position.
-                            if not line.strip():
-                                position = reader.id or position
+                            position = reader.position
                 except httpx.TransportError as error:
                     failure = connection_error(error)
                 except RelayError as error:
@@ -428,7 +430,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
             turn = self._addresses.round()
             is_trying = True
             while is_trying:
-                reader = _EventReader()
+                reader = _EventReader(position)
                 failure: StillwireError = ConnectionFailedError("the stream has ended")
                 try:
                     async with self._http.stream(**self._endless(request, turn.url, position)) as response:
@@ -440,9 +442,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
                             if event := reader.read_numbered(line.rstrip("\n")):
                                 attempt = 0
                                 yield event
-                            # Only a complete event moves the position.
-                            if not line.strip():
-                                position = reader.id or position
+                            position = reader.position
                 except httpx.TransportError as error:
                     failure = connection_error(error)
                 except RelayError as error:
