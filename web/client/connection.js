@@ -58,9 +58,9 @@ export class Connection {
 
   /**
    * `hello` returns the fields of the first frame, or a promise of them. `token` is called for a newer token, if the app
-   * has a token function. `delay(attempt, retryAfter)` is the delay of a retry in milliseconds. `areSeveral` is true if the client has other
-   * addresses: the socket then has a shorter timeout. If the socket closes before it opens and `explain` is given, the
-   * connection ends with its result.
+   * has a token function. `delay(attempt, retryAfter)` is the delay of a retry in milliseconds. `areSeveral` is true if
+   * the client has other addresses: the socket then has a shorter timeout. If the socket closes before it opens and
+   * `explain` is given, the connection ends with its result.
    */
   constructor({ url, WebSocket, clock, timeout, token, delay, areSeveral, explain }, hello, listener) {
     this.#explain = explain
