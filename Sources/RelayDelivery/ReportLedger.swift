@@ -37,7 +37,7 @@ extension FocusLedger: ReportLedger {}
 extension FilterLedger: ReportLedger {}
 
 /// The result of a report to a ledger.
-public struct LedgerChange<Record: DeviceRecord>: Sendable {
+public struct LedgerChange<Record: Sendable>: Sendable {
   /// True if the report was the newest of its device.
   public let isApplied: Bool
   /// The record of the device to store.

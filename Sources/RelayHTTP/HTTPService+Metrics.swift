@@ -58,7 +58,7 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
-    let aging = relay.store.readAging()
+    let aging = relay.store.readClock()
     text.family(
       "stillwire_clock_wait_seconds",
       "Seconds until data is deleted by its age again. 0: it is deleted. cause: step (the wall clock was set) or stop.",

@@ -49,7 +49,7 @@ extension HTTPService {
     let apps = gateways.http?.statistics.paused ?? []
     let forgetting = relay.worker.pausedForgetting
     let store = relay.store.statistics
-    let aging = relay.store.readAging()
+    let aging = relay.store.readClock()
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // The relay is ready without its store: another server does not have these users, and live rooms still work here.

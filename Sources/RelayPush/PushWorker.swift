@@ -226,7 +226,7 @@ package actor PushWorker {
   /// The time at which the push of a message expires. A large step of the wall clock moves it.
   private func end(of claim: Claim) -> Timestamp {
     let sent = claim.message.time
-    return claim.push.expires(from: sent) + store.readAging().shift(since: sent)
+    return claim.push.expires(from: sent) + store.readClock().shift(since: sent)
   }
 
   private func attempt(_ claim: Claim) async {

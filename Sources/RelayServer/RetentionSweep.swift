@@ -45,7 +45,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
     var noted: ContinuousClock.Instant?
     var cause: AgingClock.Cause?
     while !Task.isCancelled {
-      let reading = store.readAging()
+      let reading = store.readClock()
       if reading.cause != cause { logWait(reading) }
       let interval = reading.cause == nil ? Self.clockInterval : Self.waitingInterval
       if noted.map({ .now - $0 >= interval }) ?? true || reading.cause != cause {
@@ -77,7 +77,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
     }
   }
 
-  private func logWait(_ reading: AgingReading) {
+  private func logWait(_ reading: ClockReading) {
     switch reading.cause {
     case .step?:
       log.warning(
@@ -107,7 +107,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
   }
 
   private func purgeJobs() async throws {
-    let bound = store.readAging().now - PushWorker.retention
+    let bound = store.readClock().now - PushWorker.retention
     try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.maxPurged }
   }
 
@@ -123,7 +123,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
         var retention = patterns.policy(for: aging.room).history
         // A room in memory keeps its old policy after a reload, so it may still store messages.
         if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
-        let reading = store.readAging()
+        let reading = store.readClock()
         if aging.isDue(retention, now: reading.cause == nil ? reading.now : nil) {
           try await trim(aging.room, to: retention)
         }

@@ -91,13 +91,13 @@ public final class Store: Sendable {
   /// finds the updates. The listener must return at once.
   public func listenToUpdates(_ listener: @escaping @Sendable () -> Void) { writer.updates.set(listener) }
 
-  /// Reads both clocks, and returns the state that follows.
-  public func readAging() -> AgingReading { AgingReading(writer.readClock()) }
+  /// Reads both clocks.
+  public func readClock() -> ClockReading { writer.readClock() }
 
   /// Ends the wait of deletion by age, because an operator knows that the wall clock is right.
   /// - Returns: True if it waited.
   public func confirmClock() async throws(StoreError) -> Bool {
-    guard let wait = writer.readClock().aging.wait else { return false }
+    guard let wait = readClock().aging.wait else { return false }
     try await write { try $0.noteConfirmedClock() }
     return writer.confirmClock(wait)
   }

@@ -207,8 +207,8 @@ import Testing
       clocks.set(by: .seconds(40 * 86_400))
       let ahead = try await trimmed(store)
       #expect(ahead == 0)
-      #expect(store.readAging().cause == .step)
-      #expect(store.readAging().remaining == .seconds(86_400))
+      #expect(store.readClock().cause == .step)
+      #expect(store.readClock().remaining == .seconds(86_400))
       clocks.pass(.seconds(100))
       clocks.set(by: .seconds(-40 * 86_400))
       let corrected = try await trimmed(store)
@@ -220,9 +220,9 @@ import Testing
       clocks.pass(.seconds(86_399))
       let almost = try await trimmed(store)
       #expect(almost == 0)
-      #expect(store.readAging().cause == .step)
+      #expect(store.readClock().cause == .step)
       clocks.pass(.seconds(1))
-      #expect(store.readAging().cause == nil)
+      #expect(store.readClock().cause == nil)
       let afterADay = try await trimmed(store)
       #expect(afterADay == 3)
       try await store.write { try $0.noteClock() }
@@ -230,10 +230,10 @@ import Testing
     // The hardware clock is wrong at the start.
     clocks.set(by: .seconds(40 * 86_400))
     try await withStore { store in
-      #expect(store.readAging().cause == .stop)
+      #expect(store.readClock().cause == .stop)
       let confirmed = try await store.confirmClock()
       #expect(confirmed)
-      #expect(store.readAging().cause == nil)
+      #expect(store.readClock().cause == nil)
       let twice = try await store.confirmClock()
       #expect(!twice)
     }

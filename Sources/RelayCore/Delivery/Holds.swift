@@ -197,7 +197,7 @@ package final class Holds {
       if hasSilenced { try await relay.store.write { try $0.updates.endSilence(of: name) } }
       page = next
       let now = relay.hub.now
-      let aging = relay.store.readAging()
+      let aging = relay.store.readClock()
       let pushes = jobs.compactMap { job -> OpenPush? in
         guard var push = OpenPush(job) else { return nil }
         push.shift = aging.shift(since: push.time)

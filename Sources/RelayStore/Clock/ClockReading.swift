@@ -2,9 +2,9 @@
 import GRDB
 public import RelayProtocol
 
-/// Both clocks at the beginning of a transaction, and what follows from them.
-final class ClockReading: Sendable {
-  let now: Timestamp
+/// Both clocks at a moment, such as the beginning of a transaction, and what follows from them.
+public final class ClockReading: Sendable {
+  public let now: Timestamp
   let elapsed: Duration
   let aging: AgingClock
 
@@ -18,26 +18,15 @@ final class ClockReading: Sendable {
   convenience init(now: Timestamp) {
     self.init(now: now, elapsed: .zero, aging: AgingClock(nil, now: now, elapsed: .zero))
   }
-}
 
-/// The present time, and the wait of deletion by age.
-public struct AgingReading: Equatable, Sendable {
-  public let now: Timestamp
-  private let clock: AgingClock
-  /// Is `nil` when data may be deleted by its age.
-  public let cause: AgingClock.Cause?
+  /// The cause of the wait of deletion by age. Is `nil` when data may be deleted by its age.
+  public var cause: AgingClock.Cause? { aging.wait?.cause }
+
   /// The time until the wait ends if nobody sets the clock. Is 0 when nothing waits.
-  public let remaining: Duration
-
-  init(_ reading: ClockReading) {
-    now = reading.now
-    clock = reading.aging
-    cause = reading.aging.wait?.cause
-    remaining = reading.aging.remaining(at: reading.elapsed) ?? .zero
-  }
+  public var remaining: Duration { aging.remaining(at: elapsed) ?? .zero }
 
   /// See ``AgingClock/shift(since:)``.
-  public func shift(since time: Timestamp) -> Duration { clock.shift(since: time) }
+  public func shift(since time: Timestamp) -> Duration { aging.shift(since: time) }
 }
 
 extension Transaction {
