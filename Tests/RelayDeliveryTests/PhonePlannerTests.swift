@@ -154,8 +154,8 @@ import Testing
 
   // MARK: One phone
 
-  private static let pause = PhonePlanner.wakePause
-  private static let minute = PhonePlanner.badgePause
+  private static let pause = Duration.seconds(1_200)
+  private static let minute = Duration.seconds(60)
 
   @Test(arguments: [
     // A badge that stays the same.
@@ -200,6 +200,10 @@ import Testing
     // The wall clock was set back.
     (
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(9_999_999)), nil, Timestamp.at(1_000) + minute
+    ),
+    (
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 2, hasRemovals: true, woken: .at(9_999_999)), nil,
+      Timestamp.at(1_000) + pause
     ),
     // Browsers allow no push that shows nothing.
     (PhoneState(platform: .webpush, badge: 2, wantedBadge: 1, hasRemovals: true), nil, nil),

@@ -460,6 +460,26 @@ import Testing
     #expect(try await updates(at: .at(20 * 60_000)).count == 1)
   }
 
+  @Test func `a silent push that is stored while another is on its way waits for the pause`() async throws {
+    try await wake()
+    let first = try #require(try await updates().first)
+    try await wake()
+    #expect(try await updates().isEmpty)
+    try await finish(first)
+    #expect(try await updates().isEmpty)
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
+    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+  }
+
+  @Test func `a silent push follows a push that failed`() async throws {
+    try await wake()
+    let first = try #require(try await updates().first)
+    try await wake()
+    #expect(try await updates().isEmpty)
+    try await test.write { try $0.updates.finish(first.id) }
+    #expect(try await updates().count == 1)
+  }
+
   @Test func `silent pushes continue after the wall clock was set back`() async throws {
     try await wake()
     try await finish(try #require(try await updates().first))

@@ -42,8 +42,7 @@ public enum PhonePlanner {
   /// Decides the next push that shows nothing to a device: its badge, its removals, or both.
   /// - Returns: The push that is due now, and the time of the next one. Each is `nil` when there is none.
   public static func plan(_ phone: PhoneState, now: Timestamp) -> (update: PhoneUpdate?, next: Timestamp?) {
-    // A time after `now` shows that the wall clock was set back.
-    let wake = phone.woken.map { min($0, now) + wakePause } ?? now
+    let wake = wakeTime(after: phone.woken, now: now)
     let badgeTime = phone.badged.map { min($0, now) + badgePause } ?? now
     let badge = phone.needsBadge ? phone.wantedBadge : nil
     let hasRemovals = phone.hasRemovals && phone.platform.removesSilently
@@ -52,6 +51,13 @@ public enum PhonePlanner {
     guard let badge else { return (nil, next) }
     guard badgeTime <= now else { return (nil, min(badgeTime, next ?? badgeTime)) }
     return (PhoneUpdate(badge: badge, removes: false), next)
+  }
+
+  /// The time from which a push may wake the app.
+  /// - Parameter woken: The time of the newest push that woke it. A time after `now` shows that the wall clock was set
+  ///   back.
+  public static func wakeTime(after woken: Timestamp?, now: Timestamp) -> Timestamp {
+    woken.map { min($0, now) + wakePause } ?? now
   }
 
   /// The time until which the service may keep a push that changes or removes notifications. Is `nil` if the service

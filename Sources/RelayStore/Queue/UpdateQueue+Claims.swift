@@ -57,7 +57,7 @@ extension UpdateQueue {
     switch update.kind {
     case .entry: return try entryStep(for: update, on: device, &shared)
     case .phone: return try phoneStep(for: update, on: device, &shared)
-    case .silent: return try silent(update).map { .send(update.claim($0, on: device)) } ?? .drop
+    case .silent: return try silentStep(for: update, on: device, shared)
     }
   }
 
@@ -72,6 +72,16 @@ extension UpdateQueue {
       WHERE jobs.number = ?
       """,
       [number], DueUpdate.init(_:))
+  }
+
+  // MARK: One silent push
+
+  private func silentStep(for update: DueUpdate, on device: Device, _ shared: Shared) throws -> Step {
+    guard let content = try silent(update) else { return .drop }
+    // The pause starts when the phone has got the push that is on its way. This one was stored before that.
+    if try isPushing("kind IN ('phone', 'silent')", to: device, shared) { return .follow }
+    let due = PhonePlanner.wakeTime(after: update.woken, now: shared.now)
+    return due > shared.now ? .wait(until: due, isSilenced: false) : .send(update.claim(content, on: device))
   }
 
   private func silent(_ update: DueUpdate) throws -> UpdateClaim.Content? {
@@ -165,7 +175,8 @@ extension UpdateQueue {
         text == .missed
         ? end
         : PhonePlanner.keptUntil(
-          newest: update.alertKept, isNewest: try update.alertJob == job && !isPushing(to: device, shared), end: end,
+          newest: update.alertKept,
+          isNewest: try update.alertJob == job && !isPushing(Self.changesPhone, to: device, shared), end: end,
           on: device.platform)
       return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
     }
@@ -249,7 +260,7 @@ extension UpdateQueue {
 
   private func phoneStep(for update: DueUpdate, on device: Device, _ shared: inout Shared) throws -> Step {
     // A push that is on its way may set another badge, or bring a notification that must go.
-    if try isPushing(to: device, shared) { return .follow }
+    if try isPushing(Self.changesPhone, to: device, shared) { return .follow }
     let state = PhoneState(
       platform: device.platform, allowsAlerts: device.allowsAlerts, badge: update.badge,
       wantedBadge: try shared.badge(of: update.user, on: device),
@@ -284,11 +295,14 @@ extension UpdateQueue {
       [now.rawValue, user, device])
   }
 
-  /// True if a push is on its way to a phone.
-  private func isPushing(to device: Device, _ shared: Shared) throws -> Bool {
+  /// Pushes that may show a notification or wake the app.
+  private static let changesPhone = "kind <> 'phone'"
+
+  /// True if a push for which the condition holds is on its way to a phone.
+  private func isPushing(_ condition: String, to device: Device, _ shared: Shared) throws -> Bool {
     try shared.accounts(on: device).contains { account in
       try db.has(
-        "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND kind <> 'phone'",
+        "SELECT 1 FROM jobs WHERE user = ? AND device = ? AND state = 'sending' AND \(condition)",
         [account.user, account.device])
     }
   }

@@ -395,7 +395,7 @@ public struct UpdateQueue: TransactionPart {
     let device = try db.first(
       "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
     guard let device else { return }
-    let due = max(now, device.time("woken").map { min($0, now) + PhonePlanner.wakePause } ?? now)
+    let due = max(now, PhonePlanner.wakeTime(after: device.time("woken"), now: now))
     let replaced = try db.all(
       """
       DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ? AND kind = 'silent' AND state <> 'sending'
