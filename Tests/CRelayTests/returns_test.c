@@ -213,6 +213,38 @@ TEST(pushes, "returns: a push waits for the grace from the start, and not for th
   host_end(host);
 }
 
+/* Loads Eve as a member of `pushed.a`. She was offline or in the background when the earlier run ended. */
+static void load_absent(relay_hub_t *hub, void *data) {
+  const bool *is_background = data;
+  const relay_id_t room =
+      relay_room_create(hub, "pushed.a", "epoch", 0, 0, RELAY_ROOM_STORED | RELAY_ROOM_PUSHES);
+  const relay_id_t user = relay_user_create(hub, "eve", (relay_bytes_t){0}, 7000);
+  relay_user_set_has_devices(hub, user, true);
+  if (*is_background) EXPECT(relay_user_await(hub, user, RELAY_BACKGROUND));
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, user, 0, 0), RELAY_OK);
+  relay_user_release(hub, user);
+}
+
+static void expect_push_without_wait(bool is_background) {
+  host_t *host = restart();
+  host_do(host, load_absent, &is_background);
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  EXPECT_CONTAINS(peer_join(bob, "pushed.a"),
+                  is_background ? "\"user\":\"eve\",\"online\":true" : "\"user\":\"eve\",\"online\":false");
+  peer_say(bob, "{\"type\":\"send\",\"room\":\"pushed.a\",\"body\":1,\"id\":1}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"push\":1,\"waits\":false");
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(offline, "returns: a push to a user who was offline before the start does not wait") {
+  expect_push_without_wait(false);
+}
+
+TEST(background, "returns: a push to a user who was in the background before the start does not wait") {
+  expect_push_without_wait(true);
+}
+
 static void drain(relay_hub_t *hub, void *unused) {
   (void)unused;
   relay_hub_drain(hub, 4000, "the end");

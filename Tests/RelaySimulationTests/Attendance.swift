@@ -30,8 +30,10 @@ struct Attendance {
     var isDoubtful = false
   }
 
-  /// The start of the relay. It counts as an unclean end of all sessions.
+  /// The start of the relay. It counts as an unclean end of the sessions of ``present``.
   var start: Timestamp
+  /// The users who were online and not in the background before the start.
+  let present: Set<UserID>
   /// The users who were online before the start, and have not ended a session since.
   var awaited: Set<UserID> = []
   /// The end of the time for which the users are awaited.
@@ -49,7 +51,10 @@ struct Attendance {
   static let maxWait = Duration.seconds(45)
   static let reconnect = Duration.seconds(20)
 
-  init(start: Timestamp) { self.start = start }
+  init(start: Timestamp, present: Set<UserID> = []) {
+    self.start = start
+    self.present = present
+  }
 
   // MARK: Events
 
@@ -90,11 +95,8 @@ struct Attendance {
     leaves[membership] = Leave(time: now, isClean: true)
   }
 
-  /// A user creates a room. The relay loads the room later, with its members, and then does not know if the creator had
-  /// a session before the start.
-  mutating func create(_ membership: Membership) {
-    leaves[membership] = Leave(time: start, isClean: true, isDoubtful: true)
-  }
+  /// A user creates a room. The relay loads the room later, with its members.
+  mutating func create(_ membership: Membership) { leaves[membership] = nil }
 
   /// A session that was not in the background has ended, or was moved to the background.
   private mutating func goAway(_ membership: Membership, isClean: Bool, now: Timestamp) {
@@ -136,6 +138,10 @@ struct Attendance {
     seats(of: membership).contains { $0.activity != .background }
   }
 
+  private func leave(of membership: Membership) -> Leave {
+    leaves[membership] ?? Leave(time: start, isClean: !present.contains(membership.user))
+  }
+
   func isActivelyReceived(_ place: Place, by user: UserID) -> Bool {
     seats(of: Membership(room: place.room, user: user)).contains { $0.activity == .active && $0.hasReceived(place) }
   }
@@ -156,7 +162,7 @@ struct Attendance {
     }
     if seats.contains(where: { $0.activity == .idle && $0.hasReceived(place) }) { ends.append(time + Self.idleWait) }
     if !isAttended(membership) {
-      let leave = leaves[membership] ?? Leave(time: start, isClean: false)
+      let leave = leave(of: membership)
       if !leave.isClean { ends.append(leave.time + Self.grace) }
     }
     return ends.max().map { min($0, max(time, released ?? time) + Self.maxWait) }
@@ -165,7 +171,7 @@ struct Attendance {
   /// Returns whether the user is away for less than the grace without a clean close. Both values are possible if
   /// sessions ended at the same time.
   func isInGrace(_ membership: Membership, at now: Timestamp) -> Set<Bool> {
-    let leave = leaves[membership] ?? Leave(time: start, isClean: false)
+    let leave = leave(of: membership)
     guard !isAttended(membership), now < leave.time + Self.grace else { return [false] }
     return leave.isDoubtful ? [true, false] : [!leave.isClean]
   }

@@ -28,7 +28,8 @@ extension Model {
       guard disk.keys[key]?.seq == first.seq else { throw Violation(.kept, "\(key) of \(first) is not stored") }
     }
     keys = disk.keys
-    attendance = Attendance(start: now)
+    let present = disk.people.filter { $1.activity != nil && $1.activity != .background }
+    attendance = Attendance(start: now, present: Set(present.keys))
     settle()
   }
 

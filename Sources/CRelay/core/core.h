@@ -290,6 +290,7 @@ struct relay_user {
   relay__sharing_t sharing;
   bool has_devices, has_filter, has_inbox, pushes_unread;
   bool was_online, is_counted /* as online in its rooms */;
+  bool was_attending;          /* online, and not in the background, when an earlier run ended: see returns.c */
   bool is_settled;             /* this run has seen the user online, or awaits the user: see returns.c */
   int8_t stored_activity;      /* of the last RELAY_EVENT_USER_SEEN; -1: offline */
   bool is_pending;             /* a change is not announced yet */

@@ -276,6 +276,7 @@ relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room_id, r
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = read;
   member->received = received;
+  member->is_clean = !user->was_attending; /* others have lost no session, so they have no grace */
   relay__room_measure(hub, room);
   return RELAY_OK;
 }

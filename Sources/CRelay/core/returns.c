@@ -27,6 +27,7 @@ void relay_hub_await_returns(relay_hub_t *hub, int64_t duration) {
 bool relay_user_await(relay_hub_t *hub, relay_id_t id, relay_activity_t activity) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user || user->is_settled || hub->clock >= hub->returns.until) return false;
+  user->was_attending = activity != RELAY_BACKGROUND;
   user->is_settled = user->was_online = user->shown.online = true;
   user->grace_activity = (uint8_t)activity;
   user->shown.activity = user->stored_activity = (int8_t)activity;

@@ -672,7 +672,8 @@ typedef struct relay_presence_facts {
 typedef struct relay_member_facts {
   int64_t read, received;
   int64_t away_since; /* the end of the last session that was not in the background, or the hub's start */
-  bool is_clean;      /* that session was closed by the client or put into the background, and not lost */
+  bool is_clean;      /* that session was closed by the client or put into the background, and not lost; after
+                         the hub's start: the user is not awaited with another activity than background */
   size_t sessions;    /* at most 32 */
   relay_presence_facts_t session[32];
 } relay_member_facts_t;
