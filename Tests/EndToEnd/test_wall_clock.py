@@ -238,7 +238,7 @@ def test_a_waiting_push_does_not_expire_by_a_large_step(circle, clock):
     bob.phone.ring("on its way")
 
 
-def test_a_device_whose_clock_was_ahead_is_told_the_number_to_exceed(circle):
+def test_a_device_whose_clock_was_ahead_gets_the_number_to_exceed(circle):
     bob = circle.away("bob")
     now = int(time.time() * 1000)
     assert bob.put("focus", {"isFocused": True, "number": now + 30 * 86_400_000, "device": "mac"})["applied"]

@@ -19,20 +19,24 @@ export class ReportNumbers {
   }
 
   /**
-   * Returns undefined if the relay has the report with the number `sent`, or else the number with which the client
-   * repeats it. Throws `replaced` after a newer report, and `not_applied` if the client does not repeat this one.
+   * Returns undefined if the relay has the report with the number `sent`, otherwise the higher number for its
+   * repetition. Throws `replaced` after a newer report, and `not_applied` if the report cannot be repeated.
+   * `isLast`: no further repetition is allowed.
    */
   after({ applied, number: stored }, sent, isLast) {
     if (applied !== false || stored === sent) return undefined
     if (isLast || !Number.isSafeInteger(stored)) {
       throw new StillwireError({ code: 'not_applied', message: 'the relay has not applied the report' })
     }
-    // A number above the time is that of an earlier report, when the clock was ahead.
+    // A stored number above the present time comes from a report that this device sent while its clock was ahead.
     if (sent !== this.#last || (sent < stored && stored <= this.#now())) throw replaced()
     return (this.#last = Math.max(sent, stored) + 1)
   }
 
-  /** Sends a report. `send(fields)` resolves with the relay's reply. The client does not repeat one with its own number. */
+  /**
+   * Sends a report, and repeats it once with a higher number if the stored number comes from a clock that was ahead. If
+   * the app chose the number (`fields.number`), does not repeat it. `send(fields)` resolves with the relay's reply.
+   */
   async report(fields, send) {
     let number = fields.number ?? this.next()
     for (let isLast = fields.number !== undefined; ; isLast = true) {

@@ -7,12 +7,12 @@ package struct ReportReply {
 
   package init(_ reply: JSON) { self.reply = reply }
 
-  /// Returns `nil` if the relay has the report, or else the stored number, above which the client repeats the report.
-  /// Throws `replaced` after a newer report of this device, and `notApplied` if the client does not repeat this one.
+  /// Returns `nil` if the relay has the report, otherwise the number that the repeated report must exceed. Throws
+  /// `replaced` after a newer report of this device, and `notApplied` if the report cannot be repeated.
   /// - Parameters:
   ///   - sent: The number of the report.
   ///   - isNewest: False if the client has made a newer report since.
-  ///   - isLast: True if the client does not repeat the report: it has done so, or the app has chosen the number.
+  ///   - isLast: True if no further repetition is allowed: this is one, or the app has chosen the number.
   ///   - time: The wall-clock time in milliseconds since 1970.
   package func numberToExceed(
     sent: Int64, isNewest: Bool, isLast: Bool, time: Int64
@@ -20,7 +20,7 @@ package struct ReportReply {
     let stored = reply["number"]?.integer
     guard reply["applied"]?.flag == false, stored != sent else { return nil }
     guard let stored, (0..<ReportNumber.maxNumber).contains(stored), !isLast else { throw .notApplied }
-    // A number above the time is that of an earlier report, when the clock was ahead.
+    // A stored number above the present time comes from a report that this device sent while its clock was ahead.
     guard isNewest, !(sent < stored && stored <= time) else { throw .replaced }
     return max(sent, stored)
   }
