@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frozen clients: the script of a page hangs, while the browser still answers pings. Such a client announced
- * with `acks` that it sends `received`. If it leaves a message of another user without it for
- * `received_timeout`, its session counts as in the background until it sends a frame.
+/* Frozen clients: the script of a page hangs, while the browser still answers pings. A client with `acks`
+ * acknowledges each message of another user with `received` or `read`. If an acknowledgement is missing for
+ * `received_timeout`, the session counts as in the background until the client sends a frame.
  *
- * On a slow connection the message may still be on its way. So the hub judges a session only some time after
- * the pong to a ping that it has sent behind the message. */
+ * On a slow connection the message may still be on its way. So the hub sends a ping after the message, and
+ * moves the session to the background `LATE` after the pong or later. */
 #include "core.h"
 
-enum { LATE = 5000 }; /* ms: the least time from that pong to the judgement, and between two looks for it */
+/* In milliseconds: the time from the ping to the end of `received_timeout`, the minimum time from the pong to
+ * the background, and the time between two checks for the pong. */
+enum { LATE = 5000 };
 
-/* The time until the judgement begins now. */
+/* Starts `received_timeout` again, and requires a new pong. */
 static void await_received(relay_hub_t *hub, relay_session_t *session) {
   session->unacked_at = hub->clock;
   session->proved_at = 0;
