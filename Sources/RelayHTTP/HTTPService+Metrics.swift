@@ -61,7 +61,7 @@ extension HTTPService {
     let aging = relay.store.readClock()
     text.family(
       "stillwire_clock_wait_seconds",
-      "Seconds until data is deleted by its age again. 0: it is deleted. cause: step (the wall clock was set) or stop.",
+      "Seconds until deletion by age resumes; 0 if it does not wait. cause: step (the wall clock was set) or stop.",
       .gauge, by: "cause",
       AgingClock.Cause.allCases.map { ($0.rawValue, aging.cause == $0 ? Int(aging.remaining.seconds) : 0) })
     write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
@@ -122,7 +122,7 @@ extension HTTPService {
     text.gauge("stillwire_store_log_bytes", "Size of the write-ahead log of the database.", store.logSize)
     text.gauge(
       "stillwire_store_log_blocked_seconds",
-      "Time since when a reader of the database keeps its write-ahead log from a restart. 0 if none does.",
+      "Seconds for which a reader has blocked the relay from shortening the log, if it exceeds 64 MiB; otherwise 0.",
       seconds: store.logBlocked?.seconds ?? 0)
   }
 

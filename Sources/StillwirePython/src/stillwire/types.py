@@ -1378,8 +1378,8 @@ class Readiness(TypedDict):
     text: NotRequired[str]
     """The reason or the alarm for the operator, with the error of NATS or the next step."""
     store: NotRequired[Literal["available", "unavailable"]]
-    """The state of the store. `store`, `clock` and `paused` are present in open mode, with an API key, or if
-    `metrics.open` is set.
+    """The state of the store. `store`, `clock`, `blockedLog` and `paused` are present in open mode, with an API
+    key, or if `metrics.open` is set.
     """
     clock: NotRequired[ReadinessClock]
     """Present while the relay deletes nothing by its age, because its clock may be wrong."""
