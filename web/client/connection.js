@@ -77,9 +77,10 @@ export class Connection {
   }
 
   /**
-   * Sends a request. Calls `settle(error, reply)` once: immediately if it cannot send, otherwise at the reply or the end.
-   * It calls it with `timeout` before that, if the connection was silent for a time. It takes a callback instead of
-   * returning a promise: a promise's callback would run only after the following frames were processed.
+   * Sends a request. Calls `settle(error, reply)` at the reply, or at the end of the connection. If it cannot send, it
+   * calls it immediately. If the relay sends nothing for the timeout, it calls `settle` with the code `timeout` first,
+   * and again at the late reply. It takes a callback instead of returning a promise: a promise's callback would run
+   * only after the following frames were processed.
    */
   ask(type, fields, settle) {
     if (!this.#isWelcome || this.#isOver) return settle(closed())

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses of a relay or of the nodes of a cluster, and the order in which a client tries them. Nothing sends."""
+"""The addresses of a relay or of the nodes of a cluster, and the order in which a client tries them.
+
+This module sends no request.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -14,7 +17,10 @@ UNSENT = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
 class Addresses:
-    """The URLs of a relay, or of all nodes of a cluster. Threads can share it: the first address is only a guess."""
+    """The URLs of a relay, or of all nodes of a cluster.
+
+    Thread-safe: a wrong first address costs only an extra attempt.
+    """
 
     def __init__(self, urls: str | Sequence[str]):
         self.urls = [url.rstrip("/") for url in ([urls] if isinstance(urls, str) else urls)]

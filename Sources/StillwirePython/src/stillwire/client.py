@@ -170,7 +170,7 @@ class Stillwire(_Settings, Operations):
 
     Args:
         url: The URL of the relay, such as `https://relay.example.org`, or those of all nodes of a cluster. The client
-            finds the leader, and connects to no other address.
+            tries these URLs until the leader answers, and connects to no URL outside the list.
         api_key: An API key, or a function that returns one. It can also be a user's token.
         user: The user in whose name the client sends its requests: the header `X-Stillwire-User`.
         timeout: The timeout of each attempt in seconds: to connect, and for each wait for bytes.
@@ -283,11 +283,11 @@ class Stillwire(_Settings, Operations):
     def follow_presence(
         self, users: list[str] | None = None, *, after: str | None = None
     ) -> Iterator[PresenceEvent]:
-        """Follows the presence and the Focus of users, without an end.
+        """Follows the presence and the Focus of users, and reconnects until you stop.
 
         After a lost connection, and after an event `end`, the client connects again. The stream continues after the
-        last event, and begins with `resumed` or `reset`. The method raises an error that does not end by itself, and
-        the last one when all retries have failed.
+        last event, and begins with `resumed` or `reset`. The method raises a permanent error immediately, for example
+        401 or 403. It raises a temporary error when `retries` retries in a row have failed.
 
         Args:
             users: Names of users, and patterns such as `team-*`: at most 100. Default: all users.
