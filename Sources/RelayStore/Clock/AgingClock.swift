@@ -10,7 +10,7 @@ public import RelayProtocol
 /// - after a start, if the relay's last known time is more than ``maxStop`` away
 ///
 /// The wait ends when the clock was not set for ``steadyTime``, when it has taken ``maxWait`` in all, or when an operator
-/// confirms the clock. A value of both clocks; it reads none.
+/// confirms the clock. The caller passes the readings of the wall clock and of the monotonic clock.
 public struct AgingClock: Equatable, Sendable {
   /// The cause of a wait.
   public enum Cause: String, Sendable, CaseIterable {
@@ -20,10 +20,10 @@ public struct AgingClock: Equatable, Sendable {
     case stop
   }
 
-  /// Deletion by age waits.
+  /// A wait of deletion by age.
   public struct Wait: Equatable, Sendable {
     public internal(set) var cause: Cause
-    /// The time of the wait before ``began``, in earlier runs of the relay.
+    /// The part of the wait in earlier runs of the relay.
     let earlier: Duration
     /// The elapsed times at which this run began to wait, and at which the wall clock was set last.
     let began: Duration
@@ -54,8 +54,8 @@ public struct AgingClock: Equatable, Sendable {
 
   /// The wall clock minus the clock for idempotency keys, which never steps.
   ///
-  /// It changes with each step of the wall clock. Each file has its own value, because another node has another clock. At
-  /// a start, the clock for keys is never before the newest key.
+  /// It changes with each step of the wall clock. Each node's database has its own value, because each node has its own
+  /// clock. At a start, the clock for keys is never before the newest key.
   public private(set) var steps: Duration
   /// Is `nil` when data may be deleted by its age.
   public private(set) var wait: Wait?
@@ -81,7 +81,7 @@ public struct AgingClock: Equatable, Sendable {
     }
   }
 
-  /// Reads both clocks. Call it before each use of the state.
+  /// Updates the state with new readings of both clocks. Call it before each use of the state.
   mutating func read(now: Timestamp, elapsed: Duration) {
     let step = (now - Timestamp(rawValue: 0)) - elapsed - offset
     if step >= Self.minStep || step <= .zero - Self.minStep {
@@ -107,8 +107,8 @@ public struct AgingClock: Equatable, Sendable {
     }
   }
 
-  /// The difference by which the end of something that began at `time` moves: while deletion waits, the steps forward
-  /// since then.
+  /// Returns the duration to add to an expiry that was computed at `time`: the sum of the steps during the wait, if it
+  /// is positive and the last step was after `time`. Otherwise zero.
   public func shift(since time: Timestamp) -> Duration {
     guard let wait, let stepped = wait.stepped, time < stepped else { return .zero }
     return max(.zero, wait.steps)
