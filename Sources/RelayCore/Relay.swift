@@ -272,7 +272,12 @@ package actor Relay {
       var parsed = Request(request.fields, by: .session(caller), settings)
       parsed.expectsReply = request.id != nil
       let reply = try await perform(command, parsed)
-      hub.finish(request.session, with: Replies.ok(request, reply.members))
+      let json = Replies.ok(request, reply.members)
+      if let page = reply.page {
+        hub.finish(request.session, with: json, page)
+      } else {
+        hub.finish(request.session, with: json)
+      }
       diagnostics.logRequest(request, error: nil, since: start)
     } catch {
       let error = requestError(error)

@@ -68,7 +68,7 @@ public struct RoomFacts: Sendable {
 }
 
 /// Consecutive messages as JSON objects, separated by commas.
-public struct MessagesText: Sendable {
+public struct MessagesText: Equatable, Sendable {
   public var text: [UInt8]
   public var count: Int
 

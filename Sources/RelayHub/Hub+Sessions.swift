@@ -68,6 +68,35 @@ extension Hub {
     json.withBytes { relay_session_finish(hub, session.rawValue, $0) }
   }
 
+  /// A reply with messages of a room. On a slow connection the reply to a `ping` goes before it.
+  public enum Page: Sendable {
+    /// The reply to `history`.
+    case history
+    /// The reply to `join`, and the events with its first messages. They take the place of the reply to an earlier
+    /// `join` of the room that waits.
+    case join(RoomHandle, parts: [[UInt8]])
+  }
+
+  /// Completes a request that reads messages, and lets the session's next request run.
+  /// - Parameter json: The reply; empty if the client expects none.
+  public func finish(_ session: SessionHandle, with json: [UInt8], _ page: Page) {
+    switch page {
+    case .history: json.withBytes { relay_session_finish_history(hub, session.rawValue, $0) }
+    case .join(let room, let parts):
+      // The texts share one buffer, so that their addresses stay valid.
+      let all = parts.flatMap(\.self) + json
+      all.withBytes { all in
+        var at = 0
+        func next(_ size: Int) -> relay_bytes {
+          defer { at += size }
+          return relay_bytes(at: all.at.map { $0 + at }, count: size)
+        }
+        let parts = parts.map { next($0.count) }
+        relay_session_finish_join(hub, session.rawValue, room.rawValue, next(json.count), parts, parts.count)
+      }
+    }
+  }
+
   /// Sends a frame that is not a reply to a request.
   public func push(_ json: [UInt8], to session: SessionHandle) {
     json.withBytes { relay_session_push(hub, session.rawValue, $0) }

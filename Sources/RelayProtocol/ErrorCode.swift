@@ -15,6 +15,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case unsupported
   case conflict
   case tooLarge = "too_large"
+  /// The reply to a later `join` of the room takes the place of this one.
+  case superseded
   case rateLimited = "rate_limited"
   case unavailable
   case `internal`
@@ -27,7 +29,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case .forbidden, .restricted, .notJoined: 403
     case .notFound: 404
     case .unsupported: 405
-    case .conflict: 409
+    case .conflict, .superseded: 409
     case .tooLarge: 413
     case .rateLimited: 429
     case .unavailable: 503

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/core.h" /* for the queues, which relay.h does not show */
 #include "host.h"
@@ -229,6 +230,143 @@ TEST(stored_sends, "queue: 200 sends at once to a stored room are stored and del
     if (i % 10 == 0 && !EXPECT_CONTAINS(peer_receive(bob), "\"signal\"")) break;
   }
   peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+typedef struct {
+  relay_id_t session;
+  uint32_t frames; /* that wait */
+  uint32_t pings;
+  bool is_blocked;
+} outbox_t;
+
+static void look_at_outbox(relay_hub_t *hub, void *data) {
+  outbox_t *outbox = data;
+  const relay_session_t *session = relay__session_find(hub, outbox->session);
+  outbox->frames = session->outbox.count;
+  outbox->pings = session->ping_count;
+  outbox->is_blocked = session->is_blocked;
+}
+
+static outbox_t outbox_of(host_t *host, relay_id_t session) {
+  outbox_t outbox = {.session = session};
+  host_do(host, look_at_outbox, &outbox);
+  return outbox;
+}
+
+/* Blocks the outbox of a session: its peer does not read. */
+static void block(host_t *host, relay_id_t *session) {
+  for (int i = 0; i < 4000 && !outbox_of(host, *session).is_blocked; i++) host_do(host, push, session);
+  EXPECT(outbox_of(host, *session).is_blocked);
+}
+
+/* Sends a ping, and waits for its reply in the outbox. */
+static void ping(host_t *host, peer_t *peer, relay_id_t session, const char *id) {
+  const uint32_t before = outbox_of(host, session).frames;
+  peer_say(peer, "{\"type\":\"ping\",\"id\":\"%s\"}", id);
+  for (int i = 0; i < 5000 && outbox_of(host, session).frames == before; i++) usleep(1000);
+  EXPECT_INTEGER(outbox_of(host, session).frames, before + 1);
+}
+
+typedef struct {
+  relay_id_t session, room;
+  const char *reply, *part;
+} finished_join_t;
+
+static relay_bytes_t bytes(const char *text) {
+  return (relay_bytes_t){text, strlen(text)};
+}
+
+static void finish_join(relay_hub_t *hub, void *data) {
+  const finished_join_t *join = data;
+  const relay_bytes_t part = join->part ? bytes(join->part) : (relay_bytes_t){0};
+  relay_session_finish_join(hub, join->session, join->room, bytes(join->reply), &part, join->part ? 1 : 0);
+}
+
+static void finish_history(relay_hub_t *hub, void *session) {
+  relay_session_finish_history(hub, *(relay_id_t *)session, bytes("{\"type\":\"ok\",\"id\":\"h\"}"));
+}
+
+static void push_message(relay_hub_t *hub, void *session) {
+  relay_session_push(hub, *(relay_id_t *)session, bytes("{\"type\":\"message\",\"seq\":9}"));
+}
+
+/* Expects these frames, after those that blocked the outbox. */
+static void expect_frames(peer_t *peer, const char *const *frames, size_t count) {
+  const char *text = peer_receive(peer);
+  while (text && strstr(text, "pushed")) text = peer_receive(peer);
+  for (size_t i = 0; i < count; i++, text = i < count ? peer_receive(peer) : NULL)
+    EXPECT_CONTAINS(text, frames[i]);
+}
+
+TEST(superseded, "queue: a later join replaces the waiting reply to an earlier join of the room") {
+  host_t *host = start();
+  peer_t *bob = peer_open(host_port(host), "bob", ",\"acks\":true");
+  relay_id_t session = host_session(bob->text);
+  block(host, &session);
+  const finished_join_t joins[] = {
+      {session, 7, "{\"type\":\"ok\",\"id\":\"a,\\\"}\",\"room\":\"a\"}",
+       "{\"type\":\"page\",\"room\":\"a\"}"},
+      {session, 8, "{\"type\":\"ok\",\"id\":2,\"room\":\"b\"}", "{\"type\":\"page\",\"room\":\"b\"}"},
+      {session, 7, "{\"type\":\"ok\",\"id\":3,\"room\":\"a\"}", NULL},
+      {session, 7, "{\"type\":\"ok\",\"id\":4,\"room\":\"a\"}", NULL},
+  };
+  for (int i = 0; i < 2; i++) host_do(host, finish_join, (void *)&joins[i]);
+  host_do(host, push_message, &session);
+  for (int i = 2; i < 4; i++) host_do(host, finish_join, (void *)&joins[i]);
+  expect_frames(bob,
+                (const char *const[]){
+                    "{\"type\":\"error\",\"id\":\"a,\\\"}\",\"code\":\"superseded\"",
+                    "{\"type\":\"page\",\"room\":\"b\"}",
+                    "\"id\":2,\"room\":\"b\"",
+                    "\"seq\":9",
+                    "{\"type\":\"error\",\"id\":3,\"code\":\"superseded\"",
+                    "\"id\":4,\"room\":\"a\"",
+                },
+                6);
+  EXPECT_INTEGER(host_counts(host).frame_bytes, 0);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(superseded_pings, "queue: an earlier pong does not prove that a client has the pages of a later join") {
+  host_t *host = start();
+  peer_t *bob = peer_open(host_port(host), "bob", ""),
+         *eve = peer_open(host_port(host), "eve", ",\"acks\":true");
+  peer_t *peers[] = {bob, eve};
+  for (int i = 0; i < 2; i++) {
+    relay_id_t session = host_session(peers[i]->text);
+    block(host, &session);
+    const finished_join_t joins[] = {{session, 7, "{\"type\":\"ok\",\"id\":1}", NULL},
+                                     {session, 8, "{\"type\":\"ok\",\"id\":2}", NULL},
+                                     {session, 7, "{\"type\":\"ok\",\"id\":3}", NULL}};
+    host_do(host, finish_join, (void *)&joins[0]);
+    host_do(host, finish_join, (void *)&joins[1]);
+    const uint32_t pings = outbox_of(host, session).pings;
+    host_do(host, finish_join, (void *)&joins[2]);
+    /* A client with `acks` says what it has. */
+    EXPECT((outbox_of(host, session).pings > pings) == (peers[i] == bob));
+    peer_catch_up(peers[i]);
+    peer_leave(peers[i]);
+  }
+  host_end(host);
+}
+
+TEST(ping_first, "queue: the reply to a ping goes before pages that wait, and after all other frames") {
+  host_t *host = start();
+  peer_t *bob = peer_open(host_port(host), "bob", ",\"acks\":true");
+  relay_id_t session = host_session(bob->text);
+  block(host, &session);
+  const finished_join_t join = {session, 7, "{\"type\":\"ok\",\"id\":1,\"room\":\"a\"}",
+                                "{\"type\":\"page\",\"room\":\"a\"}"};
+  ping(host, bob, session, "p1");
+  host_do(host, push_message, &session);
+  host_do(host, finish_join, (void *)&join);
+  host_do(host, finish_history, &session);
+  ping(host, bob, session, "p2");
+  expect_frames(
+      bob, (const char *const[]){"\"p1\"", "\"seq\":9", "\"p2\"", "\"page\"", "\"id\":1", "\"id\":\"h\""}, 6);
   peer_leave(bob);
   host_end(host);
 }

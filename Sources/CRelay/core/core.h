@@ -51,9 +51,19 @@ void relay__timers_arm(relay_hub_t *hub);
 
 /* frames.c: frames and outboxes */
 
+/* A page of the history of a room. On a slow connection pages wait, so the outbox treats them differently. */
+typedef enum relay__page {
+  RELAY__NO_PAGE,
+  RELAY__HISTORY,   /* the reply to `history` */
+  RELAY__JOIN_PART, /* an event before the reply to `join` */
+  RELAY__JOIN,      /* the reply to `join` */
+} relay__page_t;
+
 struct relay_frame {
   uint32_t references;
   uint32_t size;
+  relay_id_t room; /* of a page; else 0 */
+  uint8_t page;    /* relay__page_t */
   uint8_t bytes[]; /* a WebSocket frame without a mask, with its header */
 };
 
@@ -83,6 +93,11 @@ typedef struct relay__outbox {
  * queue of events over the limit `outgoing_queue` is dropped, and the session is closed at the end
  * of the iteration. */
 void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply);
+/* Queues a reply before the first page that waits. */
+void relay__outbox_add_before_pages(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame);
+/* Removes the pages of a join of the room that wait and of which no byte is written. The reply becomes the
+ * error `superseded` with the same id. Returns true if it has removed one. */
+bool relay__outbox_supersede(relay_hub_t *hub, relay_session_t *session, relay_id_t room);
 /* Queues an event that may wait up to RELAY__BATCH_MS, so that one write contains many events. Used when many
  * members join a large room at the same time. */
 void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame);
@@ -290,10 +305,10 @@ struct relay_user {
   relay__sharing_t sharing;
   bool has_devices, has_filter, has_inbox, pushes_unread;
   bool was_online, is_counted /* as online in its rooms */;
-  bool was_attending;          /* online, and not in the background, when an earlier run ended: see returns.c */
-  bool is_settled;             /* this run has seen the user online, or awaits the user: see returns.c */
-  int8_t stored_activity;      /* of the last RELAY_EVENT_USER_SEEN; -1: offline */
-  bool is_pending;             /* a change is not announced yet */
+  bool was_attending;     /* online, and not in the background, when an earlier run ended: see returns.c */
+  bool is_settled;        /* this run has seen the user online, or awaits the user: see returns.c */
+  int8_t stored_activity; /* of the last RELAY_EVENT_USER_SEEN; -1: offline */
+  bool is_pending;        /* a change is not announced yet */
   relay__view_t pending_parts; /* the parts that differed from `shown` at any time since that change */
   int64_t focus_since, last_seen;
   int64_t alarm;          /* since 1970; 0: none */

@@ -9,6 +9,8 @@ relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *pay
   const size_t header = relay__frame_header(size);
   relay_frame_t *frame = relay__resize(NULL, sizeof *frame + header + size);
   frame->references = 1;
+  frame->room = 0;
+  frame->page = RELAY__NO_PAGE;
   frame->size = (uint32_t)(header + size);
   uint8_t *at = frame->bytes;
   *at++ = (uint8_t)(0x80 | opcode);
@@ -48,6 +50,11 @@ void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session) {
 
 static const uintptr_t *entries_of(const relay__outbox_t *outbox) {
   return outbox->capacity ? outbox->many : &outbox->one;
+}
+
+/* The entries that wait; the first one may have begun. */
+static uintptr_t *waiting_in(relay__outbox_t *outbox) {
+  return (outbox->capacity ? outbox->many : &outbox->one) + outbox->head;
 }
 
 /* Removes the first frame from the queue. */
@@ -133,6 +140,65 @@ void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t
   if (!takes(session)) return;
   enqueue(hub, session, frame, is_reply);
   relay__outbox_mark_dirty(hub, session);
+}
+
+void relay__outbox_add_before_pages(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame) {
+  if (!takes(session)) return;
+  relay__outbox_add(hub, session, frame, true);
+  relay__outbox_t *outbox = &session->outbox;
+  uintptr_t *entries = waiting_in(outbox);
+  uint32_t at = outbox->sent ? 1 : 0;
+  while (at < outbox->count && !frame_of(entries[at])->page) at++;
+  if (at + 1 >= outbox->count) return;
+  const uintptr_t entry = entries[outbox->count - 1];
+  memmove(entries + at + 1, entries + at, (outbox->count - 1 - at) * sizeof *entries);
+  entries[at] = entry;
+}
+
+/* Returns the id in the reply to a request; at: NULL if there is none. */
+static relay_bytes_t id_in(const relay_frame_t *reply) {
+  static const char head[] = "{\"type\":\"ok\",\"id\":";
+  const char *text = (const char *)reply->bytes + relay__frame_header_of(reply);
+  const char *end = (const char *)reply->bytes + reply->size;
+  if ((size_t)(end - text) < sizeof head || memcmp(text, head, sizeof head - 1)) return (relay_bytes_t){0};
+  const char *id = text + sizeof head - 1, *at = id;
+  if (*at == '"')
+    for (at++; at < end && *at != '"'; at++) at += *at == '\\';
+  while (at < end && *at != ',' && *at != '}') at++;
+  return at < end ? (relay_bytes_t){id, (size_t)(at - id)} : (relay_bytes_t){0};
+}
+
+static relay_frame_t *superseded(relay_hub_t *hub, const relay_frame_t *reply) {
+  const relay_bytes_t id = id_in(reply);
+  if (!id.at) return NULL;
+  relay__count_error(hub, "superseded");
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"error\",\"id\":");
+  relay__put(text, id.at, id.count);
+  relay__puts(text, ",\"code\":\"superseded\",\"message\":\"a later join of the room has the reply\","
+                    "\"temporary\":false}");
+  return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+}
+
+bool relay__outbox_supersede(relay_hub_t *hub, relay_session_t *session, relay_id_t room) {
+  relay__outbox_t *outbox = &session->outbox;
+  uintptr_t *entries = waiting_in(outbox);
+  const uint32_t first = outbox->sent ? 1 : 0;
+  uint32_t count = first;
+  bool has_removed = false;
+  for (uint32_t i = first; i < outbox->count; i++) {
+    relay_frame_t *frame = frame_of(entries[i]);
+    const bool is_old = frame->page >= RELAY__JOIN_PART && frame->room == room;
+    relay_frame_t *error = is_old && frame->page == RELAY__JOIN ? superseded(hub, frame) : NULL;
+    if (!is_old || error) entries[count++] = error ? (uintptr_t)error | 1 : entries[i];
+    if (!is_old) continue;
+    has_removed = true;
+    outbox->reply_bytes += (error ? error->size : 0) - frame->size;
+    relay__frame_release(hub, frame);
+  }
+  outbox->count = count;
+  return has_removed;
 }
 
 void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame) {

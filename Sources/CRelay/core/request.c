@@ -61,8 +61,10 @@ static void refuse(const request_t *request, const char *code, const char *messa
   relay__refuse(request->hub, request->session, &request->id, code, message, -1);
 }
 
-/* Sends a reply of this type. `members` is empty, or begins with a comma. */
-static void reply(const request_t *request, const char *type, const char *members, size_t size) {
+/* Returns the text of a reply of this type, which is valid until the next text. `members` is empty, or begins
+ * with a comma. */
+static const relay__text_t *reply_text(const request_t *request, const char *type, const char *members,
+                                       size_t size) {
   relay__text_t *text = &request->hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"");
@@ -74,11 +76,12 @@ static void reply(const request_t *request, const char *type, const char *member
   }
   relay__put(text, members, size);
   relay__puts(text, "}");
-  relay__send_text(request->hub, request->session, text, true);
+  return text;
 }
 
 static void acknowledge(const request_t *request) {
-  if (request->id.count) reply(request, "ok", "", 0);
+  if (request->id.count)
+    relay__send_text(request->hub, request->session, reply_text(request, "ok", "", 0), true);
 }
 
 static relay_bytes_t text_of(const relay_json_t *json, const relay_json_node_t *node) {
@@ -360,7 +363,10 @@ static void activity(const request_t *request) {
 static void ping(const request_t *request) {
   char members[40];
   const int size = snprintf(members, sizeof members, ",\"time\":%lld", (long long)request->hub->now);
-  reply(request, "pong", members, (size_t)size);
+  const relay__text_t *text = reply_text(request, "pong", members, (size_t)size);
+  relay_frame_t *frame = relay__frame_create(request->hub, RELAY__TEXT, text->at, text->size);
+  relay__outbox_add_before_pages(request->hub, request->session, frame);
+  relay__frame_release(request->hub, frame);
 }
 
 /* Takes a token of the session, and for RELAY_RATE_SEND and RELAY_RATE_FOCUS also one of the user. Otherwise

@@ -475,25 +475,59 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   return RELAY_OK;
 }
 
-static void add_text(relay_hub_t *hub, relay_session_t *session, relay_bytes_t json, bool is_reply) {
+void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_t *session = find_live(hub, id);
   if (!session || !json.count) return;
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
-  relay__outbox_add(hub, session, frame, is_reply);
+  relay__outbox_add(hub, session, frame, false);
   relay__frame_release(hub, frame);
 }
 
-void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
-  add_text(hub, find_live(hub, id), json, false);
+static void add_reply(relay_hub_t *hub, relay_session_t *session, relay_bytes_t json, relay__page_t page,
+                      relay_id_t room) {
+  if (!session || !json.count) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  frame->page = (uint8_t)page;
+  frame->room = room;
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
 }
 
-void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
-  relay_session_t *session = find_live(hub, id);
-  add_text(hub, session, json, true);
+/* Ends an open request. */
+static void finished(relay_hub_t *hub, relay_session_t *session) {
   if (!session || !session->open_requests) return;
   session->open_bytes -= session->open_bytes / session->open_requests; /* the average: sizes are not kept */
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;
   if (session->pending || session->is_paused) relay__session_resume_soon(hub, session);
+}
+
+void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_t *session = find_live(hub, id);
+  add_reply(hub, session, json, RELAY__NO_PAGE, 0);
+  finished(hub, session);
+}
+
+void relay_session_finish_history(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_t *session = find_live(hub, id);
+  add_reply(hub, session, json, RELAY__HISTORY, 0);
+  finished(hub, session);
+}
+
+/* The pong to the ping that was sent does not prove any more that the client has the messages before it. */
+static void ping_again(relay_session_t *session) {
+  session->ping_count++;
+  session->ping_is_out = false;
+  session->needs_ping = true;
+}
+
+void relay_session_finish_join(relay_hub_t *hub, relay_id_t id, relay_id_t room, relay_bytes_t json,
+                               const relay_bytes_t *parts, size_t count) {
+  relay_session_t *session = find_live(hub, id);
+  if (session && relay__outbox_supersede(hub, session, room) && !session->acks) ping_again(session);
+  for (size_t i = 0; i < count; i++) add_reply(hub, session, parts[i], RELAY__JOIN_PART, room);
+  add_reply(hub, session, json, RELAY__JOIN, room);
+  finished(hub, session);
 }
 
 void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {

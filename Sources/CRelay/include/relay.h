@@ -275,6 +275,13 @@ bool relay_user_awaits_pongs(const relay_hub_t *hub, relay_id_t user);
  * `json` sends nothing. Call it once for each of these events. Frames that waited for the request are handled
  * then. */
 void relay_session_finish(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
+/* As relay_session_finish(), for the reply to `history`: the reply to a `ping` may go before it. */
+void relay_session_finish_history(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
+/* As relay_session_finish(), for the reply to a `join` of the room. The reply to a `ping` may go before it.
+ * If the reply to an earlier `join` of the room waits, and no byte of it is written, that reply becomes the
+ * error `superseded`. `parts` are events with the first pages of the reply, which are sent before it. */
+void relay_session_finish_join(relay_hub_t *hub, relay_id_t session, relay_id_t room, relay_bytes_t json,
+                               const relay_bytes_t *parts, size_t count);
 /* Sends an event to the session. */
 void relay_session_push(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
 /* Sends `bye` and a close frame, and cuts the connection after 5 s at most. `retry_after` is in seconds;

@@ -35,6 +35,7 @@
   code(UNSUPPORTED,  "unsupported")    \
   code(CONFLICT,     "conflict")       \
   code(TOO_LARGE,    "too_large")      \
+  code(SUPERSEDED,   "superseded")     \
   code(RATE_LIMITED, "rate_limited")   \
   code(UNAVAILABLE,  "unavailable")    \
   code(INTERNAL,     "internal")

@@ -265,10 +265,19 @@ package struct Reply {
   package private(set) var tag: String?
   /// The room that the request has created or found, for the audit log.
   package private(set) var room: RoomID?
+  /// How the hub sends the frame with messages. Is `nil` for other frames.
+  package private(set) var page: Hub.Page?
 
   package init(status: Int = 200, _ members: @escaping Members) {
     self.members = members
     self.status = status
+  }
+
+  /// The reply to a request that reads messages.
+  package func sent(as page: Hub.Page) -> Reply {
+    var reply = self
+    reply.page = page
+    return reply
   }
 
   /// The reply of a command that finds the name of the room itself.

@@ -28,7 +28,7 @@ struct ReadHistory: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
-      return Reply(try await RoomHistory(room: access.room).page(query, on: relay))
+      Reply(try await RoomHistory(room: access.room).page(query, on: relay)).sent(as: .history)
     }
   }
 }

@@ -18,8 +18,7 @@ struct JoinRoom: Command {
 
   private let session: SessionCaller
   private let room: RoomID
-  private let since: RoomHistory.Since?
-  private let newest: Int
+  private let history: RoomHistory.JoinQuery
   private let expectsReply: Bool
 
   /// The maximum number of members of a room whose marks are in the reply.
@@ -30,10 +29,13 @@ struct JoinRoom: Command {
     room = try request.room
     let fields = request.fields
     let change = try fields.integer("afterChange", 0...maxInteger)
-    since = try fields.position.map { RoomHistory.Since(after: $0, change: change) }
+    let since = try fields.position.map { RoomHistory.Since(after: $0, change: change) }
     guard change == nil || since != nil else { throw fields.wrong("afterChange", "needs after") }
     expectsReply = request.expectsReply
-    newest = Int(try request.fields.integer("history", 0...Int64(request.limits.history)) ?? 0)
+    let maxBytes = try fields.integer("maxBytes", HistoryPage.requestable)
+    history = RoomHistory.JoinQuery(
+      since: since, newest: Int(try fields.integer("history", 0...Int64(request.limits.history)) ?? 0),
+      maxBytes: expectsReply ? maxBytes.map(Int.init) : nil)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -47,18 +49,37 @@ struct JoinRoom: Command {
     try relay.hub.checkMayJoin(session, relay.hub.room(room))
     let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, pointer: "/room", isBounded: true)
     let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
-    let history =
+    let replay =
       requested.contains(.history)
-      ? try await RoomHistory(room: room).replay(handle, since: since, newest: newest, on: relay) : .nothing
+      ? try await RoomHistory(room: room).replay(handle, history, on: relay) : .nothing
     // The configuration may have been reloaded during the read.
     let rights = relay.access.rights(of: session, in: room, on: relay)
     try rights.check(Self.declaration.rights, in: room, at: "/room")
     guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
-    let first = position.seq - Int64(history.messages.count) + 1
-    try relay.hub.join(session, handle, rights: RoomRights(rights), givenFrom: first)
-    relay.diagnostics.tally.count(since == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
+    let parts = replay.pages.dropLast().map { page in
+      JSONWriter.object {
+        $0["type"] = "page"
+        write(page, of: replay, position.epoch, to: &$0)
+      }
+    }
     let facts = relay.hub.facts(of: handle, for: user)
     let change = relay.rooms.changes(of: handle).change
+    let changes = replay.changes.isEmpty ? nil : replay.changes.map { Replies.change($0, in: room) }
+    if replay.more, let last = replay.pages.last {
+      // The session joins the room with the last page, so that no events of the room come before it.
+      return Reply {
+        write(last, of: replay, position.epoch, to: &$0)
+        $0.bool("more", true)
+        $0.integer("read", facts.read)
+        $0.integer("change", change)
+        $0.integer("memberCount", facts.memberCount)
+        if let changes { $0.raw("changes", JSONWriter.array(changes)) }
+      }.sent(as: .join(handle, parts: parts))
+    }
+    try relay.hub.join(
+      session, handle, rights: RoomRights(rights), givenFrom: position.seq - Int64(replay.count) + 1)
+    relay.diagnostics.tally.count(
+      history.since == nil ? .notAsked : replay.isComplete ? .recovered : .notRecovered)
     let restriction = relay.hub.restriction(of: user, in: handle)
     let isReadOnly = relay.hub.isReadOnly(handle)
     let seesPresence = rights.contains(.presence)
@@ -66,25 +87,31 @@ struct JoinRoom: Command {
     let marks =
       expectsReply && seesPresence ? relay.hub.receipts(of: handle, seenBy: user, limit: Self.maxMarks) : nil
     return Reply {
-      $0["room"] = room.rawValue
-      $0["epoch"] = position.epoch
-      $0.integer("seq", position.seq)
+      let last = HistoryPage(text: replay.pages.last?.text ?? .none, newest: position.seq)
+      write(last, of: replay, position.epoch, to: &$0)
       $0.integer("read", facts.read)
       $0.integer("change", change)
       if isReadOnly { $0.bool("readOnly", true) }
       $0.integer("restrictedUntil", restriction?.rawValue)
-      if since != nil { $0.bool("recovered", history.isComplete) }
-      $0.raw("messages", history.messages.array)
       $0.raw("members", members)
       $0.raw("marks", marks)
       $0.integer("memberCount", facts.memberCount)
       if seesPresence { $0.integer("onlineCount", facts.onlineCount) }
       // After the reply, the client continues from the new position. It would not ask again for a change that was sent
       // as an event and lost.
-      if !history.changes.isEmpty {
-        $0.raw("changes", JSONWriter.array(history.changes.map { Replies.change($0, in: room) }))
-      }
-    }
+      if let changes { $0.raw("changes", JSONWriter.array(changes)) }
+    }.sent(as: .join(handle, parts: parts))
+  }
+
+  /// Writes what a client needs of each page.
+  private func write(
+    _ page: HistoryPage, of replay: RoomHistory.Replay, _ epoch: String, to object: inout JSONWriter.Object
+  ) {
+    object["room"] = room.rawValue
+    object["epoch"] = epoch
+    object.integer("seq", page.newest)
+    if history.since != nil { object.bool("recovered", replay.isComplete) }
+    object.raw("messages", page.text.array)
   }
 }
 

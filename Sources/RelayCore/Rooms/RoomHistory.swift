@@ -89,13 +89,19 @@ struct RoomHistory {
 
   /// The messages and changes in a reply to `join`.
   package struct Replay {
-    package var messages: MessagesText
-    /// True if `messages` and `changes` are all that the client missed since the position that it named.
+    /// The messages. One page, unless the client has requested several.
+    package var pages: [HistoryPage]
+    /// True if newer messages are left, which the client requests.
+    package var more = false
+    /// True if `pages` and `changes` are all that the client missed between the position that it named and the last
+    /// page.
     var isComplete: Bool
     /// The newest states of the messages that the client has and that may have changed.
     package var changes: [ChangedMessage] = []
 
-    package static let nothing = Replay(messages: .none, isComplete: false)
+    package static let nothing = Replay(pages: [], isComplete: false)
+
+    package var count: Int { pages.reduce(0) { $0 + $1.text.count } }
   }
 
   /// The position of a client that joins again.
@@ -105,24 +111,31 @@ struct RoomHistory {
     let change: Int64?
   }
 
-  /// Reads the messages and changes that a client missed since a position, or the `newest` messages.
-  func replay(
-    _ handle: RoomHandle, since: Since?, newest: Int, on relay: isolated Relay
-  ) async throws -> Replay {
+  /// What a client requests with `join`.
+  struct JoinQuery {
+    let since: Since?
+    /// The number of newest messages, if the relay cannot continue from `since`.
+    let newest: Int
+    /// The maximum size of the messages in the reply, in bytes. Is `nil` if the client does not request pages.
+    let maxBytes: Int?
+  }
+
+  /// Reads the messages and changes that a client missed since a position, or the newest messages.
+  func replay(_ handle: RoomHandle, _ query: JoinQuery, on relay: isolated Relay) async throws -> Replay {
     for _ in 0..<Self.maxReplays {
       // The hub's tail holds the newest frames of the room. The reply combines stored messages, the changes that the hub
       // publishes during the read, and the tail. It reads again if the tail is too short.
       let mark = relay.rooms.beginRead(of: handle)
       defer { relay.rooms.endRead(of: handle) }
-      if let found = try await attempt(handle, since: since, newest: newest, mark, on: relay) { return found }
+      if let found = try await attempt(handle, query, mark, on: relay) { return found }
     }
     return .nothing
   }
 
   /// Reads once, up to the newest message that the hub has published.
-  /// - Returns: The messages. Is `nil` if the hub has published more messages or changes during the read than it holds.
+  /// - Returns: Is `nil` if the hub has published more messages or changes during the read than it holds.
   private func attempt(
-    _ handle: RoomHandle, since: Since?, newest: Int, _ mark: RoomChanges.Mark, on relay: isolated Relay
+    _ handle: RoomHandle, _ query: JoinQuery, _ mark: RoomChanges.Mark, on relay: isolated Relay
   ) async throws -> Replay? {
     let hub = relay.hub
     let limits = relay.settings.limits
@@ -130,45 +143,51 @@ struct RoomHistory {
     let policy = relay.rooms.policy(of: room, on: relay)
     let kept = policy.history.count
     let quoting = QuotedParts.preview.within(policy)
-    if let since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
+    let maxBytes = query.maxBytes
+    if let since = query.since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
       if let missed = try await changes(handle, since: since, kept: kept, on: relay) {
         let from = after.seq
-        let frames = tail(of: handle, after: from, kept: kept, on: relay)
+        let frames = tail(of: handle, after: from, kept: kept, fitting: maxBytes, on: relay)
         var page: MessagePage?
         if frames == nil {
           page = try await relay.store.read { [room] in
             try $0.messages.page(
-              room, after: from, limit: limits.history, kept: kept, maxBytes: Self.maxRecovered, quoting: quoting)
+              room, after: from, limit: limits.history, kept: kept,
+              maxBytes: maxBytes == nil ? Self.maxRecovered : nil, pageBytes: maxBytes ?? .max, quoting: quoting)
           }
         }
         guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
         if let changes = merged(missed, during, since: since, limits) {
-          if let frames { return Replay(messages: frames, isComplete: true, changes: changes) }
-          if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
-            return shown(page, during, quoting, in: handle, newest: .max, hub).map {
-              Replay(messages: $0, isComplete: true, changes: changes)
-            }
+          if let frames { return Replay(pages: frames, isComplete: true, changes: changes) }
+          if let page, !page.exceeds, maxBytes != nil || !page.more, page.first <= from + 1 || page.newest == from {
+            var replay = shown(page, during, quoting, in: handle, newest: .max, maxBytes: maxBytes, on: relay)
+            replay?.isComplete = true
+            replay?.changes = changes
+            return replay
           }
         }
       }
     }
-    let newest = min(newest, kept)
+    let newest = min(query.newest, kept)
     guard newest > 0, position.seq > 0 else { return .nothing }
-    if let tail = tail(of: handle, after: max(0, position.seq - Int64(newest)), kept: kept, on: relay) {
-      return Replay(messages: tail, isComplete: false)
+    let first = max(0, position.seq - Int64(newest))
+    if let pages = tail(of: handle, after: first, kept: kept, fitting: maxBytes, on: relay) {
+      return Replay(pages: pages, isComplete: false)
     }
-    guard
-      let page = try await relay.store.read({ [room] in
+    let found = try await relay.store.read { [room] in
+      // With pages, the client gets the oldest of these messages first.
+      if let maxBytes {
+        try $0.messages.page(room, after: first, limit: newest, kept: kept, pageBytes: maxBytes, quoting: quoting)
+      } else {
         try $0.messages.page(
           room, before: nil, limit: newest, kept: kept, pageBytes: Self.maxRecovered, quoting: quoting)
-      })
-    else { return .nothing }
-    guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
-    return shown(page, during, quoting, in: handle, newest: Int64(newest), hub).map {
-      Replay(messages: $0, isComplete: false)
+      }
     }
+    guard let page = found else { return .nothing }
+    guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+    return shown(page, during, quoting, in: handle, newest: Int64(newest), maxBytes: maxBytes, on: relay)
   }
 
   /// The changes that a client may have missed in the messages that it has. A client that does not name its newest
@@ -195,12 +214,23 @@ struct RoomHistory {
     }
   }
 
-  /// The frames of the messages after a seq, if the hub has them all. Forgets frames whose quotes have left the history.
-  private func tail(of handle: RoomHandle, after seq: Int64, kept: Int, on relay: isolated Relay) -> MessagesText? {
+  /// The messages after a seq, if the hub has them all. Forgets frames whose quotes have left the history.
+  /// - Parameter maxBytes: If it is not `nil`, the messages must fit into one page.
+  private func tail(
+    of handle: RoomHandle, after seq: Int64, kept: Int, fitting maxBytes: Int?, on relay: isolated Relay
+  ) -> [HistoryPage]? {
     let newest = relay.hub.position(of: handle)?.seq ?? 0
     let first = Retention.firstSeq(keeping: kept, newest: newest)
     relay.rooms.forgetFrames(quoting: 0...first - 1, in: handle, on: relay)
-    return relay.hub.tail(of: handle, after: seq)
+    return tail(of: handle, after: seq, upTo: newest, fitting: maxBytes, relay.hub)
+  }
+
+  private func tail(
+    of handle: RoomHandle, after seq: Int64, upTo newest: Int64, fitting maxBytes: Int?, _ hub: Hub
+  ) -> [HistoryPage]? {
+    guard let text = hub.tail(of: handle, after: seq) else { return nil }
+    guard maxBytes == nil || text.text.count <= HistoryPage.maxSize || text.count == 1 else { return nil }
+    return text.count == 0 ? [] : [HistoryPage(text: text, newest: newest)]
   }
 
   private static func maxChanged(_ limits: Limits) -> Int { min(maxChanged, limits.outgoingQueue) }
@@ -219,16 +249,36 @@ struct RoomHistory {
   /// - Parameters:
   ///   - during: The changes that the hub has published since the page was read.
   ///   - quoting: The parts of the quotes in the page.
+  ///   - maxBytes: Is `nil` if the client does not request pages. They have at most the messages of `page` and one page
+  ///     of newer ones.
   private func shown(
     _ page: MessagePage, _ during: ArraySlice<ChangedMessage>, _ quoting: QuotedParts, in handle: RoomHandle,
-    newest: Int64,
-    _ hub: Hub
-  ) -> MessagesText? {
+    newest: Int64, maxBytes: Int?, on relay: isolated Relay
+  ) -> Replay? {
+    let hub = relay.hub
     guard let shown = hub.position(of: handle)?.seq else { return nil }
     let before = shown - newest
-    let messages = Replies.text(
-      of: RoomChanges.apply(during, quoting, to: page.messages.filter { $0.seq > before && $0.seq <= shown }))
-    guard shown > page.newest else { return messages }
-    return hub.tail(of: handle, after: max(page.newest, before)).map { messages + $0 }
+    let messages = RoomChanges.apply(during, quoting, to: page.messages.filter { $0.seq > before && $0.seq <= shown })
+    let (pages, isCut) =
+      if let maxBytes {
+        HistoryPage.split(messages, maxBytes: maxBytes)
+      } else {
+        (messages.isEmpty ? [] : [HistoryPage(text: Replies.text(of: messages), newest: shown)], false)
+      }
+    var replay = Replay(pages: pages, more: isCut || maxBytes != nil && page.more, isComplete: false)
+    if shown > page.newest, !replay.more {
+      let tail = tail(of: handle, after: max(page.newest, before), upTo: shown, fitting: maxBytes, hub)
+      replay.pages += tail ?? []
+      replay.more = tail == nil
+    }
+    guard maxBytes == nil else { return replay.more && replay.pages.isEmpty ? nil : replay }
+    replay.pages = Self.joined(replay.pages)
+    return replay.more ? nil : replay
+  }
+
+  /// One page with the messages of all.
+  private static func joined(_ pages: [HistoryPage]) -> [HistoryPage] {
+    guard let last = pages.last else { return [] }
+    return [HistoryPage(text: pages.reduce(MessagesText.none) { $0 + $1.text }, newest: last.newest)]
   }
 }
