@@ -3,12 +3,18 @@
 
 /** Maximum number of joins without a reply. On a slow line, the replies to more of them would delay all rooms. */
 const maxJoins = 4
+/** The bytes of messages in the first replies, and the maximum. On a slow line, larger replies would delay all rooms. */
+const minPage = 16_384
+const maxPage = 262_144
+/** Time in milliseconds. After a page that took less, the next one is twice as large. */
+const quick = 1000
 
 /** The rooms that wait for their join. The room with the highest `priority` comes first, then the one used last. */
 export class JoinQueue {
   #send
   #waiting = new Set()
   #unanswered = 0
+  #page = minPage
   #uses = new WeakMap()
   #count = 0
 
@@ -20,6 +26,16 @@ export class JoinQueue {
   /** Notes that the app uses the room. */
   used(room) {
     this.#uses.set(room, ++this.#count)
+  }
+
+  /** The maximum size of the messages in a reply, in bytes. */
+  get maxBytes() {
+    return this.#page
+  }
+
+  /** Notes the time that a reply with the maximum of messages took, in milliseconds. */
+  took(time) {
+    this.#page = time < quick ? Math.min(2 * this.#page, maxPage) : Math.max(this.#page / 2, minPage)
   }
 
   add(...rooms) {
@@ -39,7 +55,10 @@ export class JoinQueue {
       this.#unanswered += 1
       this.#send(room, (isClosed) => {
         this.#unanswered -= 1
-        if (isClosed) this.#waiting.clear()
+        if (isClosed) {
+          this.#waiting.clear()
+          this.#page = minPage
+        }
         this.#next()
       })
     }

@@ -29,6 +29,16 @@ const needed = {
   room: [],
 }
 
+/** Returns true if the reply to a join, or a page of it, can be used. */
+function hasPosition({ epoch, seq }) {
+  return Number.isSafeInteger(seq) && typeof epoch === 'string'
+}
+
+/** Returns a page that continues those before it. The relay states the `recovered` of all pages together. */
+function continued({ isPaged }, page) {
+  return isPaged ? { ...page, recovered: true } : page
+}
+
 /** The marks of a reply to `join`, as the `receipt` events that lead to them. */
 function receiptsOf({ marks }, room) {
   return (Array.isArray(marks) ? marks : []).flatMap((mark) => {
@@ -61,8 +71,10 @@ export class Room extends EventTarget {
   #history
   #order = nowhere
   #changes = noChanges
-  /** The pending join. */
+  /** The pending join: {`isPaged`: true after its first page}. */
   #joining = null
+  /** {`recovered`} of the first page, if the messages of a join come in several replies. */
+  #first = null
   #isAskingPresence = false
   #attempt = 0
   #retry = 0
@@ -209,10 +221,19 @@ export class Room extends EventTarget {
 
   /** Sends `join`, and calls `done` at its end. */
   [join](done) {
-    const joining = (this.#joining = {})
-    const fields = { room: this.name, after: position(this.#order), afterChange: this.#changes.newest, history: this.#history || undefined }
+    const { clock, joins } = this.#link
+    const joining = (this.#joining = { isPaged: false })
+    const askedAt = clock.elapsed()
+    const fields = {
+      room: this.name,
+      after: position(this.#order),
+      afterChange: this.#changes.newest,
+      history: this.#history || undefined,
+      maxBytes: joins.maxBytes,
+    }
     this.#link.ask('join', fields, (error, reply) => {
       const isClosed = error?.code === 'closed'
+      if (reply?.more === true) joins.took(clock.elapsed() - askedAt)
       if (this.#joining === joining && !isClosed) this.#answered(error, reply)
       done(isClosed)
     })
@@ -237,6 +258,13 @@ export class Room extends EventTarget {
   [received](frame) {
     if (frame.type === 'message') {
       if (this.isJoined && Number.isSafeInteger(frame.seq)) this.#show(orderAfterMessage(this.#order, frame))
+      return
+    }
+    if (frame.type === 'page') {
+      if (!this.#joining || !hasPosition(frame)) return
+      const page = continued(this.#joining, frame)
+      this.#joining.isPaged = true
+      this.#takePage(page)
       return
     }
     if (isChange(frame) && !this.#takeChange(frame)) return
@@ -292,32 +320,60 @@ export class Room extends EventTarget {
   }
 
   #answered(error, reply) {
+    const joining = this.#joining
     this.#joining = null
     if (error?.isTemporary) this.#again(error)
     else if (error) this.#left(error)
-    else if (Number.isSafeInteger(reply.seq) && typeof reply.epoch === 'string') this.#joined(reply)
+    else if (hasPosition(reply)) this.#takeReply(continued(joining, reply))
     else this.#left(new StillwireError({ code: 'malformed', message: 'the reply to join has no position' }))
   }
 
-  #joined(reply) {
+  #takeReply(reply) {
     this.#attempt = 0
-    this.isJoined = true
-    const { order, shown, reset } = orderAfterJoin(this.#order, reply)
+    if (reply.more === true) this.#takePage(reply)
+    else this.#joined(reply)
+    if (!this.#link.isOpen() || !this.#link.has(this)) return
+    for (const change of reply.recovered === true && Array.isArray(reply.changes) ? reply.changes : []) {
+      if (isChange(change) && change.room === this.name) this[received](change)
+      // A listener may have left the room.
+      if (!this.#link.has(this)) return
+    }
+    this.#changes = changesAfterJoin(reply)
+    if (reply.more === true) this.#joinSoon()
+    else this.#begin(reply)
+  }
+
+  // Shows the messages of a page. The room is joined after the last one.
+  #takePage(page) {
+    this.#first ??= { recovered: page.recovered }
+    const messages = this.#continue(page)
+    // A listener may have left the room.
+    if (this.#link.has(this)) this.#show(messages)
+  }
+
+  // Returns the order after a page, and the messages to show.
+  #continue(page) {
+    const { order, shown, reset } = orderAfterJoin(this.#order, page)
     if (reset) {
       this.#marks.reset()
-      this.#dispatch('reset', { room: this.name, reason: reset, epoch: reply.epoch, seq: reply.seq })
+      this.#dispatch('reset', { room: this.name, reason: reset, epoch: page.epoch, seq: page.seq })
     }
-    this.#dispatch('joined', reply)
+    return { order, shown }
+  }
+
+  #joined(reply) {
+    this.isJoined = true
+    const messages = this.#continue(reply)
+    this.#dispatch('joined', { ...reply, ...this.#first })
+    this.#first = null
     // A listener may have left the room.
     if (!this.isJoined) return
     this.#present(presenceAfter(this.presence, { ...reply, type: 'joined' }))
-    this.#show({ order, shown })
-    for (const change of reply.recovered === true && Array.isArray(reply.changes) ? reply.changes : []) {
-      // A listener may have left the room.
-      if (!this.isJoined) return
-      if (isChange(change) && change.room === this.name) this[received](change)
-    }
-    this.#changes = changesAfterJoin(reply)
+    this.#show(messages)
+  }
+
+  // The app has all messages and changes of the reply.
+  #begin(reply) {
     for (const receipt of receiptsOf(reply, this.name)) {
       if (!this.isJoined) return
       this.#dispatch('receipt', receipt)

@@ -9,7 +9,7 @@ extension ClientMachine {
   package mutating func joinRequested(_ room: RoomID, history: Int, _ ticket: Ticket) {
     defer { use(room) }
     if let track = tracks[room] {
-      guard track.position == nil else { return finish(ticket, .success(.object([:]))) }
+      guard !track.hasJoined else { return finish(ticket, .success(.object([:]))) }
     } else {
       begin(RoomTrack(room: room, history: history))
       join([room])
@@ -78,13 +78,14 @@ extension ClientMachine {
 
   private mutating func sendJoin(_ track: RoomTrack) {
     let room = track.room
-    change(room) { $0.phase = .joining }
+    change(room) { [now] in $0.joinSent(at: now) }
     var members: [String: JSON] = ["room": .string(room.rawValue)]
     if let after = track.position {
       members["after"] = ["epoch": .string(after.epoch), "seq": .number(String(after.seq))]
     }
     if track.position != nil, let change = track.changes.newest { members["afterChange"] = .number(String(change)) }
     if track.history > 0 { members["history"] = .number(String(track.history)) }
+    members["maxBytes"] = .number(String(pageSize.bytes))
     write("join", members, id: requests.begin(.join(room), at: now))
   }
 
@@ -95,12 +96,19 @@ extension ClientMachine {
 
   private mutating func joined(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
     switch result {
+    case .success(let reply) where reply["more"]?.flag == true:
+      let time = tracks[room]?.joinTime(at: now) ?? .zero
+      guard let events = change(room, { [user] in $0.partAnswered(reply, me: user) }) ?? nil else {
+        return joined(room, .failure(.noPosition))
+      }
+      pageSize.took(time)
+      take(events)
+      join([room])
     case .success(let reply):
       guard let joined = change(room, { [user] in $0.joinAnswered(reply, me: user) }) ?? nil else {
-        return joined(room, .failure(StillwireError(.malformed, "the reply to join has no position")))
+        return joined(room, .failure(.noPosition))
       }
-      for event in joined.events { emit(event) }
-      shown(joined.events.compactMap { if case .message(let message) = $0 { message } else { nil } })
+      take(joined.events)
       change(room) { [now] in $0.receipt.joined(at: now) }
       if let read = joined.read { mark("read", room, read) }
       finishJoiners(.success(reply)) { $0 == room }
@@ -114,6 +122,17 @@ extension ClientMachine {
       finishJoiners(.failure(error)) { $0 == room }
       left(room, code: error.code.name)
     }
+  }
+
+  mutating func pageArrived(_ event: Frame) {
+    guard let room = event.room else { return }
+    take(change(room) { [user] in $0.pageArrived(event.members, me: user) ?? [] } ?? [])
+  }
+
+  /// Emits the events of a join, and marks their messages as received.
+  private mutating func take(_ events: [Event]) {
+    for event in events { emit(event) }
+    shown(events.compactMap { if case .message(let message) = $0 { message } else { nil } })
   }
 
   mutating func messageArrived(_ event: Frame) {
@@ -245,4 +264,22 @@ extension RoomTrack {
   var nextDue: Duration? {
     if case .retrying(let at) = phase { min(at, receipt.due ?? at) } else { receipt.due }
   }
+}
+
+/// The size of the messages in a reply to a join, which the client requests.
+struct PageSize: Equatable {
+  /// The maximum, in bytes. It begins small, because on a slow line a large reply would delay all rooms.
+  private(set) var bytes = 16_384
+  static let maxBytes = 262_144
+  /// After a page that took less, the next one is twice as large.
+  static let quick = Duration.seconds(1)
+
+  /// Notes the time that a reply with the maximum of messages took.
+  mutating func took(_ time: Duration) {
+    bytes = time < Self.quick ? min(bytes * 2, Self.maxBytes) : max(bytes / 2, PageSize().bytes)
+  }
+}
+
+extension StillwireError {
+  fileprivate static let noPosition = StillwireError(.malformed, "the reply to join has no position")
 }

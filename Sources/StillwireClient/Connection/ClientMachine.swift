@@ -55,6 +55,7 @@ package struct ClientMachine {
   private var refusal: StillwireError?
   private var silence: Silence?
   private var inbox = InboxPlace()
+  var pageSize = PageSize()
   var renewal: Renewal?
   /// The user of the session, from the welcome.
   private(set) var user: UserID?
@@ -361,6 +362,7 @@ extension ClientMachine {
       if case .app(let ticket, _) = purpose { finish(ticket, .failure(.closed)) }
     }
     outbox.connectionLost()
+    pageSize = PageSize()
     for room in order { change(room) { $0.connectionLost() } }
   }
 
@@ -425,6 +427,7 @@ extension ClientMachine {
     if !isOpen { refusal = StillwireError(event.members) }
     switch event.type {
     case "message": messageArrived(event)
+    case "page": pageArrived(event)
     case "presence", "member", "counts": peopleChanged(event)
     case _ where event.isChange: changeArrived(event)
     case "room":

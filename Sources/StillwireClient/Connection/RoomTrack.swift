@@ -34,6 +34,21 @@ struct RoomTrack: Equatable {
   /// Messages that arrived early: a message before them is missing.
   private var held: [Int64: Message] = [:]
   private var isAfterGap = false
+  /// The first page, while the pages of a join are incomplete.
+  private var firstPage: FirstPage?
+  /// The present join.
+  private var join = Join()
+
+  private struct FirstPage: Equatable {
+    /// Is `nil` at the first join.
+    let isRecovered: Bool?
+  }
+
+  private struct Join: Equatable {
+    var began = Duration.zero
+    /// True if pages have come before the reply.
+    var hasPage = false
+  }
 
   /// Maximum number of held messages. Only one send is pending, so few messages can arrive before its reply.
   static let maxHeld = 300
@@ -45,6 +60,65 @@ struct RoomTrack: Equatable {
 
   // MARK: Joining
 
+  /// True after the first join, also while the client joins again.
+  var hasJoined: Bool { position != nil && firstPage == nil }
+
+  mutating func joinSent(at now: Duration) {
+    phase = .joining
+    join = Join(began: now)
+  }
+
+  /// Returns the time since the present join.
+  func joinTime(at now: Duration) -> Duration { now - join.began }
+
+  /// Shows the messages of a page, which is an event before the reply to a join. Returns `nil` if the room waits for no
+  /// page, or if it has no position.
+  mutating func pageArrived(_ page: JSON, me: UserID?) -> [Event]? {
+    guard phase == .joining, let now = Position(page) else { return nil }
+    let shown = take(page, upTo: now, me: me)
+    join.hasPage = true
+    return [shown.reset].compactMap(\.self) + shown.messages
+  }
+
+  /// Applies a reply with `more`: the room needs another join. Returns `nil` if the reply has no position.
+  mutating func partAnswered(_ reply: JSON, me: UserID?) -> [Event]? {
+    guard let now = Position(reply) else { return nil }
+    backoff.succeeded()
+    let shown = take(reply, upTo: now, me: me)
+    var events = [shown.reset].compactMap(\.self) + shown.messages
+    if shown.isRecovered == true { events += missedChanges(in: reply) }
+    changes = ChangeTrack(joined: reply)
+    return events
+  }
+
+  /// Takes the messages of a reply to a join, or of a page of it.
+  private mutating func take(
+    _ page: JSON, upTo now: Position, me: UserID?
+  ) -> (isRecovered: Bool?, reset: Event?, messages: [Event]) {
+    // The relay states the `recovered` of all pages before a reply together. They continue each other.
+    let isRecovered = join.hasPage ? true : position == nil ? nil : page["recovered"]?.flag ?? false
+    if firstPage == nil { firstPage = FirstPage(isRecovered: isRecovered) }
+    held = [:]
+    var reset: Event?
+    if let before = position, isRecovered != true {
+      reset = .reset(room, now, before.epoch == now.epoch ? .gap : .epoch)
+      isAfterGap = true
+      receipt = Receipt()
+      read = 0
+    }
+    if isRecovered != true {
+      // The app does not receive messages of the same epoch again.
+      let seen = position?.epoch == now.epoch && (position?.seq ?? 0) <= now.seq ? position?.seq ?? 0 : 0
+      position = Position(epoch: now.epoch, seq: seen)
+    }
+    let list = (page["messages"]?.items ?? []).compactMap { Message($0, in: room) }
+    var messages: [Event] = []
+    for message in list where message.seq > (position?.seq ?? 0) { messages.append(.message(seen(message, me: me))) }
+    // The app is complete up to here, also if the page has no messages.
+    position = now
+    return (isRecovered, reset, messages)
+  }
+
   struct Joined: Equatable {
     var events: [Event]
     /// A read mark that the relay has missed, to be sent again.
@@ -53,30 +127,15 @@ struct RoomTrack: Equatable {
 
   /// Applies the reply to a join. Returns `nil` if the reply has no position.
   mutating func joinAnswered(_ reply: JSON, me: UserID?) -> Joined? {
-    guard let epoch = reply["epoch"]?.text, let seq = reply["seq"]?.integer else { return nil }
+    guard let now = Position(reply) else { return nil }
     phase = .joined
     backoff.succeeded()
-    held = [:]
-    let now = Position(epoch: epoch, seq: seq)
-    let isRecovered = position == nil ? nil : reply["recovered"]?.flag ?? false
-    var events: [Event] = [.joined(room, now, isRecovered: isRecovered)]
-    let list = (reply["messages"]?.items ?? []).compactMap { Message($0, in: room) }
-    if let before = position, isRecovered != true {
-      events.append(.reset(room, now, before.epoch == epoch ? .gap : .epoch))
-      isAfterGap = true
-      receipt = Receipt()
-      read = 0
-    }
-    if isRecovered != true {
-      // The app does not receive messages of the same epoch again.
-      let seen = position?.epoch == epoch && (position?.seq ?? 0) <= seq ? position?.seq ?? 0 : 0
-      position = Position(epoch: epoch, seq: seen)
-    }
-    for message in list where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
-    if isRecovered == true { events += missedChanges(in: reply) }
+    let shown = take(reply, upTo: now, me: me)
+    var events: [Event] = [.joined(room, now, isRecovered: firstPage?.isRecovered ?? nil)]
+    firstPage = nil
+    events += [shown.reset].compactMap(\.self) + shown.messages
+    if shown.isRecovered == true { events += missedChanges(in: reply) }
     changes = ChangeTrack(joined: reply)
-    // The app is complete up to here, also if the reply has no messages.
-    position = now
     people = people.after(People.Change(reply))
     events.append(.peopleChanged(room, people))
     events += receipts(in: reply)
@@ -206,5 +265,13 @@ struct RoomTrack: Equatable {
     guard next != people else { return nil }
     people = next
     return next
+  }
+}
+
+extension Position {
+  /// The position of a reply to a join, or of a page of it.
+  fileprivate init?(_ page: JSON) {
+    guard let epoch = page["epoch"]?.text, let seq = page["seq"]?.integer else { return nil }
+    self.init(epoch: epoch, seq: seq)
   }
 }
