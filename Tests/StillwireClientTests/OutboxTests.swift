@@ -55,6 +55,15 @@ import Testing
     #expect(sent(lane.next(at: .seconds(300))) == "k1")
   }
 
+  @Test mutating func `a lost connection ends the delay of a retry`() {
+    lane.add(draft(1))
+    _ = lane.next(at: .zero)
+    lane.refused(at: .zero, retryAfter: .seconds(60), random: 0)
+    lane.lost()
+    #expect(lane.retryAt == nil)
+    #expect(sent(lane.next(at: .seconds(1))) == "k1")
+  }
+
   @Test mutating func `an unsent message waits without a time limit`() {
     lane.add(draft(1))
     #expect(sent(lane.next(at: .seconds(86_400))) == "k1")

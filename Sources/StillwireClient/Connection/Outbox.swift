@@ -76,9 +76,11 @@ struct Lane: Equatable {
     forgetAbandoned()
   }
 
-  /// Marks the first message as unsent after its reply was lost. It will be sent again.
+  /// Marks the first message as unsent after its reply was lost, and ends the delay of a retry. It will be sent again
+  /// while the room is joined.
   mutating func lost() {
     isSent = false
+    retryAt = nil
     forgetAbandoned()
   }
 
