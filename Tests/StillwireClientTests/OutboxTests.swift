@@ -55,6 +55,19 @@ import Testing
     #expect(sent(lane.next(at: .seconds(300))) == "k1")
   }
 
+  @Test mutating func `a refusal of a later attempt does not restart the 240 s`() {
+    lane.add(draft(1))
+    _ = lane.next(at: .zero)
+    lane.lost()
+    _ = lane.next(at: .seconds(1))
+    lane.refused(at: .seconds(1), retryAfter: .seconds(239), random: 0)
+    guard case .giveUp(let draft) = lane.next(at: .seconds(240)) else {
+      Issue.record("the first attempt may be stored, so the message must not be sent again")
+      return
+    }
+    #expect(draft.ticket == 1)
+  }
+
   @Test mutating func `a lost connection ends the delay of a retry`() {
     lane.add(draft(1))
     _ = lane.next(at: .zero)

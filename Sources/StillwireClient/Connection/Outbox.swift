@@ -33,6 +33,8 @@ struct Lane: Equatable {
   private(set) var drafts: [Draft] = []
   /// True while the first message is sent and has no reply.
   private(set) var isSent = false
+  /// True if that is the first attempt to send it.
+  private var isFirstAttempt = false
   private(set) var retryAt: Duration?
   private var backoff = Backoff()
 
@@ -54,6 +56,7 @@ struct Lane: Equatable {
       return .giveUp(drafts.removeFirst())
     }
     isSent = true
+    isFirstAttempt = draft.began == nil
     drafts[0].began = draft.began ?? now
     return .send(draft)
   }
@@ -70,8 +73,8 @@ struct Lane: Equatable {
   mutating func refused(at now: Duration, retryAfter: Duration, random: Double) {
     precondition(isSent, "a refused message was sent before")
     isSent = false
-    // The relay did not store the message, so the age of the first attempt does not matter.
-    drafts[0].began = nil
+    // The relay has not stored the message. But it may have stored it at an earlier attempt without a reply.
+    if isFirstAttempt { drafts[0].began = nil }
     retryAt = now + backoff.failed(random: random, retryAfter: retryAfter)
     forgetAbandoned()
   }
