@@ -235,6 +235,16 @@ def test_the_presence_stream_continues_after_a_lost_connection(is_async: bool) -
     assert len(client.delays) == 3
 
 
+@pytest.mark.parametrize("timeout, expected", [(10, 45), (60, 60)])
+def test_the_presence_stream_connects_again_after_a_silence(timeout: float, expected: float, is_async: bool) -> None:
+    reset = events("id: r.1", "event: reset", 'data: {"reason":"new"}', "")
+    relay = Relay(httpx.ReadTimeout("silence"), reset, problem(403, "forbidden"))
+    client = Both(is_async, handler=relay, timeout=timeout)
+    assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"]
+    # The relay sends a comment every 15 s.
+    assert {request.extensions["timeout"]["read"] for request in relay.requests} == {expected}
+
+
 def test_the_presence_stream_raises_an_error_when_all_retries_have_failed(is_async: bool) -> None:
     relay = Relay(events(""), *[httpx.ConnectError("refused")] * 3)
     client = Both(is_async, handler=relay)

@@ -19,6 +19,8 @@ from .operations import AsyncOperations, Operations
 from .requests import OMITTED, Omitted, Request, retry_delay, segment
 from .version import __version__
 
+#: The minimum timeout of a stream without bytes, in seconds. The relay sends a comment every 15 s.
+_SILENCE = 45.0
 #: The largest pages that the relay returns.
 _MESSAGES = 300
 _ENTRIES = 100
@@ -107,8 +109,7 @@ class _Settings:
         arguments = self._arguments(request, url)
         if after:
             arguments["headers"]["Last-Event-ID"] = after
-        # The stream has no end, and may have no events for a long time.
-        return {**arguments, "timeout": httpx.Timeout(self._timeout, read=None)}
+        return {**arguments, "timeout": httpx.Timeout(self._timeout, read=max(self._timeout, _SILENCE))}
 
 
 def _result(request: Request, response: httpx.Response) -> Any:
