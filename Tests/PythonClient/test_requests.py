@@ -257,7 +257,18 @@ def test_the_presence_stream_finds_the_leader(is_async: bool) -> None:
     relay = Relay(standby("https://c.example.org"), reset, problem(403, "forbidden"))
     client = Both(is_async, NODES, relay)
     assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"]
-    assert hosts(relay)[:2] == "ac"
+    # After the end of a stream the client asks the leader first.
+    assert (hosts(relay), len(client.delays)) == ("acc", 1)
+
+
+def test_the_stream_of_a_lock_screen_finds_the_leader(is_async: bool) -> None:
+    cleared = events("event: cleared", 'data: {"count":1}', "")
+    relay = Relay(httpx.ConnectError("refused"), standby("https://c.example.org"), cleared)
+    client = Both(is_async, NODES, relay)
+    assert client.call(lambda client: client.follow_lock_screen("t")) == [{"event": "cleared", "data": {"count": 1}}]
+    assert hosts(relay) == "abc"
+    with pytest.raises(NotFoundError):
+        Both(is_async, NODES, Relay(problem(404, "not_found"))).call(lambda client: client.follow_lock_screen("t"))
 
 
 @pytest.mark.parametrize("code", sorted(errors.BY_CODE))

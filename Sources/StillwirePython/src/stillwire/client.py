@@ -5,6 +5,7 @@ import copy
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, closing
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypedDict
@@ -101,10 +102,6 @@ class _Settings:
             raise failure
         return delay
 
-    def _following(self, token: str) -> dict[str, Any]:
-        request = Request("GET", f"/v1/simulator/devices/{segment(token)}/events")
-        return self._endless(request, self._addresses.round().url)
-
     def _endless(self, request: Request, url: str, after: str = "") -> dict[str, Any]:
         arguments = self._arguments(request, url)
         if after:
@@ -123,6 +120,10 @@ def _result(request: Request, response: httpx.Response) -> Any:
         return response.json()
     except ValueError:
         raise RelayError(response.status_code, title="the answer is not JSON", detail=response.text[:200]) from None
+
+
+def _lock_screen_events(token: str) -> Request:
+    return Request("GET", f"/v1/simulator/devices/{segment(token)}/events")
 
 
 def _presence_events(users: list[str] | None) -> Request:
@@ -223,6 +224,24 @@ class Stillwire(_Settings, Operations):
                 is_trying = turn.next(request, failure)
             self._sleep(self._delay(request, failure, attempt))
 
+    def _open(self, request: Request, after: str = "") -> httpx.Response:
+        """Opens a stream at the leader, after this event. The caller closes the response."""
+        turn = self._addresses.round()
+        while True:
+            try:
+                sent = self._http.build_request(**self._endless(request, turn.url, after))
+                response = self._http.send(sent, stream=True)
+                if response.is_success:
+                    turn.answered()
+                    return response
+                with closing(response):
+                    response.read()
+                failure: StillwireError = relay_error(response)
+            except httpx.TransportError as error:
+                failure = connection_error(error)
+            if not turn.next(request, failure):
+                raise failure
+
     def iterate_messages(self, room: str, *, after: int = 0) -> Iterator[types.Message | types.DeletedMessage]:
         """Iterates over the stored messages of a room, oldest first, and requests further pages when it needs them.
 
@@ -271,10 +290,7 @@ class Stillwire(_Settings, Operations):
         """
         reader = _EventReader()
         try:
-            with self._http.stream(**self._following(token)) as response:
-                if not response.is_success:
-                    response.read()
-                    raise relay_error(response)
+            with closing(self._open(_lock_screen_events(token))) as response:
                 for line in response.iter_lines():
                     if event := reader.read(line.rstrip("\n")):
                         yield event
@@ -298,27 +314,19 @@ class Stillwire(_Settings, Operations):
         position = after or ""
         attempt = 0
         while True:
-            turn = self._addresses.round()
-            is_trying = True
-            while is_trying:
-                reader = _EventReader(position)
-                failure: StillwireError = ConnectionFailedError("the stream has ended")
-                try:
-                    with self._http.stream(**self._endless(request, turn.url, position)) as response:
-                        if not response.is_success:
-                            response.read()
-                            raise relay_error(response)
-                        turn.answered()
-                        for line in response.iter_lines():
-                            if event := reader.read_numbered(line.rstrip("\n")):
-                                attempt = 0
-                                yield event
-                            position = reader.position
-                except httpx.TransportError as error:
-                    failure = connection_error(error)
-                except RelayError as error:
-                    failure = error
-                is_trying = turn.next(request, failure)
+            reader = _EventReader(position)
+            failure: StillwireError = ConnectionFailedError("the stream has ended")
+            try:
+                with closing(self._open(request, position)) as response:
+                    for line in response.iter_lines():
+                        if event := reader.read_numbered(line.rstrip("\n")):
+                            attempt = 0
+                            yield event
+                        position = reader.position
+            except httpx.TransportError as error:
+                failure = connection_error(error)
+            except StillwireError as error:
+                failure = error
             self._sleep(self._delay(request, failure, attempt))
             attempt += 1
 
@@ -370,6 +378,24 @@ class AsyncStillwire(_Settings, AsyncOperations):
                 is_trying = turn.next(request, failure)
             await self._sleep(self._delay(request, failure, attempt))
 
+    async def _open(self, request: Request, after: str = "") -> httpx.Response:
+        """Opens a stream at the leader, after this event. The caller closes the response."""
+        turn = self._addresses.round()
+        while True:
+            try:
+                sent = self._http.build_request(**self._endless(request, turn.url, after))
+                response = await self._http.send(sent, stream=True)
+                if response.is_success:
+                    turn.answered()
+                    return response
+                async with aclosing(response):
+                    await response.aread()
+                failure: StillwireError = relay_error(response)
+            except httpx.TransportError as error:
+                failure = connection_error(error)
+            if not turn.next(request, failure):
+                raise failure
+
     async def iterate_messages(
         self, room: str, *, after: int = 0
     ) -> AsyncIterator[types.Message | types.DeletedMessage]:
@@ -410,10 +436,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
         """Follows a simulated phone's lock screen, as `Stillwire.follow_lock_screen` does."""
         reader = _EventReader()
         try:
-            async with self._http.stream(**self._following(token)) as response:
-                if not response.is_success:
-                    await response.aread()
-                    raise relay_error(response)
+            async with aclosing(await self._open(_lock_screen_events(token))) as response:
                 async for line in response.aiter_lines():
                     if event := reader.read(line.rstrip("\n")):
                         yield event
@@ -428,26 +451,18 @@ class AsyncStillwire(_Settings, AsyncOperations):
         position = after or ""
         attempt = 0
         while True:
-            turn = self._addresses.round()
-            is_trying = True
-            while is_trying:
-                reader = _EventReader(position)
-                failure: StillwireError = ConnectionFailedError("the stream has ended")
-                try:
-                    async with self._http.stream(**self._endless(request, turn.url, position)) as response:
-                        if not response.is_success:
-                            await response.aread()
-                            raise relay_error(response)
-                        turn.answered()
-                        async for line in response.aiter_lines():
-                            if event := reader.read_numbered(line.rstrip("\n")):
-                                attempt = 0
-                                yield event
-                            position = reader.position
-                except httpx.TransportError as error:
-                    failure = connection_error(error)
-                except RelayError as error:
-                    failure = error
-                is_trying = turn.next(request, failure)
+            reader = _EventReader(position)
+            failure: StillwireError = ConnectionFailedError("the stream has ended")
+            try:
+                async with aclosing(await self._open(request, position)) as response:
+                    async for line in response.aiter_lines():
+                        if event := reader.read_numbered(line.rstrip("\n")):
+                            attempt = 0
+                            yield event
+                        position = reader.position
+            except httpx.TransportError as error:
+                failure = connection_error(error)
+            except StillwireError as error:
+                failure = error
             await self._sleep(self._delay(request, failure, attempt))
             attempt += 1
