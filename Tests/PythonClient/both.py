@@ -21,6 +21,8 @@ class Both:
         self._settings = settings
         #: The delays before retries.
         self.delays: list[float] = []
+        #: The time of the client's clock, in seconds. No time passes by itself.
+        self.now = 0.0
 
     def call(self, call: Callable[[Any], Any]) -> Any:
         return anyio.run(self._async, call) if self._is_async else self._sync(call)
@@ -29,6 +31,7 @@ class Both:
         with httpx.Client(**self._transport) as http, Stillwire(self._url, http=http, **self._settings) as relay:
             if self._handler:
                 relay._sleep = self.delays.append
+                relay._now = lambda: self.now
             result = call(relay)
             return list(result) if inspect.isgenerator(result) else result
 
@@ -40,6 +43,7 @@ class Both:
             relay = AsyncStillwire(self._url, http=http, **self._settings)
             if self._handler:
                 relay._sleep = sleep
+                relay._now = lambda: self.now
             result = call(relay)
             if inspect.isasyncgen(result):
                 return [value async for value in result]

@@ -2,7 +2,7 @@
 """The requests that the clients send, and their retries and errors, with a transport that answers by itself."""
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from inspect import isawaitable
 from typing import Any
 
@@ -32,10 +32,30 @@ def problem(status: int, code: str, headers: dict[str, str] | None = None, **fie
     return httpx.Response(status, content=json.dumps(content), headers=kind | (headers or {}))
 
 
+class Stream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that calls `act` when it is read, and then ends, or fails with `error`."""
+
+    def __init__(self, text: str = "", act: Callable[[], object] | None = None, error: Exception | None = None):
+        self._text = text
+        self._act = act
+        self._error = error
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._text.encode()
+        if self._act:
+            self._act()
+        if self._error:
+            raise self._error
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in iter(self):
+            yield part
+
+
 class Relay:
     """A transport that answers with these answers in turn, and records the requests."""
 
-    def __init__(self, *answers: httpx.Response | Exception):
+    def __init__(self, *answers: httpx.Response | Exception | Stream):
         self._answers = list(answers)
         self.requests: list[httpx.Request] = []
 
@@ -44,6 +64,8 @@ class Relay:
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, Stream):
+            return httpx.Response(200, stream=answer)
         # A response belongs to one request.
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
@@ -191,6 +213,17 @@ def test_a_request_that_may_have_arrived_is_not_sent_to_another_node(is_async: b
     assert Both(is_async, NODES, Relay(httpx.ReadError("lost"), SENT)).call(send)["seq"] == 1
 
 
+def test_the_proxy_of_a_node_that_is_down_leads_to_the_next_node(is_async: bool) -> None:
+    for status in (502, 504):
+        relay = Relay(httpx.Response(status), SENT)
+        assert Both(is_async, NODES, relay).call(send)["seq"] == 1
+        assert hosts(relay) == "ab"
+    relay = Relay(httpx.Response(502), SENT)
+    with pytest.raises(RelayError):
+        Both(is_async, NODES, relay).call(lambda client: client.notify_anyway("tea", 1))
+    assert hosts(relay) == "a"
+
+
 def test_an_error_of_the_leader_is_not_repeated_at_another_node(is_async: bool) -> None:
     relay = Relay(problem(404, "not_found"), SENT)
     with pytest.raises(NotFoundError):
@@ -245,11 +278,40 @@ def test_the_presence_stream_connects_again_after_a_silence(timeout: float, expe
     assert {request.extensions["timeout"]["read"] for request in relay.requests} == {expected}
 
 
-def test_the_presence_stream_raises_an_error_when_all_retries_have_failed(is_async: bool) -> None:
-    relay = Relay(events(""), *[httpx.ConnectError("refused")] * 3)
+def test_the_presence_stream_raises_an_error_if_it_was_never_open(is_async: bool) -> None:
+    relay = Relay(*[httpx.ConnectError("refused")] * 4)
     client = Both(is_async, handler=relay)
     assert client.call(lambda client: followed(client, ConnectionFailedError)) == []
     assert len(relay.requests) == 4
+    assert Both(is_async, handler=Relay(problem(502, ""))).call(lambda client: followed(client, RelayError)) == []
+
+
+def test_the_presence_stream_survives_a_long_restart(is_async: bool) -> None:
+    outage = [httpx.ConnectError("refused"), standby(), problem(429, "rate_limited"), httpx.Response(502),
+              problem(503, "unavailable", retryAfter=31), httpx.Response(504), *[httpx.ReadTimeout("late")] * 1100]  # fmt: skip
+    reset = events("id: r.1", "event: reset", 'data: {"reason":"restarted"}', "")
+    client = Both(is_async, handler=Relay(events(""), *outage, reset, problem(403, "forbidden")))
+    assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"]
+    ceilings = [0.5, 1, 2, 4, 8, 16, *[20] * (len(outage) - 4)]
+    for delay, ceiling in zip(client.delays, ceilings, strict=True):
+        assert delay == 31 or ceiling / 2 <= delay <= ceiling
+    assert client.delays.count(31) == 1
+
+
+def test_only_a_long_open_stream_resets_the_delays(is_async: bool) -> None:
+    ping = "id: r.1\nevent: reset\ndata: {}\n\n"
+    client = Both(is_async)
+
+    def lasting(seconds: float) -> Stream:
+        def act() -> None:
+            client.now += seconds
+
+        return Stream(ping, act, httpx.ReadError("lost"))
+
+    client._handler = Relay(lasting(0), lasting(19), lasting(19), lasting(20), lasting(0), problem(403, "forbidden"))
+    assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"] * 5
+    for delay, ceiling in zip(client.delays, [0.5, 1, 2, 0.5, 1], strict=True):
+        assert ceiling / 2 <= delay <= ceiling
 
 
 def test_the_presence_stream_finds_the_leader(is_async: bool) -> None:

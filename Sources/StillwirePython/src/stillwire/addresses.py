@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from .errors import ConnectionFailedError, RelayError, StillwireError
+from .errors import RelayError, StillwireError
 from .requests import Request
 
 #: Errors of httpx after which no byte of the request has reached a node.
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout)
+#: Statuses of a proxy that cannot reach its node.
+GATEWAY = {502, 504}
 
 
 class Addresses:
@@ -56,12 +58,13 @@ class Round:
         A standby node names the leader. The client compares it with its addresses, and connects to no other: a wrong
         answer could send the API key to any host.
         """
-        if isinstance(failure, RelayError) and not failure.is_standby:
+        is_lost = not isinstance(failure, RelayError) or failure.status in GATEWAY
+        if isinstance(failure, RelayError) and not is_lost and not failure.is_standby:
             self.answered()
             return False
         # A request that has reached a node may have taken effect.
         may_repeat = request.is_idempotent or isinstance(failure.__cause__, UNSENT)
-        if isinstance(failure, ConnectionFailedError) and not may_repeat:
+        if is_lost and not may_repeat:
             return False
         self._tried.add(self._at)
         urls = self._addresses.urls

@@ -15,9 +15,9 @@ import httpx
 
 from . import types
 from .addresses import Addresses
-from .errors import ConnectionFailedError, RelayError, StillwireError, connection_error, relay_error
+from .errors import RelayError, StillwireError, connection_error, relay_error
 from .operations import AsyncOperations, Operations
-from .requests import OMITTED, Omitted, Request, retry_delay, segment
+from .requests import OMITTED, Omitted, Request, StreamRetries, retry_delay, segment
 from .version import __version__
 
 #: The minimum timeout of a stream without bytes, in seconds. The relay sends a comment every 15 s.
@@ -65,6 +65,8 @@ class _Settings:
         self._user = user
         self._timeout = timeout
         self._retries = retries
+        #: A time in seconds that never goes back.
+        self._now: Callable[[], float] = time.monotonic
 
     def with_options(
         self, *, user: str | None | Omitted = OMITTED, timeout: float | None = None, retries: int | None = None
@@ -302,9 +304,9 @@ class Stillwire(_Settings, Operations):
     ) -> Iterator[PresenceEvent]:
         """Follows the presence and the Focus of users, and reconnects until you stop.
 
-        After a lost connection, and after an event `end`, the client connects again. The stream continues after the
-        last event, and begins with `resumed` or `reset`. The method raises a permanent error immediately, for example
-        401 or 403. It raises a temporary error when `retries` retries in a row have failed.
+        After a lost connection, and after an event `end`, the client connects again, without a limit. The stream
+        continues after the last event, and begins with `resumed` or `reset`. The method raises a permanent error
+        immediately, for example 401 or 403. It raises any error if the first stream does not open within the retries.
 
         Args:
             users: Names of users, and patterns such as `team-*`: at most 100. Default: all users.
@@ -312,23 +314,27 @@ class Stillwire(_Settings, Operations):
         """
         request = _presence_events(users)
         position = after or ""
-        attempt = 0
+        retries = StreamRetries(request, self._retries)
         while True:
-            reader = _EventReader(position)
-            failure: StillwireError = ConnectionFailedError("the stream has ended")
             try:
-                with closing(self._open(request, position)) as response:
+                response = self._open(request, position)
+            except StillwireError as failure:
+                delay = retries.failed(failure)
+                if delay is None:
+                    raise
+                self._sleep(delay)
+                continue
+            retries.opened(self._now())
+            reader = _EventReader(position)
+            with closing(response):
+                try:
                     for line in response.iter_lines():
                         if event := reader.read_numbered(line.rstrip("\n")):
-                            attempt = 0
                             yield event
                         position = reader.position
-            except httpx.TransportError as error:
-                failure = connection_error(error)
-            except StillwireError as error:
-                failure = error
-            self._sleep(self._delay(request, failure, attempt))
-            attempt += 1
+                except httpx.TransportError:
+                    pass  # The connection is lost.
+            self._sleep(retries.ended(self._now()))
 
 
 class AsyncStillwire(_Settings, AsyncOperations):
@@ -449,20 +455,24 @@ class AsyncStillwire(_Settings, AsyncOperations):
         """Follows the presence and the Focus of users, as `Stillwire.follow_presence` does."""
         request = _presence_events(users)
         position = after or ""
-        attempt = 0
+        retries = StreamRetries(request, self._retries)
         while True:
-            reader = _EventReader(position)
-            failure: StillwireError = ConnectionFailedError("the stream has ended")
             try:
-                async with aclosing(await self._open(request, position)) as response:
+                response = await self._open(request, position)
+            except StillwireError as failure:
+                delay = retries.failed(failure)
+                if delay is None:
+                    raise
+                await self._sleep(delay)
+                continue
+            retries.opened(self._now())
+            reader = _EventReader(position)
+            async with aclosing(response):
+                try:
                     async for line in response.aiter_lines():
                         if event := reader.read_numbered(line.rstrip("\n")):
-                            attempt = 0
                             yield event
                         position = reader.position
-            except httpx.TransportError as error:
-                failure = connection_error(error)
-            except StillwireError as error:
-                failure = error
-            await self._sleep(self._delay(request, failure, attempt))
-            attempt += 1
+                except httpx.TransportError:
+                    pass  # The connection is lost.
+            await self._sleep(retries.ended(self._now()))

@@ -13,6 +13,10 @@ from .errors import ConnectionFailedError, RelayError, StillwireError
 
 #: Statuses that say that the relay has not performed a request.
 TEMPORARY = {307, 429, 503}
+#: Statuses after which a stream that was open is opened again: the relay or a proxy restarts, or a leader changes.
+TEMPORARY_OF_STREAM = TEMPORARY | {502, 504}
+#: The duration in seconds after which a stream counts as proven, and the delays begin with the first one again.
+STEADY = 20.0
 #: The longest `Retry-After` that the client waits for, in seconds. If the relay names a longer one, the call fails.
 MAX_DELAY = 30.0
 
@@ -97,3 +101,47 @@ def retry_delay(request: Request, failure: StillwireError, attempt: int, retries
     backoff = 0.25 * 2.0**attempt * random.uniform(0.5, 1.0)
     delay = max(backoff, named or 0.0)
     return delay if delay <= MAX_DELAY else None
+
+
+class StreamRetries:
+    """The delays before a stream is opened again.
+
+    A stream that was never open is opened again as often as a request. After that the client retries without a limit:
+    a backend must not lose its stream because the relay restarts.
+    """
+
+    def __init__(self, request: Request, retries: int):
+        self._request = request
+        self._retries = retries
+        self._attempt = 0
+        self._was_open = False
+        self._opened_at = 0.0
+
+    def opened(self, now: float) -> None:
+        if not self._was_open:
+            self._attempt = 0
+        self._was_open = True
+        self._opened_at = now
+
+    def ended(self, now: float) -> float:
+        """Returns the seconds until the next attempt, after the end of an open stream."""
+        if now - self._opened_at >= STEADY:
+            self._attempt = 0
+        return self._next()
+
+    def failed(self, failure: StillwireError) -> float | None:
+        """Returns the seconds until the next attempt. Returns None if the error does not end by itself."""
+        if not self._was_open:
+            delay = retry_delay(self._request, failure, self._attempt, self._retries)
+            self._attempt += 1
+            return delay
+        if isinstance(failure, ConnectionFailedError):
+            return self._next()
+        if isinstance(failure, RelayError) and failure.status in TEMPORARY_OF_STREAM:
+            return max(self._next(), failure.retry_after or 0.0)
+        return None
+
+    def _next(self) -> float:
+        ceiling = min(20.0, 0.5 * 2.0 ** min(self._attempt, 10))
+        self._attempt += 1
+        return ceiling * random.uniform(0.5, 1.0)
