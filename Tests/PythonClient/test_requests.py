@@ -213,6 +213,22 @@ def test_a_request_that_may_have_arrived_is_not_sent_to_another_node(is_async: b
     assert Both(is_async, NODES, Relay(httpx.ReadError("lost"), SENT)).call(send)["seq"] == 1
 
 
+@pytest.mark.parametrize("answer", [httpx.Response(503, text="proxy"), httpx.Response(302), problem(503, "")])
+def test_only_the_relay_sends_a_request_that_may_take_effect_twice_to_another_node(
+    answer: httpx.Response, is_async: bool
+) -> None:
+    relay = Relay(answer, SENT)
+    with pytest.raises(RelayError):
+        Both(is_async, NODES, relay).call(lambda client: client.notify_anyway("tea", 1))
+    assert hosts(relay) == "a"
+    for own in (problem(503, "unavailable"), httpx.Response(307, headers={"Stillwire-Leader": "https://c.example.org"})):
+        relay = Relay(own, SENT)
+        Both(is_async, NODES, relay).call(lambda client: client.notify_anyway("tea", 1))
+        assert len(relay.requests) == 2
+    relay = Relay(answer, SENT)
+    assert Both(is_async, NODES, relay).call(send)["seq"] == 1
+
+
 def test_the_proxy_of_a_node_that_is_down_leads_to_the_next_node(is_async: bool) -> None:
     for status in (502, 504):
         relay = Relay(httpx.Response(status), SENT)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from .errors import RelayError, StillwireError
+from .errors import RelayError, StillwireError, UnavailableError
 from .requests import Request
 
 #: Errors of httpx after which no byte of the request has reached a node.
@@ -58,13 +58,11 @@ class Round:
         A standby node names the leader. The client compares it with its addresses, and connects to no other: a wrong
         answer could send the API key to any host.
         """
-        is_lost = not isinstance(failure, RelayError) or failure.status in GATEWAY
-        if isinstance(failure, RelayError) and not is_lost and not failure.is_standby:
+        if isinstance(failure, RelayError) and not failure.is_standby and failure.status not in GATEWAY:
             self.answered()
             return False
         # A request that has reached a node may have taken effect.
-        may_repeat = request.is_idempotent or isinstance(failure.__cause__, UNSENT)
-        if is_lost and not may_repeat:
+        if not request.is_idempotent and not _is_unperformed(failure):
             return False
         self._tried.add(self._at)
         urls = self._addresses.urls
@@ -76,6 +74,13 @@ class Round:
                 self._at = index
                 return True
         return False
+
+
+def _is_unperformed(failure: StillwireError) -> bool:
+    """True if the node has certainly not performed the request. An answer of a proxy proves nothing."""
+    if isinstance(failure, RelayError):
+        return failure.code == UnavailableError.handles or failure.leader is not None
+    return isinstance(failure.__cause__, UNSENT)
 
 
 def _node(url: str) -> tuple[str, str, int | None, str] | None:

@@ -60,7 +60,7 @@ class RelayError(StillwireError):
 
     @property
     def is_standby(self) -> bool:
-        """True if another node of a cluster may perform the request. This one has not."""
+        """True if another node of a cluster may perform the request."""
         return self.status == 503 or 300 <= self.status < 400
 
 
