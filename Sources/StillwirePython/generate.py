@@ -19,6 +19,10 @@ WIDTH = 110
 BY_HAND = {"followLockScreen", "followPresence", "connect"}
 #: Operations that are neither PUT, DELETE nor GET, have no idempotency key, and have no further effect if repeated.
 REPEATABLE = {"listPresence", "decide", "lintPush", "receivePush", "retryPush"}
+#: Operations about the node that answers.
+OF_NODE = {"isLive", "isReady", "getCluster", "readMetrics", "stepDown", "publishSnapshot"}
+#: The codes with which a node that does not lead refuses an operation of `OF_NODE`.
+CODES_OF_STANDBY = {"stepDown": "conflict"}
 
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "any": "Any"}
 CONSTANTS = {"true": "True", "false": "False", "null": "None"}
@@ -290,6 +294,10 @@ class Operation:
             parts.append(f"also_expected={{{', '.join(others)}}}")
         if self._is_text:
             parts.append("is_text=True")
+        if self.id in OF_NODE:
+            parts.append("is_of_node=True")
+        if self.id in CODES_OF_STANDBY:
+            parts.append(f'codes_of_standby={{"{CODES_OF_STANDBY[self.id]}"}}')
         text = textwrap.indent(",\n".join(parts), "    ")
         return textwrap.indent(f"Request(\n{text},\n)", "            ").strip()
 

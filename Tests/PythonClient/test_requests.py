@@ -13,6 +13,7 @@ import pytest
 from both import Both
 from stillwire import (
     AsyncStillwire,
+    ConflictError,
     ConnectionFailedError,
     ForbiddenError,
     NotFoundError,
@@ -175,20 +176,38 @@ def hosts(relay: Relay) -> str:
 def test_the_client_finds_the_leader_of_a_cluster(call: Callable[[Any], Any], is_async: bool) -> None:
     relay = Relay(standby("https://c.example.org:443/"), SENT, SENT)
     client = Both(is_async, NODES, relay)
-    client.call(lambda client: twice(call, client))
+    client.call(lambda client: in_turn(client, call, call))
     assert (hosts(relay), client.delays) == ("acc", [])
 
 
-def twice(call: Callable[[Any], Any], client: Any) -> Any:
-    first = call(client)
-    if not isawaitable(first):
-        return call(client)
+def in_turn(client: Any, *calls: Callable[[Any], Any]) -> Any:
+    """Makes several calls of one client, one after the other."""
 
-    async def again() -> Any:
+    async def asynchronously(first: Any) -> None:
         await first
-        return await call(client)
+        for call in calls[1:]:
+            await call(client)
 
-    return again()
+    first = calls[0](client)
+    if isawaitable(first):
+        return asynchronously(first)
+    for call in calls[1:]:
+        call(client)
+
+
+def failing(call: Callable[[], Any], error: type[Exception]) -> Any:
+    """Makes a call that raises this error."""
+
+    async def asynchronously(result: Any) -> None:
+        with pytest.raises(error):
+            await result
+
+    try:
+        result = call()
+    except error:
+        return None
+    assert isawaitable(result)
+    return asynchronously(result)
 
 
 @pytest.mark.parametrize("leader", [None, "http://c.example.org", "https://evil.example.org", "https://c.example.org:x"])
@@ -238,6 +257,53 @@ def test_the_proxy_of_a_node_that_is_down_leads_to_the_next_node(is_async: bool)
     with pytest.raises(RelayError):
         Both(is_async, NODES, relay).call(lambda client: client.notify_anyway("tea", 1))
     assert hosts(relay) == "a"
+
+
+@pytest.mark.parametrize(
+    "call, answer",
+    [
+        (lambda client: client.is_live(), httpx.Response(200, json={"status": "live"})),
+        (lambda client: client.is_ready(), httpx.Response(503, json={"status": "standby"})),
+        (lambda client: client.get_cluster(), httpx.Response(200, json={"role": "follower"})),
+        (lambda client: client.read_metrics(), httpx.Response(200, text="up 1")),
+        (lambda client: client.publish_snapshot(), httpx.Response(200, json={"role": "follower"})),
+    ],
+)  # fmt: skip
+def test_an_answer_of_a_node_about_itself_does_not_make_it_the_leader(
+    call: Callable[[Any], Any], answer: httpx.Response, is_async: bool
+) -> None:
+    # The leader is c. It is then unreachable for the request about a node.
+    relay = Relay(standby("https://c.example.org"), SENT, httpx.ConnectError("refused"), answer, SENT)
+    client = Both(is_async, NODES, relay)
+    client.call(lambda client: in_turn(client, send, call, send))
+    assert hosts(relay) == "accac"
+
+
+def test_an_error_of_a_node_about_itself_does_not_make_it_the_leader(is_async: bool) -> None:
+    relay = Relay(
+        standby("https://c.example.org"), SENT, httpx.ConnectError("refused"), problem(401, "unauthorized"), SENT
+    )
+
+    def refused(client: Any) -> Any:
+        return failing(lambda: client.get_cluster(), RelayError)
+
+    Both(is_async, NODES, relay).call(lambda client: in_turn(client, send, refused, send))
+    assert hosts(relay) == "accac"
+
+
+def test_step_down_finds_the_leader(is_async: bool) -> None:
+    stepped = httpx.Response(200, json={"role": "follower"})
+    relay = Relay(problem(409, "conflict"), stepped)
+    assert Both(is_async, NODES, relay).call(lambda client: client.step_down()) == {"role": "follower"}
+    assert hosts(relay) == "ab"
+    relay = Relay(*[problem(409, "conflict")] * 3)
+    with pytest.raises(ConflictError):
+        Both(is_async, NODES, relay).call(lambda client: client.step_down())
+    assert hosts(relay) == "abc"
+    # Any other conflict is an answer of the leader.
+    relay = Relay(problem(409, "conflict"), SENT)
+    with pytest.raises(ConflictError):
+        Both(is_async, NODES, relay).call(send)
 
 
 def test_an_error_of_the_leader_is_not_repeated_at_another_node(is_async: bool) -> None:

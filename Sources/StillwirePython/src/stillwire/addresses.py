@@ -31,16 +31,17 @@ class Addresses:
         #: The index of the address with which the next round begins.
         self.first = 0
 
-    def round(self) -> "Round":
-        """Begins to try the addresses, with the one that has answered last."""
-        return Round(self)
+    def round(self, request: Request) -> "Round":
+        """Begins to try the addresses, with the one that has answered last as the leader."""
+        return Round(self, request)
 
 
 class Round:
-    """Tries each address at most once."""
+    """Tries each address at most once for a request."""
 
-    def __init__(self, addresses: Addresses):
+    def __init__(self, addresses: Addresses, request: Request):
         self._addresses = addresses
+        self._request = request
         self._at = addresses.first
         self._tried: set[int] = set()
 
@@ -49,20 +50,21 @@ class Round:
         return self._addresses.urls[self._at]
 
     def answered(self) -> None:
-        """Notes that this address has answered as the leader."""
-        self._addresses.first = self._at
+        """Notes that this address has answered as the leader. Each node answers requests about itself."""
+        if not self._request.is_of_node:
+            self._addresses.first = self._at
 
-    def next(self, request: Request, failure: StillwireError) -> bool:
+    def next(self, failure: StillwireError) -> bool:
         """Selects the address for the next attempt. Returns False if this round is over.
 
         A standby node names the leader. The client compares it with its addresses, and connects to no other: a wrong
         answer could send the API key to any host.
         """
-        if isinstance(failure, RelayError) and not failure.is_standby and failure.status not in GATEWAY:
+        if isinstance(failure, RelayError) and not self._is_elsewhere(failure):
             self.answered()
             return False
         # A request that has reached a node may have taken effect.
-        if not request.is_idempotent and not _is_unperformed(failure):
+        if not self._request.is_idempotent and not self._is_unperformed(failure):
             return False
         self._tried.add(self._at)
         urls = self._addresses.urls
@@ -75,12 +77,16 @@ class Round:
                 return True
         return False
 
+    def _is_elsewhere(self, failure: RelayError) -> bool:
+        """True if another node may perform the request."""
+        return failure.is_standby or failure.status in GATEWAY or failure.code in self._request.codes_of_standby
 
-def _is_unperformed(failure: StillwireError) -> bool:
-    """True if the node has certainly not performed the request. An answer of a proxy proves nothing."""
-    if isinstance(failure, RelayError):
-        return failure.code == UnavailableError.handles or failure.leader is not None
-    return isinstance(failure.__cause__, UNSENT)
+    def _is_unperformed(self, failure: StillwireError) -> bool:
+        """True if the node has certainly not performed the request. An answer of a proxy proves nothing."""
+        if isinstance(failure, RelayError):
+            known = {UnavailableError.handles, *self._request.codes_of_standby}
+            return failure.code in known or failure.leader is not None
+        return isinstance(failure.__cause__, UNSENT)
 
 
 def _node(url: str) -> tuple[str, str, int | None, str] | None:

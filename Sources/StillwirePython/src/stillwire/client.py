@@ -172,6 +172,10 @@ class Stillwire(_Settings, Operations):
     All methods raise a `StillwireError`. The client repeats a request after 429, 503 and a lost connection if a
     repetition has no further effect: GET, PUT, DELETE, requests with an idempotency key, and requests that only read.
 
+    `is_live`, `is_ready`, `get_cluster`, `read_metrics` and `publish_snapshot` are about the node that answers. This is
+    the leader, or the first node of the list if the client has not found the leader yet. For another node, make a
+    client with its URL alone. `step_down` finds the leader.
+
     Args:
         url: The URL of the relay, such as `https://relay.example.org`, or those of all nodes of a cluster. The client
             tries these URLs until the leader answers, and connects to no URL outside the list.
@@ -212,7 +216,7 @@ class Stillwire(_Settings, Operations):
 
     def _send(self, request: Request) -> Any:
         for attempt in count():
-            turn = self._addresses.round()
+            turn = self._addresses.round(request)
             is_trying = True
             while is_trying:
                 try:
@@ -223,12 +227,12 @@ class Stillwire(_Settings, Operations):
                     failure: StillwireError = connection_error(error)
                 except RelayError as error:
                     failure = error
-                is_trying = turn.next(request, failure)
+                is_trying = turn.next(failure)
             self._sleep(self._delay(request, failure, attempt))
 
     def _open(self, request: Request, after: str = "") -> httpx.Response:
         """Opens a stream at the leader, after this event. The caller closes the response."""
-        turn = self._addresses.round()
+        turn = self._addresses.round(request)
         while True:
             try:
                 sent = self._http.build_request(**self._endless(request, turn.url, after))
@@ -241,7 +245,7 @@ class Stillwire(_Settings, Operations):
                 failure: StillwireError = relay_error(response)
             except httpx.TransportError as error:
                 failure = connection_error(error)
-            if not turn.next(request, failure):
+            if not turn.next(failure):
                 raise failure
 
     def iterate_messages(self, room: str, *, after: int = 0) -> Iterator[types.Message | types.DeletedMessage]:
@@ -370,7 +374,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
 
     async def _send(self, request: Request) -> Any:
         for attempt in count():
-            turn = self._addresses.round()
+            turn = self._addresses.round(request)
             is_trying = True
             while is_trying:
                 try:
@@ -381,12 +385,12 @@ class AsyncStillwire(_Settings, AsyncOperations):
                     failure: StillwireError = connection_error(error)
                 except RelayError as error:
                     failure = error
-                is_trying = turn.next(request, failure)
+                is_trying = turn.next(failure)
             await self._sleep(self._delay(request, failure, attempt))
 
     async def _open(self, request: Request, after: str = "") -> httpx.Response:
         """Opens a stream at the leader, after this event. The caller closes the response."""
-        turn = self._addresses.round()
+        turn = self._addresses.round(request)
         while True:
             try:
                 sent = self._http.build_request(**self._endless(request, turn.url, after))
@@ -399,7 +403,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
                 failure: StillwireError = relay_error(response)
             except httpx.TransportError as error:
                 failure = connection_error(error)
-            if not turn.next(request, failure):
+            if not turn.next(failure):
                 raise failure
 
     async def iterate_messages(

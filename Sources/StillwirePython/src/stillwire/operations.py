@@ -2200,6 +2200,7 @@ class Operations(ABC):
             Request(
                 "GET",
                 "/live",
+                is_of_node=True,
             )
         )
         return result
@@ -2217,6 +2218,7 @@ class Operations(ABC):
                 "GET",
                 "/ready",
                 also_expected={503},
+                is_of_node=True,
             )
         )
         return result
@@ -2256,6 +2258,7 @@ class Operations(ABC):
             Request(
                 "GET",
                 "/v1/cluster",
+                is_of_node=True,
             )
         )
         return result
@@ -2276,6 +2279,8 @@ class Operations(ABC):
             Request(
                 "POST",
                 "/v1/cluster/step-down",
+                is_of_node=True,
+                codes_of_standby={"conflict"},
             )
         )
         return result
@@ -2295,6 +2300,7 @@ class Operations(ABC):
             Request(
                 "POST",
                 "/v1/cluster/snapshot",
+                is_of_node=True,
             )
         )
         return result
@@ -2311,6 +2317,7 @@ class Operations(ABC):
                 "GET",
                 "/metrics",
                 is_text=True,
+                is_of_node=True,
             )
         )
         return result
@@ -4539,6 +4546,7 @@ class AsyncOperations(ABC):
             Request(
                 "GET",
                 "/live",
+                is_of_node=True,
             )
         )
         return result
@@ -4556,6 +4564,7 @@ class AsyncOperations(ABC):
                 "GET",
                 "/ready",
                 also_expected={503},
+                is_of_node=True,
             )
         )
         return result
@@ -4595,6 +4604,7 @@ class AsyncOperations(ABC):
             Request(
                 "GET",
                 "/v1/cluster",
+                is_of_node=True,
             )
         )
         return result
@@ -4615,6 +4625,8 @@ class AsyncOperations(ABC):
             Request(
                 "POST",
                 "/v1/cluster/step-down",
+                is_of_node=True,
+                codes_of_standby={"conflict"},
             )
         )
         return result
@@ -4634,6 +4646,7 @@ class AsyncOperations(ABC):
             Request(
                 "POST",
                 "/v1/cluster/snapshot",
+                is_of_node=True,
             )
         )
         return result
@@ -4650,6 +4663,7 @@ class AsyncOperations(ABC):
                 "GET",
                 "/metrics",
                 is_text=True,
+                is_of_node=True,
             )
         )
         return result

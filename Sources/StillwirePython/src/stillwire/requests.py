@@ -47,6 +47,10 @@ class Request:
     #: Statuses from 300 on whose answer is a result.
     also_expected: frozenset[int] | set[int] = frozenset()
     is_text: bool = False
+    #: True if each node of a cluster answers for itself.
+    is_of_node: bool = False
+    #: Codes with which a node refuses the request because it does not lead.
+    codes_of_standby: frozenset[str] | set[str] = frozenset()
 
     @property
     def is_idempotent(self) -> bool:
