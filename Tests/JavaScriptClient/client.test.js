@@ -368,6 +368,27 @@ test('without a connection a room can be left only with stay', async () => {
   await assert.rejects(room.send('hi'), { code: 'not_joined' })
 })
 
+for (const event of ['state', 'welcome']) {
+  test(`a listener of ${event} can join and leave rooms`, async () => {
+    const { relay, socket, welcome } = await open()
+    const rooms = ['kept', 'left', 'again'].map((name) => relay.room(name))
+    for (const room of rooms) room.join().catch(() => {})
+    socket.onclose({ code: 1006, reason: '' })
+    const [kept, left, again] = rooms
+    relay.addEventListener(event, () => {
+      if (relay.state !== 'open') return
+      relay.room('new').join()
+      kept.join()
+      for (const room of [left, again]) room.leave({ stay: true }).catch(() => {})
+      again.join()
+    })
+    relay.connect()
+    const next = await welcome()
+    const joins = next.sent.filter(({ type }) => type === 'join').map(({ room }) => room)
+    assert.deepEqual(joins.sort(), ['again', 'kept', 'new'])
+  })
+}
+
 test('a send before join names the room to join', async () => {
   const { relay } = await open()
   await assert.rejects(relay.room('tea').send('hi'), { code: 'not_joined', message: /join tea/ })

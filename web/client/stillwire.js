@@ -326,12 +326,14 @@ export class Stillwire extends EventTarget {
     this.#round.succeeded()
     this.user = frame.user
     this.#preferences = frame.limits?.preferences
+    // The client joins the rooms that the app joins in a listener below at once.
+    const before = this.#wantedRooms()
     this.#become('open')
     const reset = this.#inbox.welcomed(frame)
     this.#dispatch('welcome', frame)
     if (reset) this.#dispatch('inbox', reset)
     this.#focus.send()
-    this.#joins.add(...this.#joinedRooms())
+    this.#joins.add(...before.filter((known) => this.#rooms.get(known.room.name) === known).map(({ room }) => room))
     this.#watches.opened()
   }
 
@@ -445,12 +447,17 @@ export class Stillwire extends EventTarget {
   #adopt(room) {
     const known = this.#rooms.get(room.name)
     if (known && known.room !== room) throw new Error(`another object represents the room ${room.name}`)
+    if (known?.isWanted) return false
     this.#rooms.set(room.name, { room, isWanted: true })
-    return known?.isWanted !== true
+    return true
   }
 
-  *#joinedRooms() {
-    for (const { room, isWanted } of [...this.#rooms.values()]) if (isWanted) yield room
+  #wantedRooms() {
+    return [...this.#rooms.values()].filter(({ isWanted }) => isWanted)
+  }
+
+  #joinedRooms() {
+    return this.#wantedRooms().map(({ room }) => room)
   }
 
   #beActive(state) {
