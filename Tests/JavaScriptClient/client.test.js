@@ -205,6 +205,32 @@ test('the client ignores the page after close', async () => {
   assert.deepEqual([Socket.all.length, relay.state], [before, 'closed'])
 })
 
+test('the methods of the clock are called with the clock as this', async () => {
+  class Clock {
+    #still = new StillClock()
+
+    now() {
+      return this.#still.now()
+    }
+
+    elapsed() {
+      return this.#still.elapsed()
+    }
+
+    setTimeout(act, delay) {
+      return this.#still.setTimeout(act, delay)
+    }
+
+    clearTimeout(timer) {
+      this.#still.clearTimeout(timer)
+    }
+  }
+  const { relay, socket } = await joined({ clock: new Clock() })
+  relay.setFocus(true).catch(() => {})
+  assert.equal(socket.last('focus').number, 1_800_000_000_000)
+  relay.close()
+})
+
 test('close ends all timers and requests', async () => {
   const { relay, clock, socket, room } = await joined({ page: page() })
   const jam = relay.room('jam')
