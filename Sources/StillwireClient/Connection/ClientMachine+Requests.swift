@@ -49,19 +49,17 @@ extension ClientMachine {
     if request.isLate {
       guard case .success = result, isAwaited(request.purpose) else { return }
     }
+    let isFinal = if case .failure(let error) = result { !error.isTemporary } else { true }
+    // The other attempts need no reply, which could be taken for that to the next request.
+    if isFinal, request.purpose.isRepeated { requests.forget(request.purpose) }
     answered(request.purpose, result)
   }
 
-  /// Returns true if a late reply still has an effect. Then the repeated request needs no reply.
-  private mutating func isAwaited(_ purpose: Requests.Purpose) -> Bool {
-    switch purpose {
-    case .app, .join, .people: return true
-    case .send(let room, let key):
-      guard let lane = outbox.lanes[room], lane.isSent, lane.drafts.first?.key == key else { return false }
-    case .focus, .watch, .renewal: break
-    }
-    requests.forget(purpose)
-    return true
+  /// Returns true if a late reply still has an effect.
+  private func isAwaited(_ purpose: Requests.Purpose) -> Bool {
+    guard case .send(let room, let key) = purpose else { return true }
+    guard let lane = outbox.lanes[room] else { return false }
+    return lane.isSent && lane.drafts.first?.key == key
   }
 
   /// Handles the result of a request, with or without a reply.
@@ -104,12 +102,12 @@ extension ClientMachine {
   mutating func expireRequests() {
     for purpose in requests.expired(at: now) {
       switch purpose {
-      case .app, .watch, .join, .renewal: answered(purpose, .failure(.timeout))
+      case .app, .watch, .join, .renewal, .focus: answered(purpose, .failure(.timeout))
       case .send(let room, _):
         outbox.withLane(room) { $0.lost() }
         send(room)
-      // The client repeats these after the next welcome, if they are still needed.
-      case .focus, .people: break
+      // The next join, or the next event `member`, supplies the people.
+      case .people: break
       }
     }
   }
@@ -158,7 +156,7 @@ extension ClientMachine {
   }
 
   mutating func sendFocus() {
-    guard let report = focus.report else { return }
+    guard let report = focus.next() else { return }
     let id = requests.begin(.focus, at: now)
     act(
       .write(

@@ -27,6 +27,12 @@ struct FocusDesk: Equatable {
     return replaced
   }
 
+  /// Returns the report to send now, and ends the schedule of a retry.
+  mutating func next() -> FocusReport? {
+    retry.cancel()
+    return report
+  }
+
   /// Returns true if the relay has the report, and false if the client must send it again with a new number.
   mutating func answered(_ reply: JSON, at time: Timestamp) throws(StillwireError) -> Bool {
     guard let sent = report?.number else { return true }
@@ -39,7 +45,7 @@ struct FocusDesk: Equatable {
     return false
   }
 
-  /// Schedules a retry after a temporary refusal.
+  /// Schedules a retry after a temporary refusal or a timeout.
   mutating func refused(at now: Duration, retryAfter: Duration, random: Double) {
     retry.schedule(at: now, retryAfter: retryAfter, random: random)
   }

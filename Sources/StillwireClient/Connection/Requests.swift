@@ -24,6 +24,14 @@ struct Requests: Equatable {
     fileprivate var hasTimeout: Bool {
       if case .join = self { false } else { true }
     }
+
+    /// True if the client repeats the request after a timeout.
+    var isRepeated: Bool {
+      switch self {
+      case .send, .focus, .watch, .renewal: true
+      case .app, .join, .people: false
+      }
+    }
   }
 
   struct Pending: Equatable {
