@@ -55,6 +55,8 @@ export class Connection {
   #token
   #delay
   #renewal
+  /** The newest expiry of the session's token. */
+  #expires = 0
 
   /**
    * `hello` returns the fields of the first frame, or a promise of them. `token` is called for a newer token, if the app
@@ -189,16 +191,17 @@ export class Connection {
     this.#frameLimit = frame.limits?.frame ?? Infinity
     this.#clock.clearTimeout(this.#timer)
     this.#watch()
-    this.#renew(frame.expires, 0, frame.time - this.#clock.elapsed())
+    this.#renew(frame.expires, frame.time - this.#clock.elapsed())
     this.#listener.welcomed(frame)
   }
 
-  // Requests a newer token before this one expires. `last` is the expiry of the token before; a token that expires no
-  // later is not renewed again. `start` is the relay's time at the start of `elapsed`.
-  #renew(expires, last, start) {
+  // Requests a newer token before this one expires. A token that expires no later than the one before is not renewed
+  // again. `start` is the relay's time at the start of `elapsed`.
+  #renew(expires, start) {
     const end = expires - start
     const life = end - this.#clock.elapsed()
-    if (!this.#token || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
+    if (!this.#token || !(Number.isSafeInteger(expires) && expires > this.#expires && life > 0)) return
+    this.#expires = expires
     const again = (attempt, error) => {
       const delay = Math.max(minRenewal, this.#delay(attempt, error?.retryAfter))
       if (this.#clock.elapsed() + delay < end) renewAfter(delay, attempt + 1)
@@ -210,9 +213,13 @@ export class Connection {
         const token = await this.#token({ isExpired: true }).catch(() => null)
         if (this.#isOver) return
         if (!token) return again(attempt)
+        let isLate = false
         this.ask('refresh', { token }, (error, reply) => {
-          if (!error) this.#renew(reply.expires, expires, start)
-          else if (error.code !== 'closed') again(attempt, error)
+          if (!error) return this.#renew(reply.expires, start)
+          // A late reply may have renewed the token, and a late refusal does not count.
+          if (isLate || error.code === 'closed' || expires !== this.#expires) return
+          isLate = error.code === 'timeout'
+          again(attempt, error)
         })
       }, Math.min(delay, maxTimer))
     }

@@ -30,8 +30,13 @@ export class FocusReport {
     this.stop()
     const report = this.#report
     if (!report) return
-    this.#link.ask('focus', report.fields, (error, reply) => {
-      if (report !== this.#report || error?.code === 'closed') return
+    const { fields } = report
+    let isLate = false
+    this.#link.ask('focus', fields, (error, reply) => {
+      if (report !== this.#report || fields !== report.fields || error?.code === 'closed') return
+      // After a timeout the report is sent again. Its first reply counts, but a late refusal does not.
+      if (error && isLate) return
+      isLate = error?.code === 'timeout'
       if (!error) this.#answered(report, reply)
       else if (!error.isTemporary) this.#settle('reject', error)
       else this.#again(error)

@@ -61,9 +61,12 @@ export class Watches {
     while (due[0]?.length === 0) due.shift()
     if (due.length === 0) return
     const [list] = due
+    let isLate = false
     this.#link.ask('watch', { users: list }, (error, reply) => {
       // The list may have been answered before: after a timeout the client requests it again.
       if (due !== this.#due || due[0] !== list || error?.code === 'closed') return
+      if (error && isLate) return
+      isLate = error?.code === 'timeout'
       this.#link.clock.clearTimeout(this.#retry)
       if (error?.isTemporary) return this.#again(error)
       const [users = []] = due.splice(0, 1)
