@@ -415,6 +415,18 @@ for (const event of ['state', 'welcome']) {
   })
 }
 
+test('a fault while a reply to join is processed does not delay the other joins', async () => {
+  const { relay, socket } = await open({
+    random() {
+      throw new Error('a fault')
+    },
+  })
+  for (const name of ['a', 'b', 'c', 'd', 'e']) relay.room(name).join()
+  const refusal = { type: 'error', id: socket.last('join').id, code: 'unavailable', temporary: true }
+  assert.throws(() => socket.say(refusal), /a fault/)
+  assert.equal(socket.last('join').room, 'e')
+})
+
 test('a send before join names the room to join', async () => {
   const { relay } = await open()
   await assert.rejects(relay.room('tea').send('hi'), { code: 'not_joined', message: /join tea/ })

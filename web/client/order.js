@@ -25,11 +25,11 @@ export function position({ epoch, seq }) {
  * Returns the order after a reply to `join`: {`order`, `shown`, `reset`}. `shown` contains the messages to show, in
  * order. `reset` is `epoch` or `gap` if messages are missing before them.
  */
-export function orderAfterJoin(order, { epoch, seq, recovered, messages = [] }) {
+export function orderAfterJoin(order, { epoch, seq, recovered, messages }) {
   const isContinued = order.epoch !== null && recovered === true && epoch === order.epoch
   const reset = order.epoch === null || isContinued ? undefined : epoch === order.epoch ? 'gap' : 'epoch'
   let last = isContinued ? order.seq : 0
-  const fresh = messages.filter((message) => message?.seq > last && (last = message.seq))
+  const fresh = (Array.isArray(messages) ? messages : []).filter((message) => message?.seq > last && (last = message.seq))
   // The reply is complete: the room has no other messages up to `seq`.
   const newest = Math.max(seq, last)
   const isAfterGap = order.isAfterGap || reset !== undefined

@@ -73,7 +73,7 @@ function withMembers(members, memberCount = 0, onlineCount = 0) {
 function byUser(entries) {
   if (!Array.isArray(entries)) return null
   const members = Object.create(null)
-  for (const entry of entries) members[entry.user] = entry
+  for (const entry of entries) if (typeof entry?.user === 'string') members[entry.user] = entry
   return members
 }
 

@@ -234,8 +234,11 @@ export class Room extends EventTarget {
     this.#link.ask('join', fields, (error, reply) => {
       const isClosed = error?.code === 'closed'
       if (reply?.more === true) joins.took(clock.elapsed() - askedAt)
-      if (this.#joining === joining && !isClosed) this.#answered(error, reply)
-      done(isClosed)
+      try {
+        if (this.#joining === joining && !isClosed) this.#answered(error, reply)
+      } finally {
+        done(isClosed)
+      }
     })
   }
 
