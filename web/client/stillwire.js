@@ -100,6 +100,8 @@ export class Stillwire extends EventTarget {
   #isSuspended = false
   #isActivityChosen = false
   #activity = 'active'
+  /** The activity that the relay knows. */
+  #stated
   #focus
   #watches
   #inbox = new InboxPlace()
@@ -287,7 +289,10 @@ export class Stillwire extends EventTarget {
     const connection = new Connection(options, () => this.#hello(), {
       welcomed: (frame) => this.#welcomed(frame),
       received: (frame) => this.#received(frame),
-      framed: (detail) => this.#dispatch('frame', detail),
+      framed: (detail) => {
+        if (detail.isOwn && detail.frame.type === 'hello') this.#stated = detail.frame.activity
+        this.#dispatch('frame', detail)
+      },
       ended: (outcome) => {
         if (this.#connection === connection) this.#ended(outcome)
       },
@@ -332,6 +337,7 @@ export class Stillwire extends EventTarget {
     const reset = this.#inbox.welcomed(frame)
     this.#dispatch('welcome', frame)
     if (reset) this.#dispatch('inbox', reset)
+    this.#stateActivity()
     this.#focus.send()
     this.#joins.add(...before.filter((known) => this.#rooms.get(known.room.name) === known).map(({ room }) => room))
     this.#watches.opened()
@@ -464,8 +470,15 @@ export class Stillwire extends EventTarget {
     if (this.#activity === state) return
     const isBack = this.#activity === 'background'
     this.#activity = state
-    this.notify('activity', { state })
+    this.#stateActivity()
     if (isBack) this.#wake()
+  }
+
+  // Sends the activity to an open relay that knows another one: it may have changed since `hello`.
+  #stateActivity() {
+    if (this.state !== 'open' || this.#stated === this.#activity) return
+    this.#stated = this.#activity
+    this.notify('activity', { state: this.#activity })
   }
 
   // Finds out if the connection still works, or connects immediately while the client waits.

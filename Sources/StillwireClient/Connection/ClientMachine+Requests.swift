@@ -145,7 +145,7 @@ extension ClientMachine {
     guard activity != self.activity else { return }
     let isBack = self.activity == .background
     self.activity = activity
-    if isOpen { write("activity", ["state": .string(activity.rawValue)]) }
+    stateActivity()
     if isBack { wake() }
   }
 

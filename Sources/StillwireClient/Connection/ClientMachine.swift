@@ -64,6 +64,8 @@ package struct ClientMachine {
   /// The names of the preferences that the relay knows, from the welcome. Is `nil` if the welcome does not list them.
   private(set) var preferences: Set<String>?
   var activity = Activity.active
+  /// The activity that the relay knows.
+  private var stated = Activity.active
   var requests: Requests
   var outbox: Outbox
   var focus = FocusDesk()
@@ -212,6 +214,7 @@ extension ClientMachine {
     identity?.write(to: &hello)
     hello["acks"] = .bool(true)
     hello["activity"] = .string(activity.rawValue)
+    stated = activity
     hello["inbox"] = inbox.hello(settings.hello["inbox"])
     write("hello", hello)
   }
@@ -416,10 +419,18 @@ extension ClientMachine {
     renewal = Renewal(welcome, at: now)
     become(.open)
     if let reset = inbox.welcomed(welcome) { emit(.frame(reset)) }
+    stateActivity()
     sendFocus()
     join(order)
     watches.welcomed()
     watchAgain()
+  }
+
+  /// Sends the activity to an open relay that knows another one: it may have changed since `hello`.
+  mutating func stateActivity() {
+    guard isOpen, activity != stated else { return }
+    stated = activity
+    write("activity", ["state": .string(activity.rawValue)])
   }
 
   private mutating func eventArrived(_ event: Frame) {
