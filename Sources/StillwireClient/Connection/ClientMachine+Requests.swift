@@ -71,6 +71,7 @@ extension ClientMachine {
       finish(ticket, result)
     case .watch: watchAnswered(result)
     case .join(let room): joinAnswered(room, result)
+    case .abandonedJoin: joinNext()
     case .send(let room, _): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
     case .renewal: renewalAnswered(result)
@@ -102,7 +103,7 @@ extension ClientMachine {
   mutating func expireRequests() {
     for purpose in requests.expired(at: now) {
       switch purpose {
-      case .app, .watch, .join, .renewal, .focus: answered(purpose, .failure(.timeout))
+      case .app, .watch, .join, .abandonedJoin, .renewal, .focus: answered(purpose, .failure(.timeout))
       case .send(let room, _):
         outbox.withLane(room) { $0.lost() }
         send(room)

@@ -67,9 +67,9 @@ extension ClientMachine {
   }
 
   /// Sends the next joins: first those of the rooms with the highest priority, and among them of the one used last.
-  private mutating func joinNext() {
+  mutating func joinNext() {
     func rank(_ track: RoomTrack) -> (Int, Int) { (priorities[track.room] ?? 0, track.lastUse) }
-    while isOpen, tracks.values.count(where: { $0.phase == .joining }) < Self.maxJoins,
+    while isOpen, requests.joins < Self.maxJoins,
       let next = tracks.values.filter({ $0.phase == .queued }).max(by: { rank($0) < rank($1) })
     {
       sendJoin(next)

@@ -10,6 +10,8 @@ struct Requests: Equatable {
     /// A request of the app. `change` is the edit or the deletion that it makes, as the event that other sessions get.
     case app(Ticket, change: Frame? = nil)
     case join(RoomID)
+    /// A join of a room that the app has left since. Nothing but its end matters: the relay still sends the messages.
+    case abandonedJoin
     /// `key` is the key of the message.
     case send(RoomID, key: String)
     case focus
@@ -21,15 +23,20 @@ struct Requests: Equatable {
     case renewal
 
     /// A second join would transfer the messages again, so a join has no timeout.
-    fileprivate var hasTimeout: Bool {
-      if case .join = self { false } else { true }
+    fileprivate var hasTimeout: Bool { !isJoin }
+
+    fileprivate var isJoin: Bool {
+      switch self {
+      case .join, .abandonedJoin: true
+      case .app, .send, .focus, .people, .watch, .renewal: false
+      }
     }
 
     /// True if the client repeats the request after a timeout.
     var isRepeated: Bool {
       switch self {
       case .send, .focus, .watch, .renewal: true
-      case .app, .join, .people: false
+      case .app, .join, .abandonedJoin, .people: false
       }
     }
   }
@@ -57,6 +64,9 @@ struct Requests: Equatable {
 
   /// The requests that have not timed out.
   var pending: [Pending] { all.filter { !$0.isLate } }
+
+  /// The number of joins without a reply.
+  var joins: Int { all.count { $0.purpose.isJoin } }
 
   /// Adds a request. Returns its id, which is unique for this client.
   mutating func begin(_ purpose: Purpose, at now: Duration) -> Int64 {
@@ -116,8 +126,10 @@ struct Requests: Equatable {
     all.removeAll { if case .send(room, _) = $0.purpose { true } else { false } }
   }
 
+  /// Forgets the requests of a room that the app has left. Its join counts until its reply.
   mutating func forget(_ room: RoomID) {
-    for purpose in [Purpose.join(room), .people(room)] { forget(purpose) }
+    for index in all.indices where all[index].purpose == .join(room) { all[index].purpose = .abandonedJoin }
+    forget(.people(room))
     forgetSends(room)
   }
 
