@@ -305,12 +305,12 @@ export class Room extends EventTarget {
   #takeChange(frame) {
     const { seq, change } = frame
     if (hasChange(this.#changes, change)) return false
-    if (this.isJoined && this.#order.held.some((message) => message.seq === seq)) {
-      // A new join returns the message in its changed state.
-      this.#joinSoon()
+    if (!(seq <= this.#order.seq)) {
+      // The app gets the message in its changed state. If the message waits, a new join returns that state.
+      if (this.isJoined && this.#order.held.some((message) => message.seq === seq)) this.#joinSoon()
       return false
     }
-    if (seq <= this.#order.seq) this[changed](change)
+    this[changed](change)
     this.#order = orderAfterChange(this.#order, frame)
     return true
   }

@@ -174,7 +174,7 @@ extension ClientMachine {
     guard let room = event.room, let seq = event.seq, let track = tracks[room] else { return }
     if track.hasSeen(seq) {
       if change(room, { $0.changeArrived(event) }) == true { emit(.frame(event)) }
-    } else if track.holds(seq) {
+    } else if track.phase == .joined, track.holds(seq) {
       // A new join returns the message in its changed state.
       take(RoomTrack.Arrival(needsJoin: true), room)
     }
