@@ -244,6 +244,36 @@ test('close ends all timers and requests', async () => {
   assert.deepEqual([clock.pending, room.isJoined], [0, false])
 })
 
+for (const [type, act] of [
+  ['status', ({ relay }) => relay.request('status', {}).catch(({ code }) => code)],
+  ['ping', ({ pass }) => pass(600)],
+  ['join', ({ relay }) => relay.room('jam').join().catch(({ code }) => code)],
+  ['message', ({ socket }) => socket.say(message(1))],
+  ['ok', ({ relay, socket }) => (relay.request('status', {}).catch(() => {}), socket.answer('status', {}))],
+]) {
+  test(`a listener can close the client at a frame ${type}, which leaves no timer`, async () => {
+    const all = await joined()
+    const seen = []
+    all.room.addEventListener('message', () => seen.push('message'))
+    all.relay.addEventListener('frame', ({ detail }) => {
+      if (detail.frame.type === type) all.relay.close()
+    })
+    await act(all)
+    assert.deepEqual([all.clock.pending, all.relay.state, seen], [0, 'closed', []])
+  })
+}
+
+test('a listener can close the client at a welcome, which leaves no timer', async () => {
+  const { relay, clock, welcome, socket } = await open()
+  socket.onclose({ code: 1006, reason: '' })
+  relay.addEventListener('frame', ({ detail }) => {
+    if (detail.frame.type === 'welcome') relay.close()
+  })
+  relay.connect()
+  await welcome()
+  assert.deepEqual([clock.pending, relay.state], [0, 'closed'])
+})
+
 test('a lost connection leaves only the timer of the reconnect', async () => {
   const { relay, clock, socket, room } = await joined()
   const sending = room.send('hi')

@@ -95,17 +95,10 @@ export class Connection {
     }
     const request = { type, settle }
     this.#requests.set(id, request)
-    this.#write(text, frame)
     // A second join would transfer the messages again, so a join has no timeout.
-    if (type === 'join') return
-    const askedAt = this.#clock.elapsed()
-    const look = () => {
-      const rest = Math.max(askedAt, this.#receivedAt) + this.#limit - this.#clock.elapsed()
-      if (rest > 0) return (request.timer = this.#clock.setTimeout(look, rest))
-      if (this.#requests.size > maxRequests) this.#requests.delete(id)
-      settle(new StillwireError({ code: 'timeout', message: `no reply to “${type}”`, temporary: true }))
-    }
-    request.timer = this.#clock.setTimeout(look, this.#limit)
+    if (type !== 'join') this.#startTimeout(id, request)
+    // A listener of the frame may close the connection, which ends all timers.
+    this.#write(text, frame)
   }
 
   /** Sends a frame without an id, to which the relay sends no reply. */
@@ -119,17 +112,29 @@ export class Connection {
     if (!this.#isWelcome || this.#isOver || this.#isAsked) return
     this.#clock.clearTimeout(this.#timer)
     this.#isAsked = true
-    this.notify('ping')
     this.#timer = this.#clock.setTimeout(() => {
       if (this.#isAsked) this.#lose(silent, 'silence')
       else this.#watch()
     }, this.#patience)
+    this.notify('ping')
   }
 
   /** Closes the connection, and calls `ended`. */
   close(code, reason) {
     this.#abandon(code, reason)
     this.#end({ code, reason })
+  }
+
+  #startTimeout(id, request) {
+    const { type, settle } = request
+    const askedAt = this.#clock.elapsed()
+    const look = () => {
+      const rest = Math.max(askedAt, this.#receivedAt) + this.#limit - this.#clock.elapsed()
+      if (rest > 0) return (request.timer = this.#clock.setTimeout(look, rest))
+      if (this.#requests.size > maxRequests) this.#requests.delete(id)
+      settle(new StillwireError({ code: 'timeout', message: `no reply to “${type}”`, temporary: true }))
+    }
+    request.timer = this.#clock.setTimeout(look, this.#limit)
   }
 
   async #open(hello, makeSocket) {
@@ -169,6 +174,7 @@ export class Connection {
     this.#isAsked = false
     const request = this.#requests.get(frame.id)
     this.#listener.framed({ isOwn: false, text: data, frame, answers: request?.type })
+    if (this.#isOver) return
     if (request) {
       this.#requests.delete(frame.id)
       this.#clock.clearTimeout(request.timer)
