@@ -191,6 +191,8 @@ class ModuleTests(BrowserTests):
         longest = self.run_module("client/reconnect", "[0, 1, 2, 99].map((n) => m.reconnectDelay(n, 0, () => 1))")
         self.assertEqual(longest, [500, 1000, 2000, 20_000])
         self.assertEqual(self.run_module("client/reconnect", "m.reconnectDelay(5, 3, () => 0)"), 3000)
+        raised = self.run_module("client/reconnect", "[0, 99].map((n) => m.reconnectDelay(n, 0, () => 1, 8))")
+        self.assertEqual(raised, [8000, 20_000])
 
     def phone(self, *pushes, focus=None, read=0, phone=None, now=0):
         place = {

@@ -30,6 +30,13 @@ import Testing
     #expect(backoff.failed(random: 1, retryAfter: .seconds(3)) == .seconds(4))
   }
 
+  @Test func `the jitter of the relay raises the ceiling of one delay`() {
+    var backoff = Backoff()
+    #expect(backoff.failed(random: 0.5, jitter: .seconds(8)) == .seconds(4))
+    #expect(backoff.failed(random: 0.5, jitter: .milliseconds(200)) == .milliseconds(500))
+    #expect(backoff.failed(random: 0.5) == .seconds(1))
+  }
+
   @Test func `a success resets the backoff`() {
     var backoff = Backoff()
     for _ in 0..<5 { _ = backoff.failed(random: 1) }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules for reconnecting: close codes, the reason of a refusal, and the backoff.
 
+/** The close code with which a proxy that reloads closes all its connections. */
+const goingAway = 1001
+
 /** Returns true if the client reconnects by itself after this close code. */
 export function comesBack(code) {
   return code < 4500 || code > 4999
@@ -24,11 +27,21 @@ export function refusal(code, reason, error) {
 }
 
 /**
- * Returns the backoff in milliseconds before attempt number `attempt` (from 0): full jitter below a ceiling that
- * doubles from 0.5 s to 20 s. The jitter spreads the clients that reconnect after a restart of the relay.
- * `retryAfter` is the relay's minimum delay in seconds, to which the jitter is added.
+ * Returns the seconds within which the clients of a relay should reconnect after this end of a connection, or 0. `bye`
+ * states them. If it has a `retryAfter`, the relay has chosen the time of this client within them.
  */
-export function reconnectDelay(attempt, retryAfter = 0, random = Math.random) {
-  const ceiling = Math.min(20_000, 500 * 2 ** Math.min(attempt, 10))
+export function jitterAfter(code, bye) {
+  if (!bye) return code === goingAway ? 1 : 0
+  const { retryAfter, jitter } = bye
+  return retryAfter === undefined && Number.isFinite(jitter) ? Math.max(0, jitter) : 0
+}
+
+/**
+ * Returns the backoff in milliseconds before attempt number `attempt` (from 0): full jitter below a ceiling that
+ * doubles from 0.5 s to 20 s, and is at least `jitter` seconds. The jitter spreads the clients that reconnect after a
+ * restart of the relay. `retryAfter` is the relay's minimum delay in seconds, to which the jitter is added.
+ */
+export function reconnectDelay(attempt, retryAfter = 0, random = Math.random, jitter = 0) {
+  const ceiling = Math.max(1000 * jitter, Math.min(20_000, 500 * 2 ** Math.min(attempt, 10)))
   return retryAfter * 1000 + random() * ceiling
 }

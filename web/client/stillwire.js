@@ -9,7 +9,7 @@ import { handshakeRefusal } from './handshake.js'
 import { InboxPlace } from './inbox.js'
 import { JoinQueue } from './join-queue.js'
 import { watchPage } from './page-life.js'
-import { comesBack, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
+import { comesBack, jitterAfter, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
 import { Room, changed, ended, join, lost, received } from './room.js'
 import { Watches } from './watches.js'
 
@@ -134,7 +134,7 @@ export class Stillwire extends EventTarget {
         else settle(closed())
       },
       notify: (type, fields) => this.notify(type, fields),
-      delay: (attempt, retryAfter) => reconnectDelay(attempt, retryAfter, random),
+      delay: (attempt, retryAfter, jitter) => reconnectDelay(attempt, retryAfter, random, jitter),
       reserve: () => this.#waiting < outbox && ++this.#waiting > 0,
       release: () => (this.#waiting -= 1),
       has: (room) => this.#rooms.get(room.name)?.isWanted === true && this.#rooms.get(room.name).room === room,
@@ -389,7 +389,7 @@ export class Stillwire extends EventTarget {
     // A connection that ends soon after its welcome counts as a failure. A longer one resets the backoff.
     if (this.#welcomedAt !== null && this.#clock.elapsed() - this.#welcomedAt >= steady) this.#attempt = 0
     this.#welcomedAt = null
-    const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
+    const delay = this.#link.delay(this.#attempt++, bye?.retryAfter, jitterAfter(code, bye))
     if (isUnopened && !this.#addresses.areSeveral) this.#explain()
     if (this.#isSuspended) return this.#become('waiting')
     this.#comeBack = this.#clock.setTimeout(() => this.#open(), delay)

@@ -18,9 +18,10 @@ struct Backoff: Equatable {
   /// - Parameters:
   ///   - random: 0 to 1.
   ///   - retryAfter: The minimum delay that the relay requests. The jitter is added to it.
-  mutating func failed(random: Double, retryAfter: Duration = .zero) -> Duration {
+  ///   - jitter: The minimum ceiling of the jitter: the time within which all clients of the relay should reconnect.
+  mutating func failed(random: Double, retryAfter: Duration = .zero, jitter: Duration = .zero) -> Duration {
     defer { attempt += 1 }
-    return retryAfter + .rounded(seconds: ceiling.seconds * random)
+    return retryAfter + .rounded(seconds: max(ceiling, jitter).seconds * random)
   }
 
   mutating func succeeded() { attempt = 0 }

@@ -350,9 +350,17 @@ extension ClientMachine {
       return
     }
     let delay = backoff.failed(
-      random: settings.random(), retryAfter: bye?.members.duration("retryAfter") ?? .zero)
+      random: settings.random(), retryAfter: bye?.members.duration("retryAfter") ?? .zero, jitter: jitter(after: code))
     link = .waiting(until: now + delay)
     become(.waiting(delay))
+  }
+
+  /// The time within which the clients of the relay should reconnect after this end of a connection. `bye` states it. If
+  /// it has a `retryAfter`, the relay has chosen the time of this client within it.
+  private func jitter(after code: UInt16?) -> Duration {
+    // A proxy that reloads closes all its connections with 1001, and without `bye`.
+    guard let bye = bye?.members else { return code == 1001 ? .seconds(1) : .zero }
+    return bye.duration("retryAfter") == nil ? bye.duration("jitter") ?? .zero : .zero
   }
 
   private var byeCode: UInt16? { (bye?["code"]?.integer).flatMap(UInt16.init(exactly:)) }
