@@ -166,7 +166,7 @@ extension ClientMachine {
   }
 
   private mutating func shown(_ messages: [Message]) {
-    guard let last = messages.last(where: { !$0.isOwn && !$0.isDeleted }) else { return }
+    guard let last = messages.last(where: { !$0.isOwn }) else { return }
     change(last.room) { [now] in $0.receipt.shown(last.seq, at: now) }
   }
 
