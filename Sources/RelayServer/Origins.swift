@@ -22,9 +22,12 @@ enum Origins {
 
   /// The schemes of pages, with their default ports.
   private static let ports = ["http": 80, "https": 443]
+  /// The origin of all pages from files, such as those of Electron and Cordova.
+  private static let files = "file://"
 
   /// Returns the origin of a URL, or of a host without a scheme. Is `nil` if the text is neither.
   private static func normalized(_ text: String) -> String? {
+    if text.lowercased().hasPrefix(files) { return files }
     let separator = text.firstRange(of: "://")
     let rest = text[(separator?.upperBound ?? text.startIndex)...]
     let authority = rest.prefix { !"/?#".contains($0) }

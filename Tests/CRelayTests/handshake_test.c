@@ -89,12 +89,14 @@ TEST(default_port, "handshake: a Host with the default port of the scheme is the
 
 TEST(listed_origins, "handshake: only listed Origins are allowed, compared as a whole") {
   relay_config_t config = host_config();
-  config.origins = "https://a.example https://b.example:8443";
+  config.origins = "https://a.example https://b.example:8443 file://";
   host_t *host = host_start(&config);
   current = host;
   is_granted("", NULL);
   is_granted("Origin: https://a.example\r\n", NULL);
   is_granted("Origin: HTTPS://B.example:8443\r\n", NULL);
+  is_granted("Origin: file://\r\n", NULL);
+  is_refused("/v1/connect", "Origin: file://host\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://a.exampl\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://a.example.evil\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://b.example\r\n", 403, "\"forbidden\"");

@@ -135,6 +135,8 @@ def test_another_origin_is_forbidden(relay, origin):
     [
         ("https://chat.example", 101),
         ("https://other.example:8443", 101),
+        ("file://", 101),
+        ("file://host", 403),
         ("http://chat.example", 403),
         ("https://chat.example:444", 403),
         ("https://chat.example.evil.example", 403),
@@ -143,7 +145,7 @@ def test_another_origin_is_forbidden(relay, origin):
     ],
 )
 def test_with_a_list_the_origins_on_it_are_allowed(start, origin, status):
-    relay = start("--origins", "https://chat.example https://other.example:8443")
+    relay = start("--origins", "https://chat.example https://other.example:8443 file://")
     with Wire(relay) as wire:
         assert wire.upgrade({"Origin": origin and origin.replace("PORT", str(relay.port))}).status == status
 
