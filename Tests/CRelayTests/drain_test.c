@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/core.h" /* for the jitter, which relay.h does not show */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -42,16 +43,58 @@ TEST(spread, "drain: all clients get the jitter of a drain, and a retryAfter at 
     const char *retry = bye ? strstr(bye, "\"retryAfter\":") : NULL;
     if (!EXPECT(retry != NULL)) break;
     const double seconds = strtod(retry + strlen("\"retryAfter\":"), NULL);
-    /* 0.2 s, and 1 s for each 1,000 sessions. */
-    EXPECT_CONTAINS(bye, "\"jitter\":0.65,");
-    EXPECT(seconds >= 0 && seconds <= 0.65);
-    tenths[seconds < 0.65 ? (int)(seconds / 0.065) : 9]++;
+    /* More than 200 sessions, and at most 1,000. */
+    EXPECT_CONTAINS(bye, "\"jitter\":1,");
+    EXPECT(seconds >= 0 && seconds <= 1);
+    tenths[seconds < 1 ? (int)(seconds * 10) : 9]++;
     EXPECT(peer_receive(peers[i]) == NULL);
     EXPECT_INTEGER(peers[i]->close_code, 4000);
     peer_leave(peers[i]);
   }
   for (int i = 0; i < 10; i++) EXPECT(tenths[i] > 0);
   EXPECT(host_reaches(host, has_no_sessions, NULL));
+  host_end(host);
+}
+
+static void check_jitters(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  static const struct {
+    uint32_t sessions;
+    double jitter;
+  } rows[] = {{0, 0.2},  {1, 0.2},  {200, 0.2},  {201, 1},    {1000, 1},   {1001, 2},     {2000, 2},
+              {2001, 4}, {5000, 8}, {16001, 32}, {32000, 32}, {32001, 60}, {10000000, 60}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    hub->drain = (relay__drain_t){.is_on = true, .sessions = rows[i].sessions};
+    EXPECT(relay__drain_jitter(hub) == rows[i].jitter);
+    hub->drain.is_on = false; /* one client reconnects */
+    EXPECT(relay__drain_jitter(hub) == 0.2);
+  }
+}
+
+TEST(jitters, "drain: the jitter is a power of two, and small when only one session is closed") {
+  host_t *host = host_start(NULL);
+  host_do(host, check_jitters, NULL);
+  host_end(host);
+}
+
+static void close_first(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_id_t session;
+  EXPECT_INTEGER(relay_user_sessions(hub, relay_user_named(hub, "user0"), &session, 1), 1);
+  relay_session_close(hub, session, 4005, "once", -1);
+}
+
+TEST(single_close, "drain: the close of one session among many states the smallest jitter") {
+  host_t *host = host_start(NULL);
+  peer_t *peers[CROWD];
+  for (int i = 0; i < CROWD; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "user%d", i);
+    peers[i] = peer_open(host_port(host), name, "");
+  }
+  host_do(host, close_first, NULL);
+  EXPECT_CONTAINS(peer_receive_with(peers[0], "\"bye\""), "\"reconnect\":true,\"jitter\":0.2}");
+  for (int i = 0; i < CROWD; i++) peer_leave(peers[i]);
   host_end(host);
 }
 

@@ -14,12 +14,14 @@ enum {
   RECONNECTS = 1000, /* reconnects a second that the jitter spreads the clients to */
   MAX_JITTER = 60,   /* seconds */
 };
-/* Seconds in addition: also a few clients do not return at the same moment. */
+/* Seconds: also a few clients do not return at the same moment. */
 static const double MIN_JITTER = 0.2;
 
 double relay__drain_jitter(const relay_hub_t *hub) {
-  const size_t sessions = hub->drain.is_on ? hub->drain.sessions : hub->sessions.alive;
-  const double jitter = MIN_JITTER + (double)sessions / RECONNECTS;
+  const double seconds = hub->drain.is_on ? (double)hub->drain.sessions / RECONNECTS : 0;
+  if (seconds <= MIN_JITTER) return MIN_JITTER;
+  int jitter = 1;
+  while (jitter < seconds && jitter < MAX_JITTER) jitter *= 2;
   return jitter < MAX_JITTER ? jitter : MAX_JITTER;
 }
 
