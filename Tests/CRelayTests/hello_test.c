@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "host.h"
 #include "peer.h"
@@ -242,6 +243,61 @@ TEST(live_sessions, "hello: a session that answers the ping keeps its place") {
   EXPECT(peer_receives_none_with(two, "bye"));
   peer_leave(one);
   peer_leave(two);
+  host_end(host);
+}
+
+static void push_to_ann(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  static char json[20000];
+  memset(json, ' ', sizeof json);
+  memcpy(json, "{\"type\":\"pushed\"}", 17);
+  relay_id_t session = 0;
+  relay_user_sessions(hub, ann_of(hub), &session, 1);
+  relay_session_push(hub, session, (relay_bytes_t){json, sizeof json});
+}
+
+static void count_unwritten(relay_hub_t *hub, void *bytes) {
+  *(size_t *)bytes = relay_hub_outbox_bytes(hub);
+}
+
+/* Returns the bytes that wait for Ann, after they have not changed for 200 ms. */
+static size_t unwritten(host_t *host) {
+  size_t before, bytes = 0;
+  do {
+    before = bytes;
+    usleep(200000);
+    host_do(host, count_unwritten, &bytes);
+  } while (bytes != before);
+  return bytes;
+}
+
+TEST(slow_download,
+     "hello: a session with a ping behind a slow download keeps its place while bytes arrive") {
+  relay_config_t config = host_config();
+  config.limits.sessions_per_user = 1;
+  config.limits.outgoing_queue = 0;
+  config.limits.pong_timeout = 60000;
+  host_t *host = host_start(&config);
+  host_set_clock(host, 1000000);
+  peer_t *slow = peer_open(host_port(host), "ann", "");
+  slow->answers_pings = false;
+  size_t bytes;
+  for (bytes = 0; bytes < 4 << 20; host_do(host, count_unwritten, &bytes)) host_do(host, push_to_ann, NULL);
+  host_pass(host, 1000);
+  EXPECT(asks(host, probe));
+  for (int i = 0; i < 2; i++) {
+    host_pass(host, 4000);
+    EXPECT(asks(host, await_pongs));
+    bytes = unwritten(host);
+    for (size_t left = bytes; left == bytes; left = unwritten(host))
+      for (int j = 0; j < 50; j++) EXPECT(peer_receive(slow) != NULL);
+  }
+  host_pass(host, 4999);
+  EXPECT(asks(host, await_pongs));
+  host_pass(host, 1); /* nothing has arrived for 5 s */
+  EXPECT(!asks(host, await_pongs));
+  EXPECT_INTEGER(slow->pings, 0);
+  peer_cut(slow);
   host_end(host);
 }
 

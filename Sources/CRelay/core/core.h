@@ -205,6 +205,7 @@ struct relay_session {
   uint8_t address[16];     /* of the client, see relay__arrival_t */
   relay__bucket_t send_bucket, request_bucket;
   int64_t received_at, ping_at; /* on the loop's clock: the last sign of life, and the newest ping */
+  int64_t progress_at;          /* on the loop's clock: the last time at which a full socket accepted bytes */
   /* On the loop's clock. The first message without `received`, or a later frame of the client; the first pong
    * to a ping after that, 0: none. */
   int64_t unacked_at, proved_at;

@@ -286,6 +286,7 @@ void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
 
 static void writable(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
+  session->progress_at = hub->clock;
   if (session->is_paused) session->received_at = hub->clock;
   relay__session_flush(hub, session);
 }
@@ -423,13 +424,15 @@ static bool is_at_limit(const relay_hub_t *hub, const relay_user_t *user) {
   return max && user->sessions.count >= max;
 }
 
-/* Returns the session that has been silent for longest, if its ping has had no answer for PROBE; else NULL.
- */
+/* Returns the session that has been silent for longest; NULL if none counts as dead. A session counts as dead
+ * if its ping has had no answer for PROBE. On a slow connection, other frames may be in front of the ping. So
+ * the time begins again whenever the socket has accepted some of them. */
 static relay_session_t *find_dead(const relay_hub_t *hub, const relay_user_t *user) {
   relay_session_t *found = NULL;
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_session_t *session = relay__list_at(&user->sessions, i);
-    if (!is_silent(session) || hub->clock < session->ping_at + PROBE) continue;
+    const int64_t since = session->ping_at > session->progress_at ? session->ping_at : session->progress_at;
+    if (!is_silent(session) || hub->clock < since + PROBE) continue;
     if (!found || session->received_at < found->received_at) found = session;
   }
   return found;

@@ -263,13 +263,14 @@ typedef enum relay_status {
 /* Accepts the `hello` of a session: it is now a session of `user`, on `device` (NULL: unknown). With `acks`
  * the client sends `received`; without it the hub uses pings. If the user has `sessions_per_user` sessions,
  * the new one replaces the one that has been silent for longest, which is closed with 4004. That session must
- * have left a ping unanswered for 5 s, see relay_user_probe(). Returns RELAY_TOO_MANY if there is none. */
+ * have left a ping unanswered for 5 s, see relay_user_probe(). While its socket still accepts waiting frames,
+ * it stays. Returns RELAY_TOO_MANY if there is none. */
 relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t session, relay_id_t user, const char *device,
                                   bool acks, relay_activity_t activity);
 /* Pings the sessions of a user who has `sessions_per_user` sessions. Returns false if the user has fewer. */
 bool relay_user_probe(relay_hub_t *hub, relay_id_t user);
 /* True while relay_session_open() would refuse a session of the user, and the pong of another session may
- * still be missing, for at most 5 s after relay_user_probe(). */
+ * still be missing: for 5 s after relay_user_probe(), or longer if a slow session accepts its frames. */
 bool relay_user_awaits_pongs(const relay_hub_t *hub, relay_id_t user);
 /* Sends the answer to the request of RELAY_EVENT_REQUEST or RELAY_EVENT_SEND, and ends the request; an empty
  * `json` sends nothing. Call it once for each of these events. Frames that waited for the request are handled
