@@ -127,6 +127,14 @@ static void set_expiry(relay_hub_t *hub, void *unused) {
   relay_session_set_expiry(hub, session, relay_hub_now(hub) + 60000);
 }
 
+static void get_expiry(relay_hub_t *hub, void *expires) {
+  relay_id_t session;
+  relay_session_facts_t facts;
+  EXPECT_INTEGER(relay_user_sessions(hub, relay_user_named(hub, "ann"), &session, 1), 1);
+  EXPECT(relay_session_facts(hub, session, &facts));
+  *(int64_t *)expires = facts.expires;
+}
+
 TEST(expiry_of_a_set_clock, "clock: a session lasts as long as its token, although the wall clock is set") {
   const int64_t steps[] = {-3600000, 600000, 40LL * 86400000, -40LL * 86400000};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -138,6 +146,9 @@ TEST(expiry_of_a_set_clock, "clock: a session lasts as long as its token, althou
     host_do(host, set_expiry, NULL);
     int64_t now = 100LL * 86400000 + steps[i];
     host_do(host, set_wall_clock, &now);
+    int64_t expires; /* that of the token */
+    host_do(host, get_expiry, &expires);
+    EXPECT_INTEGER(expires, 100LL * 86400000 + 60000);
     host_pass(host, 59999);
     EXPECT(peer_receives_none_with(peer, "\"bye\""));
     host_pass(host, 1);

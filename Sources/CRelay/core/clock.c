@@ -48,9 +48,8 @@ static void move_room(relay_room_t *room, int64_t by) {
 /* Moves the end of a session's token, so that the session lasts as long as without the jump. The relay judges
  * a new `hello` or `refresh` by the present clock. */
 static void move_expiry(relay_session_t *session, int64_t by) {
-  if (!session->expires) return;
-  const int64_t seconds = (by + (by < 0 ? -500 : 500)) / 1000, moved = session->expires + seconds;
-  session->expires = moved < 1 ? 1 : moved > UINT32_MAX ? UINT32_MAX : (uint32_t)moved;
+  const int64_t moved = session->expires_moved + (by + (by < 0 ? -500 : 500)) / 1000;
+  session->expires_moved = moved < INT32_MIN ? INT32_MIN : moved > INT32_MAX ? INT32_MAX : (int32_t)moved;
 }
 
 /* Returns the time for which the machine was suspended since its start. The loop's clock stops meanwhile. */

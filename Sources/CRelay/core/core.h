@@ -194,6 +194,7 @@ struct relay_session {
   uint32_t open_bytes;       /* estimated memory of the open requests */
   uint32_t held_bytes;       /* of the frames in `pending` */
   uint32_t expires;          /* seconds since 1970 when the token expires; 0: never */
+  int32_t expires_moved;     /* seconds by which steps of the wall clock have moved that time, see clock.c */
   uint32_t since;            /* seconds since 1970 when `hello` was accepted */
   relay__pending_t *pending; /* the newest frame that waits for an open request; its `next` is the oldest */
   relay__gathered_t *gathered;
@@ -240,6 +241,10 @@ void relay__session_read(relay_hub_t *hub, relay_session_t *session);
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
 /* Changes the activity. `cause` is a session that already knows the change, or 0. */
 void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause);
+/* Returns the time on the wall clock at which a session with a token ends. */
+static inline int64_t relay__session_end(const relay_session_t *session) {
+  return ((int64_t)session->expires + session->expires_moved) * 1000;
+}
 static inline bool relay__session_is_live(const relay_session_t *session) {
   return session->state == RELAY__OPEN && !session->is_over;
 }

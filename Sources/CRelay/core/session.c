@@ -177,7 +177,7 @@ static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, s
 /* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
 static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
   if (session->expires) {
-    const int64_t end = hub->clock + (int64_t)session->expires * 1000 - hub->now;
+    const int64_t end = hub->clock + relay__session_end(session) - hub->now;
     if (end < due) due = end;
   }
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
@@ -198,7 +198,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     relay__session_cut(session);
     return;
   case RELAY__OPEN:
-    if (session->expires && hub->now >= (int64_t)session->expires * 1000) {
+    if (session->expires && hub->now >= relay__session_end(session)) {
       relay__session_close(hub, session, RELAY_CLOSE_TOKEN_EXPIRED, "the token has expired", -1);
       return;
     }
@@ -538,6 +538,7 @@ void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
   if (!session || session->state != RELAY__OPEN) return;
   const int64_t seconds = (time + 999) / 1000;
   session->expires = !time ? 0 : seconds < 1 ? 1 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+  session->expires_moved = 0;
   if (session->timer.index) set_timer(hub, session, session->timer.due);
 }
 

@@ -294,15 +294,16 @@ relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t session);
 /* Returns the device of an open session; NULL: `hello` had none. */
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
 typedef struct relay_session_facts {
-  const char *device; /* NULL: `hello` had none; valid until the session ends */
-  int64_t since,
-      expires; /* in whole seconds: when `hello` was accepted, and when the session is closed (0: never) */
+  const char *device;     /* NULL: `hello` had none; valid until the session ends */
+  int64_t since, expires; /* in whole seconds: when `hello` was accepted, and the time that
+                             relay_session_set_expiry() has set (0: never) */
   relay_activity_t activity;
   uint32_t rooms; /* the rooms that it has joined */
 } relay_session_facts_t;
 /* Returns false if the session is not open. */
 bool relay_session_facts(const relay_hub_t *hub, relay_id_t session, relay_session_facts_t *facts);
-/* Closes the session with 4002 at this time, rounded up to a second; 0: never. */
+/* Closes the session with 4002 at this time, rounded up to a second; 0: never. If the wall clock is set, the
+ * session lasts as long as without that. */
 void relay_session_set_expiry(relay_hub_t *hub, relay_id_t session, int64_t time);
 /* Queues RELAY_EVENT_SESSION_ENDED when the session has ended. Returns false if it is already closing or
  * gone. */
