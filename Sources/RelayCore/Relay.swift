@@ -218,7 +218,7 @@ package actor Relay {
       case .userDue(let user): people.userDue(user, on: self)
       case .returnsOver: Task { await people.endReturns(on: self) }
       case .alarm: deliveries.alarmFired(on: self)
-      case .clockSet(let step): clockWasSet(by: step)
+      case .clockJumped(let jump): clockJumped(jump)
       case .marked(let room, let user, let read, let received):
         late.saveMarks(room, user, read: read, received: received, on: self)
         deliveries.reportReceived(room, user, upTo: max(read, received), on: self)

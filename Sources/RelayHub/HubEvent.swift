@@ -29,8 +29,8 @@ public enum HubEvent: Sendable {
   case returnsOver
   /// The alarm of ``Hub/setAlarm(_:)``.
   case alarm
-  /// The wall clock was set forward by this duration, or back if it is negative. Running waits do not change.
-  case clockSet(by: Duration)
+  /// The wall clock has jumped. Running waits do not change.
+  case clockJumped(ClockJump)
   /// A member's marks changed and must be stored.
   case marked(RoomHandle, UserHandle, read: Int64, received: Int64)
   /// The pushes of all messages of the room up to this seq are decided, for all members.
@@ -47,6 +47,22 @@ public enum HubEvent: Sendable {
   case roomGone(RoomHandle)
   /// After ``Hub/drain(_:_:)``: the last session, or the last HTTP request, has ended.
   case drained
+}
+
+/// A jump of the wall clock against the clock of the hub's timers.
+public struct ClockJump: Equatable, Sendable {
+  /// The length of the jump. Is negative if the clock has gone back.
+  public let length: Duration
+  /// The part of the jump for which the machine was suspended. The clock of the timers stands still meanwhile.
+  public let suspended: Duration
+
+  public init(by length: Duration, suspended: Duration = .zero) {
+    self.length = length
+    self.suspended = suspended
+  }
+
+  /// The part of the jump by which somebody has set the clock.
+  public var step: Duration { length - suspended }
 }
 
 /// A frame that the hub delivers as a request.
@@ -106,7 +122,8 @@ extension HubEvent {
     case RELAY_EVENT_USER_DUE: self = .userDue(UserHandle(rawValue: event.user))
     case RELAY_EVENT_RETURNS_OVER: self = .returnsOver
     case RELAY_EVENT_ALARM: self = .alarm
-    case RELAY_EVENT_CLOCK_SET: self = .clockSet(by: .milliseconds(event.time))
+    case RELAY_EVENT_CLOCK_SET:
+      self = .clockJumped(ClockJump(by: .milliseconds(event.time), suspended: .milliseconds(event.suspended)))
     case RELAY_EVENT_MARK:
       self = .marked(
         RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user), read: event.read,

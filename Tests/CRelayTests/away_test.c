@@ -551,7 +551,7 @@ TEST(clock_set, "away: a change of the wall clock changes no wait") {
     host_loses(host, bob);
     host_pass(host, 100);
     host_do(host, set_wall_clock, &hours);
-    EXPECT(host_noted(host, hours < 0 ? "clock -3600000" : "clock 3600000"));
+    EXPECT(host_noted(host, hours < 0 ? "clock -3600000 0" : "clock 3600000 0"));
     host_pass(host, GRACE - 101);
     EXPECT_INTEGER(host_notes(host, "push"), 0);
     host_pass(host, 1);

@@ -113,8 +113,8 @@ TEST(alarms_of_a_set_clock, "clock: alarms follow a wall clock that is set forwa
   EXPECT_INTEGER(host_notes(host, "alarm"), 2);
   host_pass(host, 1);
   EXPECT_INTEGER(host_notes(host, "alarm"), 3);
-  EXPECT_INTEGER(host_notes(host, "clock 3600000"), 1);
-  EXPECT_INTEGER(host_notes(host, "clock -3600000"), 1);
+  EXPECT_INTEGER(host_notes(host, "clock 3600000 0"), 1);
+  EXPECT_INTEGER(host_notes(host, "clock -3600000 0"), 1);
   peer_leave(peer);
   host_end(host);
 }
@@ -156,6 +156,26 @@ TEST(expiry_of_a_set_clock, "clock: a session lasts as long as its token, althou
     peer_leave(peer);
     host_end(host);
   }
+}
+
+static void suspend(relay_hub_t *hub, void *duration) {
+  relay_hub_suspend(hub, *(const int64_t *)duration);
+}
+
+TEST(suspension, "clock: a token expires while the machine is suspended, and the event has the duration") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, NOON);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  host_do(host, set_expiry, NULL);
+  int64_t duration = 59000;
+  host_do(host, suspend, &duration);
+  host_pass(host, 999);
+  EXPECT(peer_receives_none_with(peer, "\"bye\""));
+  host_pass(host, 25000); /* a check of the session */
+  EXPECT_CONTAINS(peer_receive_with(peer, "\"bye\""), "\"code\":4002");
+  EXPECT_INTEGER(host_notes(host, "clock 59000 59000"), 1);
+  peer_leave(peer);
+  host_end(host);
 }
 
 TEST(no_jump, "clock: the hub does not mistake the passing of time for a clock that was set") {

@@ -9,7 +9,8 @@
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   the decision to push
  *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    seen USER ACTIVITY
  *   stream closed    held TYPE    returns over    presence USER ENTRY
- *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS    log LEVEL LINE
+ *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS SUSPENDED
+ *   log LEVEL LINE
  */
 #ifndef HOST_H
 #define HOST_H

@@ -318,7 +318,7 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
       host_note(host, "alarm");
       break;
     case RELAY_EVENT_CLOCK_SET:
-      host_note(host, "clock %lld", (long long)event->time);
+      host_note(host, "clock %lld %lld", (long long)event->time, (long long)event->suspended);
       break;
     case RELAY_EVENT_MARK:
       host_note(host, "mark %s %s %lld %lld", room ? room : "?", user ? user : "?", (long long)event->read,

@@ -21,19 +21,28 @@ GRACE = 4
 
 
 class Clock:
-    """The wall clock of one relay. `set` sets its difference from the true time, in seconds."""
+    """The wall clock of one relay. `set` sets its difference from the true time, in seconds. `suspend` has the effect of
+    a machine that was suspended for these seconds."""
 
     def __init__(self, folder: Path):
+        self._suspended = 0
         self._file = folder / "offset"
-        self._file.write_bytes(struct.pack("=q", 0))
+        self._file.write_bytes(struct.pack("=qq", 0, 0))
         library = folder / "wall_clock.so"
         compiler = shutil.which("cc") or shutil.which("clang") or "gcc"
         subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
         self.under = ("env", f"LD_PRELOAD={library}", f"WALL_CLOCK_OFFSET={self._file}")
 
     def set(self, seconds: int) -> None:
+        self._write(seconds, 0)
+
+    def suspend(self, seconds: int) -> None:
+        self._suspended += seconds
+        self._write(self._suspended, 8)
+
+    def _write(self, seconds: int, position: int) -> None:
         descriptor = os.open(self._file, os.O_WRONLY)
-        os.pwrite(descriptor, struct.pack("=q", seconds * 1000), 0)
+        os.pwrite(descriptor, struct.pack("=q", seconds * 1000), position)
         os.close(descriptor)
 
 
@@ -184,6 +193,20 @@ def test_a_repeated_send_stays_a_duplicate_after_a_step(circle, clock):
         for room, sent in zip(rooms, first):
             again = circle.alice.request("send", room=room, body="pay 10", key="k")
             assert (again["duplicate"], again["seq"]) == (True, sent["seq"])
+
+
+def test_keys_expire_while_the_machine_is_suspended(circle, clock):
+    rooms = (circle.room, "live.tea")
+    circle.alice.join("live.tea")
+    first = [circle.alice.request("send", room=room, body="pay 10", key="k") for room in rooms]
+    for number, (seconds, is_duplicate) in enumerate([(280, True), (30, False)], start=1):
+        clock.suspend(seconds)
+        eventually(lambda: circle.relay.log.read_text().count("the machine was suspended") == number)
+        for room, sent in zip(rooms, first):
+            again = circle.alice.request("send", room=room, body="pay 10", key="k")
+            assert (again["seq"] == sent["seq"]) is is_duplicate
+    assert "the wall clock was set" not in circle.relay.log.read_text()
+    assert "clock" not in call(circle.relay, "GET", "/ready").json
 
 
 def test_a_clock_that_is_40_days_ahead_deletes_nothing_and_an_operator_confirms_it(connect, names, start, clock, tmp_path):

@@ -23,6 +23,14 @@ import Testing
     #expect(keys.first(key(1), at: at(600_099))?.seq == 8)
   }
 
+  @Test(arguments: [-3_600_000, 3_600_000] as [Int64])
+  mutating func `a key keeps its remaining time when the wall clock is set`(step: Int64) {
+    keys.remember(key(1), seq: 7, time: at(0), at: at(0))
+    keys.clockWasSet(by: .milliseconds(step))
+    #expect(keys.first(key(1), at: at(step + 299_999))?.seq == 7)
+    #expect(keys.first(key(1), at: at(step + 300_000)) == nil)
+  }
+
   @Test mutating func `a key belongs to one user in one room`() {
     keys.remember(key(1), seq: 7, time: at(0), at: at(0))
     #expect(keys.first(key(1, room: 2), at: at(1)) == nil)

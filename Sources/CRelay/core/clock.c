@@ -2,8 +2,9 @@
 /* The two clocks of the hub: the loop's clock, which all timeouts use, and the wall clock, which an operator
  * may set.
  *
- * When the wall clock is set, the hub moves the wall-clock times that it keeps by the same difference, so
- * that the time since them does not change. It also sets the timers of alarms again.
+ * When the wall clock jumps, the hub moves the wall-clock times that it keeps by the same difference, so that
+ * the time since them does not change. It also sets the timers of alarms again. There are two causes: the
+ * clock was set, or the machine was suspended, so that the loop's clock stood still.
  */
 #include "core.h"
 
@@ -45,7 +46,7 @@ static void move_room(relay_room_t *room, int64_t by) {
   for (uint32_t i = 0; i < room->live_count; i++) room->live[i]->joined += by;
 }
 
-/* Moves the end of a session's token, so that the session lasts as long as without the jump. The relay judges
+/* Moves the end of a session's token, so that the session lasts as long as without the step. The relay judges
  * a new `hello` or `refresh` by the present clock. */
 static void move_expiry(relay_session_t *session, int64_t by) {
   const int64_t moved = session->expires_moved + (by + (by < 0 ? -500 : 500)) / 1000;
@@ -64,6 +65,7 @@ static int64_t read_suspended(void) {
 static void jump(relay_hub_t *hub, int64_t by, int64_t suspended) {
   hub->offset += by;
   hub->started += by;
+  hub->has_jumped = true;
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) move_room(hub->rooms.items[i], by);
   for (uint32_t i = 0; i < hub->sessions.count; i++) {
@@ -74,7 +76,9 @@ static void jump(relay_hub_t *hub, int64_t by, int64_t suspended) {
     if (session->blocked) session->blocked += by;
   }
   relay__alarms_arm(hub);
-  relay__event(hub, RELAY_EVENT_CLOCK_SET, NULL)->time = by;
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_CLOCK_SET, NULL);
+  event->time = by;
+  event->suspended = suspended;
 }
 
 void relay__clock_read(relay_hub_t *hub) {
@@ -134,4 +138,9 @@ void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
   const int64_t by = now - hub->now;
   hub->now = now;
   jump(hub, by, 0);
+}
+
+void relay_hub_suspend(relay_hub_t *hub, int64_t duration) {
+  hub->now += duration;
+  jump(hub, duration, duration);
 }

@@ -725,6 +725,7 @@ struct relay_hub {
   int64_t started, started_clock; /* the same at the start */
   int64_t offset;                 /* wall clock minus loop's clock, since the wall clock was set last */
   int64_t suspended;              /* time for which the machine was suspended, up to then */
+  bool has_jumped;                /* a RELAY_EVENT_CLOCK_SET is not delivered yet */
   uint64_t stamp;
   uint64_t marks;        /* see the `mark` of a room */
   bool follows_presence; /* see relay_hub_follow_presence() */

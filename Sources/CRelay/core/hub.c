@@ -21,6 +21,7 @@ enum {
 
 static void deliver(relay_hub_t *hub) {
   if (relay__service_read(hub) == RELAY_HELD) return;
+  hub->has_jumped = false;
   const uint32_t count = relay__events_take(hub);
   for (uint32_t i = 0; i < count; i++) {
     relay_event_t *event = &hub->spare_events[i];
@@ -142,7 +143,9 @@ static void woken(uv_async_t *wake) {
   relay_hub_t *hub = wake->data;
   if (hub->is_over) return;
   relay__clock_read(hub);
-  if (relay__service_begins(hub)) hub->callbacks.woken(hub->callbacks.context);
+  if (!relay__service_begins(hub)) return;
+  if (hub->has_jumped) deliver(hub); /* so that nothing works at the new time before it knows of the jump */
+  hub->callbacks.woken(hub->callbacks.context);
 }
 
 /* Creation and end */

@@ -179,6 +179,9 @@ void relay_hub_set_clock(relay_hub_t *hub, int64_t now);
 /* For simulations, after relay_hub_set_clock(): sets the wall clock, forward or back. Only alarms follow this
  * clock; no other timer moves. */
 void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now);
+/* For simulations, after relay_hub_set_clock(): has the effect of a machine that was suspended for some ms.
+ */
+void relay_hub_suspend(relay_hub_t *hub, int64_t duration);
 /* Returns the time of the next timer, on the clock of relay_hub_now(); INT64_MAX: no timer is set. */
 int64_t relay_hub_next_due(const relay_hub_t *hub);
 
@@ -207,7 +210,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_USER_DUE,      /* user: the alarm of relay_user_set_alarm() is due */
   RELAY_EVENT_RETURNS_OVER,  /* the time of relay_hub_await_returns() is over */
   RELAY_EVENT_ALARM,         /* the alarm of relay_hub_set_alarm() is due */
-  RELAY_EVENT_CLOCK_SET,     /* time: the wall clock was set forward by this many ms; below 0: back */
+  RELAY_EVENT_CLOCK_SET,     /* time, suspended: the wall clock has jumped */
   RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
   RELAY_EVENT_CURSOR,        /* room, seq: all messages up to seq are decided for all members */
   RELAY_EVENT_DUE,           /* room, user: decisions are due, see relay_member_undecided() */
@@ -246,6 +249,10 @@ struct relay_event {
   const char *name;
   relay_bytes_t entry; /* a presence entry with all parts: a JSON object */
   int64_t seq, read, received, time;
+  /* Of RELAY_EVENT_CLOCK_SET: `time` is the jump of the wall clock in ms, against the clock of timers; below
+   * 0: back. The machine was suspended for `suspended` ms of it, and the rest is a step: the clock was set.
+   */
+  int64_t suspended;
   int activity; /* a relay_activity_t; -1: the user is offline */
 };
 

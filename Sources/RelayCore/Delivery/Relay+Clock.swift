@@ -6,23 +6,30 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The reaction to a change of the wall clock.
+/// The reaction to a jump of the wall clock.
 extension Relay {
   /// Shifts waits and planned reports, so that they keep their length. Decides again all pushes that depend on the wall
-  /// clock: quiet hours may have begun or ended, and a Focus report may have expired. The hub has re-armed its own
-  /// alarms.
-  func clockWasSet(by step: Duration) {
-    diagnostics.log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
-    rooms.clockWasSet(by: step)
-    calls.clockWasSet(by: step, on: self)
-    deliveries.clockWasSet(by: step, on: self)
-    clockSteps.move(by: step, setTo: hub.now, on: self)
+  /// clock: quiet hours may have begun or ended. The hub has re-armed its own alarms.
+  func clockJumped(_ jump: ClockJump) {
+    for line in jump.lines { diagnostics.log.notice("\(line.text)", metadata: ["seconds": "\(line.seconds)"]) }
+    rooms.clockWasSet(by: jump.step)
+    calls.clockWasSet(by: jump.length, on: self)
+    deliveries.clockWasSet(by: jump.length, on: self)
+    clockSteps.move(by: jump.length, setTo: hub.now, on: self)
   }
 
   fileprivate func retryClockStep() { if stage != .stopping { clockSteps.submit(on: self) } }
 }
 
-/// Shifts the stored due times after each step of the wall clock. With a journal this takes several works, so the next
+extension ClockJump {
+  /// The lines of the log, each with a duration in seconds.
+  package var lines: [(text: String, seconds: Int64)] {
+    let causes = [("the machine was suspended", suspended), ("the wall clock was set", step)]
+    return causes.map { ($0, $1.components.seconds) }.filter { $0.seconds != 0 }
+  }
+}
+
+/// Shifts the stored due times after each jump of the wall clock. With a journal this takes several works, so the next
 /// step waits until the times of the one before are shifted.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.

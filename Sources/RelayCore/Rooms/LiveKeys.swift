@@ -79,7 +79,7 @@ package struct LiveKeys {
     users[key.user]?.count += 1
   }
 
-  /// Keeps the remaining time of all keys when the wall clock is set.
+  /// Keeps the remaining time of all keys when the wall clock is set. While the machine is suspended, the time passes.
   package mutating func clockWasSet(by step: Duration) { steps += step }
 
   /// The message of an entry. Is `nil` if the key was forgotten or used again.
