@@ -33,13 +33,13 @@ final class LogBound {
   func check(_ db: Database, now: ContinuousClock.Instant = .now) -> Int {
     let size = size
     guard size > bound else {
-      restarted()
+      restarted(at: now)
       return size
     }
     guard now >= next else { return size }
     do {
       try db.truncateLog()
-      restarted()
+      restarted(at: now)
     } catch {
       // Another error than a lock is one of the disk, which the next transaction reports.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { blockedSince = blockedSince ?? now }
@@ -49,8 +49,9 @@ final class LogBound {
     return self.size
   }
 
-  private func restarted() {
+  private func restarted(at now: ContinuousClock.Instant) {
     pause = Self.pauses.lowerBound
+    next = now
     blockedSince = nil
   }
 

@@ -280,4 +280,26 @@ import Testing
       }
     }
   }
+
+  @Test func `after a pause in which the log became small, the next attempt is at once`() async throws {
+    try await withStore { store in
+      let reader = try reader()
+      let path = folder + "/stillwire.db-wal"
+      try await store.pool.writeWithoutTransaction { db in
+        try db.execute(sql: "CREATE TABLE filler (id INTEGER PRIMARY KEY, text)")
+        let log = LogBound(log: path, bound: 1)
+        var now = log.next
+        for _ in 1...9 {
+          _ = log.check(db, now: now)
+          now = log.next
+        }
+        try end(reader)
+        try db.truncateLog()
+        // Another connection has restarted the log within the pause of 25.6 s.
+        now -= .seconds(20)
+        #expect(log.check(db, now: now) == 0)
+        #expect(log.next == now)
+      }
+    }
+  }
 }
