@@ -19,7 +19,8 @@ struct StoreProbe: Service, CustomStringConvertible {
     await cancelWhenGracefulShutdown { await probeRepeatedly() }
   }
 
-  /// Tries a small write every second while the store is not available, until the task is cancelled.
+  /// Checks the store every second until the task is cancelled: the files of the database, the availability with a
+  /// small write after a failure, and the size of the write-ahead log.
   private func probeRepeatedly() async {
     var outage = StoreOutage(failures: store.statistics.failures)
     var blockage = LogBlockage()

@@ -258,11 +258,13 @@ import Testing
         try await store.write { transaction in
           _ = try transaction.queue.purge(finishedBefore: transaction.now)
           _ = try transaction.audit.purge(olderThan: .seconds(3600), max: 9)
-          let id = try #require(try transaction.row(of: room)?.id)
-          for table in ["bans", "restrictions"] { try transaction.rooms.forgetEnded(table, in: id) }
-          return try ["jobs", "audit", "bans", "restrictions"].map { table in
-            try transaction.db.first("SELECT count(*) FROM \(table)")?[0] ?? -1
-          }
+          // A ban and a restriction delete those that are over.
+          let later = transaction.now + .seconds(3600)
+          let eve = UserID(unchecked: "eve")
+          _ = try transaction.rooms.remove(eve, from: room, by: .backend, ban: RoomBan(until: later))
+          try transaction.rooms.restrict(bob.id, in: room, by: .backend, until: later)
+          let old = ["bans", "restrictions"].map { "\($0) WHERE until = \(ends)" }
+          return try (["jobs", "audit"] + old).map { try transaction.db.first("SELECT count(*) FROM \($0)")?[0] ?? -1 }
         }
       }
       clocks.set(by: .seconds(40 * 86_400))

@@ -133,7 +133,7 @@ extension RoomWriter {
   // MARK: Bans
 
   /// Deletes the rows of a table of bans or restrictions that are over.
-  func forgetEnded(_ table: String, in room: Int64) throws {
+  private func forgetEnded(_ table: String, in room: Int64) throws {
     try db.run("DELETE FROM \(table) WHERE room = ? AND until <= ?", [room, time(before: .zero).rawValue])
   }
 
