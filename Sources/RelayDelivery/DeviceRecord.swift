@@ -13,9 +13,12 @@ extension FilterRecord: DeviceRecord {}
 
 extension DeviceRecord {
   /// True if a report is newer than this record. The numbers of the reports decide if both have one; otherwise the
-  /// times decide, and an equal time counts as newer.
-  func precedes(number: Int64?, at: Timestamp) -> Bool {
-    if let number, let newest = self.number { return number > newest }
+  /// times decide, and an equal time counts as newer. The number of a device whose clock was ahead gives way to one that
+  /// is not ahead, so that it does not block the device.
+  func precedes(number: Int64?, at: Timestamp, now: Timestamp, _ policy: FocusPolicy) -> Bool {
+    if let number, let newest = self.number {
+      return number > newest || policy.isAhead(newest, of: now) && !policy.isAhead(number, of: now)
+    }
     return at >= self.at
   }
 

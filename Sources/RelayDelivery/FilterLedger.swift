@@ -27,7 +27,7 @@ public struct FilterLedger: Equatable, Sendable {
     defer { advance(to: now) }
     let at = policy.time(of: report.at, now: now)
     let former = states[report.device]
-    if let former, !former.precedes(number: report.number, at: at) {
+    if let former, !former.precedes(number: report.number, at: at, now: now, policy) {
       states[report.device]?.received = now
       return false
     }
@@ -83,10 +83,9 @@ public struct FilterLedger: Equatable, Sendable {
 extension FilterRecord {
   fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FilterRecord {
     var record = self
-    // Times and numbers in the future were recorded before the relay's clock was set back.
+    // Times in the future were recorded before the relay's clock was set back.
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
-    record.number = number.map { policy.number(of: $0, now: now) }
     let isExpired = isActive && record.at + policy.lifetime <= now
     guard isExpired || record.received + policy.silence <= now else { return record }
     record.isActive = false

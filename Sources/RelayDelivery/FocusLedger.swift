@@ -40,7 +40,7 @@ public struct FocusLedger: Equatable, Sendable {
     defer { advance(to: now) }
     let at = policy.time(of: report.at, now: now)
     let former = states[report.device]
-    if let former, !former.precedes(number: report.number, at: at) {
+    if let former, !former.precedes(number: report.number, at: at, now: now, policy) {
       states[report.device]?.received = now
       return false
     }
@@ -128,14 +128,13 @@ extension FocusRecord {
     }
   }
 
-  /// Replaces times and numbers in the future. They were recorded before the relay's clock was set back.
+  /// Replaces times in the future. They were recorded before the relay's clock was set back.
   private func believed(at now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
     var record = self
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
     record.since = since.map { policy.time(of: $0, now: now) }
     record.settles = settles.map { min($0, now + policy.settle) }
-    record.number = number.map { policy.number(of: $0, now: now) }
     return record
   }
 

@@ -11,7 +11,7 @@ public struct FocusPolicy: Equatable, Sendable {
   /// The time for which a report counts if the device sends no other one.
   public var silence: Duration
   /// The maximum time that a device's clock may be ahead of the relay's. Beyond it, the relay uses its own time for the
-  /// report, and for a number that is a time.
+  /// report, and a number that is a time is ahead.
   public var clockSkew: Duration
 
   public init(
@@ -34,10 +34,8 @@ public struct FocusPolicy: Equatable, Sendable {
   /// The numbers that are taken for times in milliseconds: from the year 2001 to 2286.
   static let clockNumbers: Range<Int64> = 1_000_000_000_000..<10_000_000_000_000
 
-  /// The number that counts for a report. A number that is a time counts as `now` if it is too far in the future: else
-  /// the relay would ignore all reports of the device until that time.
-  func number(of reported: Int64, now: Timestamp) -> Int64 {
-    guard Self.clockNumbers.contains(reported) else { return reported }
-    return time(of: Timestamp(rawValue: reported), now: now).rawValue
+  /// True if a number of a report is a time too far in the future.
+  func isAhead(_ number: Int64, of now: Timestamp) -> Bool {
+    Self.clockNumbers.contains(number) && number > (now + clockSkew).rawValue
   }
 }

@@ -36,38 +36,45 @@ import Testing
   private static let noon: Int64 = 1_800_000_000_000
   private static let month: Int64 = 30 * 86_400_000
 
-  /// The number of the last report, the number of this one, both sent at noon, and the stored number afterwards. Is `nil`
-  /// when the report is not applied.
+  /// The number of the last report and the number of this one, both sent at noon.
   struct Numbers: Sendable, CustomTestStringConvertible {
     let last, next: Int64
-    let stored: Int64?
+    let isApplied: Bool
     var testDescription: String { "\(last), \(next)" }
   }
 
   @Test(arguments: [
-    Numbers(last: 7, next: 8, stored: 8), Numbers(last: 7, next: 7, stored: nil),
-    Numbers(last: 8, next: 7, stored: nil),
+    Numbers(last: 7, next: 8, isApplied: true), Numbers(last: 7, next: 7, isApplied: false),
+    Numbers(last: 8, next: 7, isApplied: false),
     // A counter may count as it likes.
-    Numbers(last: 7, next: 999_999_999_999, stored: 999_999_999_999),
-    Numbers(last: 7, next: noon, stored: noon), Numbers(last: noon, next: noon + 60_000, stored: noon + 60_000),
-    // The device's clock is ahead: the number counts as now, so that the next report of a right clock is above it.
-    Numbers(last: 7, next: noon + 60_001, stored: noon), Numbers(last: noon - 1, next: noon + month, stored: noon),
-    Numbers(last: noon + month, next: noon + month, stored: noon),
-    Numbers(last: noon + month, next: noon + 1, stored: noon + 1), Numbers(last: noon + month, next: noon, stored: nil),
-    Numbers(last: noon + 60_000, next: noon + 59_999, stored: nil),
+    Numbers(last: 7, next: 999_999_999_999, isApplied: true),
+    Numbers(last: 7, next: noon, isApplied: true), Numbers(last: noon, next: noon + 60_000, isApplied: true),
+    Numbers(last: noon + 60_000, next: noon + 59_999, isApplied: false),
+    // The device's clock is ahead. Its numbers keep their order.
+    Numbers(last: 7, next: noon + 60_001, isApplied: true),
+    Numbers(last: noon - 1, next: noon + month, isApplied: true),
+    Numbers(last: noon + month, next: noon + month + 1, isApplied: true),
+    Numbers(last: noon + month, next: noon + month, isApplied: false),
+    Numbers(last: noon + month + 1, next: noon + month, isApplied: false),
+    Numbers(last: noon + month, next: noon + 60_001, isApplied: false),
+    // The device's clock was ahead, and is right now.
+    Numbers(last: noon + month, next: noon + 60_000, isApplied: true),
+    Numbers(last: noon + 60_001, next: noon + 60_000, isApplied: true),
+    Numbers(last: noon + month, next: noon, isApplied: true), Numbers(last: noon + month, next: 7, isApplied: true),
     // A counter in microseconds is no time.
-    Numbers(last: noon * 1_000, next: noon * 2_000, stored: noon * 2_000),
-    Numbers(last: noon * 1_000, next: noon, stored: nil),
-  ]) func `a number that is a time more than a minute ahead counts as now`(row: Numbers) {
+    Numbers(last: noon * 1_000, next: noon * 2_000, isApplied: true),
+    Numbers(last: noon * 1_000, next: noon, isApplied: false),
+    Numbers(last: 9_999, next: 10_000_000_000_000, isApplied: true),
+    Numbers(last: 10_000_000_000_000, next: noon, isApplied: false),
+  ]) func `a number that is a time more than a minute ahead gives way to one that is not`(row: Numbers) {
     let now = Timestamp(rawValue: Self.noon)
-    let last = row.last > Self.noon + 60_000 && row.last < 10_000_000_000_000 ? Self.noon : row.last
     func check<Ledger: ReportLedger>(_ ledger: Ledger, _ report: (Int64) -> Ledger.Report) {
       var ledger = ledger
       _ = ledger.take(report(row.last), maxDevices: 0, now: now)
       let change = ledger.take(report(row.next), maxDevices: 0, now: now)
-      #expect(change?.isApplied == (row.stored != nil))
-      #expect(change?.record?.number == row.stored ?? last)
-      #expect(change?.newestNumber == (row.stored == nil ? last : nil))
+      #expect(change?.isApplied == row.isApplied)
+      #expect(change?.record?.number == (row.isApplied ? row.next : row.last))
+      #expect(change?.newestNumber == (row.isApplied ? nil : row.last))
     }
     check(FocusLedger()) { FocusReport(device: phone, isFocused: true, number: $0) }
     check(FilterLedger()) { FilterReport(device: phone, isActive: true, allow: ["work"], number: $0) }
