@@ -111,8 +111,7 @@ public struct HoldPlanner: Sendable {
     var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
     let begin = min(push.time, now)
     // The report of a missed call does not expire with the ringing.
-    let lasting = push.isHeldCall ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
-    message.expires = lasting + push.shift
+    message.expires = push.isHeldCall ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
     let recipient = hold.recipient.facts(
       hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
     let device = hold.recipient.facts(of: push.device, in: apps, quietHours: hold.quietHours)
@@ -162,10 +161,8 @@ public struct OpenPush: Equatable, Sendable {
   public var id: String
   public var room: RoomID
   public var seq: Int64
-  /// The time at which the relay accepted the message.
+  /// The time at which the relay accepted the message. The steps of the wall clock since then have moved it.
   public var time: Timestamp
-  /// The time by which a step of the wall clock moves the end of the push.
-  public var shift = Duration.zero
   public var traits: MessageTraits
   public var device: Device
   public var isHeld: Bool

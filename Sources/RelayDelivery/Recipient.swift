@@ -28,16 +28,19 @@ public struct Recipient: Sendable {
   /// ends.
   public var nextChange: Timestamp? { [focus.nextChange, filters.nextChange, status?.until].compactMap { $0 }.min() }
 
+  /// True if a report changes by time.
+  public var hasPassingReports: Bool { focus.nextChange != nil || filters.nextChange != nil }
+
   /// The time of the next change of the badge that no request causes: a filter decays, or a mute ends.
   public func nextBadgeChange(after now: Timestamp) -> Timestamp? {
     let mutes = preferences.rooms.values.lazy.filter { $0.level != .all }.compactMap(\.until).filter { $0 > now }
     return [filters.nextChange, mutes.min()].compactMap { $0 }.min()
   }
 
-  public mutating func advance(to now: Timestamp) {
-    focus.advance(to: now)
-    filters.advance(to: now)
-    if status?.isOn(at: now) == false { status = nil }
+  public mutating func advance(to moment: Moment) {
+    focus.advance(to: moment)
+    filters.advance(to: moment)
+    if status?.isOn(at: moment.now) == false { status = nil }
   }
 
   public mutating func forget(_ device: DeviceID) {

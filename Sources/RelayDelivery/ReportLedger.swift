@@ -29,7 +29,7 @@ public protocol ReportLedger: Sendable {
 
   var count: Int { get }
   subscript(device: DeviceID) -> Record? { get }
-  mutating func apply(_ report: Report, now: Timestamp) -> Bool
+  mutating func apply(_ report: Report, now: Moment) -> Bool
   mutating func forgetSilent() -> DeviceID?
 }
 
@@ -56,7 +56,7 @@ extension ReportLedger {
   /// A deleted app does not unregister its device, so a device without a state makes way for a new one.
   /// - Parameter maxDevices: The maximum number of records. 0 allows any number.
   /// - Returns: `nil` when every device has a state and there are too many.
-  public mutating func take(_ report: Report, maxDevices: Int, now: Timestamp) -> LedgerChange<Record>? {
+  public mutating func take(_ report: Report, maxDevices: Int, now: Moment) -> LedgerChange<Record>? {
     var silent: DeviceID?
     if maxDevices > 0, count >= maxDevices, self[report.device] == nil {
       silent = forgetSilent()

@@ -39,6 +39,8 @@ public struct FilterRecord: Equatable, Sendable {
   public var number: Int64?
   /// The time of arrival of the newest report of this device.
   public var received: Timestamp
+  /// See ``FocusRecord/steps``.
+  public var steps: Duration
 
   /// The time after ``at`` for which an active filter counts without a new report.
   public static let lifetime = Duration.seconds(12 * 3600)
@@ -46,7 +48,8 @@ public struct FilterRecord: Equatable, Sendable {
   public static let silence = Duration.seconds(7 * 24 * 3600)
 
   public init(
-    device: DeviceID, isActive: Bool, allow: [String], at: Timestamp, number: Int64?, received: Timestamp
+    device: DeviceID, isActive: Bool, allow: [String], at: Timestamp, number: Int64?, received: Timestamp,
+    steps: Duration = .zero
   ) {
     self.device = device
     self.isActive = isActive
@@ -54,5 +57,6 @@ public struct FilterRecord: Equatable, Sendable {
     self.at = at
     self.number = number
     self.received = received
+    self.steps = steps
   }
 }

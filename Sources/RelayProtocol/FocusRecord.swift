@@ -18,10 +18,14 @@ public struct FocusRecord: Equatable, Sendable {
   /// The time until which the device still counts as focused, although ``isFocused`` is false. Is `nil` if
   /// ``isFocused`` counts as it is.
   public var settles: Timestamp?
+  /// The sum of the steps of the wall clock when the report was applied. ``at``, ``received`` and ``settles`` are times
+  /// of the wall clock without the later steps.
+  public var steps: Duration
 
   public init(
     device: DeviceID, isFocused: Bool?, authorization: FocusAuthorization, at: Timestamp, number: Int64?,
-    source: FocusSource?, received: Timestamp, since: Timestamp? = nil, settles: Timestamp? = nil
+    source: FocusSource?, received: Timestamp, since: Timestamp? = nil, settles: Timestamp? = nil,
+    steps: Duration = .zero
   ) {
     self.device = device
     self.isFocused = isFocused
@@ -32,5 +36,6 @@ public struct FocusRecord: Equatable, Sendable {
     self.received = received
     self.since = since
     self.settles = settles
+    self.steps = steps
   }
 }

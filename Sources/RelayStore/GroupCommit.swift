@@ -76,6 +76,9 @@ final class GroupCommit: Sendable {
 
   private let files: DatabaseFiles
 
+  // Safe: used only in `commitNext`. The sum of the steps of the wall clock that is on disk.
+  nonisolated(unsafe) private var notedSteps: Duration
+
   init(
     log: sending LogBound, rows: sending JournaledRows?, run: sending RunCounter?, files: DatabaseFiles,
     clock: StoreClock, aging: AgingClock, onCommit: @escaping @Sendable ([Completion]) -> Void
@@ -85,6 +88,7 @@ final class GroupCommit: Sendable {
     self.run = run
     self.files = files
     self.clock = clock
+    notedSteps = aging.steppedBy
     self.aging = Mutex(aging)
     self.onCommit = onCommit
   }
@@ -212,11 +216,14 @@ final class GroupCommit: Sendable {
     do {
       var completions: [Completion] = []
       completions.reserveCapacity(works.count)
+      var steps = notedSteps
       try db.inTransaction(.immediate) {
-        try perform(
-          works,
-          Transaction(db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice }),
-          &completions)
+        let transaction = Transaction(
+          db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice })
+        steps = transaction.clock.moment.steps
+        // The works may store reports and jobs that refer to the steps.
+        if steps != notedSteps { try transaction.noteClock() }
+        try perform(works, transaction, &completions)
         try run?.count(db, now: began)
         // A commit to a removed file would be lost.
         try files.check()
@@ -226,6 +233,7 @@ final class GroupCommit: Sendable {
       try files.confirm()
       rows?.committed()
       run?.confirm(now: began)
+      notedSteps = steps
       count(completions.count, since: began, hasFailed: false)
       putBack(works[completions.count...])
       return completions

@@ -95,15 +95,41 @@ def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, c
     bob.phone.ring("held")
 
 
-def test_a_wall_clock_that_is_set_forward_ends_a_hold(circle, clock):
+def is_focused(circle, person):
+    return call(circle.relay, "GET", f"/v1/users/{person.user}/presence").json["isFocused"]
+
+
+def test_a_focus_ends_by_its_age_also_while_the_machine_is_suspended(circle, clock):
     bob = circle.away("bob", onFocus="hold")
     bob.focus(True)
     circle.send("held")
     circle.pass_due()
     assert bob.phone.texts() == []
-    clock.set(13 * 3600)  # a Focus counts for 12 h
+    clock.suspend(13 * 3600)  # a Focus counts for 12 h
     bob.phone.ring("held")
     circle.alice.expect("presence", user=bob.user, isFocused=None)
+
+
+@pytest.mark.parametrize("seconds", [600, 40 * 86_400, -600, -40 * 86_400])
+def test_a_focus_and_its_hold_do_not_end_by_a_step(circle, clock, seconds):
+    bob = circle.away("bob", onFocus="hold")
+    bob.focus(True)
+    circle.send("held")
+    eventually(lambda: held_pushes(circle, bob))
+    clock.set(seconds)
+    circle.send("right after the step")
+    noticed(circle.relay)
+    circle.pass_due()
+    assert bob.phone.texts() == [] and is_focused(circle, bob) is True
+    circle.relay.kill()
+    circle.relay.start()
+    eventually(lambda: call(circle.relay, "GET", "/ready").status == 200)
+    assert len(held_pushes(circle, bob)) == 2 and is_focused(circle, bob) is True
+    clock.set(0)
+    noticed(circle.relay, 2)
+    assert len(held_pushes(circle, bob)) == 2 and is_focused(circle, bob) is True
+    bob.focus(False)
+    eventually(lambda: bob.phone.texts())
 
 
 #: Quiet hours that last one hour.

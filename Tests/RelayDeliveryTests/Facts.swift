@@ -15,6 +15,13 @@ extension Timestamp {
   static func at(_ milliseconds: Int64) -> Timestamp { Timestamp(rawValue: 1_700_000_000_000 + milliseconds) }
 }
 
+extension Moment {
+  /// Milliseconds after the time of the message that the tests decide, after steps of the wall clock in milliseconds.
+  static func at(_ milliseconds: Int64, steps: Int64 = 0) -> Moment {
+    Moment(now: .at(milliseconds), steps: .milliseconds(steps))
+  }
+}
+
 extension DeliveryCase {
   /// A message that Ann sent a second ago to Bob. Bob has a device and has been away for an hour, so it is pushed.
   static let plain = DeliveryCase(

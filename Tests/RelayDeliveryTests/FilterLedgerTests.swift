@@ -9,14 +9,17 @@ import Testing
   private var ledger = FilterLedger()
 
   private func apply(
-    _ allow: [String]?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil, now: Int64
+    _ allow: [String]?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil, now: Int64,
+    steps: Int64 = 0
   ) -> Bool {
     let report = FilterReport(
       device: device, isActive: allow != nil, allow: allow ?? [], at: at.map(Timestamp.at), number: number)
-    return ledger.apply(report, now: .at(now))
+    return ledger.apply(report, now: .at(now, steps: steps))
   }
 
-  private func advance(_ now: Int64) -> [DeviceID] { ledger.advance(to: .at(now)).map(\.device) }
+  private func advance(_ now: Int64, steps: Int64 = 0) -> [DeviceID] {
+    ledger.advance(to: .at(now, steps: steps)).map(\.device)
+  }
 
   @Test func `an active filter is stored as reported`() {
     #expect(apply(["home", "x"], at: 5, number: 3, now: 10))
@@ -104,6 +107,32 @@ import Testing
     #expect(ledger.filter(of: phone) == nil)
     #expect(apply(["a"], at: 1 - 12 * hour, now: 0))
     #expect(ledger.filter(of: phone)?.until == .at(1))
+  }
+
+  @Test(arguments: [600_000, 40 * day, -600_000, -40 * day], [true, false])
+  func `a filter ends after 12 h, also if the wall clock is set`(step: Int64, restarts: Bool) {
+    #expect(apply(["a"], at: 0, number: 9, now: 0))
+    if restarts { ledger = FilterLedger(ledger.records) }
+    _ = advance(hour + step, steps: step)
+    #expect(ledger.filter(of: phone)?.until == .at(12 * hour + step))
+    #expect(ledger.nextChange == .at(12 * hour + step))
+    // An ignored report does not lengthen it.
+    #expect(!apply(["b"], number: 9, now: 11 * hour + step, steps: step))
+    #expect(advance(12 * hour - 1 + step, steps: step) == [])
+    #expect(ledger.filter(of: phone)?.allow == ["a"])
+    #expect(advance(12 * hour + step, steps: step) == [phone])
+    #expect(ledger.filter(of: phone) == nil)
+    // After 7 days without a report the device may start its numbers again.
+    #expect(apply(nil, number: 20, now: 0))
+    #expect(!apply(nil, number: 3, now: 6 * day + step, steps: step))
+    #expect(advance(13 * day - 1) == [])
+    #expect(advance(13 * day) == [phone])
+  }
+
+  @Test func `the device that reported longest ago is forgotten first, also if the wall clock is set`() {
+    #expect(apply(nil, now: hour))
+    #expect(apply(nil, of: laptop, now: 1, steps: -hour))
+    #expect(ledger.forgetSilent() == phone)
   }
 
   @Test func `after the end of a report, an older number is accepted`() {

@@ -11,14 +11,16 @@ import Testing
 
   private func apply(
     _ isFocused: Bool?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil,
-    _ authorization: FocusAuthorization = .authorized, now: Int64
+    _ authorization: FocusAuthorization = .authorized, now: Int64, steps: Int64 = 0
   ) -> Bool {
     let report = FocusReport(
       device: device, isFocused: isFocused, authorization: authorization, at: at.map(Timestamp.at), number: number)
-    return ledger.apply(report, now: .at(now))
+    return ledger.apply(report, now: .at(now, steps: steps))
   }
 
-  private func advance(_ now: Int64) -> [DeviceID] { ledger.advance(to: .at(now)).map(\.device) }
+  private func advance(_ now: Int64, steps: Int64 = 0) -> [DeviceID] {
+    ledger.advance(to: .at(now, steps: steps)).map(\.device)
+  }
 
   // MARK: The settle window
 
@@ -244,6 +246,119 @@ import Testing
     #expect(ledger.nextChange == .at(3))
     #expect(advance(3) == [phone])
     #expect(ledger.nextChange == .at(302))
+  }
+
+  // MARK: Steps of the wall clock
+
+  private static let steps = [600_000, 40 * day, -600_000, -40 * day]
+
+  @Test(arguments: steps, [true, false])
+  func `a true ends 12 h after its report, also if the wall clock is set`(step: Int64, restarts: Bool) {
+    #expect(apply(true, at: 0, now: 0))
+    #expect(advance(hour) == [])
+    if restarts { ledger = FocusLedger(ledger.records) }
+    _ = advance(hour + step, steps: step)
+    #expect(ledger.isFocused == true)
+    #expect(ledger.focusedUntil(phone) == .at(12 * hour + step))
+    #expect(ledger.nextChange == .at(12 * hour + step))
+    #expect(ledger[phone]?.at == .at(0))
+    _ = advance(12 * hour - 1 + step, steps: step)
+    #expect(ledger.isFocused == true)
+    #expect(advance(12 * hour + step, steps: step) == [phone])
+    #expect(ledger.isFocused == nil)
+  }
+
+  @Test(arguments: steps) func `a step and its correction change nothing`(step: Int64) {
+    #expect(apply(true, now: 0))
+    _ = advance(1_000 + step, steps: step)
+    #expect(apply(true, of: laptop, now: 2_000 + step, steps: step))
+    _ = advance(3_000)
+    #expect(ledger.focusedUntil(phone) == .at(12 * hour))
+    #expect(ledger.focusedUntil(laptop) == .at(12 * hour + 2_000))
+  }
+
+  @Test(arguments: steps) func `a false settles after 3 s, also if the wall clock is set`(step: Int64) {
+    #expect(apply(true, now: 0))
+    #expect(ledger.settles(phone) == nil)
+    #expect(apply(false, now: hour))
+    _ = advance(hour + 1_000 + step, steps: step)
+    #expect(ledger.settles(phone) == .at(hour + 3_000 + step))
+    // A second false does not lengthen the window.
+    #expect(apply(false, now: hour + 2_000 + step, steps: step))
+    #expect(ledger.settles(phone) == .at(hour + 3_000 + step))
+    #expect(ledger.focusedUntil(phone) == .at(hour + 3_000 + step))
+    _ = advance(hour + 2_999 + step, steps: step)
+    #expect(ledger.isFocused == true)
+    _ = advance(hour + 3_000 + step, steps: step)
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test(arguments: steps) func `a false after a step settles at the latest with its true`(step: Int64) {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 12 * hour - 1_000 + step, steps: step))
+    #expect(ledger.nextChange == .at(12 * hour + step))
+  }
+
+  @Test(arguments: steps) func `any report keeps the state of its device, also if the wall clock is set`(step: Int64) {
+    #expect(apply(false, number: 5, now: 0))
+    #expect(!apply(true, number: 5, now: day + step, steps: step))
+    #expect(ledger.nextChange == .at(8 * day + step))
+    #expect(advance(8 * day) == [phone])
+  }
+
+  @Test func `the times of a device keep their order when the relay's clock jumps ahead`() {
+    #expect(apply(true, at: 0, now: 0))
+    #expect(!apply(false, at: -1, now: 10 + 40 * day, steps: 40 * day))
+    #expect(apply(false, at: 5, now: 10 + 40 * day, steps: 40 * day))
+  }
+
+  @Test(arguments: [1, 599_000] as [Int64])
+  func `a report without a time is newer, also after the relay's clock was set back`(later: Int64) {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: later - 600_000, steps: -600_000))
+    #expect(apply(true, now: later + 1))
+  }
+
+  @Test func `the begin of a Focus is never later than the wall clock`() {
+    #expect(apply(true, now: 0))
+    _ = advance(1_000 + hour, steps: hour)
+    #expect(ledger.focusSince == .at(0))
+    _ = advance(2_000 - hour, steps: -hour)
+    #expect(ledger.focusSince == .at(2_000 - hour))
+  }
+
+  @Test func `the device that reported longest ago is forgotten first, also if the wall clock is set`() {
+    #expect(apply(nil, now: hour))
+    #expect(apply(nil, of: laptop, now: hour + 1 - hour, steps: -hour))
+    #expect(ledger.forgetSilent() == phone)
+  }
+
+  /// Two ledgers get the same reports. The wall clock of one of them is set.
+  @Test(arguments: 0..<30) func `a ledger changes at the same moments, whatever happens to the wall clock`(seed: Int) {
+    var dice = SeededGenerator(seed: seed)
+    var (now, steps): (Int64, Int64) = (0, 0)
+    var steady = FocusLedger()
+    for _ in 0..<200 {
+      now += dice.one(of: [0, 1, 2_999, 3_000, 60_000, hour, 6 * hour, 12 * hour, 4 * day])
+      if dice.hits(oneIn: 4) { steps += dice.one(of: Self.steps) }
+      if dice.hits(oneIn: 4) { ledger = FocusLedger(ledger.records) }
+      steady.advance(to: .at(now))
+      _ = advance(now + steps, steps: steps)
+      let report = FocusReport(
+        device: dice.one(of: [phone, laptop]), isFocused: dice.one(of: [true, true, false, nil]),
+        number: dice.hits(oneIn: 2) ? Int64.random(in: 0..<10, using: &dice) : nil)
+      if dice.hits(oneIn: 2) {
+        let isApplied = ledger.apply(report, now: .at(now + steps, steps: steps))
+        let isExpected = steady.apply(report, now: .at(now))
+        #expect(isApplied == isExpected)
+      }
+      #expect(ledger.isFocused == steady.isFocused)
+      #expect(ledger.nextChange == steady.nextChange.map { $0 + .milliseconds(steps) })
+      for device in [phone, laptop] {
+        #expect(ledger.focusedUntil(device) == steady.focusedUntil(device).map { $0 + .milliseconds(steps) })
+        #expect(ledger[device]?.number == steady[device]?.number)
+      }
+    }
   }
 
   // MARK: Restarts and chance

@@ -155,7 +155,7 @@ import Testing
 
   /// The device reports at `now` that its Focus is on.
   static func focus(_ recipient: inout Recipient) {
-    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now)
+    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: Moment(now: now))
   }
 
   @Test func `each cause alone holds a push`() {

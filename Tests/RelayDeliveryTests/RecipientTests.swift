@@ -243,7 +243,7 @@ import Testing
     var recipient = Recipient()
     Self.known[0](&recipient)
     let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now - .seconds(1))
-    _ = recipient.filters.apply(filter, now: Self.now)
+    _ = recipient.filters.apply(filter, now: Moment(now: Self.now))
     #expect(recipient.nextChange == Self.now + .seconds(12 * 3600 - 1))
   }
 
@@ -257,7 +257,7 @@ import Testing
     #expect(recipient.nextBadgeChange(after: Self.now + .seconds(5)) == Self.now + .seconds(9))
     #expect(recipient.nextBadgeChange(after: Self.now + .seconds(9)) == nil)
     let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now)
-    _ = recipient.filters.apply(filter, now: Self.now)
+    _ = recipient.filters.apply(filter, now: Moment(now: Self.now))
     #expect(recipient.nextBadgeChange(after: Self.now + .seconds(9)) == Self.now + .seconds(12 * 3600))
   }
 
@@ -266,12 +266,12 @@ import Testing
     let end = Self.now + .seconds(5)
     recipient.status = UserStatus(text: "Lunch", until: end)
     #expect(recipient.nextChange == end)
-    recipient.advance(to: end - .milliseconds(1))
+    recipient.advance(to: Moment(now: end - .milliseconds(1)))
     #expect(recipient.status?.text == "Lunch")
-    recipient.advance(to: end)
+    recipient.advance(to: Moment(now: end))
     #expect(recipient.isEmpty && recipient.nextChange == nil)
     recipient.status = UserStatus(emoji: "🌴")
-    recipient.advance(to: end + .seconds(1_000_000))
+    recipient.advance(to: Moment(now: end + .seconds(1_000_000)))
     #expect(recipient.status?.emoji == "🌴" && recipient.nextChange == nil)
   }
 
@@ -286,9 +286,9 @@ import Testing
     var recipient = Recipient()
     recipient.devices = [Self.tablet]
     let focus = FocusReport(device: phone, isFocused: true, at: Self.now, source: .manual)
-    _ = recipient.focus.apply(focus, now: Self.now)
+    _ = recipient.focus.apply(focus, now: Moment(now: Self.now))
     let filter = FilterReport(device: phone, isActive: true, allow: ["work"], at: Self.now)
-    _ = recipient.filters.apply(filter, now: Self.now)
+    _ = recipient.filters.apply(filter, now: Moment(now: Self.now))
     let facts = recipient.facts(of: Self.tablet, in: AppEntitlements(), quietHours: .none)
     #expect(facts.focusedUntil == recipient.focus.nextChange)
     #expect(facts.focusSource == .manual)

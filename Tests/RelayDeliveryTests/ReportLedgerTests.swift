@@ -67,7 +67,7 @@ import Testing
     Numbers(last: 9_999, next: 10_000_000_000_000, isApplied: true),
     Numbers(last: 10_000_000_000_000, next: noon, isApplied: false),
   ]) func `a number that is a time more than a minute ahead gives way to one that is not`(row: Numbers) {
-    let now = Timestamp(rawValue: Self.noon)
+    let now = Moment(now: Timestamp(rawValue: Self.noon))
     func check<Ledger: ReportLedger>(_ ledger: Ledger, _ report: (Int64) -> Ledger.Report) {
       var ledger = ledger
       _ = ledger.take(report(row.last), maxDevices: 0, now: now)
@@ -90,7 +90,7 @@ import Testing
   @Test func `a number from before the relay's clock was set back does not block the device`() {
     var (focus, filters) = (FocusLedger(), FilterLedger())
     for (number, isApplied) in [(Self.noon, true), (Self.noon - 3_500_000, true)] {
-      let now = Timestamp(rawValue: number - 1)
+      let now = Moment(now: Timestamp(rawValue: number - 1))
       #expect(focus.apply(FocusReport(device: phone, isFocused: true, number: number), now: now) == isApplied)
       let report = FilterReport(device: phone, isActive: true, allow: ["work"], number: number)
       #expect(filters.apply(report, now: now) == isApplied)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -124,6 +125,21 @@ import Testing
     #expect(clock.shift(since: .at(0) + .seconds(90_000)) == .zero)
   }
 
+  @Test func `the sum of the steps continues after a start, whatever the newest key is`() {
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    #expect(clock.sum == .zero)
+    clock.read(now: .at(600_000), elapsed: .zero)
+    clock.read(now: .at(600_000) - .seconds(90_000), elapsed: .zero)
+    #expect(clock.sum == .seconds(-89_400))
+    let record = clock.record(now: .at(0), elapsed: .zero)
+    clock = AgingClock(record, steps: .seconds(7), newestKey: .at(0), now: .at(1_000_000), elapsed: .seconds(9))
+    #expect(clock.sum == .seconds(-89_400))
+    clock.read(now: .at(1_600_000), elapsed: .seconds(9))
+    #expect(clock.sum == .seconds(-88_800))
+    _ = clock.confirm(clock.wait!)
+    #expect(clock.record(now: .at(1_600_000), elapsed: .seconds(9)).sum == .seconds(-88_800))
+  }
+
   @Test func `a confirmation does not end a wait that a later step has begun again`() throws {
     var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
     clock.read(now: .at(0) + .seconds(90_000), elapsed: .zero)
@@ -185,6 +201,109 @@ import Testing
       clocks.pass(.seconds(1))
       let expired = try await send("k", store, hasPhones: hasPhones)
       #expect(!expired.isDuplicate)
+    }
+  }
+
+  /// The remaining times of the reports of Bob's phone, and the badge that depends on its filter.
+  private struct Reports: Equatable {
+    var focus, filter: Duration?
+    var badge: Int
+  }
+
+  private func reports(_ store: Store) async throws -> Reports {
+    let moment = store.readClock().moment
+    let record = try #require(try await store.read { try $0.people.user(bob.id) })
+    let recipient = Recipient(record, now: moment)
+    let badge = try await store.write { transaction in
+      var shared = Shared(transaction, now: transaction.now)
+      return try shared.badge(of: transaction.needRow(of: bob.id), on: phone())
+    }
+    return Reports(
+      focus: recipient.focus.focusedUntil(phone().id).map { $0 - moment.now },
+      filter: recipient.filters.filter(of: phone().id).map { $0.until - moment.now }, badge: badge)
+  }
+
+  @Test(arguments: [-40 * 86_400, -600, 600, 40 * 86_400])
+  func `a report ends at its age, although the wall clock is set`(step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let half = Duration.seconds(6 * 3600)
+    try await withStore { store in
+      let (now, steps) = (store.readClock().moment.now, store.readClock().moment.steps)
+      try await store.write { transaction in
+        try transaction.prepareRoom()
+        _ = try transaction.messages.append(draft())
+        var preferences = Preferences()
+        preferences[room].criteria = "work"
+        try transaction.people.save(preferences, of: bob.id)
+        try transaction.people.save(
+          FocusRecord(
+            device: phone().id, isFocused: true, authorization: .authorized, at: now, number: nil, source: nil,
+            received: now, steps: steps), of: bob.id)
+        try transaction.people.save(
+          FilterRecord(
+            device: phone().id, isActive: true, allow: [], at: now, number: nil, received: now, steps: steps),
+          of: bob.id)
+      }
+      clocks.set(by: .seconds(step))
+      let before = try await reports(store)
+      #expect(before == Reports(focus: 2 * half, filter: 2 * half, badge: 0))
+      // A write after the step stores it, without the event of the hub.
+      try await store.write { try $0.people.rename(alice) }
+      clocks.pass(half)
+    }
+    try await withStore { store in
+      let after = try await reports(store)
+      #expect(after == Reports(focus: half, filter: half, badge: 0))
+      clocks.pass(half)
+      let end = try await reports(store)
+      #expect(end == Reports(badge: 1))
+    }
+  }
+
+  @Test(arguments: [-40 * 86_400, -600, 600, 40 * 86_400])
+  func `the time of a held message moves with the wall clock, also over a start`(step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func held(_ store: Store) async throws -> [OpenJob] {
+      try await store.read { try $0.queue.openJobs(of: bob.id).jobs }
+    }
+    func shifts(_ store: Store) async throws -> [Duration] {
+      let clock = store.readClock()
+      return try await held(store).map { clock.shift(since: $0.message.time, steps: $0.steps) }
+    }
+    func send(_ store: Store) async throws {
+      try await store.write { transaction in
+        var hold = job(due: transaction.now + .seconds(3600))
+        hold.state = .held
+        _ = try transaction.messages.append(draft(at: transaction.now, jobs: [hold]))
+      }
+    }
+    let moved = Duration.seconds(step)
+    try await withStore { store in
+      try await store.write { try $0.prepareRoom() }
+      try await send(store)
+      #expect(try await shifts(store) == [.zero])
+      clocks.set(by: moved)
+      #expect(try await shifts(store) == [moved])
+      try await send(store)
+    }
+    try await withStore { store in
+      // The newest job is the first.
+      #expect(try await shifts(store) == [.zero, moved])
+      clocks.set(by: .zero - moved)
+      #expect(try await shifts(store) == [.zero - moved, .zero])
+    }
+  }
+
+  @Test func `a message that is older than its push moves with a large step forward`() async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      let sent = clocks.now
+      clocks.set(by: .seconds(600))
+      #expect(store.readClock().shift(since: sent, steps: store.readClock().moment.steps) == .zero)
+      clocks.set(by: .seconds(40 * 86_400))
+      let steps = store.readClock().moment.steps
+      #expect(steps == .seconds(40 * 86_400 + 600))
+      #expect(store.readClock().shift(since: sent, steps: steps) == .seconds(40 * 86_400))
     }
   }
 

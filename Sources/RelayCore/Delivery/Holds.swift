@@ -197,10 +197,10 @@ package final class Holds {
       if hasSilenced { try await relay.store.write { try $0.updates.endSilence(of: name) } }
       page = next
       let now = relay.hub.now
-      let aging = relay.store.readClock()
+      let clock = relay.store.readClock()
       let pushes = jobs.compactMap { job -> OpenPush? in
-        guard var push = OpenPush(job) else { return nil }
-        push.shift = aging.shift(since: push.time)
+        var push = OpenPush(job)
+        push?.time = job.message.time + clock.shift(since: job.message.time, steps: job.steps)
         return push
       }
       let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)

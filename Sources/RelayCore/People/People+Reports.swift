@@ -29,7 +29,7 @@ extension People {
     let shown = recipient(user).focus
     return FocusResult(
       applied: change.isApplied, newestNumber: change.newestNumber, isFocused: shown.isFocused, since: shown.focusSince,
-      settles: shown[report.device]?.settles)
+      settles: shown.settles(report.device))
   }
 
   /// Applies a filter report. The report counts for all accounts of the phone.
@@ -44,7 +44,7 @@ extension People {
     _ report: Ledger.Report, to user: UserHandle, _ kind: ReportKind<Ledger>, cause: SessionHandle? = nil,
     on relay: isolated Relay
   ) async throws -> LedgerChange<Ledger.Record> {
-    let (now, maxDevices) = (relay.hub.now, relay.limits.devicesPerUser)
+    let (now, maxDevices) = (relay.moment, relay.limits.devicesPerUser)
     var recipient = recipient(user)
     guard let own = kind.take(report, &recipient, maxDevices: maxDevices, now: now) else { throw tooManyDevices }
     // Only the record of this device is stored. The records of the user's other devices are stored already, or this
@@ -194,7 +194,7 @@ private struct ReportKind<Ledger: ReportLedger>: Sendable {
   private let forget: @Sendable (PeopleWriter, DeviceID, UserID) throws -> Void
 
   func take(
-    _ report: Ledger.Report, _ recipient: inout Recipient, maxDevices: Int, now: Timestamp
+    _ report: Ledger.Report, _ recipient: inout Recipient, maxDevices: Int, now: Moment
   ) -> LedgerChange<Ledger.Record>? {
     recipient[keyPath: path].take(report, maxDevices: maxDevices, now: now)
   }

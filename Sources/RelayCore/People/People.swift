@@ -106,7 +106,7 @@ package final class People {
     let handle = relay.hub.retain(record.user, lastSeen: record.lastSeen)
     guard isNew else { return handle }
     for other in record.blocks { relay.hub.setBlocked(true, other, by: handle) }
-    var recipient = Recipient(record, now: relay.hub.now)
+    var recipient = Recipient(record, now: relay.moment)
     recipient.suspension = relay.restrictions.access(of: record.user.id).suspension
     show(recipient, of: handle, on: relay)
     if let activity = record.activity {
@@ -167,9 +167,20 @@ package final class People {
   /// Applies a report that counts from now on, or that expires now.
   package func userDue(_ user: UserHandle, on relay: isolated Relay) {
     guard var recipient = recipients[user] else { return }
-    recipient.advance(to: relay.hub.now)
+    recipient.advance(to: relay.moment)
     show(recipient, of: user, on: relay)
     relay.deliveries.holds.reconsider(user, on: relay)
+  }
+
+  /// Moves the ends of reports after a step of the wall clock, so that the reports age as before. The caller decides the
+  /// pushes again.
+  func clockWasSet(on relay: isolated Relay) {
+    let moment = relay.moment
+    for (user, known) in recipients where known.hasPassingReports {
+      var recipient = known
+      recipient.advance(to: moment)
+      show(recipient, of: user, on: relay)
+    }
   }
 
   /// Changes a user. The next request already sees the change. Other users see it, and decisions use it, when it is
@@ -223,7 +234,7 @@ package final class People {
       let stored = try await relay.store.write { try $0.reader.people.user(name) }
       // Later changes are not stored yet.
       guard !hasChanged(name, since: since) else { continue }
-      var recipient = stored.map { Recipient($0, now: relay.hub.now) } ?? Recipient()
+      var recipient = stored.map { Recipient($0, now: relay.moment) } ?? Recipient()
       recipient.suspension = relay.restrictions.access(of: name).suspension
       // The store may not have these yet: see ``Access/note(_:withdrawing:of:on:)``.
       if relay.late.contains(.withdrawn(name)) { recipient.withdrawn = recipients[user]?.withdrawn ?? [] }

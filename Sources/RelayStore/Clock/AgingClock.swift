@@ -43,6 +43,8 @@ public struct AgingClock: Equatable, Sendable {
     /// The steps during the wait, and the time after the last of them.
     var steps = Duration.zero
     var stepped: Timestamp?
+    /// See ``AgingClock/sum``.
+    var sum = Duration.zero
   }
 
   /// A smaller difference between both clocks is inaccuracy. A slow correction adds up to a step of this size.
@@ -57,6 +59,11 @@ public struct AgingClock: Equatable, Sendable {
   /// It changes with each step of the wall clock. Each node's database has its own value, because each node has its own
   /// clock. At a start, the clock for keys is never before the newest key.
   public private(set) var steps: Duration
+  /// The sum of all steps since the database was created. The reports of devices age by the wall clock without them. It
+  /// is replicated, unlike ``steps``, and a start continues it.
+  public private(set) var sum: Duration
+  /// ``sum`` as it is stored.
+  var steppedBy: Duration { .milliseconds(sum.milliseconds) }
   /// Is `nil` when data may be deleted by its age.
   public private(set) var wait: Wait?
   /// The wall clock minus the elapsed time, since the last step.
@@ -70,6 +77,7 @@ public struct AgingClock: Equatable, Sendable {
     _ record: Record?, steps: Duration = .zero, newestKey: Timestamp? = nil, now: Timestamp, elapsed: Duration
   ) {
     self.steps = newestKey.map { min(steps, now - $0) } ?? steps
+    sum = record?.sum ?? .zero
     offset = (now - Timestamp(rawValue: 0)) - elapsed
     guard let record else { return }
     let stop = now - record.noted
@@ -87,6 +95,7 @@ public struct AgingClock: Equatable, Sendable {
     if step >= Self.minStep || step <= .zero - Self.minStep {
       offset += step
       steps += step
+      sum += step
       if step > Self.maxStep || step < .zero - Self.maxStep {
         wait = wait ?? Wait(cause: .step, earlier: .zero, began: elapsed, steadySince: elapsed)
         wait?.cause = .step
@@ -123,8 +132,9 @@ public struct AgingClock: Equatable, Sendable {
   }
 
   func record(now: Timestamp, elapsed: Duration) -> Record {
-    guard let wait else { return Record(noted: now) }
+    guard let wait else { return Record(noted: now, sum: sum) }
     return Record(
-      noted: now, cause: wait.cause, waited: waited(wait, at: elapsed), steps: wait.steps, stepped: wait.stepped)
+      noted: now, cause: wait.cause, waited: waited(wait, at: elapsed), steps: wait.steps, stepped: wait.stepped,
+      sum: sum)
   }
 }

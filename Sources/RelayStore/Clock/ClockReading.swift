@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
 
 /// Both clocks at a moment, such as the beginning of a transaction, and what follows from them.
@@ -25,8 +26,18 @@ public final class ClockReading: Sendable {
   /// The time until the wait ends if nobody sets the clock. Is 0 when nothing waits.
   public var remaining: Duration { aging.remaining(at: elapsed) ?? .zero }
 
+  /// The time by which the reports of devices age.
+  public var moment: Moment { Moment(now: now, steps: aging.steppedBy) }
+
   /// See ``AgingClock/shift(since:)``.
   public func shift(since time: Timestamp) -> Duration { aging.shift(since: time) }
+
+  /// The difference between the present wall clock and the clock by which the time of a message was noted.
+  /// - Parameter steps: The sum of the steps when the push of the message was stored. The message may be older.
+  public func shift(since time: Timestamp, steps: Duration) -> Duration {
+    let shift = moment.steps - steps
+    return shift == .zero ? self.shift(since: time) : shift
+  }
 }
 
 extension Transaction {
@@ -48,18 +59,18 @@ extension Transaction {
   public func noteClock() throws { try note(clock.aging.record(now: now, elapsed: clock.elapsed)) }
 
   /// Stores that nothing waits.
-  func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now)) }
+  func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now, sum: clock.aging.sum)) }
 
   private func note(_ record: AgingClock.Record) throws {
     try Installation.save(steps: clock.aging.steps, db)
     try db.run(
       """
-      INSERT INTO clock (id, noted, cause, waited, steps, stepped) VALUES (1, ?1, ?2, ?3, ?4, ?5)
-      ON CONFLICT DO UPDATE SET noted = ?1, cause = ?2, waited = ?3, steps = ?4, stepped = ?5
+      INSERT INTO clock (id, noted, cause, waited, steps, stepped, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT DO UPDATE SET noted = ?1, cause = ?2, waited = ?3, steps = ?4, stepped = ?5, sum = ?6
       """,
       [
         record.noted.rawValue, record.cause?.rawValue, record.waited.milliseconds, record.steps.milliseconds,
-        record.stepped?.rawValue,
+        record.stepped?.rawValue, record.sum.milliseconds,
       ])
   }
 }
@@ -67,11 +78,11 @@ extension Transaction {
 extension AgingClock.Record {
   /// The stored record. Is `nil` in a new database.
   static func stored(_ db: Database) throws -> Self? {
-    try db.first("SELECT noted, cause, waited, steps, stepped FROM clock").map { row in
+    try db.first("SELECT noted, cause, waited, steps, stepped, sum FROM clock").map { row in
       Self(
         noted: row.timestamp("noted"), cause: (row["cause"] as String?).flatMap(AgingClock.Cause.init),
         waited: .milliseconds(row["waited"] as Int64), steps: .milliseconds(row["steps"] as Int64),
-        stepped: row.time("stepped"))
+        stepped: row.time("stepped"), sum: .milliseconds(row["sum"] as Int64))
     }
   }
 }

@@ -16,13 +16,13 @@ extension PeopleWriter {
       try db.run(
         """
         INSERT OR REPLACE INTO focus
-          (user, device, is_focused, authorization, at, number, source, received, since, settles)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          (user, device, is_focused, authorization, at, number, source, received, since, settles, steps)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
           user, record.device.rawValue, record.isFocused, record.authorization.rawValue, record.at.rawValue,
           record.number, record.source?.rawValue, record.received.rawValue, record.since?.rawValue,
-          record.settles?.rawValue,
+          record.settles?.rawValue, record.steps.milliseconds,
         ])
     }
     if focus.count == 1 { try transaction.updates.alive(focus[0].device, of: name) }
@@ -49,10 +49,13 @@ extension PeopleWriter {
     let (name, user) = (user, try needRow(of: user))
     for record in filters {
       try db.run(
-        "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, received) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, received, steps)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
         [
           user, record.device.rawValue, record.isActive, StoredJSON.text(of: record.allow), record.at.rawValue,
-          record.number, record.received.rawValue,
+          record.number, record.received.rawValue, record.steps.milliseconds,
         ])
       try transaction.updates.touch(record.device.rawValue, ofRow: user)
     }

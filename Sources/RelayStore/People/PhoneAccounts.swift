@@ -54,8 +54,10 @@ struct PhoneAccounts {
   /// The tables of reports that belong to the phone, with the columns to copy. The column `number` is not copied,
   /// because each account numbers its own reports.
   static let reports = [
-    (table: "focus", columns: ["is_focused", "authorization", "at", "source", "received", "since", "settles"]),
-    (table: "filters", columns: ["is_active", "allow", "at", "received"]),
+    (
+      table: "focus", columns: ["is_focused", "authorization", "at", "source", "received", "since", "settles", "steps"]
+    ),
+    (table: "filters", columns: ["is_active", "allow", "at", "received", "steps"]),
   ]
 
   /// Copies the newest report of the other accounts to a device, unless its own report is as new.

@@ -108,7 +108,8 @@ extension Row {
 }
 
 extension FocusRecord {
-  fileprivate static let columns = "device, is_focused, authorization, at, number, source, received, since, settles"
+  fileprivate static let columns =
+    "device, is_focused, authorization, at, number, source, received, since, settles, steps"
 
   /// - Parameter row: Has the ``columns``.
   fileprivate init(_ row: Row) throws {
@@ -116,19 +117,19 @@ extension FocusRecord {
       device: DeviceID(unchecked: row["device"]), isFocused: row["is_focused"],
       authorization: try row.choice("authorization"), at: row.timestamp("at"), number: row["number"],
       source: row["source"] == nil ? nil : try row.choice("source"), received: row.timestamp("received"),
-      since: row.time("since"), settles: row.time("settles"))
+      since: row.time("since"), settles: row.time("settles"), steps: .milliseconds(row["steps"] as Int64))
   }
 }
 
 extension FilterRecord {
-  fileprivate static let columns = "device, is_active, allow, at, number, received"
+  fileprivate static let columns = "device, is_active, allow, at, number, received, steps"
 
   /// - Parameter row: Has the ``columns``.
   fileprivate init(_ row: Row) throws {
     self.init(
       device: DeviceID(unchecked: row["device"]), isActive: row["is_active"],
       allow: try row.json("allow", "a filter's criteria") ?? [], at: row.timestamp("at"), number: row["number"],
-      received: row.timestamp("received"))
+      received: row.timestamp("received"), steps: .milliseconds(row["steps"] as Int64))
   }
 }
 

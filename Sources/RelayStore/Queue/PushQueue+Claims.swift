@@ -40,7 +40,7 @@ extension PushQueue {
   ) throws -> [Claim] {
     try db.run("\(Self.leaseEnd) AND lease <= ?", [now.rawValue])
     try transaction.digests.endWaits(now: now)
-    var shared = Shared(db: db, now: now)
+    var shared = Shared(transaction, now: now)
     var claims: [Claim] = []
     var budget = Digests.maxMergedAtOnce
     for job in try dueJobs(in: reader.queue.lanes().filter { !$0.isForUpdates }, limit, now: now, capacity) {

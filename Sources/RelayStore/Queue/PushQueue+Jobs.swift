@@ -54,8 +54,8 @@ extension PushQueue {
       """
       INSERT INTO jobs
         (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note, round,
-          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires, lane)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires, lane, steps)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device, room, seq, round) DO NOTHING
       """,
       [
@@ -63,7 +63,7 @@ extension PushQueue {
         now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
         job.isNotifyAnyway, job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) },
         collapse?.room,
-        collapse?.seq, job.expires?.rawValue, lane?.name ?? "",
+        collapse?.seq, job.expires?.rawValue, lane?.name ?? "", transaction.clock.moment.steps.milliseconds,
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
     try promote(in: queue)

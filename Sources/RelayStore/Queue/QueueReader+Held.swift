@@ -10,6 +10,8 @@ public struct OpenJob: Equatable, Sendable {
   public var state: JobState
   public var due: Timestamp
   public var created: Timestamp
+  /// The sum of the steps of the wall clock at ``created``.
+  public var steps: Duration
   /// True if the push may have reached the phone.
   public var isUnknown: Bool
   public var level: Level?
@@ -27,7 +29,8 @@ public struct OpenJob: Equatable, Sendable {
   public var device: Device?
 
   public init(
-    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, isUnknown: Bool = false,
+    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, steps: Duration = .zero,
+    isUnknown: Bool = false,
     level: Level? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
     collapse: String? = nil,
     message: MessageHead, marks: Marks?,
@@ -38,6 +41,7 @@ public struct OpenJob: Equatable, Sendable {
     self.state = state
     self.due = due
     self.created = created
+    self.steps = steps
     self.isUnknown = isUnknown
     self.level = level
     self.isNotifyAnyway = isNotifyAnyway
@@ -63,7 +67,7 @@ extension QueueReader {
     // Without `INDEXED BY`, SQLite uses the index of all the user's jobs, most of which are finished.
     let jobs = try db.all(
       """
-      SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.is_unknown, job.level,
+      SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.steps, job.is_unknown, job.level,
         job.is_notify_anyway, job.digest IS NOT NULL AS is_digest,
         job.collapse_room || '/' || job.collapse_seq AS collapse, job.merged_into,
         members.read, members.received, \(MessageHead.columns), \(Device.columns)
@@ -162,7 +166,8 @@ extension OpenJob {
     let read: Int64? = row["read"]
     self.init(
       id: row["id"], room: RoomID(unchecked: row["room"]), state: try row.choice("state"), due: row.timestamp("due"),
-      created: row.timestamp("created"), isUnknown: row["is_unknown"], level: try row.choiceIfAny("level"),
+      created: row.timestamp("created"), steps: .milliseconds(row["steps"] as Int64), isUnknown: row["is_unknown"],
+      level: try row.choiceIfAny("level"),
       isNotifyAnyway: row["is_notify_anyway"], isDigest: row["is_digest"], mergedInto: row["merged_into"],
       collapse: row["collapse"], message: try MessageHead(row),
       marks: read.map { Marks(read: $0, received: row["received"]) }, device: try Device(ifAny: row))

@@ -7,6 +7,8 @@ package import RelayProtocol
 struct Shared {
   let db: Database
   let now: Timestamp
+  /// The sum of the steps of the wall clock.
+  private let steps: Duration
   private let apps: AppEntitlements
   private var clock: QuietClock
   private var members: [Int64: Int] = [:]
@@ -36,10 +38,12 @@ struct Shared {
   }
 
   init(
-    db: Database, now: Timestamp, apps: AppEntitlements = AppEntitlements(), zones: TimeZones = TimeZones()
+    _ transaction: Transaction, now: Timestamp, apps: AppEntitlements = AppEntitlements(),
+    zones: TimeZones = TimeZones()
   ) {
     clock = QuietClock(zones)
-    self.db = db
+    db = transaction.db
+    steps = transaction.clock.moment.steps
     self.now = now
     self.apps = apps
   }
@@ -95,8 +99,8 @@ struct Shared {
     let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
     var filters: [String: [String]] = [:]
     let active = try db.all(
-      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND received > ?",
-      [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
+      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at - steps > ? AND received - steps > ?",
+      [user, (now - steps - FilterRecord.lifetime).rawValue, (now - steps - FilterRecord.silence).rawValue])
     for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
     let owner = BadgeOwner(
       preferences: try row?.preferences() ?? Preferences(), filters: filters,
@@ -111,7 +115,7 @@ struct Shared {
   mutating func recipient(named user: UserID) throws -> Recipient? {
     if let known = recipients[user] { return known }
     let people = PeopleReader(db: db)
-    var recipient = try people.user(user).map { Recipient($0, now: now) }
+    var recipient = try people.user(user).map { Recipient($0, now: Moment(now: now, steps: steps)) }
     recipient?.suspension = try people.access(of: user).suspension
     recipients[user] = .some(recipient)
     return recipient
@@ -131,7 +135,7 @@ struct Shared {
 
 extension Recipient {
   /// Makes the recipient of a stored user, and applies the changes by time since then.
-  package init(_ record: UserRecord, now: Timestamp) {
+  package init(_ record: UserRecord, now: Moment) {
     self.init()
     focus = FocusLedger(record.focus)
     filters = FilterLedger(record.filters)

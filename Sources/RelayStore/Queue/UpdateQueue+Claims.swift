@@ -14,7 +14,7 @@ extension UpdateQueue {
     let lanes = try reader.queue.lanes().filter(\.isForUpdates)
     let due = try transaction.queue.dueJobs(in: lanes, limit, now: now, capacity)
     guard !due.isEmpty else { return [] }
-    var shared = Shared(db: db, now: now, apps: apps, zones: zones)
+    var shared = Shared(transaction, now: now, apps: apps, zones: zones)
     var claims: [UpdateClaim] = []
     for job in due {
       guard let update = try update(job.number) else { continue }
@@ -198,7 +198,7 @@ extension UpdateQueue {
   private func facts(of job: String, showing shown: String, _ shared: inout Shared) throws -> EntryFacts? {
     let row = try db.first(
       """
-      SELECT users.name AS user_name, job.device, job.room AS room_id, rooms.name AS room, job.expires,
+      SELECT users.name AS user_name, job.device, job.room AS room_id, rooms.name AS room, job.expires, job.steps,
         (SELECT \(Self.entryState) FROM jobs WHERE id = ?1) AS entry_state, members.read, members.received,
         calls.state AS call_state, calls.ring_until, party.state AS party_state, party.device AS party_device,
         \(Schema.knownName("collapsed.name")) AS collapse_room, coalesce(head.collapse_seq, head.seq) AS collapse_seq,
@@ -236,14 +236,16 @@ extension UpdateQueue {
     // The rule `deleted` must not match: `PhonePlanner` handles deletions after the other rules.
     traits.isDeleted = false
     let read: Int64? = row["read"]
+    let time =
+      message.time + transaction.clock.shift(since: message.time, steps: .milliseconds(row["steps"] as Int64))
     let membership =
       room.isNotifications
       ? Membership.absent
-      : Membership(read.map { Marks(read: $0, received: row["received"]) }, nil, at: message.seq, shown: message.time)
+      : Membership(read.map { Marks(read: $0, received: row["received"]) }, nil, at: message.seq, shown: time)
     var facts = shared.deliveryCase(
-      of: PlanMessage(traits, in: room, at: message.time), for: user, recipient, membership, on: device)
+      of: PlanMessage(traits, in: room, at: time), for: user, recipient, membership, on: device)
     // The rule `expired` must not match when the ringing ends, because the notification of the call stays.
-    if call.isCall { facts.message.expires = message.time + PushRequest.maxLifetime }
+    if call.isCall { facts.message.expires = time + PushRequest.maxLifetime }
     let collapseRoom: String? = row["collapse_room"]
     let entry = PhoneEntry(
       state: try row.choice("entry_state"), isReplaced: row["is_replaced"] ?? false,

@@ -59,6 +59,8 @@ extension Schema {
       received INTEGER NOT NULL,
       since INTEGER,
       settles INTEGER,
+      -- See `FocusRecord.steps`; milliseconds.
+      steps INTEGER NOT NULL,
       PRIMARY KEY (user, device)
     ) STRICT, WITHOUT ROWID;
 
@@ -71,6 +73,8 @@ extension Schema {
       at INTEGER NOT NULL,
       number INTEGER,
       received INTEGER NOT NULL,
+      -- See `FocusRecord.steps`; milliseconds.
+      steps INTEGER NOT NULL,
       PRIMARY KEY (user, device)
     ) STRICT, WITHOUT ROWID;
 

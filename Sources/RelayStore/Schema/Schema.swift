@@ -66,7 +66,9 @@ enum Schema {
       waited INTEGER NOT NULL,
       -- The sum of the steps of the wall clock during the wait, and the time after the last of them.
       steps INTEGER NOT NULL,
-      stepped INTEGER
+      stepped INTEGER,
+      -- See `AgingClock.sum`.
+      sum INTEGER NOT NULL
     ) STRICT;
     """
 }
