@@ -19,17 +19,21 @@ extension PushWorker {
   /// Returns the push of an update. Is `nil` if the update is too late.
   func push(of claim: UpdateClaim) -> PhonePush? {
     let content: PhonePush.Content
+    let clock = store.readClock()
     var expires = now() + Self.lifetime(of: claim)
     var keptUntil = claim.keptUntil
     switch claim.content {
     case .phone(let phone): content = phone.badge.map(PhonePush.Content.badge) ?? .removal
     case .silent(let room, let epoch, let message, let request):
-      expires = request.expires(from: message.time)
+      expires = request.expires(from: message.time) + clock.shift(since: message.time)
       guard now() < expires else { return nil }
       keptUntil = expires
       content = .wake(MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data)
     case .change(let text, of: _, let shown):
-      content = .change(digest(of: shown, shown.push, expires: shown.message.time + PushRequest.maxLifetime), text)
+      let shift = clock.shift(since: shown.message.time)
+      let end = shown.message.time + PushRequest.maxLifetime + shift
+      content = .change(digest(of: shown, shown.push, expires: end), text)
+      keptUntil = keptUntil.map { $0 + shift }
     }
     return PhonePush(
       id: claim.id, to: claim.recipient, topic: claim.device.app ?? Self.defaultTopic, content,

@@ -229,6 +229,11 @@ package actor PushWorker {
     return claim.push.expires(from: sent) + store.readClock().shift(since: sent)
   }
 
+  /// The time until which an update is retried. A large step of the wall clock moves it.
+  private func end(of claim: UpdateClaim) -> Timestamp {
+    claim.created + Self.lifetime(of: claim) + store.readClock().shift(since: claim.created)
+  }
+
   private func attempt(_ claim: Claim) async {
     let expires = end(of: claim)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
@@ -319,8 +324,7 @@ package actor PushWorker {
     var generator = SystemRandomNumberGenerator()
     let time = now()
     let due = gateway.retryPolicy.next(
-      after: claim.attempts, retryAfter: after, now: time, expires: claim.created + Self.lifetime(of: claim),
-      using: &generator)
+      after: claim.attempts, retryAfter: after, now: time, expires: end(of: claim), using: &generator)
     guard let due else { return await end(claim) }
     await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
   }

@@ -13,7 +13,7 @@ import pytest
 
 from api import call
 from people import HOUR, Circle
-from push_service import PushService
+from push_service import Answer, PushService
 from waiting import eventually
 
 SOURCE = Path(__file__).with_name("wall_clock.c")
@@ -286,6 +286,32 @@ def test_a_waiting_push_does_not_expire_by_a_large_step(circle, clock):
     eventually(lambda: pushes(circle, bob, "retrying")[0]["attempts"][-1]["time"] > (time.time() + 86_400) * 1000)
     assert call(circle.relay, "PUT", device, {"isReachable": True}).status == 200
     bob.phone.ring("on its way")
+
+
+def test_a_waiting_silent_push_does_not_expire_by_a_large_step(connect, names, start, clock, tmp_path):
+    service = PushService()
+    statuses = []
+    service.handle = lambda request: Answer(statuses[0]) if statuses[0] != 200 else Answer(200, b'{"rejected":[]}')
+    try:
+        app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
+        file = tmp_path / "stillwire.json"
+        file.write_text(json.dumps({"apps": [app]}))
+        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0", under=clock.under))
+        circle.away("bob").put("devices/phone", {"platform": "http", "token": "one", "app": "chat"})
+        statuses.append(502)
+        circle.send({"state": 1}, push={"silent": True})
+        eventually(lambda: service.requests)
+        clock.set(40 * 86_400)
+        noticed(circle.relay)
+        count = len(service.requests)
+        eventually(lambda: len(service.requests) > count)
+        statuses[0] = 200
+        count = len(service.requests)
+        eventually(lambda: len(service.requests) > count)
+        # It shows nothing.
+        assert "event_id" not in json.loads(service.requests[-1].body)["notification"]
+    finally:
+        service.close()
 
 
 def test_a_device_whose_clock_was_ahead_reports_in_its_order(circle):

@@ -30,11 +30,17 @@ import Testing
   }
 
   private final class Clock: Sendable {
-    private let time = Mutex(PushWorkerTests.time)
+    private let time = Mutex((now: PushWorkerTests.time, elapsed: Duration.zero))
 
-    var now: Timestamp { time.withLock { $0 } }
+    var now: Timestamp { time.withLock { $0.now } }
+    var elapsed: Duration { time.withLock { $0.elapsed } }
 
-    func advance(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
+    func advance(_ duration: Duration) {
+      time.withLock { ($0.now, $0.elapsed) = ($0.now + duration, $0.elapsed + duration) }
+    }
+
+    /// Sets the wall clock.
+    func set(by step: Duration) { time.withLock { $0.now = $0.now + step } }
   }
 
   private static let room = RoomID(unchecked: "room")
@@ -45,7 +51,7 @@ import Testing
   private func withMessage(_ clock: Clock, _ body: (Store) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/stillwire-push-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let store = try Store(folder: folder, clock: StoreClock(now: { clock.now })) {
+    let store = try Store(folder: folder, clock: StoreClock(now: { clock.now }, elapsed: { clock.elapsed })) {
       for completion in $0 { completion() }
     }
     defer { store.close() }
@@ -127,6 +133,51 @@ import Testing
       // Nothing is left to send.
       await pass(3600)
       #expect(gateway.sent.count == 3)
+    }
+  }
+
+  @Test func `an update does not expire by a large step of the wall clock`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.sent(.shown))
+      let worker = worker(store, gateway, clock)
+      await worker.workOff()
+      try await store.write { transaction in
+        try transaction.updates.read(Self.room, Self.bob, upTo: 1)
+        try transaction.rooms.mark(Self.room, Self.bob, read: 1, received: 1)
+      }
+      // The first attempt is before the step, and the second one fails after it.
+      gateway.use(.retry(after: nil, .connectFailed), .retry(after: nil, .connectFailed), .sent(.accepted))
+      clock.advance(.seconds(1))
+      await worker.workOff()
+      clock.set(by: .seconds(40 * 86_400))
+      for _ in 1...2 {
+        clock.advance(.seconds(3600))
+        await worker.workOff()
+      }
+      #expect(gateway.sent.count == 4)
+      #expect(gateway.sent.dropFirst().allSatisfy { $0.badge == 0 })
+    }
+  }
+
+  @Test func `a silent push does not expire by a large step of the wall clock`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.sent(.shown))
+      let worker = worker(store, gateway, clock)
+      await worker.workOff()
+      try await store.write { transaction in
+        let job = JobDraft(
+          user: Self.bob, device: DeviceID(unchecked: "phone"), token: "token", platform: .simulator,
+          due: clock.now, kind: .silent)
+        _ = try transaction.messages.append(
+          MessageDraft(
+            room: Self.room, from: User(id: UserID(unchecked: "ann")), time: clock.now, body: Array("1".utf8), key: nil,
+            jobs: [job]))
+      }
+      clock.set(by: .seconds(40 * 86_400))
+      await worker.workOff()
+      #expect(gateway.sent.count == 2)
     }
   }
 
