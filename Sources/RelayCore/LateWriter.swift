@@ -5,7 +5,8 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// Stores values that no request waits for: marks, cursors, names, rights.
+/// Stores values that usually no request waits for: marks, cursors, names, rights. Only a `read` with a reply waits for
+/// its mark.
 ///
 /// It keeps the newest value of each kind, and retries until the store accepts it. A full disk delays the values but
 /// loses none. The state is private, and the methods run on the hub's thread.
@@ -90,19 +91,28 @@ extension LateWriter {
   /// Stores the marks of a member before a reply, so that the reply is true for all later requests and after a crash. If
   /// the store fails, the marks are stored later.
   func storeMarks(_ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay) async throws {
+    let handover = Handover<Result<Void, StoreError>>()
+    storeMarks(room, user, on: relay) { handover.give($1) }
+    try await handover.value().get()
+  }
+
+  /// Stores the marks of a member, and then calls `reply`.
+  func storeMarks(
+    _ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay,
+    then reply: @escaping @Sendable (isolated Relay, Result<Void, StoreError>) -> Void
+  ) {
     guard let member = relay.hub.marks(of: user, in: room),
       let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay),
       relay.hub.takeMarks(of: user, in: room) || contains(write)
-    else { return }
+    else { return reply(relay, .success(())) }
     relay.deliveries.reportReceived(room, user, upTo: max(member.read, member.received), on: relay)
     // A second request for the same mark waits, too.
     let number = begin(write, on: relay, work)
-    do {
-      try await relay.store.write(work)
-      conclude(write, number, .success(()), on: relay)
-    } catch {
-      conclude(write, number, .failure(error), on: relay)
-      throw error
+    relay.store.submit(work) { [relay] result in
+      relay.assumeIsolated { relay in
+        relay.late.conclude(write, number, result, on: relay)
+        reply(relay, result)
+      }
     }
   }
 

@@ -205,6 +205,7 @@ package actor Relay {
       switch event {
       case .request(let request): Task { await answer(request) }
       case .send(let message): send(message)
+      case .read(let mark): answer(mark)
       case .http(let request): Task { await http.answer(request, on: self) }
       case .streamClosed(let exchange):
         presenceStreams.forget(exchange, on: self)
@@ -283,6 +284,16 @@ package actor Relay {
       let error = requestError(error)
       hub.finish(request.session, with: refusal(request.id, error))
       diagnostics.logRequest(request, error: error, since: start)
+    }
+  }
+
+  /// Answers a `read` of a session when its mark is stored.
+  private func answer(_ mark: HubRead) {
+    late.storeMarks(mark.room, mark.user, on: self) { relay, result in
+      switch result {
+      case .success: relay.hub.finish(mark.session, with: Replies.ok(mark.id))
+      case .failure(let error): relay.hub.finish(mark.session, with: relay.refusal(mark.id, relay.requestError(error)))
+      }
     }
   }
 

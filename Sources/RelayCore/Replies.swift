@@ -28,6 +28,14 @@ enum Replies {
   /// The text of a list without items.
   package static let emptyList = Array("[]".utf8)
 
+  /// The reply to a request without a result.
+  static func ok(_ id: [UInt8]?) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "ok"
+      $0.raw("id", id)
+    }
+  }
+
   static func ok(
     _ request: HubRequest, type: String = "ok", always: Bool = false, _ members: (inout JSONWriter.Object) -> Void
   ) -> [UInt8] {

@@ -12,6 +12,9 @@ public enum HubEvent: Sendable {
   /// A `send` that the hub cannot answer, because its room is stored or it has a key or further fields. The receiver
   /// answers it with ``Hub/finish(_:with:)``.
   case send(HubSend)
+  /// A `read` with an id in a stored room. The mark is raised. The receiver stores it, and answers with
+  /// ``Hub/finish(_:with:)``.
+  case read(HubRead)
   /// The receiver answers it with ``Hub/respond(to:with:)`` or ``Hub/stream(to:headers:)``.
   case http(HTTPRequest)
   /// The client of a stream has left.
@@ -89,6 +92,14 @@ public struct HubSend: Sendable {
   public let fields: Fields?
 }
 
+/// A `read` that gets a reply.
+public struct HubRead: Sendable {
+  public let session: SessionHandle
+  public let user: UserHandle
+  public let room: RoomHandle
+  public let id: [UInt8]?
+}
+
 extension HubEvent {
   /// Returns `nil` for a request whose client has left.
   init?(_ event: relay_event) {
@@ -108,6 +119,11 @@ extension HubEvent {
           session: SessionHandle(rawValue: event.session), user: UserHandle(rawValue: event.user),
           room: RoomHandle(rawValue: event.room), id: json.source(of: "id"), key: json.string("key"), body: body,
           fields: json.hasAny(of: ["mentions", "replyTo", "push", "report"]) ? Fields(JSON.members(of: json)) : nil))
+    case RELAY_EVENT_READ:
+      self = .read(
+        HubRead(
+          session: SessionHandle(rawValue: event.session), user: UserHandle(rawValue: event.user),
+          room: RoomHandle(rawValue: event.room), id: event.json?.pointee.source(of: "id")))
     case RELAY_EVENT_HTTP:
       guard let http = event.http?.pointee else { return nil }
       self = .http(HTTPRequest(exchange: ExchangeHandle(rawValue: event.exchange), http))

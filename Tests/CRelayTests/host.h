@@ -7,7 +7,7 @@
  * notes one line for each event:
  *
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   the decision to push
- *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    seen USER ACTIVITY
+ *   mark ROOM USER READ RECEIVED    read ROOM USER    cursor ROOM SEQ    away USER    seen USER ACTIVITY
  *   stream closed    held TYPE    returns over    presence USER ENTRY
  *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS SUSPENDED
  *   log LEVEL LINE

@@ -287,6 +287,10 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_SEND:
       send_(host, event);
       break;
+    case RELAY_EVENT_READ:
+      host_note(host, "read %s %s", room ? room : "?", user ? user : "?");
+      finish(host, event, "ok", "");
+      break;
     case RELAY_EVENT_HTTP:
       respond(host, event);
       break;

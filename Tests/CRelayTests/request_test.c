@@ -132,6 +132,33 @@ TEST(without_id, "request: a request without an id gets only an error or a pong"
   host_end(host);
 }
 
+TEST(reads, "request: the policy answers a read of a stored room, if it has an id") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  static const char *const rooms[] = {"live.a", "stored.a"};
+  for (int i = 0; i < 2; i++) {
+    peer_join(peer, rooms[i]);
+    peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"%s\",\"body\":1}", rooms[i]);
+    EXPECT_CONTAINS(peer_receive_with(peer, "\"id\":1"), "\"ok\"");
+    peer_say(peer, "{\"type\":\"read\",\"room\":\"%s\",\"seq\":1}", rooms[i]);
+    peer_say(peer, "{\"type\":\"received\",\"id\":2,\"room\":\"%s\",\"seq\":1}", rooms[i]);
+    EXPECT_TEXT(peer_receive_with(peer, "\"id\":2"), "{\"type\":\"ok\",\"id\":2}");
+  }
+  EXPECT_INTEGER(host_notes(host, "read"), 0);
+  for (int i = 0; i < 2; i++) {
+    peer_say(peer, "{\"type\":\"read\",\"id\":\"a\",\"room\":\"%s\",\"seq\":1}", rooms[i]);
+    peer_say(peer, "{\"type\":\"ping\",\"id\":3}");
+    EXPECT_TEXT(peer_receive(peer), "{\"type\":\"ok\",\"id\":\"a\"}");
+    EXPECT_CONTAINS(peer_receive(peer), "\"pong\"");
+  }
+  EXPECT_INTEGER(host_notes(host, "read"), 1);
+  EXPECT(host_noted(host, "read stored.a ann"));
+  peer_say(peer, "{\"type\":\"read\",\"id\":4,\"room\":\"stored.a\",\"seq\":2}");
+  EXPECT_CONTAINS(peer_receive(peer), "\"bad_request\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
 TEST(too_deep, "request: a frame with too much nesting is a bad request, and the session stays open") {
   relay_config_t config = host_config();
   config.limits.nesting = 8;

@@ -39,3 +39,37 @@ def test_an_answered_read_survives_a_crash(connect, names, start):
         assert unread(circle.relay, bob.user, circle.room) == 0
         circle.alice = connect(circle.relay, circle.alice.user)
         circle.alice.join(circle.room)
+
+
+def test_an_answered_read_of_a_session_survives_a_crash(connect, names, start):
+    circle = Circle(connect, names, start())
+    for _ in range(3):
+        bob = circle.live("bob")
+        seq = [circle.send("text")["seq"] for _ in range(3)][-1]
+        bob.session.request("read", room=circle.room, seq=seq - 1)
+        assert unread(circle.relay, bob.user, circle.room) == 1
+        bob.session.request("read", room=circle.room, seq=seq)
+        circle.relay.kill()
+        circle.relay.start()
+        assert unread(circle.relay, bob.user, circle.room) == 0
+        circle.alice = connect(circle.relay, circle.alice.user)
+        circle.alice.join(circle.room)
+
+
+def test_the_requests_after_a_read_are_answered_in_their_order(connect, names, start):
+    circle = Circle(connect, names, start())
+    bob = circle.live("bob").session
+    seq = circle.send("text")["seq"]
+    bob.expect("message", body="text")
+    ids = [
+        bob.begin("read", room=circle.room, seq=seq),
+        bob.begin("send", room=circle.room, body="answer"),
+        bob.begin("read", room=circle.room, seq=seq),
+        bob.begin("ping"),
+    ]
+    replies = []
+    while len(replies) < len(ids):
+        frame = bob.next_frame()
+        if "id" in frame:
+            replies.append(frame["id"])
+    assert replies == ids

@@ -86,7 +86,8 @@ extension Model {
       return
     }
     if let known {
-      let (read, mark) = (known.read.at(end), known.mark.at(end))
+      // A read is stored before its reply, and a receipt is stored later.
+      let (read, mark) = (known.read.latest, known.mark.at(end))
       guard found.read >= read, max(found.read, found.received) >= mark else {
         throw Violation(
           .kept, "\(membership) has \(found) on disk, but had read \(read) and received \(mark) by \(end)")

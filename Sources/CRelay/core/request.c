@@ -5,8 +5,8 @@
  * thread.
  *
  * Requests that need neither the store nor the policy are answered here: plain messages of rooms that are not
- * stored (see send_()), signals, marks, `activity` and `ping`. The others are handed over: they become
- * events, which the policy answers with relay_session_finish(). */
+ * stored (see send_()), signals, marks (except some, see mark()), `activity` and `ping`. The others are
+ * handed over: they become events, which the policy answers with relay_session_finish(). */
 #include "core.h"
 
 #include <stdio.h>
@@ -319,8 +319,10 @@ static void signal_(const request_t *request) {
   acknowledge(request);
 }
 
-/* Handles `read` and `received`. */
-static void mark(const request_t *request, bool is_read) {
+/* Handles `read` and `received`. The reply to `read` in a stored room follows when the mark is stored, so
+ * that it is true for all later requests: the policy stores the mark and replies. Most clients send no id, so
+ * that nothing is handed over. */
+static void mark(request_t *request, bool is_read) {
   relay_seat_t *seat = seat_of(request);
   int64_t seq;
   if (!seat || !integer_of(request, "seq", &seq)) return;
@@ -339,7 +341,10 @@ static void mark(const request_t *request, bool is_read) {
     relay__away_received(hub, seat, seq);
     relay__receipt_received(hub, member, seq, request->session->id);
   }
-  acknowledge(request);
+  if (is_read && request->id.count && member->room->flags & RELAY_ROOM_STORED)
+    hand_over(request, RELAY_EVENT_READ, member->room);
+  else
+    acknowledge(request);
 }
 
 static void activity(const request_t *request) {

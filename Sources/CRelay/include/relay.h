@@ -202,6 +202,8 @@ size_t relay_hub_outbox_bytes(const relay_hub_t *hub);
 typedef enum relay_event_kind {
   RELAY_EVENT_REQUEST,       /* session, user, json: a request; answer with relay_session_finish() */
   RELAY_EVENT_SEND,          /* session, user, room, json: a `send`; answer with relay_session_finish() */
+  RELAY_EVENT_READ,          /* session, user, room, json: a `read` with an id, whose mark is raised but not
+                                stored; answer with relay_session_finish() */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream has ended */
   RELAY_EVENT_PRESENCE,      /* name, entry: the user's state has changed, see relay_hub_follow_presence() */
@@ -279,7 +281,7 @@ bool relay_user_probe(relay_hub_t *hub, relay_id_t user);
 /* True while relay_session_open() would refuse a session of the user, and the pong of another session may
  * still be missing: for 5 s after relay_user_probe(), or longer if a slow session accepts its frames. */
 bool relay_user_awaits_pongs(const relay_hub_t *hub, relay_id_t user);
-/* Sends the answer to the request of RELAY_EVENT_REQUEST or RELAY_EVENT_SEND, and ends the request; an empty
+/* Sends the answer to the request of RELAY_EVENT_REQUEST, _SEND or _READ, and ends the request; an empty
  * `json` sends nothing. Call it once for each of these events. Frames that waited for the request are handled
  * then. */
 void relay_session_finish(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
