@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import tokens
 from api import call
 from people import HOUR, Circle
 from push_service import Answer, PushService
@@ -332,3 +333,21 @@ def test_a_device_whose_clock_was_ahead_reports_in_its_order(circle):
         # Its clock was corrected.
         assert put(now) == (True, None)
         assert put(now - 1) == (False, now)
+
+
+def test_the_list_of_sessions_has_the_end_of_the_token_after_a_step(connect, start, clock, secret, api_keys, backend):
+    relay = start("--api-keys-file", api_keys, secret=secret, under=clock.under)
+    claims = tokens.claims("ann")
+    ann = connect(relay, token=tokens.token(secret.read_text(), claims))
+
+    def expires():
+        (session,) = call(relay, "GET", "/v1/users/ann/sessions", token=backend).json["sessions"]
+        return session["expires"]
+
+    end = expires()
+    assert claims["exp"] * 1000 <= end <= claims["exp"] * 1000 + 600_000
+    for number, seconds in enumerate((600, 40 * 86_400), start=1):
+        clock.set(seconds)
+        noticed(relay, number)
+        assert expires() == end
+    assert ann.request("ping")["type"] == "pong"
