@@ -90,7 +90,7 @@ public struct FilterLedger: Equatable, Sendable {
 
 extension FilterRecord {
   fileprivate func advanced(to moment: Moment, _ policy: FocusPolicy) -> FilterRecord {
-    let now = now(moment)
+    let now = self.now(moment)
     var record = self
     // Times in the future were recorded before the relay's clock was set back while the relay was stopped.
     record.at = policy.time(of: at, now: now)

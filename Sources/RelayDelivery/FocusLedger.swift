@@ -146,7 +146,7 @@ extension FocusRecord {
   /// Replaces times in the future. They were recorded before the relay's clock was set back while the relay was stopped.
   /// ``since`` is a time for people, which is not moved by a step, so any step back may leave it in the future.
   private func believed(at moment: Moment, _ policy: FocusPolicy) -> FocusRecord {
-    let now = now(moment)
+    let now = self.now(moment)
     var record = self
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
@@ -156,7 +156,7 @@ extension FocusRecord {
   }
 
   fileprivate func advanced(to moment: Moment, _ policy: FocusPolicy) -> FocusRecord {
-    let now = now(moment)
+    let now = self.now(moment)
     var record = believed(at: moment, policy)
     if let settles = record.settles, settles <= now {
       record.settles = nil

@@ -27,7 +27,7 @@ extension Relay {
 
 extension ClockJump {
   /// The lines of the log, each with a duration in seconds.
-  package var lines: [(text: String, seconds: Int64)] {
+  var lines: [(text: String, seconds: Int64)] {
     let causes = [("the machine was suspended", suspended), ("the wall clock was set", step)]
     return causes.map { ($0, $1.components.seconds) }.filter { $0.seconds != 0 }
   }
