@@ -168,11 +168,11 @@ import Testing
         })
     }
     func focus(_ recipient: inout Recipient) {
-      _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: .at(-hour)), now: Self.now)
+      _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: .at(-hour)), now: Moment(now: Self.now))
     }
     func filter(_ recipient: inout Recipient) {
       let report = FilterReport(device: phone, isActive: true, allow: ["home"], at: .at(-2 * hour))
-      _ = recipient.filters.apply(report, now: Self.now)
+      _ = recipient.filters.apply(report, now: Moment(now: Self.now))
     }
     #expect(planned(quietHours: Self.silenced, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
     #expect(planned(quietHours: Self.silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
@@ -185,7 +185,7 @@ import Testing
     let settling = Self.bobs {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
-      _ = $0.focus.apply(FocusReport(device: phone, isFocused: false, at: Self.now), now: Self.now)
+      _ = $0.focus.apply(FocusReport(device: phone, isFocused: false, at: Self.now), now: Moment(now: Self.now))
     }
     #expect(actions(Self.push(1), of: settling) == [Made("tea-1", .hold(until: Self.now + .seconds(3)))])
   }

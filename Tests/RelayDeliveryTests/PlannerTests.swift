@@ -45,7 +45,7 @@ import Testing
   /// The Focus of the device is on.
   static func focus(_ recipient: inout Recipient) {
     let time = Timestamp.at(-hour)
-    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: time), now: time)
+    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: time), now: Moment(now: time))
   }
 
   // MARK: Pushes

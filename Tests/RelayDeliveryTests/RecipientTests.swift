@@ -46,7 +46,7 @@ import Testing
     #expect(recipient.nextBadgeChange(after: .at(1_500)) == .at(2_000))
     #expect(recipient.nextBadgeChange(after: .at(2_000)) == nil)
     // A filter ends after 12 h.
-    _ = recipient.filters.apply(FilterReport(device: phone, isActive: true, allow: ["work"], at: .at(0)), now: .at(0))
+    _ = recipient.filters.apply(FilterReport(device: phone, isActive: true, allow: ["work"], at: .at(0)), now: Moment(now: .at(0)))
     #expect(recipient.nextBadgeChange(after: .at(1_000)) == .at(1_500))
     #expect(recipient.nextBadgeChange(after: .at(2_000)) == .at(12 * hour))
   }
@@ -225,8 +225,8 @@ import Testing
   }
 
   private static let known: [@Sendable (inout Recipient) -> Void] = [
-    { _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now) },
-    { _ = $0.filters.apply(FilterReport(device: phone, isActive: true, allow: [], at: now), now: now) },
+    { _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: Moment(now: now)) },
+    { _ = $0.filters.apply(FilterReport(device: phone, isActive: true, allow: [], at: now), now: Moment(now: now)) },
     { $0.devices = [tablet] }, { $0.preferences.onFocus = .hold }, { $0.blocked = [ann] }, { $0.withdrawn = [tea] },
     { $0.status = UserStatus(text: "Lunch") },
   ]
@@ -333,7 +333,7 @@ import Testing
     var recipient = Recipient()
     for device in [phone, laptop] {
       let report = FilterReport(device: device, isActive: device == active, allow: ["home"], at: Self.now)
-      _ = recipient.filters.apply(report, now: Self.now)
+      _ = recipient.filters.apply(report, now: Moment(now: Self.now))
     }
     recipient.devices = devices
     recipient.preferences[Self.tea].criteria = room

@@ -246,7 +246,7 @@ import Testing
       }
       clocks.set(by: .seconds(step))
       let before = try await reports(store)
-      #expect(before == Reports(focus: 2 * half, filter: 2 * half, badge: 0))
+      #expect(before == Reports(focus: half * 2, filter: half * 2, badge: 0))
       // A write after the step stores it, without the event of the hub.
       try await store.write { try $0.people.rename(alice) }
       clocks.pass(half)
@@ -286,7 +286,7 @@ import Testing
       #expect(try await shifts(store) == [moved])
       try await send(store)
     }
-    try await withStore { store in
+    try await withStore { (store: Store) async throws in
       // The newest job is the first.
       #expect(try await shifts(store) == [.zero, moved])
       clocks.set(by: .zero - moved)
