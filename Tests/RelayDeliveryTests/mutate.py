@@ -63,14 +63,18 @@ let package = Package(
     .target(
       name: "SeededRandom", dependencies: [.product(name: "RelayPure", package: "pure")], path: "Tests/SeededRandom",
       swiftSettings: swift),
+    .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: swift),
     .testTarget(
-      name: "RelayDeliveryTests", dependencies: ["SeededRandom", .product(name: "RelayPure", package: "pure")],
+      name: "RelayDeliveryTests", dependencies: ["ChildProcess", "SeededRandom", .product(name: "RelayPure", package: "pure")],
       exclude: [EXCLUDED], swiftSettings: swift)
   ])
 """
 
 # These suites try many cases and take longest. They run only if no other suite has found the mutation.
 SLOW = ["DecisionPropertyTests", "DecisionInvariantTests"]
+# Compares the rules of all zones with zdump. It runs only for the mutations of these files, and after the others.
+ZONES = "ZoneDumpTests"
+ZONE_FILES = ["ZoneFile.swift", "PosixZone.swift"]
 
 # Each pattern and its replacement, in code. Generics and arrows have no spaces around their angle brackets, so they do
 # not match.
@@ -247,14 +251,14 @@ class Bench:
         (folder / "pure/Sources").mkdir(parents=True)
         (folder / "Tests").mkdir()
         (folder / "pure/Package.swift").write_text(SETTINGS + PURE)
-        # The mutated files do not need the linter, which takes longest to build, and zdump, which takes longest to run.
-        others = re.compile("import (PushLint|ChildProcess)")
+        # The mutated files do not need the linter, which takes longest to build.
+        others = re.compile("import PushLint")
         excluded = ["mutate.py", *(file.name for file in HERE.glob("*.swift") if others.search(file.read_text()))]
         tests = TESTS.replace("EXCLUDED", json.dumps(excluded)[1:-1])
         (folder / "Package.swift").write_text(SETTINGS + tests)
         for target in ("RelayProtocol", "RelayJSON"):
             (folder / "pure/Sources" / target).symlink_to(ROOT / "Sources" / target)
-        for target in ("RelayDeliveryTests", "SeededRandom"):
+        for target in ("ChildProcess", "RelayDeliveryTests", "SeededRandom"):
             (folder / "Tests" / target).symlink_to(ROOT / "Tests" / target)
         shutil.copytree(SOURCES, self.sources)
         # Seconds after which a test run counts as endless.
@@ -294,8 +298,9 @@ class Bench:
             file.write_text(mutation.text)
             if not self.build("--product", "RelayPure")[0]:
                 return "no program"
-            others = [part for name in SLOW for part in ("--skip", name)]
-            result = self.detection(others) or self.detection(["--filter", "|".join(SLOW)])
+            slow = [*SLOW, ZONES] if mutation.file in ZONE_FILES else SLOW
+            others = [part for name in [*SLOW, ZONES] for part in ("--skip", name)]
+            result = self.detection(others) or self.detection(["--filter", "|".join(slow)])
             # Default arguments are compiled into their callers, so the tests are built again.
             if not result and self.build("--build-tests")[0]:
                 result = self.detection([])
