@@ -27,7 +27,7 @@ enum Origins {
 
   /// Returns the origin of a URL, or of a host without a scheme. Is `nil` if the text is neither.
   private static func normalized(_ text: String) -> String? {
-    if text.lowercased().hasPrefix(files) { return files }
+    if text.lowercased().hasPrefix("file:") { return files }
     let separator = text.firstRange(of: "://")
     let rest = text[(separator?.upperBound ?? text.startIndex)...]
     let authority = rest.prefix { !"/?#".contains($0) }

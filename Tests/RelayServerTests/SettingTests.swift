@@ -112,7 +112,8 @@ import Testing
     ("https://a.example:08443", "https://a.example:8443"), ("https://a.example:", "https://a.example"),
     ("https://ann@a.example", "https://a.example"), ("wss://a.example/v1/connect", "https://a.example"),
     ("a.example", "https://a.example"), ("App.Example:8443", "https://app.example:8443"),
-    ("localhost:3000", "http://localhost:3000"), ("file:///index.html", "file://"), ("file://host/a", "file://"),
+    ("localhost:3000", "http://localhost:3000"), ("file:///index.html", "file://"), ("file:/index.html", "file://"),
+    ("file:", "file://"),
   ])
   func `the error for an origin that never matches has the right form`(text: String, right: String) throws {
     let message = startupError { () throws(StartupError) in
@@ -131,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "https://", "file:/index.html", "https://a:b", "https://a:70000", "https://b\u{fc}cher.example", "://a",
+    "https://", "https://a:b", "https://a:70000", "https://b\u{fc}cher.example", "://a",
     "https://[::1",
   ])
   func `a text that is no origin is an error`(text: String) {
