@@ -935,7 +935,8 @@ class Operations(ABC):
     ) -> types.Read:
         """Mark messages as read.
 
-        As `read`: the relay cancels the pushes of messages up to this one that still wait.
+        As `read`: the relay cancels the pushes of messages up to this one that still wait. The answer follows
+        when the mark is on disk. After 503 the mark may count already, and the request can be repeated.
 
         Args:
             seq: All messages up to this one are read. It is at most the room's newest.
@@ -1031,8 +1032,8 @@ class Operations(ABC):
             device: The device that reports. The default is `default`.
             at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
             number: A counter of the device, or a time in milliseconds. The relay does not apply a report
-                whose number is not above the newest. It takes a number of 13 digits for a time, and a time
-                more than 60 s ahead counts as now.
+                whose number is not above the newest. It takes a number of 13 digits for a time. If the newest
+                number is a time more than 60 s ahead, it gives way to a number that is not.
             source: The source of the state.
 
         Returns:
@@ -3281,7 +3282,8 @@ class AsyncOperations(ABC):
     ) -> types.Read:
         """Mark messages as read.
 
-        As `read`: the relay cancels the pushes of messages up to this one that still wait.
+        As `read`: the relay cancels the pushes of messages up to this one that still wait. The answer follows
+        when the mark is on disk. After 503 the mark may count already, and the request can be repeated.
 
         Args:
             seq: All messages up to this one are read. It is at most the room's newest.
@@ -3377,8 +3379,8 @@ class AsyncOperations(ABC):
             device: The device that reports. The default is `default`.
             at: The time of the change. The default is now. A time more than 60 s ahead counts as now.
             number: A counter of the device, or a time in milliseconds. The relay does not apply a report
-                whose number is not above the newest. It takes a number of 13 digits for a time, and a time
-                more than 60 s ahead counts as now.
+                whose number is not above the newest. It takes a number of 13 digits for a time. If the newest
+                number is a time more than 60 s ahead, it gives way to a number that is not.
             source: The source of the state.
 
         Returns:

@@ -75,7 +75,7 @@ the push.
 
 ErrorCode: TypeAlias = Literal[
     "bad_request", "unauthorized", "forbidden", "restricted", "not_joined", "not_found", "unsupported",
-    "conflict", "too_large", "rate_limited", "unavailable", "internal",
+    "conflict", "too_large", "superseded", "rate_limited", "unavailable", "internal",
 ]
 
 
