@@ -46,7 +46,8 @@ import Testing
     #expect(recipient.nextBadgeChange(after: .at(1_500)) == .at(2_000))
     #expect(recipient.nextBadgeChange(after: .at(2_000)) == nil)
     // A filter ends after 12 h.
-    _ = recipient.filters.apply(FilterReport(device: phone, isActive: true, allow: ["work"], at: .at(0)), now: Moment(now: .at(0)))
+    _ = recipient.filters.apply(
+      FilterReport(device: phone, isActive: true, allow: ["work"], at: .at(0)), now: Moment(now: .at(0)))
     #expect(recipient.nextBadgeChange(after: .at(1_000)) == .at(1_500))
     #expect(recipient.nextBadgeChange(after: .at(2_000)) == .at(12 * hour))
   }
