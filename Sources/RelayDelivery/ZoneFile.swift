@@ -56,7 +56,7 @@ public struct ZoneFile: Equatable, Sendable {
       return
     }
     // Readers of version 2 skip the 32-bit data.
-    try input.skip(first.size(isWide: false))
+    try input.skip(first.narrowSize)
     let second = try Header(&input)
     guard second.version == first.version else { throw .version }
     let table = try Table(&input, second, isWide: true)
@@ -175,11 +175,8 @@ private struct Header {
     nameSize = try count(ZoneFile.maxNames)
   }
 
-  /// The size of the data, with times of 64 or 32 bits.
-  func size(isWide: Bool) -> Int {
-    let time = isWide ? 8 : 4
-    return timeCount * (time + 1) + typeCount * 6 + nameSize + leapCount * (time + 4) + standardCount + utCount
-  }
+  /// The size of the data with times of 32 bits.
+  var narrowSize: Int { timeCount * 5 + typeCount * 6 + nameSize + leapCount * 8 + standardCount + utCount }
 }
 
 /// The data after a header.

@@ -221,9 +221,32 @@ import Testing
     }
     for index in 0..<Int64(ZoneFile.maxTimes) { #expect(zone.offset(at: index * 10 + 9) == index % 256 - 128) }
     #expect(throws: Never.self) { try Self.file { $0.types = [86_399] } }
+    #expect(throws: Never.self) { try Self.file { $0.names = [0] } }
+    #expect(throws: Never.self) { try Self.file { $0.daylight = 1 } }
+    #expect(ZoneFile.maxTime == 576_460_752_303_423_488)
     #expect(throws: Never.self) { try Self.file { $0.times = [(-ZoneFile.maxTime, 0), (ZoneFile.maxTime, 0)] } }
     #expect(throws: ZoneFile.Fault.size) { try ZoneFile([UInt8](repeating: 0, count: ZoneFile.maxSize + 1)) }
     #expect(throws: ZoneFile.Fault.magic) { try ZoneFile([UInt8](repeating: 0, count: ZoneFile.maxSize)) }
+  }
+
+  @Test func `zones are equal if they have the same changes, offsets and rule`() throws {
+    func zone(_ times: [Int64], _ types: [Int32], _ footer: String = "CET-1") throws -> ZoneFile {
+      try Self.file {
+        $0.types = types
+        $0.times = times.enumerated().map { ($0.element, UInt8($0.offset % types.count)) }
+        $0.footer = "\n\(footer)\n"
+      }
+    }
+    let zones = [
+      try zone([0, 9, 20], [3600, 7200]), try zone([0, 10, 20], [3600, 7200]), try zone([0, 9, 20], [3600, 10_800]),
+      try zone([0, 9, 20], [3600, 7200], "AAA-1BBB,M3.5.0,M10.5.0"),
+      try zone([0, 9, 20], [3600, 7200], ""),
+      // The rule begins at another time, with a transition that changes no offset.
+      try zone([0, 9, 20, 30], [3600, 7200, 3600, 3600]),
+    ]
+    for (first, one) in zones.enumerated() {
+      for (second, other) in zones.enumerated() { #expect((one == other) == (first == second), "\(first), \(second)") }
+    }
   }
 
   /// A file of each form, to damage it.

@@ -110,6 +110,23 @@ EQUIVALENT = {
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
     # Without a function `==`, the compiler makes one of both members.
     "TimeZones.swift: `==` is `!=` in `static func == (a: Self, b: Self) -> Bool { a.bytes == b.bytes }`",
+    # The estimate of the year is corrected, and a rule looks at the years before and after it.
+    "PosixZone.swift: `+` is `-` in `let year = Self.year(at: second + standard)`",
+    "PosixZone.swift: `1` is `2` in `for year in year - 1...year + 1 {`",
+    "PosixZone.swift: `+` is `-` in `var year = 1970 + floored(day * 400, by: daysOfCycle).quotient`",
+    "PosixZone.swift: `1970` is `1971` in `var year = 1970 + floored(day * 400, by: daysOfCycle).quotient`",
+    "PosixZone.swift: `400` is `401` in `var year = 1970 + floored(day * 400, by: daysOfCycle).quotient`",
+    "PosixZone.swift: `>` is `>=` in `while YearlyDate.firstDay(of: year) > day { year -= 1 }`",
+    "PosixZone.swift: `1` is `2` in `while YearlyDate.firstDay(of: year) > day { year -= 1 }`",
+    "PosixZone.swift: `<=` is `<` in `while YearlyDate.firstDay(of: year + 1) <= day { year += 1 }`",
+    "PosixZone.swift: `1` is `2` in `while YearlyDate.firstDay(of: year + 1) <= day { year += 1 }`",
+    # The parser has checked that the rule gives the offset of the last transition.
+    "ZoneFile.swift: `>=` is `>` in `if let footer, second >= footer.from { return footer.rule.offset(at: second) }`",
+    # The name of a local time follows each number, so no file ends with a number.
+    "ZoneFile.swift: `>=` is `>` in `guard bytes.count - position >= size else { throw .truncated }`",
+    # A version only has to be above 1, above 2, and the same in both headers.
+    'ZoneFile.swift: `3` is `4` in `case UInt8(ascii: "3"): version = 3`',
+    'ZoneFile.swift: `4` is `5` in `case UInt8(ascii: "4"): version = 4`',
     # A user has a device once, and none registered in 1970.
     "Recipient.swift: `<` is `<=` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",
     "Recipient.swift: `0` is `1` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 package import RelayDelivery
-package import RelayProtocol
+import RelayProtocol
 
 /// Values that many claims of one call share.
 struct Shared {
