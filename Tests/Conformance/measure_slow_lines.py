@@ -39,6 +39,7 @@ LIVE = "live-room"
 #: Seconds of the line's bytes that its buffers hold.
 BUFFERED = 0.25
 LIVE_SIZE = 500
+LIMITS = ("--limits-send-rate", "0", "--limits-rooms-per-user", "0")
 
 
 class Line:
@@ -83,7 +84,7 @@ class Line:
         loop = asyncio.get_running_loop()
         due = loop.time()
         try:
-            while piece := await reader.read(max(256, int((self.rate or 1e9) * BUFFERED)) if self.rate else 65_536):
+            while piece := await reader.read(int(self.rate * BUFFERED) if self.rate else 65_536):
                 self.bytes += len(piece)
                 if self.rate:
                     due = max(due, loop.time()) + len(piece) / self.rate
@@ -135,7 +136,7 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
     rooms = [f"{prefix}-{number}" for number in range(count)]
     joined = [*rooms, LIVE] if load == "live" else rooms
     async with Line(relay.port) as line:
-        options = {"hello": {"user": "ann"}, "clock": "real", "random": [0]}
+        options = {"hello": {"user": prefix}, "clock": "real", "random": [0]}
         async with Driver(CLIENTS[client], line.url, options) as driver:
             driver.command("connect")
             for room in joined:
@@ -189,7 +190,7 @@ async def main() -> None:
     parser.add_argument("--loads", nargs="+", default=list(LOADS))
     parser.add_argument("--cuts", type=int, default=0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), "--limits-send-rate", "0") as relay:
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), *LIMITS) as relay:
         print("| client | kB/s | load | cuts | seconds | rooms | messages | sent ÷ needed | rooms before the last used |")
         print("|---|---|---|---|---|---|---|---|---|", flush=True)
 
