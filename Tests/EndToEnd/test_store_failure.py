@@ -117,10 +117,11 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
     answer = call(relay, "POST", "/v1/rooms/tea/messages", {"body": BODY, "from": "ann"})
     assert (answer.status, answer.problem["code"]) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) >= 1
-    # The relay cannot store this mark now.
+    # The relay cannot store this mark now. It stores it later, although the client has got an error.
     newest = max(acknowledged)
     failures = metrics(relay)["stillwire_store_failures_total"]
-    bob.request("read", room="tea", seq=newest)
+    refusal = bob.refusal("read", room="tea", seq=newest)
+    assert (refusal["code"], refusal["temporary"]) == ("unavailable", True)
     eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
 
     disk.recover(relay)
