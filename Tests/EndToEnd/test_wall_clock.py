@@ -22,8 +22,8 @@ GRACE = 4
 
 
 class Clock:
-    """The wall clock of one relay. `set` sets its difference from the true time, in seconds. `suspend` has the effect of
-    a machine that was suspended for these seconds."""
+    """The wall clock of one relay. `set` sets its difference from the true time, in seconds. `suspend` has the effect
+    of a machine that was suspended for these seconds."""
 
     def __init__(self, folder: Path):
         self._suspended = 0
