@@ -35,7 +35,6 @@ from rfc6455 import Connection  # noqa: E402
 
 #: Room, number of messages and size of a message for each load.
 LOADS = {"one": (1, 250, 2_048), "many": (60, 20, 2_000), "live": (60, 20, 2_000)}
-LIVE = "live-room"
 #: Seconds of the line's bytes that its buffers hold.
 BUFFERED = 0.25
 LIVE_SIZE = 500
@@ -120,13 +119,13 @@ async def fill(port: int, rooms: list[str], count: int, size: int) -> int:
     return needed
 
 
-async def talk(port: int, rate: float) -> None:
+async def talk(port: int, room: str, rate: float) -> None:
     """Sends messages to the live room, for a third of the rate."""
     async with await Connection.open(port) as socket:
         await ask(socket, type="hello", user="eve")
-        await ask(socket, type="join", room=LIVE)
+        await ask(socket, type="join", room=room)
         while True:
-            await ask(socket, type="send", room=LIVE, body="x" * LIVE_SIZE, push=False)
+            await ask(socket, type="send", room=room, body="x" * LIVE_SIZE, push=False)
             await asyncio.sleep((LIVE_SIZE + 90) / (rate / 3))
 
 
@@ -134,7 +133,8 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
     count, messages, size = LOADS[load]
     prefix = f"{client}-{load}-{rate}-{cuts}-{time.time_ns()}"
     rooms = [f"{prefix}-{number}" for number in range(count)]
-    joined = [*rooms, LIVE] if load == "live" else rooms
+    live_room = f"{prefix}-live"
+    joined = [*rooms, live_room] if load == "live" else rooms
     async with Line(relay.port) as line:
         options = {"hello": {"user": prefix}, "clock": "real", "random": [0]}
         async with Driver(CLIENTS[client], line.url, options) as driver:
@@ -149,7 +149,7 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
             needed = await fill(relay.port, rooms, messages, size)
             driver.events.clear()
             line.rate, line.bytes = rate, 0
-            talking = asyncio.create_task(talk(relay.port, rate)) if load == "live" else None
+            talking = asyncio.create_task(talk(relay.port, live_room, rate)) if load == "live" else None
             start = time.monotonic()
             driver.command("connect")
             order: list[str] = []
@@ -161,7 +161,7 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
                 while not driver.events["message"].empty():
                     message = driver.events["message"].get_nowait()
                     assert not message.get("isAfterGap"), message
-                    if message["room"] == LIVE:
+                    if message["room"] == live_room:
                         live += 1
                     else:
                         shown += 1
