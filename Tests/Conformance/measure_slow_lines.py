@@ -13,7 +13,8 @@ A client that was away returns over a line of a fixed rate, in thousands of byte
 
 With `--cuts` the line is cut that often during the catch-up. The columns: the time until all rooms are joined, the
 bytes that the relay has written to the line (without live messages) divided by those of the missed messages, and how
-many rooms were ready before the room that the app has used last. Set `STILLWIRE_BINARY` for another relay than the debug build.
+many rooms were ready before the room that the app has used last. Set `STILLWIRE_BINARY` for another relay than the
+debug build.
 """
 
 import argparse

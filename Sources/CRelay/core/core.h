@@ -276,6 +276,10 @@ void relay__sessions_flush_batched(relay_hub_t *hub);
 /* Returns false, without an effect, if the frame must wait until `hello` is answered or the open requests are
  * finished. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size);
+/* Counts an error, and returns the text of its frame, which is valid until the next text. `until` is the end
+ * of a restriction; 0: none. The other parameters are as for relay__refuse(). */
+const relay__text_t *relay__error_text(relay_hub_t *hub, const relay_bytes_t *id, const char *code,
+                                       const char *message, double retry_after, int64_t until);
 /* Sends an error frame. `id` is the id of the request, or NULL. `retry_after` is in seconds; below 0: the
  * error is not temporary. */
 void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,

@@ -48,18 +48,14 @@ void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session) {
   hub->dirty[hub->dirty_count++] = session->id;
 }
 
-static const uintptr_t *entries_of(const relay__outbox_t *outbox) {
-  return outbox->capacity ? outbox->many : &outbox->one;
-}
-
 /* The entries that wait; the first one may have begun. */
-static uintptr_t *waiting_in(relay__outbox_t *outbox) {
-  return (outbox->capacity ? outbox->many : &outbox->one) + outbox->head;
+static uintptr_t *waiting_in(const relay__outbox_t *outbox) {
+  return (outbox->capacity ? outbox->many : (uintptr_t *)&outbox->one) + outbox->head;
 }
 
 /* Removes the first frame from the queue. */
 static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
-  const uintptr_t entry = entries_of(outbox)[outbox->head];
+  const uintptr_t entry = *waiting_in(outbox);
   relay_frame_t *frame = frame_of(entry);
   if (entry & 1)
     outbox->reply_bytes -= frame->size;
@@ -77,7 +73,7 @@ static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
 void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun) {
   const uint32_t sent = outbox->sent;
   const bool keeps = keeps_begun && sent && outbox->count;
-  const uintptr_t begun = keeps ? entries_of(outbox)[outbox->head] : 0;
+  const uintptr_t begun = keeps ? *waiting_in(outbox) : 0;
   if (keeps) frame_of(begun)->references++;
   while (outbox->count) pop(hub, outbox);
   *outbox = (relay__outbox_t){0};
@@ -171,13 +167,8 @@ static relay_bytes_t id_in(const relay_frame_t *reply) {
 static relay_frame_t *superseded(relay_hub_t *hub, const relay_frame_t *reply) {
   const relay_bytes_t id = id_in(reply);
   if (!id.at) return NULL;
-  relay__count_error(hub, "superseded");
-  relay__text_t *text = &hub->text;
-  text->size = 0;
-  relay__puts(text, "{\"type\":\"error\",\"id\":");
-  relay__put(text, id.at, id.count);
-  relay__puts(text, ",\"code\":\"superseded\",\"message\":\"a later join of the room has the reply\","
-                    "\"temporary\":false}");
+  const relay__text_t *text =
+      relay__error_text(hub, &id, "superseded", "a later join of the room has the reply", -1, 0);
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
@@ -221,12 +212,12 @@ void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__t
 /* Returns the bytes of one write. Several small frames are copied to `join`. A single frame, or a part of a
  * large one, is not copied. */
 static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint8_t **at) {
-  const relay_frame_t *first = frame_of(entries_of(outbox)[outbox->head]);
+  const relay_frame_t *first = frame_of(*waiting_in(outbox));
   const size_t rest = first->size - outbox->sent;
   *at = first->bytes + outbox->sent;
   if (outbox->count == 1 || rest >= RELAY__WRITE / 2) return rest < RELAY__WRITE ? rest : RELAY__WRITE;
   size_t size = 0;
-  const uintptr_t *entries = entries_of(outbox) + outbox->head;
+  const uintptr_t *entries = waiting_in(outbox);
   for (uint32_t i = 0; i < outbox->count; i++) {
     const relay_frame_t *frame = frame_of(entries[i]);
     const size_t skip = i ? 0 : outbox->sent;
@@ -243,7 +234,7 @@ static void take_written(relay_hub_t *hub, relay__outbox_t *outbox, size_t size)
   const uint32_t waiting = outbox->count;
   hub->stats.bytes_sent += size;
   while (size) {
-    const size_t rest = frame_of(entries_of(outbox)[outbox->head])->size - outbox->sent;
+    const size_t rest = frame_of(*waiting_in(outbox))->size - outbox->sent;
     if (size < rest) {
       outbox->sent += (uint32_t)size;
       break;

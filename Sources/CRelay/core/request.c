@@ -23,11 +23,9 @@ typedef struct request {
 
 static const char limited_message[] = "too many requests";
 
-/* Sends an error frame as relay__refuse() does. `until` is the end of a restriction; 0: none. */
-static void send_error(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
-                       const char *message, double retry_after, int64_t until) {
+const relay__text_t *relay__error_text(relay_hub_t *hub, const relay_bytes_t *id, const char *code,
+                                       const char *message, double retry_after, int64_t until) {
   relay__count_error(hub, code);
-  relay__log_refused_request(hub, session->id, code, message);
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"error\"");
@@ -49,7 +47,14 @@ static void send_error(relay_hub_t *hub, relay_session_t *session, const relay_b
     relay__put_integer(text, until);
   }
   relay__puts(text, "}");
-  relay__send_text(hub, session, text, true);
+  return text;
+}
+
+/* Sends an error frame as relay__refuse() does. `until` is the end of a restriction; 0: none. */
+static void send_error(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
+                       const char *message, double retry_after, int64_t until) {
+  relay__log_refused_request(hub, session->id, code, message);
+  relay__send_text(hub, session, relay__error_text(hub, id, code, message, retry_after, until), true);
 }
 
 void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,

@@ -265,7 +265,7 @@ package struct Reply {
   package private(set) var tag: String?
   /// The room that the request has created or found, for the audit log.
   package private(set) var room: RoomID?
-  /// How the hub sends the frame with messages. Is `nil` for other frames.
+  /// The kind of a frame with messages, by which the hub sends it. Is `nil` for other frames.
   package private(set) var page: Hub.Page?
 
   package init(status: Int = 200, _ members: @escaping Members) {

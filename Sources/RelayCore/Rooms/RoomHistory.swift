@@ -111,7 +111,7 @@ struct RoomHistory {
     let change: Int64?
   }
 
-  /// What a client requests with `join`.
+  /// The part of a `join` request that is about messages.
   struct JoinQuery {
     let since: Since?
     /// The number of newest messages, if the relay cannot continue from `since`.

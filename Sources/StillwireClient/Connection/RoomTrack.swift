@@ -75,33 +75,31 @@ struct RoomTrack: Equatable {
   /// page, or if it has no position.
   mutating func pageArrived(_ page: JSON, me: UserID?) -> [Event]? {
     guard phase == .joining, let now = Position(page) else { return nil }
-    let shown = take(page, upTo: now, me: me)
-    join.hasPage = true
-    return [shown.reset].compactMap(\.self) + shown.messages
+    defer { join.hasPage = true }
+    return take(page, upTo: now, me: me).events
   }
 
-  /// Applies a reply with `more`: the room needs another join. Returns `nil` if the reply has no position.
+  /// Applies the messages and changes of a reply, which may be a part. Returns `nil` if the reply has no position.
   mutating func partAnswered(_ reply: JSON, me: UserID?) -> [Event]? {
     guard let now = Position(reply) else { return nil }
     backoff.succeeded()
-    let shown = take(reply, upTo: now, me: me)
-    var events = [shown.reset].compactMap(\.self) + shown.messages
-    if shown.isRecovered == true { events += missedChanges(in: reply) }
+    let (isRecovered, events) = take(reply, upTo: now, me: me)
+    let missed = isRecovered == true ? missedChanges(in: reply) : []
     changes = ChangeTrack(joined: reply)
-    return events
+    return events + missed
   }
 
   /// Takes the messages of a reply to a join, or of a page of it.
   private mutating func take(
     _ page: JSON, upTo now: Position, me: UserID?
-  ) -> (isRecovered: Bool?, reset: Event?, messages: [Event]) {
+  ) -> (isRecovered: Bool?, events: [Event]) {
     // The relay states the `recovered` of all pages before a reply together. They continue each other.
     let isRecovered = join.hasPage ? true : position == nil ? nil : page["recovered"]?.flag ?? false
     if firstPage == nil { firstPage = FirstPage(isRecovered: isRecovered) }
     held = [:]
-    var reset: Event?
+    var events: [Event] = []
     if let before = position, isRecovered != true {
-      reset = .reset(room, now, before.epoch == now.epoch ? .gap : .epoch)
+      events.append(.reset(room, now, before.epoch == now.epoch ? .gap : .epoch))
       isAfterGap = true
       receipt = Receipt()
       read = 0
@@ -112,11 +110,10 @@ struct RoomTrack: Equatable {
       position = Position(epoch: now.epoch, seq: seen)
     }
     let list = (page["messages"]?.items ?? []).compactMap { Message($0, in: room) }
-    var messages: [Event] = []
-    for message in list where message.seq > (position?.seq ?? 0) { messages.append(.message(seen(message, me: me))) }
+    for message in list where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
     // The app is complete up to here, also if the page has no messages.
     position = now
-    return (isRecovered, reset, messages)
+    return (isRecovered, events)
   }
 
   struct Joined: Equatable {
@@ -127,15 +124,10 @@ struct RoomTrack: Equatable {
 
   /// Applies the reply to a join. Returns `nil` if the reply has no position.
   mutating func joinAnswered(_ reply: JSON, me: UserID?) -> Joined? {
-    guard let now = Position(reply) else { return nil }
+    guard let shown = partAnswered(reply, me: me), let now = position else { return nil }
     phase = .joined
-    backoff.succeeded()
-    let shown = take(reply, upTo: now, me: me)
-    var events: [Event] = [.joined(room, now, isRecovered: firstPage?.isRecovered ?? nil)]
+    var events = [.joined(room, now, isRecovered: firstPage?.isRecovered ?? nil)] + shown
     firstPage = nil
-    events += [shown.reset].compactMap(\.self) + shown.messages
-    if shown.isRecovered == true { events += missedChanges(in: reply) }
-    changes = ChangeTrack(joined: reply)
     people = people.after(People.Change(reply))
     events.append(.peopleChanged(room, people))
     events += receipts(in: reply)
