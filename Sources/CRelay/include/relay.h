@@ -251,7 +251,7 @@ struct relay_event {
   const char *name;
   relay_bytes_t entry; /* a presence entry with all parts: a JSON object */
   int64_t seq, read, received, time;
-  /* Of RELAY_EVENT_CLOCK_SET: `time` is the jump of the wall clock in ms, against the clock of timers; below
+  /* RELAY_EVENT_CLOCK_SET has in `time` the jump of the wall clock in ms, against the clock of timers; below
    * 0: back. The machine was suspended for `suspended` ms of it, and the rest is a step: the clock was set.
    */
   int64_t suspended;
