@@ -8,9 +8,15 @@ enum Action: Sendable {
   case disconnect(Slot, Ending)
   /// From now on the client neither answers pings nor sends requests.
   case freeze(Slot)
+  /// From now on the client gets its frames late, because its line is slow.
+  case slow(Slot)
+  /// The client gets the frames that its line has held up, and the next ones immediately.
+  case catchUp(Slot)
   case request(Slot, ClientRequest)
   /// Requests of different users at the same time.
   case race([SlotRequest])
+  /// The same request twice: the client repeats it before the reply to the first has come.
+  case twice(Slot, ClientRequest)
   case answer(RecordingGateway.Answer, token: Int)
   /// Answers the pushes that the gateway has not answered yet.
   case letGo(hasSent: Bool)
@@ -65,8 +71,11 @@ extension Action: CustomStringConvertible {
     case .connect(let slot, let acks, let activity): "\(slot) connects, \(activity)\(acks ? ", acks" : "")"
     case .disconnect(let slot, let ending): "\(slot) leaves: \(ending)"
     case .freeze(let slot): "\(slot) freezes"
+    case .slow(let slot): "the line of \(slot) is slow"
+    case .catchUp(let slot): "\(slot) catches up"
     case .request(let slot, let request): "\(slot) \(request)"
     case .race(let requests): "race: \(requests.map { "\($0.slot) \($0.request)" })"
+    case .twice(let slot, let request): "\(slot) twice: \(request)"
     case .answer(let answer, let token): "the gateway answers pushes to \(World.tokens[token]) with \(answer)"
     case .letGo(let hasSent): "the pushes at the gateway are \(hasSent ? "sent" : "to be retried")"
     case .advance(let time): "\(time) pass"

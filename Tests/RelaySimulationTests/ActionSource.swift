@@ -17,12 +17,13 @@ struct ActionSource {
   mutating func next(in simulation: Simulation) -> Action {
     let free = World.slots.filter { simulation.clients[$0] == nil }
     let used = World.slots.filter { simulation.clients[$0]?.isEnding == false }
-    let talking = used.filter { simulation.clients[$0]?.isFrozen == false }
+    let talking = used.filter { simulation.clients[$0]?.isTalking == true }
+    let slow = used.filter { simulation.clients[$0]?.isSlow == true }
     // Half of the slots are in use most of the time, which causes the most events.
     if !free.isEmpty, random.below(100) < (used.count < 3 ? 40 : used.count < 5 ? 10 : 3) {
       return .connect(random.one(of: free), acks: random.hits(oneIn: 2), activity: activity())
     }
-    switch random.below(200) {
+    switch random.below(216) {
     case 0..<8 where !used.isEmpty: return .disconnect(random.one(of: used), random.one(of: Ending.allCases))
     case 8..<10 where !talking.isEmpty: return .freeze(random.one(of: talking))
     case 10..<16: return .answer(answer(), token: random.below(World.tokens.count))
@@ -32,6 +33,12 @@ struct ActionSource {
     case 45 where random.hits(oneIn: 2): return .restart(after: time())
     case 46..<48: return .crash(at: point(), during: requests(talking, simulation), then: time(), after: time())
     case 48..<70: return .race(requests(talking, simulation))
+    case 70..<74 where !talking.isEmpty && slow.isEmpty: return .slow(random.one(of: talking))
+    case 70..<78 where !slow.isEmpty: return .catchUp(random.one(of: slow))
+    case 78..<86 where !talking.isEmpty:
+      let slot = random.one(of: talking)
+      let request = request(slot, simulation)
+      return request.isRepeatable ? .twice(slot, request) : .request(slot, request)
     default:
       guard !talking.isEmpty else { return .advance(time()) }
       let slot = random.one(of: talking)
@@ -183,14 +190,21 @@ struct ActionSource {
       allowsAlerts: !random.hits(oneIn: 8), allowsTimeSensitive: !random.hits(oneIn: 4), rings: random.hits(oneIn: 3))
   }
 
-  /// Random times and numbers of reports. Some clocks are slightly wrong, and some reports arrive shortly before they
-  /// expire.
+  /// Random times and numbers of reports. Some clocks are slightly wrong, some are set ahead or back by hours or days,
+  /// and some reports arrive shortly before they expire.
   private mutating func stamp() -> Stamp {
+    if random.hits(oneIn: 4) {
+      let ahead: Duration = random.one(weighted: [
+        (4, .zero), (2, .seconds(-3600)), (2, .seconds(600)), (2, .seconds(40 * 24 * 3600)),
+      ])
+      return Stamp(at: ahead, number: .clock(ahead: ahead))
+    }
     let at: Duration? = random.one(weighted: [
       (12, nil), (2, .zero), (2, .seconds(-5)), (1, .seconds(30)), (1, .seconds(61)), (1, .seconds(-12 * 3600)),
       (2, .seconds(-12 * 3600 + 3)), (2, .seconds(-12 * 3600 + 30)), (1, .seconds(-13 * 3600)),
     ])
-    return Stamp(at: at, number: random.one(weighted: [(6, nil), (5, 1), (1, 4), (1, 0), (1, -1)]))
+    return Stamp(
+      at: at, number: random.one(weighted: [(6, nil), (5, .next(1)), (1, .next(4)), (1, .next(0)), (1, .next(-1))]))
   }
 
   private mutating func focus() -> ClientRequest {

@@ -23,6 +23,11 @@ final class Client {
   /// True until the end of the step in which the client connected.
   var isNew = true
   var isFrozen = false
+  /// True while the line is slow: the client gets the frames in `heldUp` later, and sends nothing.
+  var isSlow = false
+  var heldUp: [Peer.Frame] = []
+  /// The calls whose changes the relay did not show to the user while the line was slow.
+  var hiddenCalls: Set<Place> = []
   /// True if the relay or the client has begun to close the connection.
   var isEnding = false
 
@@ -52,4 +57,15 @@ final class Client {
   }
 
   func receives(_ room: RoomID) -> Bool { received[room] != nil }
+
+  /// True if a join of the room has no reply.
+  func isJoining(_ room: RoomID?) -> Bool {
+    pendingRequests.values.contains { pending in
+      guard case .request(let sentRequest) = pending, case .join(room, _, _) = sentRequest.request else { return false }
+      return true
+    }
+  }
+
+  /// True if the client sends requests.
+  var isTalking: Bool { !isFrozen && !isSlow && !isEnding }
 }

@@ -75,8 +75,14 @@ struct Registration: Hashable, Sendable {
 struct Stamp: Hashable, Sendable {
   /// Relative to the present time.
   var at: Duration?
-  /// Relative to the number of the device's newest report.
-  var number: Int64?
+  var number: Number?
+
+  enum Number: Hashable, Sendable {
+    /// Relative to the number of the device's newest report.
+    case next(Int64)
+    /// The device's clock in milliseconds, which is ahead by this.
+    case clock(ahead: Duration)
+  }
 }
 
 /// One change of preferences.
@@ -142,6 +148,15 @@ extension ClientRequest {
   var changesMessage: Bool {
     switch self {
     case .edit, .delete, .react, .unreact, .pin: true
+    default: false
+    }
+  }
+
+  /// True if a client repeats the request when the reply is late, and the repetition has the effect of one request.
+  var isRepeatable: Bool {
+    switch self {
+    case .send(_, let key, _): key != nil
+    case .join, .received, .read, .history, .activity, .focus, .filter: true
     default: false
     }
   }

@@ -107,16 +107,25 @@ enum Fault: String, CaseIterable, Sendable {
   case losesPins
   /// Hides the events of pins.
   case hidesPins
+  /// Stores a number that is a time as one that is 40 days later.
+  case believesClocks
+  /// Loses a message that a slow line has held up.
+  case losesHeldUp
+  /// Answers a repeated `send` as a new one.
+  case hidesDuplicates
 
   /// The invariants whose check may find the fault.
   var invariants: Set<Invariant> {
     switch self {
     // The relay may make and push a lost job again.
     case .losesJobs: [.reached, .needed]
-    case .losesHolds, .putsHoldsOff, .holdsTooLong, .waitsForReceiptsTooLong: [.reached]
+    case .losesHolds, .putsHoldsOff, .waitsForReceiptsTooLong: [.reached]
+    case .holdsTooLong: [.reached, .needed]
     case .movesCursors: [.reached]
     case .losesMessages: [.ordered, .answered, .changed]
-    case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices: [.kept]
+    // A badge counts the messages after a mark.
+    case .losesMarks: [.kept, .lowered]
+    case .losesKeys, .losesMembers, .forgetsDevices: [.kept]
     // The relay reads a user from the disk again when a device is deleted or registered.
     case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached, .called, .governed]
     case .keepsFocusFresh: [.kept, .focused, .discreet]
@@ -129,7 +138,8 @@ enum Fault: String, CaseIterable, Sendable {
     case .editsPastBlocks: [.permitted]
     case .keepsBadges: [.lowered]
     case .displacesAlerts: [.displaced]
-    case .keepsRead: [.withdrawn]
+    // A push that removes the newest alert may take its place.
+    case .keepsRead: [.withdrawn, .displaced]
     case .pushesLate, .pushesElsewhere, .pushesOtherWords: [.inTime]
     case .pushesLoudly, .pushesAnyway, .waitsTooShort: [.needed]
     // The reply to a `send` counts the users within the grace.
@@ -142,7 +152,9 @@ enum Fault: String, CaseIterable, Sendable {
     // A removed user may also seem to miss messages.
     case .hidesRemovals: [.governed, .ordered, .answered]
     case .losesChanges, .skipsChanges, .losesReactions, .countsReactionsTwice, .losesPins, .hidesPins: [.changed]
-    case .returnsBanned: [.kept]
+    case .returnsBanned, .hidesDuplicates: [.kept]
+    case .believesClocks: [.kept, .focused]
+    case .losesHeldUp: [.ordered]
     case .losesCalls, .revivesCalls, .keepsRinging, .forgetsAnswers, .showsRinging: [.called]
     }
   }
@@ -206,11 +218,22 @@ enum Fault: String, CaseIterable, Sendable {
     case .countsReactionsTwice: replace("\"count\":1", by: "\"count\":2", in: &wrong)
     // The simulation ignores receipts.
     case .hidesPins: replace("\"type\":\"pinned\"", by: "\"type\":\"receipt\"", in: &wrong)
+    case .hidesDuplicates: replace(",\"duplicate\":true", by: "", in: &wrong)
     case .showsRinging: replace("\"state\":\"missed\"", by: "\"state\":\"ringing\"", in: &wrong)
     case .countsHidden: replace("\"delivery\":{\"live\":0", by: "\"delivery\":{\"live\":1", in: &wrong)
     default: break
     }
     return wrong
+  }
+
+  /// Returns the frames that a client receives instead of those that a slow line has held up.
+  func heldUp(_ frames: [Peer.Frame]) -> [Peer.Frame] {
+    guard self == .losesHeldUp else { return frames }
+    var kept = frames
+    let message = Array("\"type\":\"message\"".utf8)
+    let index = kept.firstIndex { if case .text(let json) = $0 { json.firstRange(of: message) != nil } else { false } }
+    if let index { kept.remove(at: index) }
+    return kept
   }
 
   private func replace(_ words: String, by others: String, in json: inout [UInt8]) {
@@ -233,6 +256,7 @@ enum Fault: String, CaseIterable, Sendable {
       case .forgetsOnline: "UPDATE users SET activity = NULL"
       case .forgetsNotified: "UPDATE silenced SET notified = NULL"
       case .keepsFocusFresh: "UPDATE focus SET at = at + 60000, received = received + 60000"
+      case .believesClocks: "UPDATE focus SET number = number + 3456000000 WHERE number > 1000000000000"
       case .losesHolds: "DELETE FROM jobs WHERE state = 'held'"
       case .putsHoldsOff: "UPDATE jobs SET due = due + 86400000 WHERE state = 'held'"
       case .revivesDeleted:

@@ -50,6 +50,11 @@ struct LastReport<Value: Equatable & Sendable>: Sendable, Equatable {
     return claimed
   }
 
+  /// True if the number is a time that the device's clock, if it is right, has not reached.
+  static func isAhead(_ number: Int64, _ now: Timestamp) -> Bool {
+    (1_000_000_000_000..<10_000_000_000_000).contains(number) && number > (now + skew).rawValue
+  }
+
   /// The time at which the report expires.
   var end: Timestamp {
     guard let value, isPassing(value) else { return received + Self.silence }
@@ -69,7 +74,12 @@ struct LastReport<Value: Equatable & Sendable>: Sendable, Equatable {
     defer { age(now) }
     received = now
     let at = Self.believed(claimed, now)
-    let isNewer = if let number, let newest = self.number { number > newest } else { at >= self.at }
+    let isNewer =
+      if let number, let newest = self.number {
+        number > newest || Self.isAhead(newest, now) && !Self.isAhead(number, now)
+      } else {
+        at >= self.at
+      }
     guard isNewer else { return false }
     self = LastReport(value, at: at, number: number ?? self.number, now: now, isPassing: isPassing)
     return true

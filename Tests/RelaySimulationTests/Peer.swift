@@ -10,6 +10,15 @@ final class Peer {
     case close(code: Int)
     /// The relay has ended the stream.
     case end
+
+    /// True if the relay ends the session with this frame or one before it.
+    var endsSession: Bool {
+      switch self {
+      case .text(let json): json.firstRange(of: Array("\"type\":\"bye\"".utf8)) != nil
+      case .ping: false
+      case .close, .end: true
+      }
+    }
   }
 
   private var socket: Int32

@@ -130,7 +130,13 @@ struct SentRequest {
 
   /// The device's time and number, as the request contains them.
   func time(of stamp: Stamp) -> Timestamp? { stamp.at.map { now + $0 } }
-  func number(of stamp: Stamp) -> Int64? { stamp.number.map { max(0, number + $0) } }
+  func number(of stamp: Stamp) -> Int64? {
+    switch stamp.number {
+    case .next(let step)?: max(0, number + step)
+    case .clock(let ahead)?: (now + ahead).rawValue
+    case nil: nil
+    }
+  }
 
   /// The first message cannot be a reply.
   var replyTo: Int64? {

@@ -54,8 +54,10 @@ extension Simulation {
     let models = [before, model]
     guard models.allSatisfy({ $0.isMember(user, of: place.room) && !$0.hasBlocked(call.caller, user) }) else {
       client.calls[place] = nil
+      if client.isSlow { client.hiddenCalls.insert(place) }
       return
     }
+    guard !client.isSlow else { return }
     let shown = client.calls[place]
     let hasChanged = before.rooms[place.room]?.calls[place.seq] != call
     let isExpected = client.isNew ? call.rings(for: user, at: clock.now) : hasChanged || shown != nil

@@ -40,7 +40,7 @@ extension Simulation {
 
   /// The users who are online for certain. A frozen client may have lost its session already.
   private var online: Set<UserID> {
-    let clients = clients.values.filter { !$0.isFrozen && !$0.isEnding && $0.pendingRequests.isEmpty }
+    let clients = clients.values.filter { $0.isTalking && $0.pendingRequests.isEmpty }
     return Set(clients.map(\.slot.user))
   }
 

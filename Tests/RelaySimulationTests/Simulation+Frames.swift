@@ -17,7 +17,7 @@ extension Simulation {
     case "bye": try part(fields, client)
     case "presence" where !fields.has("id"): try see(fields, client)
     case "edited", "deleted", "reactions", "pinned":
-      try see(change: fields)
+      if !isLate { try see(change: fields) }
       try receiveChange(fields, client)
     case "delivery": receiveDelivery(fields, client)
     case "receipt", "response": break
@@ -41,7 +41,7 @@ extension Simulation {
 
   private func receive(_ fields: Fields, _ client: Client) throws {
     let claimed = try message(fields, in: fields.room)
-    try model.see(claimed.message, at: claimed.place)
+    if !isLate { try model.see(claimed.message, at: claimed.place) }
     try pass(claimed.place, client)
   }
 
@@ -62,7 +62,7 @@ extension Simulation {
   /// Checks the quote of a reply, which has the newest state of the answered message.
   /// - Parameter answered: The answered message. Is `nil` in the reply to a `send`.
   private func see(quoteIn fields: Fields, answering answered: Int64?, in room: RoomID) throws {
-    guard let quote = try fields.object("quote") else { return }
+    guard !isLate, let quote = try fields.object("quote") else { return }
     let place = Place(room: room, seq: try quote.required("seq", quote.integer("seq", 1...maxInteger)))
     guard answered == nil || answered == place.seq else {
       throw Violation(.ordered, "an answer to \(answered ?? 0) quotes \(place)")
@@ -118,7 +118,7 @@ extension Simulation {
 
   private func part(_ fields: Fields, _ client: Client) throws {
     let code = try fields.integer("code", 0...65_535) ?? 0
-    guard code == 4000 || code == 4004 && client.isFrozen else {
+    guard code == 4000 || code == 4004 && (client.isFrozen || client.isSlow) else {
       throw Violation(.answered, "\(client.slot) gets a bye with \(code)")
     }
     if code == 4004 { audit.tally.count(.closedGhost) }
@@ -137,6 +137,8 @@ extension Simulation {
     switch pending {
     case .hello(let acks, let activity) where code == nil:
       model.attendance.open(client.slot, acks: acks, activity: activity)
+    case .request(let sentRequest) where code == "superseded" && client.isJoining(sentRequest.request.room):
+      audit.tally.count(.superseded)
     case .request(let sentRequest):
       let expected = refusal(of: sentRequest, client.slot.user)
       guard expected.contains(code) else {

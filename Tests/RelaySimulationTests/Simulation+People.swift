@@ -68,7 +68,7 @@ extension Simulation {
   /// Checks that users who share a room have received each other's Focus after a short delay.
   func lookAtShown() throws {
     for slot in World.slots {
-      guard let client = clients[slot], !client.isEnding, !client.isFrozen else { continue }
+      guard let client = clients[slot], client.isTalking else { continue }
       for user in World.users {
         let isShared = client.received.keys.contains { model.isMember(user, of: $0) }
         let truth = model.seesFocus(of: user, slot.user) ? model.people[user]?.isFocused(at: clock.now) ?? nil : nil
@@ -94,6 +94,7 @@ extension Simulation {
     _ fields: Fields, _ device: DeviceID, _ isFocused: Bool?, _ at: Timestamp?, _ number: Int64?, _ user: UserID
   ) throws {
     var person = model.people[user] ?? PersonModel()
+    let formerNumber = person.focus[device]?.lastReport.number
     let applied: Bool
     if person.focus[device] == nil {
       person.focus[device] = FocusModel(isFocused, at: at, number: number, now: clock.now)
@@ -113,6 +114,9 @@ extension Simulation {
     guard try fields.bool("applied") == applied else {
       throw Violation(.focused, "\(user)'s \(device): a report is applied: \(!applied)")
     }
+    let newest = person.focus[device]?.lastReport.number
+    try look(atNumberIn: fields, applied || number == nil ? nil : newest, of: device)
+    if applied, let number, let formerNumber, number < formerNumber { audit.tally.count(.clockGaveWay) }
     claims.append { [unowned self] in
       let truth = focuses(of: user)
       guard truth.contains(claimed) else {
@@ -143,6 +147,15 @@ extension Simulation {
     }
     guard try fields.bool("applied") == applied else {
       throw Violation(.focused, "\(user)'s \(device): a filter is applied: \(!applied)")
+    }
+    try look(atNumberIn: fields, applied || number == nil ? nil : person.filters[device]?.number, of: device)
+  }
+
+  /// Checks that the reply to a report that was not applied names the number that the next report must exceed.
+  private func look(atNumberIn fields: Fields, _ expected: Int64?, of device: DeviceID) throws {
+    let claimed = try fields.integer("number", 0...maxInteger)
+    guard claimed == expected else {
+      throw Violation(.focused, "\(device) is told the number \(claimed as Any), not \(expected as Any)")
     }
   }
 

@@ -35,6 +35,8 @@ final class Simulation {
   /// Checks that run at the end of the present step, when all frames are known: a client may receive the effect of a
   /// frame before another client receives the frame.
   var claims: [() throws -> Void] = []
+  /// True while a client takes the frames of a slow line.
+  private(set) var isLate = false
   /// The events of the present step that may have changed the members, bans or calls of a room.
   var roomEvents: [RoomID: [RoomEvent]] = [:]
   /// The requests of the present step that may have changed messages.
@@ -117,10 +119,19 @@ final class Simulation {
       try step { try connect(slot, acks: acks, activity: activity) }
     case .disconnect(let slot, let ending):
       guard let client = clients[slot], !client.isEnding else { return false }
-      try step { disconnect(client, ending) }
+      try step {
+        if client.isSlow, ending != .cut { try catchUp(client) }
+        disconnect(client, ending)
+      }
     case .freeze(let slot):
-      guard let client = clients[slot], !client.isFrozen else { return false }
+      guard let client = clients[slot], !client.isFrozen, !client.isSlow else { return false }
       client.isFrozen = true
+    case .slow(let slot):
+      guard let client = clients[slot], client.isTalking else { return false }
+      client.isSlow = true
+    case .catchUp(let slot):
+      guard let client = clients[slot], client.isSlow else { return false }
+      try step { try catchUp(client) }
     case .request(let slot, let request):
       let requests = possible([Action.SlotRequest(slot: slot, request: request)])
       guard !requests.isEmpty else { return false }
@@ -132,6 +143,11 @@ final class Simulation {
         relay.whileStill { say(requests) }
         relay.beginWork()
       }
+    case .twice(let slot, let request):
+      let requests = possible([Action.SlotRequest(slot: slot, request: request)])
+      guard !requests.isEmpty else { return false }
+      audit.tally.count(.repeated)
+      try step { relay.whileStill { say(requests + requests) } }
     case .answer(let answer, let token):
       gateway.answer(answer, to: World.tokens[token])
     case .letGo(let hasSent):
@@ -170,7 +186,7 @@ final class Simulation {
         return false
       }
       for token in tokens { phones[token] = slotRequest.slot.user }
-      guard let client = clients[slotRequest.slot], !client.isFrozen, !client.isEnding else { return false }
+      guard let client = clients[slotRequest.slot], client.isTalking else { return false }
       if case .call(let room, _, let back) = slotRequest.request {
         return model.isMember(slotRequest.slot.user, of: room) && seq(ofCall: back, in: room) > 0
       }
@@ -362,12 +378,38 @@ final class Simulation {
     var hasReceived = false
     for slot in World.slots {
       guard let client = clients[slot] else { continue }
-      for frame in client.peer.frames() {
-        hasReceived = true
-        try take(frame, for: client)
+      let frames = client.peer.frames()
+      hasReceived = hasReceived || !frames.isEmpty
+      guard client.isSlow else {
+        for frame in frames { try take(frame, for: client) }
+        continue
       }
+      client.heldUp += frames
+      if frames.contains(where: \.endsSession) { try catchUp(client) }
     }
     return hasReceived
+  }
+
+  /// Takes the frames that a slow line has held up. What they say about others may be over, so the checks of it are
+  /// left out.
+  private func catchUp(_ client: Client) throws {
+    let claims = claims
+    isLate = true
+    defer {
+      isLate = false
+      self.claims = claims
+    }
+    let frames = fault?.heldUp(client.heldUp) ?? client.heldUp
+    for frame in frames {
+      audit.tally.count(.lateFrame)
+      try take(frame, for: client)
+    }
+    client.heldUp = []
+    client.isSlow = false
+    client.wrong = [:]
+    client.roles = [:]
+    for place in client.hiddenCalls { client.calls[place] = nil }
+    client.hiddenCalls = []
   }
 
   private func take(_ frame: Peer.Frame, for client: Client) throws {

@@ -22,6 +22,14 @@ struct Tally: Sendable {
     case unacknowledged
     case closedGhost
     case reportApplied, reportIgnored
+    /// A number of a device whose clock was ahead gave way to a lower one.
+    case clockGaveWay
+    /// A client received a frame late, because its line was slow.
+    case lateFrame
+    /// A client sent a request twice before the first reply.
+    case repeated
+    /// The relay replaced the reply to the first of two joins.
+    case superseded
     case focusShown, focusHidden
     /// The reply to a `send` named a silenced user.
     case silenced
