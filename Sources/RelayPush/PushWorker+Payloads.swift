@@ -25,15 +25,14 @@ extension PushWorker {
     switch claim.content {
     case .phone(let phone): content = phone.badge.map(PhonePush.Content.badge) ?? .removal
     case .silent(let room, let epoch, let message, let request):
-      expires = request.expires(from: message.time) + clock.shift(since: message.time)
+      expires = request.expires(from: message.time) + clock.shift(since: message.time, steps: claim.steps)
       guard now() < expires else { return nil }
       keptUntil = expires
       content = .wake(MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data)
     case .change(let text, of: _, let shown):
-      let shift = clock.shift(since: shown.message.time)
+      let shift = clock.shift(since: shown.message.time, steps: shown.steps)
       let end = shown.message.time + PushRequest.maxLifetime + shift
       content = .change(digest(of: shown, shown.push, expires: end), text)
-      keptUntil = keptUntil.map { $0 + shift }
     }
     return PhonePush(
       id: claim.id, to: claim.recipient, topic: claim.device.app ?? Self.defaultTopic, content,

@@ -223,15 +223,15 @@ package actor PushWorker {
     wake()
   }
 
-  /// The time at which the push of a message expires. A large step of the wall clock moves it.
+  /// The time at which the push of a message expires. A step of the wall clock moves it.
   private func end(of claim: Claim) -> Timestamp {
     let sent = claim.message.time
-    return claim.push.expires(from: sent) + store.readClock().shift(since: sent)
+    return claim.push.expires(from: sent) + store.readClock().shift(since: sent, steps: claim.steps)
   }
 
-  /// The time until which an update is retried. A large step of the wall clock moves it.
+  /// The time until which an update is retried. A step of the wall clock moves it.
   private func end(of claim: UpdateClaim) -> Timestamp {
-    claim.created + Self.lifetime(of: claim) + store.readClock().shift(since: claim.created)
+    claim.created + Self.lifetime(of: claim) + store.readClock().shift(since: claim.created, steps: claim.steps)
   }
 
   private func attempt(_ claim: Claim) async {

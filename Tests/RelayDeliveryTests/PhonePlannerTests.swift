@@ -197,13 +197,14 @@ import Testing
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, hasRemovals: true, woken: .at(0)),
       PhoneUpdate(badge: 1, removes: false), Timestamp.at(0) + pause
     ),
-    // The wall clock was set back.
+    // The wall clock was set back while the relay was stopped.
     (
-      PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(9_999_999)), nil, Timestamp.at(1_000) + minute
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(9_999_999)),
+      PhoneUpdate(badge: 1, removes: false), nil
     ),
     (
-      PhoneState(platform: .apns, badge: 2, wantedBadge: 2, hasRemovals: true, woken: .at(9_999_999)), nil,
-      Timestamp.at(1_000) + pause
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 2, hasRemovals: true, woken: .at(9_999_999)),
+      PhoneUpdate(badge: nil, removes: true), nil
     ),
     // Browsers allow no push that shows nothing.
     (PhoneState(platform: .webpush, badge: 2, wantedBadge: 1, hasRemovals: true), nil, nil),

@@ -48,7 +48,9 @@ import Testing
   private static let time = Timestamp(rawValue: 1_700_000_000_000)
 
   /// Runs a test with a store in which Ann has sent Bob a message, with a push that is due.
-  private func withMessage(_ clock: Clock, _ body: (Store) async throws -> Void) async throws {
+  private func withMessage(
+    _ clock: Clock, push: PushRequest? = nil, _ body: (Store) async throws -> Void
+  ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/stillwire-push-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let store = try Store(folder: folder, clock: StoreClock(now: { clock.now }, elapsed: { clock.elapsed })) {
@@ -65,8 +67,10 @@ import Testing
       try transaction.devices.register(phone, of: Self.bob, now: Self.time)
       let job = JobDraft(
         user: Self.bob, device: phone.id, token: phone.token, platform: .simulator, due: Self.time, reasons: [])
-      _ = try transaction.messages.append(
-        MessageDraft(room: Self.room, from: ann, time: Self.time, body: Array("1".utf8), key: nil, jobs: [job]))
+      var message = MessageDraft(
+        room: Self.room, from: ann, time: Self.time, body: Array("1".utf8), key: nil, jobs: [job])
+      message.push = push ?? message.push
+      _ = try transaction.messages.append(message)
     }
     try await body(store)
   }
@@ -133,6 +137,26 @@ import Testing
       // Nothing is left to send.
       await pass(3600)
       #expect(gateway.sent.count == 3)
+    }
+  }
+
+  @Test(arguments: [-3600, 600, 40 * 86_400])
+  func `the time in which a push is retried keeps its length when the wall clock is set`(step: Int) async throws {
+    let clock = Clock()
+    try await withMessage(clock, push: PushRequest(lifetime: .seconds(45))) { store in
+      let gateway = Recorder(.retry(after: nil, .connectFailed))
+      let worker = worker(store, gateway, clock)
+      await worker.workOff()
+      clock.set(by: .seconds(step))
+      _ = try await store.write { try $0.queue.moveDue(by: .seconds(step), setTo: clock.now) }
+      clock.advance(.seconds(44))
+      await worker.workOff()
+      #expect(gateway.sent.count == 2)
+      #expect(gateway.sent.last?.expires == clock.now + .seconds(1))
+      clock.advance(.seconds(3600))
+      await worker.workOff()
+      #expect(gateway.sent.count == 2)
+      #expect(try await store.read { try $0.queue.jobs(limit: 9).map(\.state) } == [.expired])
     }
   }
 

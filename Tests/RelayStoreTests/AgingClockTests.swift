@@ -294,6 +294,55 @@ import Testing
     }
   }
 
+  @Test(arguments: [-40 * 86_400, 600, 40 * 86_400])
+  func `the limit of a hold moves with the wall clock`(step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      let id = try await store.write { transaction in
+        try transaction.prepareRoom()
+        var hold = job(due: transaction.now + .seconds(3600))
+        hold.state = .held
+        return try transaction.messages.append(draft(at: transaction.now, jobs: [hold])).jobs[0]
+      }
+      clocks.pass(JobDraft.maxHold - .seconds(3600))
+      clocks.set(by: .seconds(step))
+      for (wanted, due) in [(1800, 1800), (7200, 3600)] {
+        let now = clocks.now
+        _ = try await store.write { try $0.queue.decide(id, .hold(until: now + .seconds(wanted))) }
+        #expect(try await store.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.due) } == [now + .seconds(due)])
+      }
+    }
+  }
+
+  @Test(arguments: [-3600, 600, 40 * 86_400])
+  func `the end of a push moves with the wall clock`(step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      let id = try await store.write { transaction in
+        try transaction.prepareRoom()
+        var push = job(due: transaction.now)
+        push.expires = transaction.now + .seconds(45)
+        return try transaction.messages.append(draft(at: transaction.now, jobs: [push])).jobs[0]
+      }
+      func fail() async throws {
+        let now = clocks.now
+        _ = try await store.write { transaction in
+          _ = try transaction.queue.decide(id, .push(level: .active))
+          _ = try transaction.queue.claim(limit: 1, now: now, leaseUntil: now + .seconds(60))
+          try transaction.queue.finish(id, state: .dead, now: now)
+        }
+      }
+      func revival() async throws -> Revival? { try await store.write { try $0.queue.revive(id)?.revival } }
+      try await fail()
+      clocks.set(by: .seconds(step))
+      clocks.pass(.seconds(44))
+      #expect(try await revival() == .begun)
+      try await fail()
+      clocks.pass(.seconds(1))
+      #expect(try await revival() == .refused(.expired))
+    }
+  }
+
   @Test func `a message that is older than its push moves with a large step forward`() async throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await withStore { store in

@@ -480,12 +480,42 @@ import Testing
     #expect(try await updates().count == 1)
   }
 
-  @Test func `silent pushes continue after the wall clock was set back`() async throws {
+  @Test func `silent pushes continue after the wall clock was set back while the relay was stopped`() async throws {
     try await wake()
     try await finish(try #require(try await updates().first))
     try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
     try await wake()
-    #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
+    #expect(try await updates().count == 1)
+  }
+
+  @Test(arguments: [-40 * 86_400, -3600, 600, 40 * 86_400])
+  func `the pauses between updates keep their length when the wall clock is set`(step: Int) async throws {
+    for end in [PhonePlanner.wakePause, PhonePlanner.badgePause] {
+      let isSilent = end == PhonePlanner.wakePause
+      if !isSilent {
+        try await show()
+        try await test.write { try $0.db.run("UPDATE devices SET badge = 9") }
+      }
+      func ask() async throws {
+        try await isSilent
+          ? wake(at: test.clocks.now)
+          : test.write { transaction in
+            try transaction.db.run("UPDATE devices SET badge = 9")
+            try transaction.updates.touch("phone", ofRow: transaction.row(of: bob.id) ?? 0)
+          }
+      }
+      try await ask()
+      let now = test.clocks.now
+      try await finish(try #require(try await updates(at: now).first))
+      test.clocks.set(by: .seconds(step))
+      try await ask()
+      let set = test.clocks.now
+      #expect(try await updates(at: set).isEmpty)
+      #expect(try await test.read { try $0.queue.nextDue() } == set + end)
+      test.clocks.pass(end)
+      #expect(try await updates(at: test.clocks.now).count == 1)
+      try await test.write { try $0.db.run("DELETE FROM jobs") }
+    }
   }
 
   @Test func `a silent push that replaces another keeps its due time`() async throws {
@@ -496,8 +526,7 @@ import Testing
       try transaction.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-60_000).rawValue])
     }
     try await wake()
-    // The wall clock was set back.
-    try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
+    try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-30_000).rawValue]) }
     try await wake()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(19 * 60_000))
   }

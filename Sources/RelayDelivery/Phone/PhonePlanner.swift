@@ -43,7 +43,7 @@ public enum PhonePlanner {
   /// - Returns: The push that is due now, and the time of the next one. Each is `nil` when there is none.
   public static func plan(_ phone: PhoneState, now: Timestamp) -> (update: PhoneUpdate?, next: Timestamp?) {
     let wake = wakeTime(after: phone.woken, now: now)
-    let badgeTime = phone.badged.map { min($0, now) + badgePause } ?? now
+    let badgeTime = time(after: phone.badged, badgePause, now: now)
     let badge = phone.needsBadge ? phone.wantedBadge : nil
     let hasRemovals = phone.hasRemovals && phone.platform.removesSilently
     if hasRemovals, wake <= now { return (PhoneUpdate(badge: badge, removes: true), nil) }
@@ -54,10 +54,16 @@ public enum PhonePlanner {
   }
 
   /// The time from which a push may wake the app.
-  /// - Parameter woken: The time of the newest push that woke it. A time after `now` shows that the wall clock was set
-  ///   back.
+  /// - Parameter woken: The time of the newest push that woke it.
   public static func wakeTime(after woken: Timestamp?, now: Timestamp) -> Timestamp {
-    woken.map { min($0, now) + wakePause } ?? now
+    time(after: woken, wakePause, now: now)
+  }
+
+  /// The end of a pause after a push. A push after `now` shows that the wall clock was set back while the relay was
+  /// stopped. It delays nothing, because each decision would see the whole pause again.
+  private static func time(after push: Timestamp?, _ pause: Duration, now: Timestamp) -> Timestamp {
+    guard let push, push <= now else { return now }
+    return push + pause
   }
 
   /// The time until which the service may keep a push that changes or removes notifications. Is `nil` if the service

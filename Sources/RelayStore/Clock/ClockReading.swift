@@ -44,6 +44,16 @@ extension Transaction {
   /// The time of the group by the store's wall clock.
   var now: Timestamp { clock.now }
 
+  /// The sum of all steps of the wall clock, see ``AgingClock/sum``.
+  var steps: Duration { clock.moment.steps }
+
+  /// The time by the clock of a job or a device: the wall clock without all steps so far. Unlike ``steadyNow``, it is the
+  /// same on all nodes.
+  var steplessNow: Timestamp { now - steps }
+
+  /// The time of the wall clock for a time by the clock without steps.
+  func wallTime(_ stepless: Timestamp) -> Timestamp { stepless + steps }
+
   /// The time by a clock that has no steps. Only the difference of two such times has a meaning.
   var steadyNow: Timestamp { clock.now - clock.aging.steps }
 

@@ -18,6 +18,8 @@ public struct Claim: Equatable, Sendable {
   /// The device as it is registered now.
   public var device: Device
   public var created: Timestamp
+  /// The sum of the steps of the wall clock at ``created``.
+  public var steps: Duration
   /// The members of the room without the sender of the message: everybody who receives it.
   public var recipientCount: Int
   /// True if the push shows the room as a group.
@@ -78,7 +80,7 @@ public struct Claim: Equatable, Sendable {
     id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),
     sender: User,
     recipient: UserID,
-    device: Device, created: Timestamp, recipientCount: Int = 1, isGroup: Bool = false, unread: Int,
+    device: Device, created: Timestamp, steps: Duration = .zero, recipientCount: Int = 1, isGroup: Bool = false, unread: Int,
     level: Level? = nil, isReply: Bool = false,
     isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
     avatar: String? = nil, collapse: MessageReference? = nil, collapseScope: CollapseScope? = nil,
@@ -95,6 +97,7 @@ public struct Claim: Equatable, Sendable {
     self.recipient = recipient
     self.device = device
     self.created = created
+    self.steps = steps
     self.recipientCount = recipientCount
     self.isGroup = isGroup
     self.unread = unread

@@ -77,11 +77,11 @@ struct Digests: TransactionPart {
     try db.run(
       """
       UPDATE jobs SET \(event.assignment), merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
-        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.inheritedCollapse)
+        SELECT min(due, coalesce(jobs.expires - jobs.steps + ?2, due)), is_late, \(Self.inheritedCollapse)
         FROM jobs AS head WHERE head.id = jobs.merged_into)
-      WHERE id = ? AND \(event.condition)
+      WHERE id = ?1 AND \(event.condition)
       """,
-      [head])
+      [head, transaction.steps.milliseconds])
     if try rebase(from: id, to: head) {
       try db.run(
         "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, head])
@@ -94,9 +94,9 @@ struct Digests: TransactionPart {
     try db.run(
       """
       UPDATE jobs SET \(JobEvent.expired.assignment), note = 'expired', finished_at = ?2
-      WHERE \(Self.isMerged("jobs")) AND expires <= ?2
+      WHERE \(Self.isMerged("jobs")) AND expires - steps <= ?3
       """,
-      [id, now.rawValue])
+      [id, now.rawValue, transaction.steplessNow.rawValue])
   }
 
   /// Finishes the jobs that are merged into a job, at its end.

@@ -145,10 +145,10 @@ extension PushQueue {
     if job.isDigest { try transaction.digests.split(job) }
     try db.run(
       """
-      UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created + ?2, ?1))
+      UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created - steps + ?2, ?1))
       WHERE number = ?3 AND \(JobEvent.held.condition)
       """,
-      [time.rawValue, maxAge?.milliseconds, job.number])
+      [time.rawValue, maxAge.map { ($0 + transaction.steps).milliseconds }, job.number])
     try promote(in: job.queue)
   }
 }

@@ -64,7 +64,7 @@ extension PushQueue {
         now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
         job.isNotifyAnyway, job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) },
         collapse?.room,
-        collapse?.seq, job.expires?.rawValue, lane?.name ?? "", transaction.clock.moment.steps.milliseconds,
+        collapse?.seq, job.expires?.rawValue, lane?.name ?? "", transaction.steps.milliseconds,
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
     try promote(in: queue)

@@ -27,11 +27,11 @@ extension PushQueue {
     let row = try db.first(
       """
       SELECT users.name, job.state, job.finished_at, job.revived IS NOT NULL AS was_revived,
-        job.expires <= ?2 AS is_expired, job.user, job.device,
+        job.expires - job.steps <= ?2 AS is_expired, job.user, job.device,
         EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq) AS has_message
       FROM jobs AS job JOIN users ON users.id = job.user WHERE job.id = ?1 AND job.kind = 'push'
       """,
-      [id, now.rawValue])
+      [id, transaction.steplessNow.rawValue])
     guard let row else { return nil }
     let user = UserID(unchecked: row["name"])
     guard try row.choice("state", JobState.self) == .dead else {

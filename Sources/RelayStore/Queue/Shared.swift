@@ -43,7 +43,7 @@ struct Shared {
   ) {
     clock = QuietClock(zones)
     db = transaction.db
-    steps = transaction.clock.moment.steps
+    steps = transaction.steps
     self.now = now
     self.apps = apps
   }

@@ -65,13 +65,13 @@ extension UpdateQueue {
     try db.first(
       """
       SELECT jobs.number, jobs.id, jobs.target, jobs.user, users.name AS user_name, jobs.kind, jobs.room, jobs.seq,
-        jobs.attempts, jobs.created, devices.badge, devices.badged, devices.woken, devices.alert_job,
-        devices.alert_kept, \(Device.columns)
+        jobs.attempts, jobs.created, jobs.steps, devices.badge, devices.badged + ?2 AS badged,
+        devices.woken + ?2 AS woken, devices.alert_job, devices.alert_kept + ?2 AS alert_kept, \(Device.columns)
       FROM jobs JOIN users ON users.id = jobs.user
       LEFT JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
-      WHERE jobs.number = ?
+      WHERE jobs.number = ?1
       """,
-      [number], DueUpdate.init(_:))
+      [number, transaction.steps.milliseconds], DueUpdate.init(_:))
   }
 
   // MARK: One silent push
@@ -170,7 +170,8 @@ extension UpdateQueue {
           in: facts.room)
         (claim.count, claim.others) = (rest.count, rest.others)
       }
-      let end = claim.message.time + PushRequest.maxLifetime
+      let sent = claim.message.time
+      let end = sent + PushRequest.maxLifetime + transaction.clock.shift(since: sent, steps: claim.steps)
       let kept =
         text == .missed
         ? end
@@ -198,7 +199,8 @@ extension UpdateQueue {
   private func facts(of job: String, showing shown: String, _ shared: inout Shared) throws -> EntryFacts? {
     let row = try db.first(
       """
-      SELECT users.name AS user_name, job.device, job.room AS room_id, rooms.name AS room, job.expires, job.steps,
+      SELECT users.name AS user_name, job.device, job.room AS room_id, rooms.name AS room, job.steps,
+        job.expires - job.steps AS ends,
         (SELECT \(Self.entryState) FROM jobs WHERE id = ?1) AS entry_state, members.read, members.received,
         calls.state AS call_state, calls.ring_until, party.state AS party_state, party.device AS party_device,
         \(Schema.knownName("collapsed.name")) AS collapse_room, coalesce(head.collapse_seq, head.seq) AS collapse_seq,
@@ -231,7 +233,7 @@ extension UpdateQueue {
     guard let recipient = try shared.recipient(named: user),
       let device = recipient.devices.first(where: { $0.id.rawValue == row["device"] })
     else { return nil }
-    let call = try CallFacts(row, kind: message.traits.push.kind, expires: row.time("expires"))
+    let call = try CallFacts(row, kind: message.traits.push.kind, expires: row.time("ends").map(transaction.wallTime))
     var traits = message.traits
     // The rule `deleted` must not match: `PhonePlanner` handles deletions after the other rules.
     traits.isDeleted = false
@@ -324,7 +326,7 @@ extension UpdateQueue {
   func alerted(_ job: String) throws {
     try db.run(
       """
-      UPDATE devices SET badge = coalesce(jobs.badge, devices.badge), alert_job = jobs.id, alert_kept = jobs.expires
+      UPDATE devices SET badge = coalesce(jobs.badge, devices.badge), alert_job = jobs.id, alert_kept = jobs.expires - jobs.steps
       FROM jobs WHERE jobs.id = ? AND devices.token = jobs.token AND devices.platform = jobs.platform
       """,
       [job])
@@ -339,13 +341,14 @@ extension UpdateQueue {
     }
     switch claim.content {
     case .phone(let phone):
-      if let badge = phone.badge { try set("badge = ?, badged = ?", [badge, now.rawValue]) }
-      if phone.removes { try set("woken = ?", [now.rawValue]) }
-    case .silent: try set("woken = ?", [now.rawValue])
+      if let badge = phone.badge { try set("badge = ?, badged = ?", [badge, transaction.steplessNow.rawValue]) }
+      if phone.removes { try set("woken = ?", [transaction.steplessNow.rawValue]) }
+    case .silent: try set("woken = ?", [transaction.steplessNow.rawValue])
     case .change(let text, of: let job, let shown):
       if let badge = shown.badge { try set("badge = ?", [badge]) }
       // A missed call is a new notification.
-      if text == .missed, let kept = claim.keptUntil { try set("alert_job = ?, alert_kept = ?", [job, kept.rawValue]) }
+      guard text == .missed, let kept = claim.keptUntil else { break }
+      try set("alert_job = ?, alert_kept = ?", [job, (kept - transaction.steps).rawValue])
     }
   }
 
@@ -387,13 +390,13 @@ extension UpdateQueue {
           SELECT ?4 FROM removals
           WHERE removals.user = jobs.user AND removals.device = jobs.device AND \(Self.isRemovalDue) LIMIT 1)
         WHEN 'entry' THEN (
-          SELECT job.expires FROM jobs AS job
+          SELECT job.expires - job.steps + ?5 FROM jobs AS job
           JOIN messages ON messages.room = job.room AND messages.seq = job.seq
             AND messages.push_kind = '\(MessageKind.call.rawValue)'
-          WHERE ?3 AND job.id = jobs.target AND job.expires > ?2 AND NOT \(CallReader.ringsNoMore)) END AS due
+          WHERE ?3 AND job.id = jobs.target AND job.expires - job.steps + ?5 > ?2 AND NOT \(CallReader.ringsNoMore)) END AS due
       FROM jobs WHERE number = ?1
       """,
-      [number, now.rawValue, ringsOn, removalsDue.rawValue])?.time("due")
+      [number, now.rawValue, ringsOn, removalsDue.rawValue, transaction.steps.milliseconds])?.time("due")
   }
 
   private func drop(_ number: Int64) throws {
@@ -467,6 +470,7 @@ private struct DueUpdate {
   let room, seq: Int64
   let attempts: Int
   let created: Timestamp
+  let steps: Duration
   /// The device as it is registered now. Is `nil` when it is not registered.
   let device: Device?
   /// The badge that the phone shows. Is `nil` when it is unknown.
@@ -488,6 +492,7 @@ private struct DueUpdate {
     seq = row["seq"]
     attempts = row["attempts"]
     created = row.timestamp("created")
+    steps = .milliseconds(row["steps"] as Int64)
     device = try Device(ifAny: row)
     badge = row["badge"]
     badged = row.time("badged")
@@ -498,7 +503,7 @@ private struct DueUpdate {
 
   func claim(_ content: UpdateClaim.Content, on device: Device, keptUntil: Timestamp? = nil) -> UpdateClaim {
     UpdateClaim(
-      id: id, attempts: attempts, created: created, recipient: name, device: device, content: content,
+      id: id, attempts: attempts, created: created, steps: steps, recipient: name, device: device, content: content,
       keptUntil: keptUntil)
   }
 }

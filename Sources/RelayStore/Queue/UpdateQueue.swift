@@ -136,13 +136,13 @@ public struct UpdateQueue: TransactionPart {
   func expectEnd(ofCall job: String) throws {
     let end = try db.first(
       """
-      SELECT jobs.expires FROM jobs
+      SELECT jobs.expires - jobs.steps AS ends FROM jobs
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND NOT messages.is_deleted
         AND messages.push_kind = '\(MessageKind.call.rawValue)'
       WHERE jobs.id = ? AND jobs.expires IS NOT NULL
       """,
       [job])
-    if let end { try putEntry(of: job, due: end.timestamp("expires")) }
+    if let end { try putEntry(of: job, due: transaction.wallTime(end.timestamp("ends"))) }
   }
 
   // MARK: Causes about users
@@ -395,7 +395,7 @@ public struct UpdateQueue: TransactionPart {
     let device = try db.first(
       "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
     guard let device else { return }
-    let due = max(now, PhonePlanner.wakeTime(after: device.time("woken"), now: now))
+    let due = max(now, PhonePlanner.wakeTime(after: device.time("woken").map(transaction.wallTime), now: now))
     let replaced = try db.all(
       """
       DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ? AND kind = 'silent' AND state <> 'sending'
@@ -418,14 +418,15 @@ public struct UpdateQueue: TransactionPart {
       """
       INSERT INTO jobs
         (id, target, user, device, kind, room, seq, due, platform, token, lane, created, round, state, is_next,
-          is_notify_anyway, reasons)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(Self.round), '\(JobState.ready.rawValue)', 1, 0, '[]')
+          is_notify_anyway, reasons, steps)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(Self.round), '\(JobState.ready.rawValue)', 1, 0, '[]', ?)
       ON CONFLICT (user, device, room, seq, round) DO UPDATE SET kind = excluded.kind, target = excluded.target,
-        due = min(due, excluded.due), is_again = state = 'sending', created = excluded.created, attempts = 0
+        due = min(due, excluded.due), is_again = state = 'sending', created = excluded.created, steps = excluded.steps,
+        attempts = 0
       """,
       [
         UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
-        service.token, service.lane.name, max(now, due).rawValue,
+        service.token, service.lane.name, max(now, due).rawValue, transaction.steps.milliseconds,
       ])
     cache.updates.notify()
   }

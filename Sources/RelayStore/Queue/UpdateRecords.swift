@@ -19,6 +19,8 @@ public struct UpdateClaim: Equatable, Sendable {
   public var attempts: Int
   /// The time of the newest request for the update.
   public var created: Timestamp
+  /// The sum of the steps of the wall clock at ``created``.
+  public var steps: Duration
   public var recipient: UserID
   public var device: Device
   public var content: Content
@@ -35,12 +37,13 @@ public struct UpdateClaim: Equatable, Sendable {
   }
 
   public init(
-    id: String, attempts: Int, created: Timestamp, recipient: UserID, device: Device, content: Content,
-    removals: Removals = Removals(), keptUntil: Timestamp? = nil
+    id: String, attempts: Int, created: Timestamp, steps: Duration = .zero, recipient: UserID, device: Device,
+    content: Content, removals: Removals = Removals(), keptUntil: Timestamp? = nil
   ) {
     self.id = id
     self.attempts = attempts
     self.created = created
+    self.steps = steps
     self.recipient = recipient
     self.device = device
     self.content = content

@@ -93,7 +93,8 @@ extension Schema {
       allows_time_sensitive INTEGER NOT NULL,
       locale TEXT,
       time_zone TEXT,
-      -- What the phone shows. These columns are equal for all accounts of the phone.
+      -- What the phone shows. These columns are equal for all accounts of the phone. The times are those of a clock
+      -- without steps, see `Transaction.steplessNow`.
       -- The badge; NULL: unknown.
       badge INTEGER,
       -- The time of the newest push that only set the badge.
