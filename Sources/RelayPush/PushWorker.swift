@@ -14,6 +14,8 @@ package actor PushWorker {
   let store: Store
   private let gateways: [Platform: any Gateway]
   let now: @Sendable () -> Timestamp
+  /// The clock of pauses, which nobody can set.
+  let instant: @Sendable () -> ContinuousClock.Instant
   /// Returns true if the claims of this run are still valid. Returns false if another run may have released them.
   private let ownsClaims: @Sendable () async -> Bool
   let log: Logger
@@ -24,7 +26,7 @@ package actor PushWorker {
   package var tally = PushTally()
   /// The ends of the pauses in which no more tokens of an app are removed, by app. A pause begins after too many
   /// removals.
-  let forgettingPauses = Mutex<[String: Timestamp]>([:])
+  let forgettingPauses = Mutex<[String: ContinuousClock.Instant]>([:])
   /// True if the last attempt to claim jobs failed.
   private var isFailing = false
   /// Limits the log lines about results that could not be stored.
@@ -54,6 +56,7 @@ package actor PushWorker {
   ///   node may have released the claims of this one.
   package init(
     store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp,
+    instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
     ownsClaims: @escaping @Sendable () async -> Bool = { true }, log: Logger
   ) {
     self.store = store
@@ -61,6 +64,7 @@ package actor PushWorker {
     receipts = ReceiptKey(store.secret)
     self.gateways = gateways
     self.now = now
+    self.instant = instant
     self.log = log
     (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
@@ -406,7 +410,7 @@ package actor PushWorker {
       guard let registered else { return .none }
       let forgetting = try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
-        pausedUntil: rule.pause)
+        pausedFor: rule.pause)
       if case .kept = forgetting { try transaction.queue.amend(claim.id, note: "\(note), \(Self.keptNote)") }
       return forgetting
     }

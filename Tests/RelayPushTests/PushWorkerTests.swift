@@ -30,10 +30,12 @@ import Testing
   }
 
   private final class Clock: Sendable {
+    private let start = ContinuousClock.now
     private let time = Mutex((now: PushWorkerTests.time, elapsed: Duration.zero))
 
     var now: Timestamp { time.withLock { $0.now } }
     var elapsed: Duration { time.withLock { $0.elapsed } }
+    var instant: ContinuousClock.Instant { start + elapsed }
 
     func advance(_ duration: Duration) {
       time.withLock { ($0.now, $0.elapsed) = ($0.now + duration, $0.elapsed + duration) }
@@ -80,8 +82,8 @@ import Testing
     ownsClaims: @escaping @Sendable () async -> Bool = { true }
   ) -> PushWorker {
     PushWorker(
-      store: store, gateways: [.simulator: gateway], now: { clock.now }, ownsClaims: ownsClaims,
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { clock.instant },
+      ownsClaims: ownsClaims, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   @Test func `a push is not sent while another node may have its claim`() async throws {
@@ -224,6 +226,40 @@ import Testing
       clock.advance(.seconds(3600))
       await worker.workOff()
       #expect(gateway.sent.last?.carried.count == 1)
+    }
+  }
+
+  @Test(arguments: [-3_600, 600, 40 * 86_400])
+  func `a pause of forgetting tokens keeps its length when the wall clock is set`(step: Int) async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let worker = worker(store, Recorder(.sent(.shown)), clock)
+      let phones = (0..<23).map { number in
+        Device(
+          id: DeviceID(unchecked: "phone-\(number)"), app: "org.example.chat", platform: .simulator,
+          token: "token-\(number)")
+      }
+      try await store.write { transaction in
+        for phone in phones { try transaction.devices.register(phone, of: Self.bob, now: Self.time) }
+      }
+      /// Refuses the tokens. Returns the numbers of all forgotten and kept ones.
+      func refuse(_ numbers: Range<Int>) async -> [UInt64] {
+        for number in numbers { await worker.forget(phones[number], registeredBefore: Self.time + .seconds(1)) }
+        let tally = await worker.tally
+        return [tally.forgotten, tally.kept]
+      }
+      let first = await refuse(0..<21)
+      #expect(first == [20, 1])
+      clock.set(by: .seconds(step))
+      #expect(worker.pausedForgetting.map(\.until) == [clock.now + .seconds(3_600)])
+      clock.advance(.seconds(3_599))
+      #expect(worker.pausedForgetting.map(\.until) == [clock.now + .seconds(1)])
+      let second = await refuse(21..<22)
+      #expect(second == [20, 2])
+      clock.advance(.seconds(1))
+      #expect(worker.pausedForgetting.isEmpty)
+      let third = await refuse(22..<23)
+      #expect(third == [21, 2])
     }
   }
 }

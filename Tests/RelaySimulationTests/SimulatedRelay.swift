@@ -61,8 +61,10 @@ final class SimulatedRelay {
     hub.setClock(clock.now)
     port = hub.port
     let log = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+    let (began, time) = (ContinuousClock.now, clock.now)
     let worker = PushWorker(
-      store: store, gateways: [.simulator: gateway], now: { clock.now }, log: log)
+      store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { began + (clock.now - time) },
+      log: log)
     relay = Relay(
       hub: hub, store: store,
       settings: Relay.Settings(

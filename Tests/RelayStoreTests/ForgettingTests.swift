@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  private func pause(of app: String? = "app") async throws -> Timestamp? {
+  private func pause(of app: String? = "app") async throws -> Duration? {
     try await store.write { try $0.devices.forgettingPause(of: app ?? "") }
   }
 
@@ -67,7 +67,7 @@ import Testing
     #expect(try await forget(0..<max - 1) == max - 1)
     #expect(try await pause() == nil)
     #expect(try await forget(max - 1..<max + 9) == 1)
-    #expect(try await pause() == .at(3_600_000))
+    #expect(try await pause() == .seconds(3_600))
     #expect(try await store.read { try $0.people.user(bob.id)?.devices.count } == devices - max)
   }
 
@@ -90,17 +90,17 @@ import Testing
     #expect(try await forget(30..<50, of: "b") == 10)
   }
 
-  @Test func `a kept token has the end of the pause, and a known pause is not counted`() async throws {
+  @Test func `a kept token has the remaining time of the pause, and a known pause is not counted`() async throws {
     try await register(30)
     #expect(try await forget(0..<20) == 20)
-    func refuse(_ token: String, pausedUntil pause: Timestamp? = nil) async throws -> Forgetting {
-      try await store.write { try $0.devices.forget(token: token, platform: .apns, pausedUntil: pause) }
+    func refuse(_ token: String, pausedFor pause: Duration? = nil) async throws -> Forgetting {
+      try await store.write { try $0.devices.forget(token: token, platform: .apns, pausedFor: pause) }
     }
-    #expect(try await refuse("app-25") == .kept(until: .at(3_600_000)))
-    #expect(try await refuse("app-25", pausedUntil: .at(7)) == .kept(until: .at(7)))
+    #expect(try await refuse("app-25") == .kept(for: .seconds(3_600)))
+    #expect(try await refuse("app-25", pausedFor: .seconds(7)) == .kept(for: .seconds(7)))
     // A token that was deleted has no pause.
     #expect(try await refuse("app-0") == .none)
-    #expect(try await refuse("app-0", pausedUntil: .at(7)) == .none)
+    #expect(try await refuse("app-0", pausedFor: .seconds(7)) == .none)
   }
 
   @Test func `the counts of the last hour are kept for all apps`() async throws {
@@ -125,11 +125,11 @@ import Testing
     #expect(try await forget(0..<10) == 10)
     pass(.seconds(1800))
     #expect(try await forget(10..<30) == 10)
-    #expect(try await pause() == .at(3_600_000))
+    #expect(try await pause() == .seconds(1_800))
     pass(.seconds(1800))
     #expect(try await pause() == nil)
     #expect(try await forget(20..<40) == 10)
-    #expect(try await pause() == .at(5_400_000))
+    #expect(try await pause() == .seconds(1_800))
   }
 
   @Test func `tokens for calls count as well`() async throws {
@@ -138,7 +138,7 @@ import Testing
     let forgotten = try await store.write {
       try $0.devices.forget(voipToken: "calls-app-25", platform: .apns, registeredBefore: .at(0))
     }
-    #expect(forgotten == .kept(until: .at(3_600_000)))
+    #expect(forgotten == .kept(for: .seconds(3_600)))
   }
 
   @Test func `a deletion by the user does not count`() async throws {

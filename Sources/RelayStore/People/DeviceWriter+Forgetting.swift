@@ -8,9 +8,9 @@ public enum Forgetting: Equatable, Sendable {
   case none
   /// The devices of these users, sorted by name, or their token for calls, were deleted.
   case forgotten(of: [UserID])
-  /// The token stays, because the relay has deleted too many tokens of its scope. It deletes none of them until this
+  /// The token stays, because the relay has deleted too many tokens of its scope. It deletes none of them for this
   /// time.
-  case kept(until: Timestamp)
+  case kept(for: Duration)
 }
 
 /// The devices that one limit counts together.
@@ -35,13 +35,13 @@ extension DeviceWriter {
   /// one account has registered the token at `time` or later.
   /// - Parameters:
   ///   - time: Is `nil` when the time of the registration does not matter.
-  ///   - pause: The end of a known pause, in which nothing is deleted or counted.
+  ///   - pause: The remaining time of a known pause, in which nothing is deleted or counted.
   @discardableResult
   public func forget(
     token: String, platform: Platform, registeredBefore time: Timestamp? = nil, in scope: ForgettingScope = .app,
-    pausedUntil pause: Timestamp? = nil
+    pausedFor pause: Duration? = nil
   ) throws -> Forgetting {
-    try forget("token", token, platform, registeredBefore: time, in: scope, pausedUntil: pause) {
+    try forget("token", token, platform, registeredBefore: time, in: scope, pausedFor: pause) {
       try remove($0["device"], ofRow: $0["id"])
     }
   }
@@ -50,9 +50,9 @@ extension DeviceWriter {
   @discardableResult
   public func forget(
     voipToken: String, platform: Platform, registeredBefore time: Timestamp, in scope: ForgettingScope = .app,
-    pausedUntil pause: Timestamp? = nil
+    pausedFor pause: Duration? = nil
   ) throws -> Forgetting {
-    try forget("voip_token", voipToken, platform, registeredBefore: time, in: scope, pausedUntil: pause) {
+    try forget("voip_token", voipToken, platform, registeredBefore: time, in: scope, pausedFor: pause) {
       try db.run(
         "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?",
         [$0["id"] as Int64, $0["device"] as String])
@@ -64,7 +64,7 @@ extension DeviceWriter {
   ///   - work: Deletes the token of one device, a row with the row id of its user and its device id.
   private func forget(
     _ column: String, _ token: String, _ platform: Platform, registeredBefore time: Timestamp?,
-    in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
+    in scope: ForgettingScope, pausedFor pause: Duration?, _ work: (Row) throws -> Void
   ) throws -> Forgetting {
     let rows = try db.all(
       """
@@ -76,15 +76,15 @@ extension DeviceWriter {
     if let time, rows.contains(where: { $0.timestamp("registered") >= time }) { return .none }
     // All accounts of a phone are of one app.
     let app: String = first["app"] ?? ""
-    if let end = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(until: end) }
+    if let pause = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(for: pause) }
     try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, steadyNow.rawValue])
     for row in rows { try work(row) }
     return .forgotten(of: rows.map { UserID(unchecked: $0["name"]) }.sorted())
   }
 
-  /// The end of the pause in which no token is deleted. Is `nil` without a pause.
+  /// The remaining time of the pause in which no token is deleted. Is `nil` without a pause.
   /// - Parameter app: Is `nil` for all apps together.
-  func forgettingPause(of app: String?) throws -> Timestamp? {
+  func forgettingPause(of app: String?) throws -> Duration? {
     let start = (steadyNow - Self.forgettingHour).rawValue
     let condition = app == nil ? "time > ?" : "time > ? AND app = ?"
     let arguments = StatementArguments([start]) + (app.map { [$0] } ?? [])
@@ -100,7 +100,7 @@ extension DeviceWriter {
     guard count >= allowed else { return nil }
     let first = try db.first(
       "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - allowed])
-    return first?.time("time").map { $0 + Self.forgettingHour + (now - steadyNow) }
+    return first.map { $0.timestamp("time") + Self.forgettingHour - steadyNow }
   }
 
   /// Deletes the counts that are older than ``forgettingHour``.
