@@ -132,7 +132,7 @@ import Testing
     clock.read(now: .at(600_000) - .seconds(90_000), elapsed: .zero)
     #expect(clock.sum == .seconds(-89_400))
     let record = clock.record(now: .at(0), elapsed: .zero)
-    clock = AgingClock(record, steps: .seconds(7), newestKey: .at(0), now: .at(1_000_000), elapsed: .seconds(9))
+    clock = AgingClock(record, steps: .seconds(7), newest: .at(0), now: .at(1_000_000), elapsed: .seconds(9))
     #expect(clock.sum == .seconds(-89_400))
     clock.read(now: .at(1_600_000), elapsed: .seconds(9))
     #expect(clock.sum == .seconds(-88_800))
@@ -155,7 +155,7 @@ import Testing
   func `at a start the clock for keys continues, and is never before the newest key`(row: (Int, Int, Int)) {
     let key = Timestamp.at(5_000)
     let now = key + .seconds(row.1)
-    let clock = AgingClock(nil, steps: .seconds(row.0), newestKey: key, now: now, elapsed: .seconds(3))
+    let clock = AgingClock(nil, steps: .seconds(row.0), newest: key, now: now, elapsed: .seconds(3))
     #expect(now - clock.steps - key == .seconds(row.2))
   }
 }
@@ -169,6 +169,32 @@ import Testing
     let store = try Store(folder: folder, clock: clocks.store) { for completion in $0 { completion() } }
     defer { store.close() }
     try await use(store)
+  }
+
+  /// Something whose time the store notes by the clock for keys.
+  enum Noted: CaseIterable { case key, forgotten }
+
+  private static func note(_ noted: Noted, _ transaction: Transaction) throws {
+    switch noted {
+    case .key: _ = try transaction.messages.append(draft(key: "k"))
+    case .forgotten: _ = try transaction.devices.forget(token: phone().token, platform: phone().platform)
+    }
+  }
+
+  @Test(arguments: Noted.allCases)
+  func `the clock for keys is not set back while the relay is stopped`(noted: Noted) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withStore { store in
+      try await store.write { try $0.prepareRoom() }
+      clocks.pass(.seconds(60))
+      try await store.write { try Self.note(noted, $0) }
+    }
+    let time = clocks.now
+    clocks.set(by: .seconds(-86_000))
+    try await withStore { store in
+      let steady = try await store.write { $0.steadyNow }
+      #expect(steady == time)
+    }
   }
 
   private func send(_ key: String, _ store: Store, hasPhones: Bool = false) async throws -> Appended {

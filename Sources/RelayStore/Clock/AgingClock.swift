@@ -54,10 +54,11 @@ public struct AgingClock: Equatable, Sendable {
   public static let steadyTime = Duration.seconds(86_400)
   public static let maxWait = Duration.seconds(7 * 86_400)
 
-  /// The wall clock minus the clock for idempotency keys, which never steps.
+  /// The wall clock minus the clock for idempotency keys and rates, which never steps.
   ///
   /// It changes with each step of the wall clock. Each node's database has its own value, because each node has its own
-  /// clock. At a start, the clock for keys is never before the newest key.
+  /// clock. At a start, the clock for keys is never before the newest time that the store has noted by it, also on
+  /// another node.
   public private(set) var steps: Duration
   /// The sum of all steps since the database was created. The reports of devices age by the wall clock without them. It
   /// is replicated, unlike ``steps``, and a start continues it.
@@ -72,11 +73,11 @@ public struct AgingClock: Equatable, Sendable {
   /// - Parameters:
   ///   - record: The state of an earlier run. Is `nil` in a new database.
   ///   - steps: The value of ``steps`` in an earlier run.
-  ///   - newestKey: The time of the newest key by the clock for keys. Is `nil` when there is none.
+  ///   - newest: The newest time that the store has noted by the clock for keys. Is `nil` when there is none.
   init(
-    _ record: Record?, steps: Duration = .zero, newestKey: Timestamp? = nil, now: Timestamp, elapsed: Duration
+    _ record: Record?, steps: Duration = .zero, newest: Timestamp? = nil, now: Timestamp, elapsed: Duration
   ) {
-    self.steps = newestKey.map { min(steps, now - $0) } ?? steps
+    self.steps = newest.map { min(steps, now - $0) } ?? steps
     sum = record?.sum ?? .zero
     offset = (now - Timestamp(rawValue: 0)) - elapsed
     guard let record else { return }

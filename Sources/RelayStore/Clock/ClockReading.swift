@@ -101,12 +101,15 @@ extension AgingClock {
   /// The clock of a database at its start.
   init(stored db: Database, _ clock: StoreClock) throws {
     let newest = try db.first(
-      "SELECT max(expires) FROM (SELECT max(expires) AS expires FROM keys UNION ALL SELECT max(expires) FROM creations)"
-    )
-    let expires = newest?[0] as Int64?
+      """
+      SELECT max(time) AS time FROM (
+        SELECT max(expires) - ?1 AS time FROM keys
+        UNION ALL SELECT max(expires) - ?1 FROM creations
+        UNION ALL SELECT max(time) FROM forgotten)
+      """,
+      [MessageDraft.keyLifetime.milliseconds])
     self.init(
-      try Record.stored(db), steps: try Installation.steps(db),
-      newestKey: expires.map { Timestamp(rawValue: $0) - MessageDraft.keyLifetime },
-      now: clock.now(), elapsed: clock.elapsed())
+      try Record.stored(db), steps: try Installation.steps(db), newest: newest?.time("time"), now: clock.now(),
+      elapsed: clock.elapsed())
   }
 }
