@@ -172,12 +172,21 @@ import Testing
   }
 
   /// Something whose time the store notes by the clock for keys.
-  enum Noted: CaseIterable { case key, forgotten }
+  enum Noted: CaseIterable { case key, forgotten, silenced, notified }
+
+  /// A message of Alice that did not disturb Bob.
+  private static var silencedMessage: MessageDraft {
+    var message = draft()
+    message.silenced = [bob.id]
+    return message
+  }
 
   private static func note(_ noted: Noted, _ transaction: Transaction) throws {
     switch noted {
     case .key: _ = try transaction.messages.append(draft(key: "k"))
     case .forgotten: _ = try transaction.devices.forget(token: phone().token, platform: phone().platform)
+    case .silenced: _ = try transaction.messages.append(silencedMessage)
+    case .notified: _ = try transaction.silenced.notify(room, 1, by: alice.id)
     }
   }
 
@@ -185,7 +194,10 @@ import Testing
   func `the clock for keys is not set back while the relay is stopped`(noted: Noted) async throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await withStore { store in
-      try await store.write { try $0.prepareRoom() }
+      try await store.write { transaction in
+        try transaction.prepareRoom()
+        _ = try transaction.messages.append(Self.silencedMessage)
+      }
       clocks.pass(.seconds(60))
       try await store.write { try Self.note(noted, $0) }
     }

@@ -19,19 +19,17 @@ import Testing
   private static let carol = User(id: UserID(unchecked: "carol"))
 
   private func send(
-    from user: User = alice, silenced: [UserID] = [bob.id], at time: Timestamp = .at(0), jobs: [JobDraft] = []
+    from user: User = alice, silenced: [UserID] = [bob.id], jobs: [JobDraft] = []
   ) async throws -> Int64 {
     try await test.write { transaction in
-      var message = draft(from: user, at: time, jobs: jobs)
+      var message = draft(from: user, jobs: jobs)
       message.silenced = silenced
       return try transaction.messages.append(message).seq
     }
   }
 
-  private func notify(
-    _ seq: Int64, by user: User = alice, users: [UserID]? = nil, now: Timestamp = .at(0)
-  ) async throws -> Notified? {
-    try await test.write { try $0.silenced.notify(room, seq, by: user.id, users: users, now: now) }
+  private func notify(_ seq: Int64, by user: User = alice, users: [UserID]? = nil) async throws -> Notified? {
+    try await test.write { try $0.silenced.notify(room, seq, by: user.id, users: users) }
   }
 
   private func silenced(_ seq: Int64) async throws -> [UserID] {
@@ -78,39 +76,66 @@ import Testing
     #expect(try await notify(seq, by: User(id: UserID(unchecked: "nobody"))) == .notSender)
     #expect(try await notify(seq + 1) == nil)
     #expect(
-      try await test.write { try $0.silenced.notify(RoomID(unchecked: "none"), seq, by: alice.id, now: .at(0)) } == nil)
+      try await test.write { try $0.silenced.notify(RoomID(unchecked: "none"), seq, by: alice.id) } == nil)
     try await test.write { _ = try $0.messages.delete(room, seq) }
     #expect(try await notify(seq) == nil)
     #expect(try await silenced(seq) == [bob.id])
   }
 
-  @Test func `the sender may notify until exactly ten minutes after the message`() async throws {
-    let seq = try await send(at: .at(5))
-    #expect(try await notify(seq, now: .at(600_005)) == .tooLate)
-    #expect(try await notify(seq, now: .at(600_004)) == .users([bob.id]))
+  /// Steps of the wall clock in seconds.
+  private static let steps = [0, 600, -3_600, 40 * 86_400]
+
+  @Test(arguments: steps)
+  func `the sender may notify until exactly ten minutes after the message`(step: Int) async throws {
+    let (first, second) = (try await send(), try await send())
+    test.clocks.pass(.seconds(300))
+    test.clocks.set(by: .seconds(step))
+    test.clocks.pass(.milliseconds(299_999))
+    #expect(try await notify(first) == .users([bob.id]))
+    test.clocks.pass(.milliseconds(1))
+    #expect(try await notify(second) == .tooLate)
   }
 
-  @Test func `a sender may notify a recipient five times a minute`() async throws {
-    for time in [0, 10, 20, 30, 40] as [Int64] {
-      #expect(try await notify(send(), now: .at(time)) == .users([bob.id]))
+  @Test func `a message that silenced nobody is too old after ten minutes, too`() async throws {
+    let seq = try await send(silenced: [])
+    test.clocks.pass(.milliseconds(599_999))
+    #expect(try await notify(seq) == .users([]))
+    test.clocks.pass(.milliseconds(1))
+    #expect(try await notify(seq) == .tooLate)
+  }
+
+  @Test(arguments: steps)
+  func `a sender may notify a recipient five times a minute`(step: Int) async throws {
+    for _ in 0..<5 {
+      #expect(try await notify(send()) == .users([bob.id]))
+      test.clocks.pass(.milliseconds(10))
     }
     let seq = try await send(silenced: [bob.id, Self.carol.id])
-    #expect(try await notify(seq, now: .at(59_999)) == .tooMany(until: .at(60_000)))
+    test.clocks.set(by: .seconds(step))
+    test.clocks.pass(.milliseconds(59_949))
+    #expect(try await notify(seq) == .tooMany(retryAfter: .milliseconds(1)))
     // No user was notified, so the sender may notify another one alone.
-    #expect(try await notify(seq, users: [Self.carol.id], now: .at(59_999)) == .users([Self.carol.id]))
+    #expect(try await notify(seq, users: [Self.carol.id]) == .users([Self.carol.id]))
     // Each sender has a limit of its own.
     let other = try await send(from: Self.carol)
-    #expect(try await notify(other, by: Self.carol, now: .at(59_999)) == .users([bob.id]))
-    #expect(try await notify(seq, now: .at(60_000)) == .users([bob.id]))
-    #expect(try await notify(send(), now: .at(60_001)) == .tooMany(until: .at(60_010)))
+    #expect(try await notify(other, by: Self.carol) == .users([bob.id]))
+    test.clocks.pass(.milliseconds(1))
+    #expect(try await notify(seq) == .users([bob.id]))
+    test.clocks.pass(.milliseconds(1))
+    #expect(try await notify(send()) == .tooMany(retryAfter: .milliseconds(9)))
   }
 
-  @Test func `silenced users are deleted when the sender cannot notify them any more`() async throws {
-    // The store's clock is at 0.
-    let young = try await send(at: .at(-659_999))
+  @Test(arguments: steps)
+  func `silenced users are deleted when the sender cannot notify them any more`(step: Int) async throws {
+    let old = try await send()
+    test.clocks.pass(.milliseconds(1))
+    let young = try await send()
+    test.clocks.set(by: .seconds(step))
+    test.clocks.pass(.milliseconds(659_998))
     #expect(try await test.write { try $0.silenced.purge() } == 0)
-    #expect(try await silenced(young) == [bob.id])
-    let old = try await send(at: .at(-660_000))
+    #expect(try await silenced(old) == [bob.id])
+    test.clocks.pass(.milliseconds(1))
+    #expect(try await test.write { try $0.silenced.purge() } == 1)
     #expect(try await silenced(old) == [])
     #expect(try await silenced(young) == [bob.id])
   }

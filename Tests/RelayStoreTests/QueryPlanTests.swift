@@ -226,7 +226,7 @@ extension Transaction {
     for claim in other { try queue.finish(claim.id, state: .sent, now: .at(3)) }
     try queue.decide(open[0], .cancel("why"))
     try queue.decide(open[1], .hold(until: .at(9)))
-    _ = try silenced.notify(room, 69, by: alice.id, users: [bob.id], now: .at(0))
+    _ = try silenced.notify(room, 69, by: alice.id, users: [bob.id])
     var anyway = job()
     anyway.isNotifyAnyway = true
     try queue.insert([anyway], room: room, seq: 69)

@@ -29,9 +29,8 @@ extension Deliveries {
     let handles = try await relay.people.retain(users, on: relay)
     defer { handles.forEach(relay.hub.release) }
     let plan = try await plan(message, in: room, for: zip(users, handles), on: relay)
-    let now = relay.hub.now
     let notified = try await relay.store.write { transaction in
-      let notified = try transaction.silenced.notify(room, seq, by: sender, users: users, now: now)
+      let notified = try transaction.silenced.notify(room, seq, by: sender, users: users)
       guard case .users(let allowed)? = notified else { return notified }
       let pushes = plan.pushes.filter { allowed.contains($0.user) }
       _ = try transaction.queue.insert(pushes.map(JobDraft.init), room: room, seq: seq)
@@ -43,8 +42,8 @@ extension Deliveries {
       return users.count
     case .notSender?: throw notSender
     case .tooLate?: throw RequestError(.forbidden, "the message is too old to notify anyway", at: "/seq")
-    case .tooMany(let end)?:
-      throw RequestError(.rateLimited, "too many notifications of one recipient", retryAfter: end - now)
+    case .tooMany(let delay)?:
+      throw RequestError(.rateLimited, "too many notifications of one recipient", retryAfter: delay)
     case nil: throw RequestError(.notFound, "there is no such message", at: "/seq")
     }
   }

@@ -105,7 +105,9 @@ extension AgingClock {
       SELECT max(time) AS time FROM (
         SELECT max(expires) - ?1 AS time FROM keys
         UNION ALL SELECT max(expires) - ?1 FROM creations
-        UNION ALL SELECT max(time) FROM forgotten)
+        UNION ALL SELECT max(time) FROM forgotten
+        UNION ALL SELECT max(time) FROM silenced
+        UNION ALL SELECT max(notified) FROM silenced WHERE notified IS NOT NULL)
       """,
       [MessageDraft.keyLifetime.milliseconds])
     self.init(

@@ -47,7 +47,7 @@ public struct MessageWriter: TransactionPart {
       try db.run(Self.updateSender, [room.seq, room.id, sender])
     }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
-    if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender, at: draft.time) }
+    if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender) }
     let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
     appended.answered = draft.mentions.answered

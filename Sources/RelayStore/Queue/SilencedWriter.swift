@@ -11,11 +11,13 @@ public enum Notified: Equatable, Sendable {
   /// ``SilencedWriter/notifyWindow`` is over.
   case tooLate
   /// The sender has notified one of them ``SilencedWriter/maxNotified`` times within
-  /// ``SilencedWriter/notifyRateWindow``. No user was notified. The sender may try again at this time.
-  case tooMany(until: Timestamp)
+  /// ``SilencedWriter/notifyRateWindow``. No user was notified. The sender may try again after this time.
+  case tooMany(retryAfter: Duration)
 }
 
 /// Notify Anyway: the users who were silenced when a message was sent, and their jobs.
+///
+/// The times of the table are those of the clock without steps (``Transaction/steadyNow``).
 public struct SilencedWriter: TransactionPart {
   let transaction: Transaction
 
@@ -29,9 +31,7 @@ public struct SilencedWriter: TransactionPart {
   /// pushes for these users to ``PushQueue/insert(_:room:seq:)`` in the same transaction.
   /// - Parameter users: Is `nil` for all silenced users.
   /// - Returns: The result. Is `nil` when the message is not stored, or was deleted.
-  public func notify(
-    _ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil, now: Timestamp
-  ) throws -> Notified? {
+  public func notify(_ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil) throws -> Notified? {
     guard let known = try row(of: room) else { return nil }
     let message = try db.first(
       """
@@ -41,7 +41,7 @@ public struct SilencedWriter: TransactionPart {
       [known.id, seq])
     guard let message else { return nil }
     guard message["name"] == sender.rawValue else { return .notSender }
-    guard now < message.timestamp("time") + Self.notifyWindow else { return .tooLate }
+    guard try isInWindow(known.id, seq, sent: message.timestamp("time")) else { return .tooLate }
     let named = try db.all(
       """
       SELECT users.id, users.name FROM silenced JOIN users ON users.id = silenced.user
@@ -49,35 +49,42 @@ public struct SilencedWriter: TransactionPart {
         AND (?3 IS NULL OR users.name IN (SELECT value FROM json_each(?3))) ORDER BY users.name
       """,
       [known.id, seq, users?.asJSON])
-    let refusals = try named.compactMap { try endOfRate(from: message["id"], to: $0["id"], now: now) }
-    if let last = refusals.max() { return .tooMany(until: last) }
+    let delays = try named.compactMap { try delay(from: message["id"], to: $0["id"]) }
+    if let longest = delays.max() { return .tooMany(retryAfter: longest) }
     for user in named {
       try db.run(
         "UPDATE silenced SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
-        [now.rawValue, known.id, seq, user["id"] as Int64])
+        [steadyNow.rawValue, known.id, seq, user["id"] as Int64])
     }
     return .users(named.map { UserID(unchecked: $0["name"]) })
   }
 
-  /// The time at which the sender may notify the recipient again. Is `nil` for now.
-  private func endOfRate(from sender: Int64, to user: Int64, now: Timestamp) throws -> Timestamp? {
+  /// True if the sender of a message may still notify.
+  /// - Parameter sent: The wall time of the message. It decides for a message without silenced users: nobody is
+  ///   notified of such a message, so that only the reply depends on the wall clock.
+  private func isInWindow(_ room: Int64, _ seq: Int64, sent: Timestamp) throws -> Bool {
+    let silenced = try db.first("SELECT time FROM silenced WHERE room = ? AND seq = ? LIMIT 1", [room, seq])
+    guard let silenced else { return now < sent + Self.notifyWindow }
+    return steadyNow < silenced.timestamp("time") + Self.notifyWindow
+  }
+
+  /// The time until the sender may notify the recipient again. Is `nil` when it may do so now.
+  private func delay(from sender: Int64, to user: Int64) throws -> Duration? {
     let oldest = try db.first(
       """
       SELECT notified FROM silenced WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
       """,
-      [sender, user, (now - Self.notifyRateWindow).rawValue, Self.maxNotified - 1])
-    return oldest.map { Timestamp(rawValue: $0[0]) + Self.notifyRateWindow }
+      [sender, user, (steadyNow - Self.notifyRateWindow).rawValue, Self.maxNotified - 1])
+    return oldest.map { $0.timestamp("notified") + Self.notifyRateWindow - steadyNow }
   }
 
-  func remember(
-    _ silenced: [UserID], _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp
-  ) throws {
+  func remember(_ silenced: [UserID], _ room: WriterCache.Room, _ sender: Int64) throws {
     try db.run(
       """
       INSERT INTO silenced (room, seq, user, sender, time)
       SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
       """,
-      [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
+      [room.id, room.seq, sender, steadyNow.rawValue, silenced.asJSON])
     // Deletes more rows than were added, so that the table stays small and no message waits long for the purge.
     try purge(max: 2 * silenced.count)
   }
@@ -87,7 +94,7 @@ public struct SilencedWriter: TransactionPart {
   @discardableResult
   public func purge(max: Int = PushQueue.maxPurged) throws -> Int {
     // A notification at the end of the window still counts for the rate.
-    let end = time(before: Self.notifyWindow + Self.notifyRateWindow)
+    let end = steadyNow - (Self.notifyWindow + Self.notifyRateWindow)
     try db.run(
       """
       DELETE FROM silenced WHERE (room, seq, user) IN

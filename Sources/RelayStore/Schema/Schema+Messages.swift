@@ -216,7 +216,8 @@ extension Schema {
       seq INTEGER NOT NULL,
       user INTEGER NOT NULL REFERENCES users,
       sender INTEGER NOT NULL REFERENCES users,
-      -- The time of the message.
+      -- The time at which the message was stored, and the time of the Notify Anyway, by the clock for keys
+      -- (`AgingClock.steps`).
       time INTEGER NOT NULL,
       notified INTEGER,
       PRIMARY KEY (room, seq, user)
