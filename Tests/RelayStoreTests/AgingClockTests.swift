@@ -172,7 +172,7 @@ import Testing
   }
 
   /// Something whose time the store notes by the clock for keys.
-  enum Noted: CaseIterable { case key, forgotten, silenced, notified }
+  enum Noted: CaseIterable { case key, forgotten, silenced, notified, reported }
 
   /// A message of Alice that did not disturb Bob.
   private static var silencedMessage: MessageDraft {
@@ -187,6 +187,7 @@ import Testing
     case .forgotten: _ = try transaction.devices.forget(token: phone().token, platform: phone().platform)
     case .silenced: _ = try transaction.messages.append(silencedMessage)
     case .notified: _ = try transaction.silenced.notify(room, 1, by: alice.id)
+    case .reported: _ = try transaction.reports.add("spam", about: MessageReference(room: room, seq: 1), by: bob.id)
     }
   }
 

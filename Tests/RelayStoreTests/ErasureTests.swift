@@ -211,8 +211,8 @@ private let tea = RoomID(unchecked: "tea")
           \(numbers) INSERT INTO keys SELECT id, \(ann), 'k' || i, 1, 1, 1 FROM rooms, n WHERE name = 'room-7';
           \(numbers) INSERT INTO users (name) SELECT 'user-' || i FROM n;
           INSERT INTO blocks SELECT id, 'alice' FROM users WHERE name LIKE 'user-%';
-          \(numbers) INSERT INTO message_reports (room, seq, user, author, reason, time, state)
-            SELECT 1, i, \(ann), \(other), 'spam', 1, 'open' FROM n;
+          \(numbers) INSERT INTO message_reports (room, seq, user, author, reason, time, steady, state)
+            SELECT 1, i, \(ann), \(other), 'spam', 1, 1, 'open' FROM n;
           \(numbers) INSERT INTO creations SELECT \(ann), 'k' || i, 1, 1 FROM n;
           """)
       for _ in 0..<700 { try transaction.addAudit("setRole", [alice.id, bob.id]) }

@@ -280,10 +280,24 @@ private let end = TestStore.time + .seconds(60)
     #expect(try await report(1, by: carol)?.isNew == true)
     try await test.write {
       try $0.db.execute(
-        sql: "UPDATE message_reports SET time = ? WHERE id = 1",
+        sql: "UPDATE message_reports SET steady = ? WHERE id = 1",
         arguments: [(TestStore.time - MessageReportWriter.window).rawValue])
     }
     #expect(try await report(1)?.isNew == true)
+  }
+
+  @Test(arguments: [-3_600, 600, 40 * 86_400])
+  func `the rate of reports does not follow the wall clock`(step: Int) async throws {
+    #expect(try await report(1)?.isNew == true)
+    try await fill(MessageReportWriter.maxOfUser - 1, room: room, user: bob, at: test.clocks.now)
+    test.clocks.set(by: .seconds(step))
+    test.clocks.pass(MessageReportWriter.window - .seconds(60))
+    await #expect(throws: StoreError.refused(.tooManyReports(retryAfter: .seconds(60)))) { try await self.report(2) }
+    test.clocks.pass(.seconds(60))
+    let next = try #require(try await report(2))
+    #expect(next.isNew)
+    // People see the wall time.
+    #expect(next.report.time == test.clocks.now)
   }
 
   @Test func `a new report replaces the oldest one that is not open`() async throws {
@@ -304,10 +318,10 @@ private let end = TestStore.time + .seconds(60)
       for number in 1...count {
         try transaction.db.run(
           """
-          INSERT INTO message_reports (room, seq, user, author, reason, time, state)
-          VALUES (?, ?, ?, ?, 'x', ?, 'open')
+          INSERT INTO message_reports (room, seq, user, author, reason, time, steady, state)
+          VALUES (?1, ?2, ?3, ?3, 'x', ?4, ?4, 'open')
           """,
-          [row, 1_000 + number, reporter, reporter, time.rawValue])
+          [row, 1_000 + number, reporter, time.rawValue])
       }
     }
   }

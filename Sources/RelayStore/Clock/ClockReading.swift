@@ -107,7 +107,8 @@ extension AgingClock {
         UNION ALL SELECT max(expires) - ?1 FROM creations
         UNION ALL SELECT max(time) FROM forgotten
         UNION ALL SELECT max(time) FROM silenced
-        UNION ALL SELECT max(notified) FROM silenced WHERE notified IS NOT NULL)
+        UNION ALL SELECT max(notified) FROM silenced WHERE notified IS NOT NULL
+        UNION ALL SELECT steady FROM message_reports WHERE id = (SELECT max(id) FROM message_reports))
       """,
       [MessageDraft.keyLifetime.milliseconds])
     self.init(

@@ -37,23 +37,28 @@ public struct MessageReportWriter: TransactionPart {
     try checkRate(of: reporter)
     try makeSpace(in: room.id)
     try db.run(
-      "INSERT INTO message_reports (room, seq, user, author, reason, time, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      [room.id, message.seq, reporter, author, reason, now.rawValue, MessageReport.State.open.rawValue])
+      """
+      INSERT INTO message_reports (room, seq, user, author, reason, time, steady, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        room.id, message.seq, reporter, author, reason, now.rawValue, steadyNow.rawValue,
+        MessageReport.State.open.rawValue,
+      ])
     return try reader.reports.report(db.lastInsertedRowID).map { ($0, true) }
   }
 
   private func checkRate(of reporter: Int64) throws {
     let recent = try db.first(
       """
-      SELECT count(*) AS reports, min(time) AS oldest FROM (
-        SELECT time FROM message_reports INDEXED BY message_reports_user WHERE user = ? ORDER BY id DESC LIMIT ?)
+      SELECT count(*) AS reports, min(steady) AS oldest FROM (
+        SELECT steady FROM message_reports INDEXED BY message_reports_user WHERE user = ? ORDER BY id DESC LIMIT ?)
         AS recent
-      WHERE time > ?
+      WHERE steady > ?
       """,
-      [reporter, Self.maxOfUser, (now - Self.window).rawValue])
+      [reporter, Self.maxOfUser, (steadyNow - Self.window).rawValue])
     guard let recent, recent["reports"] >= Self.maxOfUser else { return }
-    let end = (recent.time("oldest") ?? now) + Self.window
-    throw StoreError.refused(.tooManyReports(retryAfter: max(end - now, .seconds(1))))
+    let end = (recent.time("oldest") ?? steadyNow) + Self.window
+    throw StoreError.refused(.tooManyReports(retryAfter: max(end - steadyNow, .seconds(1))))
   }
 
   private func makeSpace(in room: Int64) throws {

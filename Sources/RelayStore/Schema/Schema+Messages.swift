@@ -183,6 +183,8 @@ extension Schema {
       author INTEGER NOT NULL REFERENCES users,
       reason TEXT NOT NULL,
       time INTEGER NOT NULL,
+      -- The time by the clock for keys (`AgingClock.steps`): the rate of the user counts by it.
+      steady INTEGER NOT NULL,
       -- See `MessageReport.State`.
       state TEXT NOT NULL,
       -- The user who ended the report, and the time. NULL: the report is open; `closer` also for a backend.
