@@ -12,7 +12,7 @@ struct BroadMentions {
   private static let minKept = 1_024
 
   private struct Entry {
-    let time: Timestamp
+    let time: ContinuousClock.Instant
     let sender: UserID
     let key: String?
   }
@@ -26,13 +26,13 @@ struct BroadMentions {
 
   /// Records a message with a broad mention.
   /// - Returns: The time until the room accepts such a message, or `nil` if it accepts this one.
-  mutating func admit(_ draft: MessageDraft, at now: Timestamp) -> Duration? {
-    if let known = last[draft.room], known.time <= now, now < known.time + Self.pause {
+  mutating func admit(_ draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
+    if let known = last[draft.room], now - known.time < Self.pause {
       let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
-      return isRetry ? nil : known.time + Self.pause - now
+      return isRetry ? nil : Self.pause - (now - known.time)
     }
     if last.count >= maxKept {
-      last = last.filter { $0.value.time <= now && now < $0.value.time + Self.pause }
+      last = last.filter { now - $0.value.time < Self.pause }
       maxKept = max(Self.minKept, 2 * last.count)
     }
     last[draft.room] = Entry(time: now, sender: draft.from.id, key: draft.key)
@@ -56,7 +56,7 @@ extension Relay {
   /// Does nothing for any other message. Call this last, because a message that is refused must not count.
   func admitMentions(of draft: MessageDraft) throws(RequestError) {
     guard draft.mentions.isBroad else { return }
-    if let delay = deliveries.broadMentions.admit(draft, at: hub.now) {
+    if let delay = deliveries.broadMentions.admit(draft, at: .now) {
       throw RequestError(.rateLimited, "a room accepts one mention of all members a minute", retryAfter: delay)
     }
   }
