@@ -28,7 +28,8 @@ public struct IdentitySettings: Sendable, Equatable {
 
   /// Reads the files with keys, and makes a verifier of tokens. Throws ``StartupError``.
   package func verifier(
-    now: @escaping @Sendable () -> Timestamp, log: Logger
+    now: @escaping @Sendable () -> Timestamp, instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    log: Logger
   ) async throws(StartupError) -> TokenVerifier {
     var found: [VerificationKey] = []
     if let secretFile { found.append(await VerificationKey(secret: try SecretFile(forTokensAt: secretFile).secret)) }
@@ -38,7 +39,7 @@ public struct IdentitySettings: Sendable, Equatable {
     file?.noteSkipped(log)
     let policy = TokenPolicy(
       audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maxLifetime: maxLifetime)
-    return TokenVerifier(keys: found, file: file, policy: policy, now: now, log: log)
+    return TokenVerifier(keys: found, file: file, policy: policy, now: now, instant: instant, log: log)
   }
 
   /// Reads the keys of backends, with their scopes. Throws ``StartupError``.

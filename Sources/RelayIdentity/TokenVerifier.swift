@@ -11,8 +11,10 @@ package actor TokenVerifier {
   private var file: KeySetFile?
   private let policy: TokenPolicy
   private let now: @Sendable () -> Timestamp
+  /// The clock of the pauses, which nobody can set.
+  private let instant: @Sendable () -> ContinuousClock.Instant
   private let log: Logger
-  private var looked: Timestamp
+  private var looked: ContinuousClock.Instant
 
   /// The maximum number of keys that are tried for one token. Anybody may send a token.
   static let maxTried = 16
@@ -22,14 +24,16 @@ package actor TokenVerifier {
 
   init(
     keys: [VerificationKey], file: KeySetFile? = nil, policy: TokenPolicy = TokenPolicy(),
-    now: @escaping @Sendable () -> Timestamp, log: Logger
+    now: @escaping @Sendable () -> Timestamp, instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    log: Logger
   ) {
     self.keys = keys
     self.file = file
     self.policy = policy
     self.now = now
+    self.instant = instant
     self.log = log
-    looked = now()
+    looked = instant()
   }
 
   package func verify(_ text: String) async throws(TokenFailure) -> Identity {
@@ -69,9 +73,9 @@ package actor TokenVerifier {
   /// Reads the file again if it has changed and if `pause` has passed since the last look. Returns true if it was read.
   @discardableResult
   private func lookAtFile(ifPassed pause: Duration) async -> Bool {
-    let now = now()
-    guard var file, now >= looked + pause || now < looked else { return false }
-    looked = now
+    let present = instant()
+    guard var file, present - looked >= pause else { return false }
+    looked = present
     var hasChanged = false
     do {
       hasChanged = try await file.refresh()

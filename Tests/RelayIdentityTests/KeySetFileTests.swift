@@ -85,18 +85,18 @@ import Testing
       key.jwk(id: "good", ["alg": "Ed25519"]), ["kty": "AKP", "alg": "ML-DSA-44", "kid": "new\nline"],
       ["kty": "oct", "k": "AAAA"], key.jwk(id: "e", ["use": "enc"]),
     ])
-    let clock = Mutex(now)
-    let verifier = try await settings.verifier(now: { clock.withLock { $0 } }, log: log)
+    let clocks = TestClocks()
+    let verifier = try await settings.verifier(now: { clocks.time }, instant: { clocks.instant }, log: log)
     let line = "the key set has keys that verify no tokens"
     #expect(lines.lines(of: line) == [["3", "new?line (kty AKP), /keys/2 (kty oct), e (use enc)"]])
 
     let token = try key.token(goodClaims)
-    clock.withLock { $0 = now + .seconds(31) }
+    clocks.pass(.seconds(31))
     _ = try await verifier.verify(token)
     #expect(lines.lines(of: line).count == 1)
     let others = (0..<99).map { ["kty": "oct", "kid": String(repeating: "k", count: 100) + "\($0)"] }
     try write([key.jwk(id: "good")] + others)
-    clock.withLock { $0 = now + .seconds(62) }
+    clocks.pass(.seconds(31))
     await #expect(throws: TokenFailure.self) { try await verifier.verify(token + "A") }
     let last = try #require(lines.lines(of: line).last)
     #expect(lines.lines(of: line).count == 2)
@@ -123,9 +123,8 @@ import Testing
   @Test func `a changed file is read again, and an invalid one changes nothing`() async throws {
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
     try write([old.jwk(id: "old")])
-    let clock = Mutex(now)
-    let verifier = TokenVerifier(
-      keys: [], file: try await KeySetFile(path: path), now: { clock.withLock { $0 } }, log: Logger(label: "test"))
+    let clocks = TestClocks()
+    let verifier = try await watcher(clocks)
     let claims = #"{"sub":"alice","exp":1800000600}"#
     let newToken = try new.token(claims, header: #","kid":"new""#)
     let oldToken = try old.token(claims, header: #","kid":"old""#)
@@ -133,20 +132,20 @@ import Testing
 
     try write([old.jwk(id: "old"), new.jwk(id: "new")])
     await #expect(throws: TokenFailure.self) { try await verifier.verify(newToken) }  // read less than 1 s ago
-    clock.withLock { $0 = now + .seconds(1) }
+    clocks.pass(.seconds(1))
     _ = try await verifier.verify(newToken)
     _ = try await verifier.verify(oldToken)
 
     try Data("nonsense".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-    clock.withLock { $0 = now + .seconds(40) }
+    clocks.pass(.seconds(39))
     _ = try await verifier.verify(newToken)
 
     try write([new.jwk(id: "new")])
-    clock.withLock { $0 = now + .seconds(50) }
+    clocks.pass(.seconds(10))
     _ = try await verifier.verify(oldToken)  // a known key causes no read within 30 s
-    clock.withLock { $0 = now + .seconds(59) }
+    clocks.pass(.seconds(9))
     _ = try await verifier.verify(newToken)
-    clock.withLock { $0 = now + .milliseconds(70_000) }
+    clocks.pass(.seconds(11))
     await #expect(throws: TokenFailure.self) { try await verifier.verify(oldToken) }
   }
 
@@ -174,15 +173,35 @@ import Testing
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
     let id = header.isEmpty ? nil : "same"
     try write([old.jwk(id: id)])
-    let clock = Mutex(now)
-    let verifier = TokenVerifier(
-      keys: [], file: try await KeySetFile(path: path), now: { clock.withLock { $0 } }, log: Logger(label: "test"))
+    let clocks = TestClocks()
+    let verifier = try await watcher(clocks)
     let token = try new.token(goodClaims, header: header)
     try write([new.jwk(id: id)])
-    clock.withLock { $0 = now + .milliseconds(999) }
+    clocks.pass(.milliseconds(999))
     await #expect(throws: TokenFailure.self) { try await verifier.verify(token) }
-    clock.withLock { $0 = now + .seconds(1) }
+    clocks.pass(.milliseconds(1))
     _ = try await verifier.verify(token)
+  }
+
+  @Test(arguments: [-600, 600])
+  func `a step of the wall clock causes no early read of the file`(step: Int) async throws {
+    let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
+    try write([old.jwk()])
+    let clocks = TestClocks()
+    let verifier = try await watcher(clocks)
+    let token = try new.token(#"{"sub":"alice","exp":1800003600}"#)
+    try write([new.jwk()])
+    clocks.set(by: .seconds(step))
+    await #expect(throws: TokenFailure.self) { try await verifier.verify(token) }
+    clocks.pass(.seconds(1))
+    _ = try await verifier.verify(token)
+  }
+
+  /// A verifier that reads the file again.
+  private func watcher(_ clocks: TestClocks) async throws -> TokenVerifier {
+    TokenVerifier(
+      keys: [], file: try await KeySetFile(path: path), now: { clocks.time }, instant: { clocks.instant },
+      log: Logger(label: "test"))
   }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import JWTKit
 import Logging
 import RelayProtocol
+import Synchronization
 
 @testable import RelayIdentity
 
@@ -81,6 +82,22 @@ extension String {
 let now = Timestamp(rawValue: 1_800_000_000_000)
 /// Valid claims.
 let goodClaims = #"{"sub":"alice","exp":1800000060}"#
+
+/// The two clocks of a verifier, which stand still until a test moves them.
+final class TestClocks: Sendable {
+  private let start = ContinuousClock.now
+  private let state = Mutex((time: now, elapsed: Duration.zero))
+
+  var time: Timestamp { state.withLock { $0.time } }
+  var instant: ContinuousClock.Instant { start + state.withLock { $0.elapsed } }
+
+  func pass(_ duration: Duration) {
+    state.withLock { ($0.time, $0.elapsed) = ($0.time + duration, $0.elapsed + duration) }
+  }
+
+  /// Sets the wall clock.
+  func set(by step: Duration) { state.withLock { $0.time = $0.time + step } }
+}
 
 func verifier(_ keys: VerificationKey..., file: KeySetFile? = nil, policy: TokenPolicy = TokenPolicy()) -> TokenVerifier
 {
