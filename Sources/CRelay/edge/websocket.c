@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "edge.h"
@@ -207,7 +206,7 @@ static void library_logged(int level, const char *line) {
   (void)level;
   /* libwebsockets 4.1.6 logs this as an error for each connection that it adopts with bytes. */
   if (strstr(line, "adopt_socket_readbuf: calling service")) return;
-  const long now = (long)time(NULL);
+  const long now = (long)(uv_hrtime() / 1000000000);
   if (second != now) {
     second = now;
     count = 0;
