@@ -15,8 +15,9 @@ extension HTTPService {
     let (settings, gateways) = (relay.settings, relay.gateways)
     let process = await ProcessFacts.current()
     let pushes = await relay.worker.tally
+    let clock = relay.store.readClock()
     // If the store fails, the other metrics are still useful, so the error is ignored.
-    let jobs = try? await relay.store.read { try $0.queue.unfinishedJobs() }
+    let jobs = try? await relay.store.read { try $0.queue.unfinishedJobs(at: clock.moment) }
     var text = MetricsText()
     write(relay.hub.statistics, errors: relay.diagnostics.tally.errors, to: &text)
     write(relay.store.statistics, to: &text)
@@ -36,11 +37,10 @@ extension HTTPService {
       text.family(
         "stillwire_push_jobs", "Push jobs that are not finished, by state.", .gauge, by: "state",
         states.map { ($0.rawValue, jobs.counts[$0] ?? 0) })
-      let age = jobs.oldest.map { max(.zero, relay.hub.now - $0) } ?? .zero
       text.gauge(
         "stillwire_push_job_oldest_age_seconds",
         "Age of the oldest push job that waits to be sent, without held and merged jobs. 0 without such a job.",
-        seconds: age.seconds)
+        seconds: jobs.oldestAge?.seconds ?? 0)
     }
     if let apple = gateways.apple, !settings.appleApps.isEmpty { write(apple.statistics, to: &text) }
     if let webPush = gateways.webPush, settings.webPushKey != nil {
@@ -58,12 +58,11 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
-    let aging = relay.store.readClock()
     text.family(
       "stillwire_clock_wait_seconds",
       "Seconds until deletion by age resumes; 0 if it does not wait. cause: step (the wall clock was set) or stop.",
       .gauge, by: "cause",
-      AgingClock.Cause.allCases.map { ($0.rawValue, aging.cause == $0 ? Int(aging.remaining.seconds) : 0) })
+      AgingClock.Cause.allCases.map { ($0.rawValue, clock.cause == $0 ? Int(clock.remaining.seconds) : 0) })
     write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
     write(relay.audit.counters, to: &text)
     text.gauge(

@@ -382,6 +382,37 @@ import Testing
     }
   }
 
+  @Test(arguments: [-40 * 86_400, -600, 600, 40 * 86_400])
+  func `the age of the oldest push does not follow the wall clock, also over a start`(step: Int) async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func age(_ store: Store) async throws -> Duration? {
+      let moment = store.readClock().moment
+      return try await store.read { try $0.queue.unfinishedJobs(at: moment).oldestAge }
+    }
+    func send(_ store: Store) async throws {
+      try await store.write { transaction in
+        _ = try transaction.messages.append(draft(at: transaction.now, jobs: [job(due: transaction.now)]))
+      }
+    }
+    try await withStore { store in
+      try await store.write { try $0.prepareRoom() }
+      let none = try await age(store)
+      #expect(none == nil)
+      try await send(store)
+      clocks.pass(.seconds(5))
+      clocks.set(by: .seconds(step))
+      clocks.pass(.seconds(2))
+      let first = try await age(store)
+      #expect(first == .seconds(7))
+      try await send(store)
+    }
+    try await withStore { store in
+      clocks.pass(.seconds(1))
+      let both = try await age(store)
+      #expect(both == .seconds(8))
+    }
+  }
+
   @Test func `a message that is older than its push moves with a large step forward`() async throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await withStore { store in

@@ -135,9 +135,9 @@ import Testing
     #expect(stored.state == .held)
     #expect(stored.level == .active)
     #expect(stored.explanation == draft.explanation)
-    let unfinished = try await test.read { try $0.queue.unfinishedJobs() }
+    let unfinished = try await test.read { try $0.queue.unfinishedJobs(at: Moment(now: .at(0))) }
     #expect(unfinished.counts == [.held: 1])
-    #expect(unfinished.oldest == nil)
+    #expect(unfinished.oldestAge == nil)
   }
 
   @Test(arguments: [12 * hour - 1, 12 * hour, 12 * hour + 1, .max / 2] as [Int64])

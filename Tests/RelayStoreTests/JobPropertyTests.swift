@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import SeededRandom
 import Testing
@@ -86,7 +87,7 @@ import Testing
         }
       }
     }
-    #expect(try await test.read { try $0.queue.unfinishedJobs().counts } == [:])
+    #expect(try await test.read { try $0.queue.unfinishedJobs(at: Moment(now: .at(0))).counts } == [:])
   }
 
   /// A random operation.

@@ -322,7 +322,7 @@ extension Transaction {
     _ = try reader.queue.nextDue()
     _ = try reader.queue.nextHeldDue()
     _ = try reader.queue.heldUsers(dueBy: .at(99), limit: 9)
-    _ = try reader.queue.unfinishedJobs()
+    _ = try reader.queue.unfinishedJobs(at: clock.moment)
   }
 
   private func end() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
 
 /// Reads the push queue.
@@ -60,14 +61,14 @@ public struct QueueReader {
     return counts
   }
 
-  /// The number of unfinished jobs by state, and the creation time of the oldest job that waits only for its gateway.
-  /// The number of finished jobs does not affect the duration.
-  public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
+  /// The number of unfinished jobs by state, and the age of the oldest job that waits only for its gateway. The number
+  /// of finished jobs does not affect the duration.
+  public func unfinishedJobs(at moment: Moment) throws -> (counts: [JobState: Int], oldestAge: Duration?) {
     var counts: [JobState: Int] = [:]
     var oldest: Timestamp?
     let queued = try db.all(
       """
-      SELECT state, count(*) AS count, min(created) AS oldest FROM jobs INDEXED BY jobs_member
+      SELECT state, count(*) AS count, min(created - steps) AS oldest FROM jobs INDEXED BY jobs_member
       WHERE \(Schema.queued) GROUP BY state
       """)
     for row in queued {
@@ -78,7 +79,7 @@ public struct QueueReader {
     let aside = try db.all(
       "SELECT state, count(*) AS count FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
     for row in aside { counts[try row.choice("state")] = row["count"] }
-    return (counts, oldest)
+    return (counts, oldest.map { max(.zero, moment.now - moment.steps - $0) })
   }
 
   /// True if the push `id` is addressed to this device.
