@@ -19,14 +19,18 @@ import Testing
     return draft
   }()
 
-  /// Makes messages, a millisecond apart, each with a held job. Returns the ids of the jobs.
-  private func hold(_ rooms: [RoomID], expiring: [Int: Timestamp] = [:]) async throws -> [String] {
+  /// Makes messages, each with a held job. Returns the ids of the jobs.
+  /// - Parameter time: The time of a message by its index. By default the messages are a millisecond apart.
+  private func hold(
+    _ rooms: [RoomID], expiring: [Int: Timestamp] = [:],
+    at time: @escaping @Sendable (Int) -> Int64 = { Int64($0) - 1_000 }
+  ) async throws -> [String] {
     try await test.write { transaction in
       for (index, room) in rooms.enumerated() {
         var job = Self.held
         job.expires = expiring[index]
         _ = try transaction.messages.append(
-          draft("\(index)", in: room, from: alice, at: .at(Int64(index) - 1_000), jobs: [job]))
+          draft("\(index)", in: room, from: alice, at: .at(time(index)), jobs: [job]))
       }
       return try transaction.reader.queue.jobs(limit: rooms.count).reversed().map(\.id)
     }
@@ -86,6 +90,17 @@ import Testing
   @Test func `the rooms of a digest have the order of their newest messages`() async throws {
     try await release(try await hold([Self.b, Self.c, Self.c, Self.b, Self.a]))
     #expect(try await claim().first?.others.map(\.room) == [Self.b, Self.c])
+  }
+
+  @Test func `the last message of a digest is the newest one, also if the clock was set back before it`() async throws {
+    let ids = try await hold([Self.b, Self.c, Self.a]) { $0 == 0 ? 3_600_000 : 0 }
+    try await release(ids)
+    let contents = try await test.write { try $0.digests.content(of: ids[2])?.map(\.job) }
+    #expect(contents == [ids[2], ids[1], ids[0]])
+    #expect(try await claim().first?.others.map(\.room) == [Self.c, Self.b])
+    // The digest loses its head.
+    try await test.write { _ = try $0.queue.finish(ids[2], state: .cancelled, now: .at(0)) }
+    #expect(try await claim(now: .at(9_000)).map(\.id) == [ids[1]])
   }
 
   @Test(arguments: [FinishedState.sent, .dead])

@@ -6,7 +6,7 @@ import RelayProtocol
 ///
 /// One of the jobs is the digest head. Its push contains the messages of the others. These have the state `merged`,
 /// refer to the head, and end with it. If only the head's own message is removed, because its job is cancelled or
-/// expires, one of the others becomes the digest head.
+/// expires, one of the others becomes the digest head. The numbers of the jobs order the messages of a digest.
 struct Digests: TransactionPart {
   let transaction: Transaction
 
@@ -67,8 +67,7 @@ struct Digests: TransactionPart {
     let newest = try db.first(
       """
       SELECT job.id, job.user, job.device, job.room FROM jobs AS job
-      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-      WHERE \(Self.isMerged("job")) ORDER BY messages.time DESC, job.number DESC LIMIT 1
+      WHERE \(Self.isMerged("job")) ORDER BY job.number DESC LIMIT 1
       """,
       [id])
     guard let newest else { return }
@@ -145,7 +144,7 @@ struct Digests: TransactionPart {
       SELECT job.id, job.number FROM jobs AS job \(Self.facts)
       WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged') AND members.read < job.seq
         AND NOT (\(Self.isLost))
-      ORDER BY messages.time DESC, job.number DESC LIMIT \(PushQueue.maxCoalesced)
+      ORDER BY job.number DESC LIMIT \(PushQueue.maxCoalesced)
       """,
       [head]
     ) { Content(job: $0["id"], number: $0["number"]) }
@@ -189,7 +188,7 @@ struct Digests: TransactionPart {
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(merged) GROUP BY job.room ORDER BY max(messages.time) DESC
+      WHERE \(merged) GROUP BY job.room ORDER BY max(job.number) DESC
       """,
       arguments)
     let own = rows.first { $0["room"] == room }
