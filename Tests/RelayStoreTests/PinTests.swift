@@ -47,6 +47,12 @@ private let tea = RoomID(unchecked: "tea")
       ])
   }
 
+  @Test func `the last pin is the newest one, also if the clock was set back before it`() async throws {
+    _ = try await pin(2, at: 3_600_000)
+    for seq in [4, 3] as [Int64] { _ = try await pin(seq) }
+    #expect(try await pins() == [3, 4, 2])
+  }
+
   @Test func `only messages of the history are pinned, and a deletion ends the pin`() async throws {
     #expect(try await pin(6)?.newest == nil)
     _ = try await pin(2)

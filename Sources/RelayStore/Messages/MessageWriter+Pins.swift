@@ -54,7 +54,8 @@ extension MessageWriter {
 }
 
 extension MessageReader {
-  /// The pinned messages of a room, the newest pin first. There are at most ``Pins/maxCount``.
+  /// The pinned messages of a room, the newest pin first by the numbers of the changes. There are at most
+  /// ``Pins/maxCount``.
   /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
   public func pins(of room: RoomID, kept: Int = .max) throws -> [PinnedMessage] {
     guard let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue]) else {
@@ -68,7 +69,7 @@ extension MessageReader {
       CROSS JOIN messages ON messages.room = annotations.room AND messages.seq = annotations.seq
       CROSS JOIN users ON users.id = messages.sender
       WHERE annotations.room = ? AND kind = 'pinned' AND value IS NOT NULL AND annotations.seq >= ?
-      ORDER BY annotations.changed_time DESC, annotations.seq DESC LIMIT \(Pins.maxCount)
+      ORDER BY annotations.change DESC LIMIT \(Pins.maxCount)
       """,
       [found["id"] as Int64, first]
     ) { row in

@@ -158,7 +158,7 @@ extension Schema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX annotations_changed ON annotations (room, changed);
     CREATE INDEX annotations_change ON annotations (room, change);
-    CREATE INDEX annotations_pinned ON annotations (room, changed_time, seq) WHERE kind = 'pinned' AND value IS NOT NULL;
+    CREATE INDEX annotations_pinned ON annotations (room, change, seq) WHERE kind = 'pinned' AND value IS NOT NULL;
 
     CREATE TABLE reactions (
       room INTEGER NOT NULL REFERENCES rooms,
