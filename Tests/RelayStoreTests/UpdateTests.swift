@@ -425,6 +425,29 @@ import Testing
     #expect(try await removals() == [])
   }
 
+  @Test func `the newest removals stay, also if the clock was set back`() async throws {
+    try await show()
+    func remove(_ seqs: ClosedRange<Int64>) async throws {
+      try await test.write { transaction in
+        let user = try transaction.needRow(of: bob.id)
+        for seq in seqs {
+          try transaction.updates.putRemoval(phone().id.rawValue, ofRow: user, MessageReference(room: room, seq: seq))
+        }
+        try transaction.updates.boundRemovals(of: phone().id.rawValue, ofRow: user)
+      }
+    }
+    try await remove(1_001...1_000 + Int64(UpdateQueue.maxRemovals))
+    test.clocks.set(by: .seconds(-3_600))
+    try await remove(1...3)
+    let kept = try await removals()
+    #expect(kept.count == UpdateQueue.maxRemovals)
+    #expect(Array(kept.prefix(4)) == ["removed 1 due", "removed 2 due", "removed 3 due", "removed 1004 due"])
+    let open = try await test.write { transaction in
+      try transaction.updates.openRemovals(of: phone().id.rawValue, ofRow: transaction.needRow(of: bob.id))
+    }
+    #expect(open.removed.prefix(3).map(\.seq) == [3, 2, 1])
+  }
+
   @Test func `a message that no phone shows needs no badge update`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -630,6 +653,20 @@ import Testing
     #expect(texts.allSatisfy { $0.0 == .current })
     #expect(texts.map(\.1).sorted() == Array(Int64(count + 6)...Int64(2 * count)))
     #expect(try await removals().count == count)
+  }
+
+  @Test func `the oldest updates are dropped, also if the clock was set back`() async throws {
+    try await change(deleting: 0, editing: UpdateQueue.maxUpdates)
+    test.clocks.pass(.seconds(1))
+    test.clocks.set(by: .seconds(-3_600))
+    // A new edit renews an update.
+    try await edit("newer")
+    try await change(deleting: 0, editing: 2)
+    let kept = try await test.read {
+      try $0.db.all("SELECT seq FROM jobs WHERE kind = 'entry' ORDER BY seq") { $0["seq"] as Int64 }
+    }
+    #expect(kept.count == UpdateQueue.maxUpdates)
+    #expect(Array(kept.prefix(2)) == [1, 4])
   }
 
   // MARK: Many phones

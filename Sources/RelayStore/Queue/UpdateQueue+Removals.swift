@@ -30,6 +30,7 @@ extension UpdateQueue {
   ) throws {
     // A phone knows a notification by its message, and one without a room has none.
     guard !message.room.isNotifications else { return }
+    // A removal that exists gets a new number, because it is the newest one now.
     try db.run(
       "INSERT OR REPLACE INTO removals (user, device, is_read, room, seq, state, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
       [user, device, isRead, message.room.rawValue, message.seq, state.rawValue, now.rawValue])
@@ -39,9 +40,9 @@ extension UpdateQueue {
   func boundRemovals(of device: String, ofRow user: Int64) throws {
     try db.run(
       """
-      DELETE FROM removals WHERE user = ?1 AND device = ?2 AND (is_read, room, seq) IN (
-        SELECT is_read, room, seq FROM removals WHERE user = ?1 AND device = ?2
-        ORDER BY created DESC, seq DESC LIMIT -1 OFFSET \(Self.maxRemovals))
+      DELETE FROM removals WHERE number IN (
+        SELECT number FROM removals WHERE user = ?1 AND device = ?2
+        ORDER BY number DESC LIMIT -1 OFFSET \(Self.maxRemovals))
       """,
       [user, device])
   }
@@ -59,7 +60,7 @@ extension UpdateQueue {
     let rows = try db.all(
       """
       SELECT is_read, room, seq FROM removals WHERE user = ? AND device = ?
-      ORDER BY \(Self.isRemovalDue) DESC, created DESC, seq DESC LIMIT \(Removals.maxCount)
+      ORDER BY \(Self.isRemovalDue) DESC, number DESC LIMIT \(Removals.maxCount)
       """,
       [user, device])
     var removals = Removals()
@@ -97,8 +98,8 @@ extension UpdateQueue {
   public func purgeRemovals() throws -> Bool {
     try db.run(
       """
-      DELETE FROM removals WHERE (user, device, is_read, room, seq) IN (
-        SELECT user, device, is_read, room, seq FROM removals WHERE created < ? ORDER BY created LIMIT ?)
+      DELETE FROM removals WHERE number IN (
+        SELECT number FROM removals WHERE created < ? ORDER BY created LIMIT ?)
       """,
       [time(before: Self.removalAge).rawValue, PushQueue.maxPurged])
     return db.changesCount == PushQueue.maxPurged

@@ -276,15 +276,18 @@ public struct UpdateQueue: TransactionPart {
       UPDATE jobs SET phone = '\(EntryState.gone.rawValue)' WHERE number IN (
         SELECT number FROM jobs WHERE number IN (\(jobs)) AND +user = ?1 AND kind = 'push' AND \(Self.isShown)
         ORDER BY number DESC LIMIT \(Self.maxRemoved))
-      RETURNING device, \(Self.identity)
+      RETURNING number, device, \(Self.identity)
       """,
       [user] + arguments
-    ) { (device: $0["device"] as String, entry: MessageReference(identity: $0)) }
+    ) { (number: $0["number"] as Int64, device: $0["device"] as String, entry: MessageReference(identity: $0)) }
     let devices = Set(gone.map(\.device))
     if let mark {
       for device in devices { try putRead(device, ofRow: user, upTo: mark) }
     } else {
-      for (device, entry) in gone { try putRemoval(device, ofRow: user, entry) }
+      // The newest notification gets the newest removal.
+      for found in gone.sorted(by: { $0.number < $1.number }) {
+        try putRemoval(found.device, ofRow: user, found.entry)
+      }
     }
     for device in devices {
       try boundRemovals(of: device, ofRow: user)
@@ -451,6 +454,8 @@ public struct UpdateQueue: TransactionPart {
     }
   }
 
+  /// Drops the oldest updates beyond ``maxUpdates``. A change of the message renews an update, so that the numbers of
+  /// the jobs do not order them.
   private func boundUpdates(of device: String, ofRow user: Int64) throws {
     let condition = "\(Schema.updates) AND user = ? AND device = ? AND kind = 'entry'"
     let count: Int = try db.first("SELECT count(*) FROM jobs WHERE \(condition)", [user, device])?[0] ?? 0
@@ -458,7 +463,8 @@ public struct UpdateQueue: TransactionPart {
     let dropped = try db.all(
       """
       DELETE FROM jobs WHERE number IN (
-        SELECT number FROM jobs WHERE \(condition) AND state <> 'sending' ORDER BY created, number LIMIT ?)
+        SELECT number FROM jobs WHERE \(condition) AND state <> 'sending' ORDER BY created - steps, number
+        LIMIT ?)
       RETURNING target, room, seq
       """,
       [user, device, count - Self.maxUpdates])

@@ -125,6 +125,8 @@ extension Schema {
 
     -- The notifications that a phone must remove, until it has confirmed that.
     CREATE TABLE removals (
+      -- Increases with each removal: the order in which they were stored.
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
       user INTEGER NOT NULL REFERENCES users,
       device TEXT NOT NULL,
       -- 1: the user has read the room up to `seq`. 0: the notification of this message.
@@ -135,8 +137,8 @@ extension Schema {
       -- See `RemovalState`.
       state TEXT NOT NULL,
       created INTEGER NOT NULL,
-      PRIMARY KEY (user, device, is_read, room, seq)
-    ) STRICT, WITHOUT ROWID;
+      UNIQUE (user, device, is_read, room, seq)
+    ) STRICT;
     CREATE INDEX removals_created ON removals (created);
     """
 }
