@@ -93,6 +93,21 @@ import Testing
     #expect(try await accounts(beside: user(100)).count == Device.maxAccounts - 1)
   }
 
+  @Test(arguments: [-3_600, 40 * 86_400] as [Int64])
+  func `the account that registered longest ago ends, also if the clock was set`(step: Int64) async throws {
+    func user(_ number: Int) -> User { User(id: UserID(unchecked: "user-\(number)")) }
+    // The clock is set after the first account, and set right before the last one.
+    for number in 0...Device.maxAccounts {
+      if number == 1 { test.clocks.set(by: .seconds(step)) }
+      if number == Device.maxAccounts { test.clocks.set(by: .seconds(-step)) }
+      let registration = try await register(of: user(number), now: test.clocks.now)
+      #expect(registration.ended.map(\.user) == (number == Device.maxAccounts ? [user(0).id] : []))
+      test.clocks.pass(.seconds(1))
+    }
+    let next = try await register(of: user(100), now: test.clocks.now)
+    #expect(next.ended.map(\.user) == [user(1).id])
+  }
+
   @Test func `a refused token ends for all accounts, and counts once`() async throws {
     try await register(of: bob, now: .at(100))
     try await register(of: alice, now: .at(200))
@@ -178,6 +193,25 @@ import Testing
     try await register(of: Self.carol)
     #expect(try await record(of: Self.carol)?.focus == [Self.focus(true, at: 2)])
     #expect(try await record(of: Self.carol)?.filters == [Self.filter(["work"], at: 4)])
+  }
+
+  @Test func `the newest report of the phone is the last one, also if the clock was set back before it`() async throws {
+    try await register(of: bob)
+    try await register(of: alice)
+    var (focus, filter) = (Self.focus(false, at: 1), Self.filter(["work"], at: 1))
+    (focus.steps, filter.steps) = (.seconds(-3_600), .seconds(-3_600))
+    try await test.write { [focus, filter] transaction in
+      try transaction.people.save(Self.focus(true, at: 3_000_000), of: bob.id)
+      try transaction.people.save(Self.filter(["home"], at: 3_000_000), of: bob.id)
+      try transaction.people.save(focus, of: alice.id)
+      try transaction.people.save(filter, of: alice.id)
+    }
+    // Bob's own report is older than that of Alice.
+    for user in [Self.carol, bob] {
+      try await register(of: user)
+      #expect(try await record(of: user)?.focus == [focus])
+      #expect(try await record(of: user)?.filters == [filter])
+    }
   }
 
   @Test func `an account keeps its own report if none of the phone is newer`() async throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 public import RelayProtocol
 
 /// Registers and deletes devices and their keys.
@@ -60,18 +61,19 @@ public struct DeviceWriter: TransactionPart {
       """
       INSERT INTO devices
         (user, device, app, platform, token, registered, voip_token, criteria, allows_alerts, allows_time_sensitive,
-          locale, time_zone, environment, topic)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          locale, time_zone, environment, topic, steps)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device) DO UPDATE SET app = excluded.app, platform = excluded.platform,
         token = excluded.token, registered = excluded.registered, voip_token = excluded.voip_token,
         criteria = excluded.criteria, allows_alerts = excluded.allows_alerts,
         allows_time_sensitive = excluded.allows_time_sensitive, locale = excluded.locale,
-        time_zone = excluded.time_zone, environment = excluded.environment, topic = excluded.topic
+        time_zone = excluded.time_zone, environment = excluded.environment, topic = excluded.topic,
+        steps = excluded.steps
       """,
       [
         user, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
-        device.environment?.rawValue, device.topic,
+        device.environment?.rawValue, device.topic, transaction.clock.moment.steps.milliseconds,
       ])
     if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: user) }
     guard let former else { return }

@@ -25,6 +25,7 @@ struct PhoneAccounts {
     let row: Int64
     let name: DeviceName
     let app: String?
+    /// The time of the registration by the clock without steps, so that it only orders accounts.
     let registered: Timestamp
   }
 
@@ -32,7 +33,8 @@ struct PhoneAccounts {
   func others(than device: String, ofRow user: Int64, _ tokens: Tokens) throws -> [Account] {
     let found = try db.all(
       """
-      SELECT users.id, users.name, device, app, registered FROM devices JOIN users ON users.id = user
+      SELECT users.id, users.name, device, app, registered - steps AS registered
+      FROM devices JOIN users ON users.id = user
       WHERE (token = ?1 AND platform = ?2 OR voip_token = ?3 AND platform = ?2) AND NOT (user = ?4 AND device = ?5)
       """,
       [tokens.token, tokens.platform, tokens.voipToken, user, device]
@@ -60,20 +62,18 @@ struct PhoneAccounts {
     (table: "filters", columns: ["is_active", "allow", "at", "received", "steps"]),
   ]
 
-  /// Copies the newest report of the other accounts to a device, unless its own report is as new.
+  /// Copies the newest report of the other accounts to a device, unless its own report is as new. The times are those
+  /// of a clock without steps.
   func inherit(
     _ report: (table: String, columns: [String]), from others: [Account], to device: String, ofRow user: Int64
   ) throws {
     let (table, columns) = report
+    let time = "SELECT at - steps AS at FROM \(table) WHERE user = ? AND device = ?"
     let reports = try others.compactMap { other in
-      try db.first("SELECT at FROM \(table) WHERE user = ? AND device = ?", [other.row, other.name.device.rawValue]) {
-        (account: other, at: $0["at"] as Int64)
-      }
+      try db.first(time, [other.row, other.name.device.rawValue]) { (account: other, at: $0["at"] as Int64) }
     }
     guard let newest = reports.max(by: { $0.at < $1.at }) else { return }
-    let own = try db.first("SELECT at FROM \(table) WHERE user = ? AND device = ?", [user, device]) {
-      $0["at"] as Int64
-    }
+    let own = try db.first(time, [user, device]) { $0["at"] as Int64 }
     if let own, own >= newest.at { return }
     let list = columns.joined(separator: ", ")
     try db.run(

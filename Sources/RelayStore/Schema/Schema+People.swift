@@ -88,6 +88,8 @@ extension Schema {
       environment TEXT,
       topic TEXT,
       registered INTEGER NOT NULL,
+      -- The sum of the steps of the wall clock at `registered`, see `AgingClock.sum`; milliseconds.
+      steps INTEGER NOT NULL,
       criteria TEXT,
       allows_alerts INTEGER NOT NULL,
       allows_time_sensitive INTEGER NOT NULL,
