@@ -14,14 +14,13 @@ private let dave = User(id: UserID(unchecked: "dave"))
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// Alice is the owner, Bob a moderator, Carol a member since the latest time.
+  /// Alice is the owner, Bob a moderator, and Carol the newest member.
   private func prepare(join: RoomJoin = .invited) async throws {
     let draft = RoomDraft(
       room: tea, epoch: "e", details: RoomDetails(join: join), creator: alice, members: [bob.id, carol.id])
     try await test.write {
       _ = try $0.rooms.make(draft)
       try $0.rooms.setRole(.moderator, of: bob.id, in: tea, by: .user(alice.id, moderates: false))
-      try $0.db.execute(sql: "UPDATE members SET joined = joined + user")
     }
   }
 
@@ -67,6 +66,17 @@ private let dave = User(id: UserID(unchecked: "dave"))
     #expect(try await roles() == ["bob": .owner, "carol": .member])
     #expect(try await test.write { try $0.rooms.end(carol.id, tea) } == LeftRoom(wasMember: true))
     #expect(try await test.write { try $0.rooms.end(carol.id, tea) } == LeftRoom(wasMember: false))
+  }
+
+  @Test func `the longest membership is the earliest one, also if the clock was set back after it`() async throws {
+    let draft = RoomDraft(room: tea, epoch: "e", details: RoomDetails(join: .open), creator: alice, members: [])
+    try await test.write { _ = try $0.rooms.make(draft) }
+    for user in [carol, bob] {
+      let now = test.clocks.now
+      try await test.write { _ = try $0.rooms.join(user, room: tea, epoch: "e", now: now) }
+      test.clocks.set(by: .seconds(-3_600))
+    }
+    #expect(try await test.write { try $0.rooms.end(alice.id, tea) }.successor == carol.id)
   }
 
   @Test func `another owner stays the only one`() async throws {

@@ -113,14 +113,14 @@ extension RoomWriter {
       [room])
   }
 
-  /// Makes the member with the longest membership the owner, if the room needs one. The new owner is restricted no
-  /// more. Returns the new owner.
+  /// Makes the member with the longest membership the owner, if the room needs one. This is the member who was added
+  /// first: no times are compared. The new owner is restricted no more. Returns the new owner.
   func appointOwner(of room: Int64) throws -> UserID? {
     guard try needsOwner(room) else { return nil }
     let oldest = try db.first(
       """
       SELECT users.id, users.name FROM members JOIN users ON users.id = members.user
-      WHERE members.room = ? ORDER BY members.joined, members.user LIMIT 1
+      WHERE members.room = ? ORDER BY members.added LIMIT 1
       """,
       [room])
     guard let oldest else { return nil }

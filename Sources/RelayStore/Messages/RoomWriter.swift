@@ -46,12 +46,10 @@ public struct RoomWriter: TransactionPart {
     _ user: Int64, _ room: RoomID, as role: RoomRole = .member, within bounds: MembershipBounds, now: Timestamp
   ) throws {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    let position = try transaction.inbox.added(to: known.id)
     try db.run(
-      "INSERT INTO members (room, user, read, received, role, joined, changed) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      [
-        known.id, user, known.seq, known.seq, role.rawValue, now.rawValue,
-        try transaction.inbox.added(to: known.id),
-      ])
+      "INSERT INTO members (room, user, read, received, role, joined, added, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      [known.id, user, known.seq, known.seq, role.rawValue, now.rawValue, position, position])
     try check(bounds, room, known, user)
   }
 

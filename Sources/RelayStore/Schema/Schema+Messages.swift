@@ -34,6 +34,8 @@ extension Schema {
       role INTEGER NOT NULL DEFAULT 0,
       -- The begin of the membership.
       joined INTEGER NOT NULL DEFAULT 0,
+      -- The position in the inbox of the begin of the membership. It orders the members of a room.
+      added INTEGER NOT NULL DEFAULT 0,
       -- The position in the inbox of the newest change for this member alone: the begin of the membership or a read
       -- mark.
       changed INTEGER NOT NULL DEFAULT 0,
