@@ -28,10 +28,24 @@ import Testing
   }
 
   @Test func `the last time never goes back, also if the state changes`() async throws {
+    test.clocks.pass(.seconds(1))
     try await save(bob, .at(5), .active)
     try await save(bob, .at(4), nil)
     #expect(try await record(bob)?.lastSeen == .at(5))
     #expect(try await record(bob)?.activity == nil)
+  }
+
+  @Test func `a last time in the future gives way, also if the state does not change`() async throws {
+    for step in [40 * 86_400, 3_600] as [Int64] {
+      test.clocks.set(by: .seconds(step))
+      try await save(bob, test.clocks.now, .active)
+      try await test.write { [now = test.clocks.now] in try $0.people.touch(alice.id, lastSeen: now) }
+      test.clocks.set(by: .seconds(-step))
+      test.clocks.pass(.seconds(1))
+      try await save(bob, test.clocks.now, .active)
+      try await test.write { [now = test.clocks.now] in try $0.people.touch(alice.id, lastSeen: now) }
+      for user in [alice, bob] { #expect(try await record(user)?.lastSeen == test.clocks.now) }
+    }
   }
 
   @Test func `a join keeps the online state, and a room has that of its members`() async throws {

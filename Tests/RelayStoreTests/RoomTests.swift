@@ -126,6 +126,7 @@ import Testing
   }
 
   @Test func `the time of the last activity only rises`() async throws {
+    test.clocks.pass(.seconds(1))
     try await test.write { try $0.people.touch(bob.id, lastSeen: .at(10)) }
     try await test.write { try $0.people.touch(bob.id, lastSeen: .at(9)) }
     #expect(try await test.read { try $0.people.user(bob.id)?.lastSeen } == .at(10))

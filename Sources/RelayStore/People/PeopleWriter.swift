@@ -76,24 +76,25 @@ public struct PeopleWriter: TransactionPart {
     _ = try needRow(of: user)
   }
 
-  /// Raises the time at which the user was last seen.
+  /// Raises the time at which the user was last seen. A stored time in the future gives way, because the wall clock was
+  /// set back since then.
   public func touch(_ user: UserID, lastSeen: Timestamp) throws {
     try db.run(
-      "UPDATE users SET last_seen = ?2 WHERE id = ?1 AND coalesce(last_seen, 0) < ?2",
-      [needRow(of: user), lastSeen.rawValue])
+      "UPDATE users SET last_seen = ?2 WHERE id = ?1 AND NOT coalesce(last_seen BETWEEN ?2 AND ?3, 0)",
+      [needRow(of: user), lastSeen.rawValue, now.rawValue])
   }
 
   /// Stores the online state of a user.
   /// - Parameters:
-  ///   - lastSeen: The stored time never goes back.
+  ///   - lastSeen: As in ``touch(_:lastSeen:)``.
   ///   - activity: Is `nil` if the user is offline.
   public func savePresence(of user: UserID, lastSeen: Timestamp, activity: Activity?) throws {
     try db.run(
       """
-      UPDATE users SET last_seen = max(coalesce(last_seen, 0), ?2), activity = ?3
-      WHERE id = ?1 AND (coalesce(last_seen, 0) < ?2 OR activity IS NOT ?3)
+      UPDATE users SET last_seen = CASE WHEN last_seen BETWEEN ?2 AND ?4 THEN last_seen ELSE ?2 END, activity = ?3
+      WHERE id = ?1 AND (activity IS NOT ?3 OR NOT coalesce(last_seen BETWEEN ?2 AND ?4, 0))
       """,
-      [needRow(of: user), lastSeen.rawValue, activity?.rawValue])
+      [needRow(of: user), lastSeen.rawValue, activity?.rawValue, now.rawValue])
   }
 
   /// Stores that the users are offline. Does not change the times at which they were last seen.
