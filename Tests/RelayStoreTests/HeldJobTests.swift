@@ -444,6 +444,29 @@ extension HeldJobTests {
     #expect(try await changed() == [])
   }
 
+  @Test(arguments: [-3_600, 40 * 86_400] as [Int64])
+  func `a change is compared with jobs before and after it, also if the clock was set`(step: Int64) async throws {
+    func send() async throws -> String {
+      let time = test.clocks.now
+      let stored = try await test.write { try $0.messages.append(RelayStoreTests.draft(at: time, jobs: [job()])) }
+      return try #require(stored.jobs.first)
+    }
+    func isOutdated(_ id: String) async throws -> Bool { try await test.read { try $0.queue.isOutdated(id) } }
+    func changed() async throws -> [UserID] { try await test.read { try $0.queue.changedUsers(after: nil, limit: 9) } }
+    let earlier = try await send()
+    test.clocks.pass(.seconds(1))
+    test.clocks.set(by: .seconds(step))
+    try await test.write { try $0.people.noteChange(of: bob.id) }
+    #expect(try await isOutdated(earlier))
+    #expect(try await changed() == [bob.id])
+    try await test.write { _ = try $0.queue.finish(earlier, state: .dead, now: .at(0)) }
+    test.clocks.pass(.seconds(1))
+    test.clocks.set(by: .seconds(-step))
+    let later = try await send()
+    #expect(try await isOutdated(later) == false)
+    #expect(try await changed() == [])
+  }
+
   @Test func `a push that may be on the phone, or a Notify Anyway, is not held`() async throws {
     var anyway = job(to: bob, phone())
     anyway.isNotifyAnyway = true

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayDelivery
 public import RelayProtocol
 
 /// Changes the profiles, preferences, blocks and reports of users.
@@ -130,7 +131,11 @@ public struct PeopleWriter: TransactionPart {
   /// Records the time at which a fact changed that the relay uses to decide the user's pushes. The caller then decides
   /// earlier jobs again. If the relay is killed before that, the next start decides them: see
   /// ``QueueReader/changedUsers(after:limit:)``.
+  ///
+  /// The time is that of a clock without steps. The number of the newest job is no substitute: a job may have a higher
+  /// number, and an earlier decision.
   public func noteChange(of user: UserID) throws {
-    try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
+    let time = now - transaction.clock.moment.steps
+    try db.run("UPDATE users SET changed = ? WHERE id = ?", [time.rawValue, needRow(of: user)])
   }
 }

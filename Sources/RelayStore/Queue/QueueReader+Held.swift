@@ -129,7 +129,7 @@ extension QueueReader {
       SELECT 1 FROM jobs
       JOIN users ON users.id = jobs.user
       LEFT JOIN members ON members.room = jobs.room AND members.user = jobs.user
-      WHERE jobs.id = ? AND (users.changed >= jobs.created OR members.received >= jobs.seq)
+      WHERE jobs.id = ? AND (users.changed >= jobs.created - jobs.steps OR members.received >= jobs.seq)
       """,
       [id])
   }
@@ -145,7 +145,7 @@ extension QueueReader {
       """
       EXISTS (
         SELECT 1 FROM jobs INDEXED BY \(index)
-        WHERE jobs.user = users.id AND \(states) AND jobs.created <= users.changed)
+        WHERE jobs.user = users.id AND \(states) AND jobs.created - jobs.steps <= users.changed)
       """
     }
     return try db.all(

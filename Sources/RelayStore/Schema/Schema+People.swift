@@ -16,7 +16,8 @@ extension Schema {
       -- The activity of a user who is online; NULL: the user is offline. After a start, an older value shows that the
       -- user was online when the earlier run ended.
       activity TEXT,
-      -- The time of the last change of anything that the relay decides the user's pushes by; NULL: none yet.
+      -- The time of the last change of anything that the relay decides the user's pushes by, without the steps of the
+      -- wall clock until then (`AgingClock.sum`); NULL: none yet.
       changed INTEGER,
       -- JSON; NULL: the defaults.
       preferences TEXT,
