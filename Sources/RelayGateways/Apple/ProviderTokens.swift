@@ -4,11 +4,13 @@ import RelayProtocol
 /// The current provider token of one key, for all connections.
 ///
 /// Apple's service requires a token to be between 20 and 60 minutes old when it is renewed. Ages use the monotonic
-/// clock.
+/// clock. A token has the time of the wall clock, so that a step of this clock ends it.
 struct ProviderTokens {
   struct Token: Equatable {
     let text: String
     let made: ContinuousClock.Instant
+    /// The time in the token.
+    let issued: Timestamp
   }
 
   private let key: ProviderKey
@@ -25,10 +27,14 @@ struct ProviderTokens {
   init(key: ProviderKey) { self.key = key }
 
   /// Returns the token to send now. Creates one if necessary.
-  /// - Parameter wall: The time to write into a new token.
+  /// - Parameter wall: The time of the wall clock, to write into a new token.
   mutating func current(at now: ContinuousClock.Instant, wall: Timestamp) throws -> Token {
-    if let token, now - token.made < life(of: token) { return token }
-    let made = Token(text: try key.token(issued: wall), made: now)
+    if let token, now - token.made < life(of: token),
+      !TokenClock.wasSet(since: token.made, issued: token.issued, at: now, wall: wall)
+    {
+      return token
+    }
+    let made = Token(text: try key.token(issued: wall), made: now, issued: wall)
     token = made
     keepUntil = nil
     return made

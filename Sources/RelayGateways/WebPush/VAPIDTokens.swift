@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The cached tokens of one key: one for each origin, renewed after an hour.
+/// The cached tokens of one key: one for each origin, renewed after an hour, or when the wall clock was set.
 struct VAPIDTokens {
   private struct Token {
     let text: String
     let made: ContinuousClock.Instant
+    let issued: Timestamp
   }
 
   private let key: VAPIDKey
@@ -23,9 +24,13 @@ struct VAPIDTokens {
     for origin: String, at now: ContinuousClock.Instant, wall: Timestamp
   ) throws -> String {
     let known = tokens.use(origin) { $0 }
-    if let known, now - known.made < Self.renewal { return known.text }
+    if let known, now - known.made < Self.renewal,
+      !TokenClock.wasSet(since: known.made, issued: known.issued, at: now, wall: wall)
+    {
+      return known.text
+    }
     let token = try key.token(audience: origin, expires: wall + Self.lifetime)
-    let made = Token(text: "vapid t=\(token), k=\(key.publicKey)", made: now)
+    let made = Token(text: "vapid t=\(token), k=\(key.publicKey)", made: now, issued: wall)
     if tokens.use(origin, { $0 = made }) == nil { _ = tokens.insert(made, for: origin) }
     return made.text
   }

@@ -18,7 +18,9 @@ import Testing
       host: "localhost", port: simulator.port, tls: try NIOSSLContext(configuration: configuration), clock: clock,
       timeout: .seconds(3))
     return AppleConnectionPool(
-      settings: settings, authorize: { ProviderTokens.Token(text: "none", made: .now) }, log: Logger(label: "test"))
+      settings: settings,
+      authorize: { ProviderTokens.Token(text: "none", made: .now, issued: Timestamp(rawValue: 0)) },
+      log: Logger(label: "test"))
   }
 
   private static let request = AppleRequest(

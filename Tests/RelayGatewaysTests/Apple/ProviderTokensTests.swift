@@ -17,8 +17,10 @@ import Testing
     tokens = ProviderTokens(key: try providerKey(secret))
   }
 
-  private mutating func token(after minutes: Int) throws -> ProviderTokens.Token {
-    try tokens.current(at: start + .seconds(60 * minutes), wall: wall)
+  /// - Parameter step: The seconds by which somebody has set the wall clock.
+  private mutating func token(after minutes: Int, step: Int = 0) throws -> ProviderTokens.Token {
+    let passed = Duration.seconds(60 * minutes)
+    return try tokens.current(at: start + passed, wall: wall + passed + .seconds(step))
   }
 
   @Test mutating func `a token is renewed after 40 minutes`() throws {
@@ -27,6 +29,19 @@ import Testing
     let second = try token(after: 40)
     #expect(second != first)
     #expect(try token(after: 79) == second)
+  }
+
+  @Test(arguments: [-61, 61, 40 * 86_400]) mutating func `a token ends when the wall clock was set`(step: Int) throws {
+    let first = try token(after: 0, step: step)
+    // A smaller step ends no token.
+    #expect(try token(after: 1, step: step > 0 ? step - 60 : step + 60) == first)
+    let second = try token(after: 1)
+    #expect(second != first)
+    #expect(second.issued == wall + .seconds(60))
+    #expect(try token(after: 40) == second)
+    // A refusal of the token with the wrong time keeps the newer one.
+    #expect(tokens.expired(first, at: start + .seconds(41 * 60)) == true)
+    #expect(try token(after: 40) == second)
   }
 
   @Test mutating func `an expired token is replaced when it is 20 minutes old`() throws {

@@ -18,9 +18,13 @@ import Testing
     tokens = VAPIDTokens(key: key)
   }
 
-  private mutating func authorization(_ origin: String = "https://push.example.net", after minutes: Int = 0) throws
-    -> String
-  { try tokens.authorization(for: origin, at: start + .seconds(60 * minutes), wall: wall) }
+  /// - Parameter step: The seconds by which somebody has set the wall clock.
+  private mutating func authorization(
+    _ origin: String = "https://push.example.net", after minutes: Int = 0, step: Int = 0
+  ) throws -> String {
+    let passed = Duration.seconds(60 * minutes)
+    return try tokens.authorization(for: origin, at: start + passed, wall: wall + passed + .seconds(step))
+  }
 
   /// RFC 8292, section 2.4.
   @Test func `the token equals the RFC's example, except for its signature`() throws {
@@ -53,6 +57,14 @@ import Testing
     #expect(try authorization(after: 59) == first)
     #expect(try authorization("https://push.example.org", after: 59) != first)
     #expect(try authorization(after: 60) != first)
+  }
+
+  @Test(arguments: [-61, 61, 40 * 86_400]) mutating func `a token ends when the wall clock was set`(step: Int) throws {
+    let first = try authorization(step: step)
+    #expect(try authorization(after: 1, step: step > 0 ? step - 60 : step + 60) == first)
+    let second = try authorization(after: 1)
+    #expect(second != first)
+    #expect(try authorization(after: 59) == second)
   }
 
   @Test(arguments: [
