@@ -26,7 +26,7 @@ struct AppleAnswer: Equatable, Sendable {
 
   /// - Parameters:
   ///   - body: JSON or empty. Invalid JSON counts as empty.
-  ///   - now: The current time, for a date in `Retry-After`.
+  ///   - now: The current time, for a date in `Retry-After` if the answer has no date of its own.
   init(status: Int, body: [UInt8], retryAfter: String?, date: String?, now: Timestamp) {
     struct Body: Decodable {
       var reason: String?
@@ -35,11 +35,11 @@ struct AppleAnswer: Equatable, Sendable {
     }
     let parsed = body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(body))
     let maxTimestamp = 1e15
+    let date = date.flatMap(Timestamp.init(httpDate:))
     self.init(
       status: status, reason: parsed?.reason,
       timestamp: parsed?.timestamp.flatMap { (0...maxTimestamp).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
-      retryAfter: retryAfter.flatMap { Duration(retryAfter: $0, now: now) },
-      date: date.flatMap(Timestamp.init(httpDate:)))
+      retryAfter: retryAfter.flatMap { Duration(retryAfter: $0, now: date ?? now) }, date: date)
   }
 }
 

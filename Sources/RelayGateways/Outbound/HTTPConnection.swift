@@ -119,12 +119,12 @@ final class HTTPConnection: ChannelInboundHandler {
     if !isWhole || head?.isKeepAlive != true { close() }
     exchange.connection = nil
     if let head {
-      let delay = head.headers.first(name: "retry-after")
+      let delay = head.headers.first(name: "retry-after").flatMap { text in
+        let date = head.headers.first(name: "date").flatMap(Timestamp.init(httpDate:))
+        return Duration(retryAfter: text, now: date ?? now())
+      }
       exchange.end(
-        .answered(
-          HTTPAnswer(
-            status: Int(head.status.code), retryAfter: delay.flatMap { Duration(retryAfter: $0, now: now()) },
-            body: isWhole ? body : nil)))
+        .answered(HTTPAnswer(status: Int(head.status.code), retryAfter: delay, body: isWhole ? body : nil)))
     } else {
       exchange.end(.unknown(reason))
     }

@@ -55,6 +55,7 @@ struct HTTPAnswer: Equatable, Sendable {
 
 extension Duration {
   /// Parses `Retry-After` (RFC 9110, section 10.2.3): seconds or a date.
+  /// - Parameter now: The time of the service, which is the `Date` of its answer. Without one, the relay's time.
   init?(retryAfter text: String, now: Timestamp) {
     let maxSeconds: Int64 = 1_000_000_000_000
     if let seconds = Int64(text), (0...maxSeconds).contains(seconds) {

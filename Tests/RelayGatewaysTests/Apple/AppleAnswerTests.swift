@@ -34,6 +34,11 @@ import Testing
     #expect(answer("", retryAfter: text).retryAfter == delay)
   }
 
+  @Test func `a date in Retry-After is compared with the service's date`() {
+    let answer = answer("", retryAfter: "Sun, 06 Nov 1994 09:50:37 GMT", date: "Sun, 06 Nov 1994 09:49:37 GMT")
+    #expect(answer.retryAfter == .seconds(60))
+  }
+
   @Test func `the service's date is parsed`() {
     #expect(answer("", date: "Sun, 06 Nov 1994 08:49:37 GMT").date == Self.now)
     #expect(answer("", date: "yesterday").date == nil)

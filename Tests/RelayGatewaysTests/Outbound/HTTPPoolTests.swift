@@ -39,6 +39,14 @@ import Testing
     #expect(result == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(7), body: [110, 111])))
   }
 
+  /// The relay's clock is at 0.
+  @Test(arguments: [("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 60), ("", 784_111_837), ("Date: now\r\n", 784_111_837)])
+  func `a date in Retry-After is compared with the date of the answer`(_ date: String, _ seconds: Int) async throws {
+    let result = try await result(
+      of: "HTTP/1.1 503 No\r\n\(date)Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\nContent-Length: 0\r\n\r\n")
+    #expect(result == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(seconds))))
+  }
+
   @Test func `a connection serves one request after the other`() async throws {
     let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
     let pool = try pool()
