@@ -2,11 +2,14 @@
 """Users who reconnect after every end of a connection, and continue where they were."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from frames import Frame
 from relay import DEADLINE
 
+from stress.pages import MAX_PAGES, MIN_PAGES
 from stress.session import Refused, Session
 from stress.stage import Stage
 
@@ -66,19 +69,77 @@ class Follower:
         assert self.seq >= seq, f"{self.user} has {self.seq} of {seq}"
 
     def _take_events(self) -> None:
+        for message in self._taken("message"):
+            self._take(message)
+
+    def _taken(self, type: str) -> list[Frame]:
+        """Removes the events of this type and room from the inbox, and returns them."""
         if self.session is None:
-            return
-        rest = []
-        for frame in self.session.inbox:
-            if frame.fits("message", {"room": self.room}):
-                self._take(frame)
-            else:
-                rest.append(frame)
-        self.session.inbox[:] = rest
+            return []
+        taken = [frame for frame in self.session.inbox if frame.fits(type, {"room": self.room})]
+        self.session.inbox[:] = [frame for frame in self.session.inbox if not frame.fits(type, {"room": self.room})]
+        return taken
 
     def _take(self, message: dict[str, Any]) -> None:
         assert message["seq"] == self.seq + 1, f"{self.user} has {self.seq} and gets {message['seq']}"
         self.bodies.append(message["body"])
+
+
+class SlowFollower(Follower):
+    """Follows a room over a slow line: it catches up in pages, with the sizes that the client libraries choose."""
+
+    def __init__(self, stage: Stage, room: str, rate: float | None, user: str | None = None):
+        super().__init__(stage, room, user)
+        #: The bytes that the line carries in a second.
+        self.rate = rate
+        #: The number of replies that had `more`.
+        self.turns = 0
+        self._change = 0
+        self._joining: asyncio.Future[Frame] | None = None
+
+    async def connect(self, **hello: Any) -> None:
+        self._take_events()
+        self.session = await self.stage.session(self.user, rate=self.rate, **hello)
+        size = MIN_PAGES
+        while True:
+            begun = time.monotonic()
+            reply = await self.joined(self._join(size))
+            if "more" not in reply:
+                return
+            self.turns += 1
+            size = min(2 * size, MAX_PAGES) if time.monotonic() - begun < 1 else max(size // 2, MIN_PAGES)
+
+    async def joined(self, joining: asyncio.Future[Frame]) -> Frame:
+        """Waits for the reply to a `join`, and takes its pages and messages."""
+        self._joining = joining
+        reply = await self.session.replied(joining)
+        self._take_events()
+        return reply
+
+    def _join(self, size: int) -> asyncio.Future[Frame]:
+        if self.epoch is None:
+            return self.session.begin("join", room=self.room, history=300, maxBytes=size)
+        after = {"epoch": self.epoch, "seq": self.seq}
+        return self.session.begin("join", room=self.room, after=after, afterChange=self._change, maxBytes=size)
+
+    def _take_events(self) -> None:
+        """Takes the pages, then the reply to the `join`, and then the events that came after it."""
+        for page in self._taken("page"):
+            self._take_page(page)
+        if self._joining is not None and self._joining.done():
+            joining, self._joining = self._joining, None
+            if joining.exception() is None:
+                self._take_page(joining.result())
+                self._change = joining.result()["change"]
+        super()._take_events()
+
+    def _take_page(self, page: Frame) -> None:
+        """Takes the messages of a page, or of the reply to a `join`."""
+        assert self.epoch is None or page.get("recovered", True) is True, page.text[:300]
+        self.epoch = page["epoch"]
+        for message in page.messages:
+            self._take(message)
+        assert self.seq == page["seq"], f"{self.user} has {self.seq} of {page['seq']}"
 
 
 class Writer:

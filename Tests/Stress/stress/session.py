@@ -12,6 +12,7 @@ from frames import Frame
 from relay import DEADLINE
 from rfc6455 import Connection
 
+from stress.pages import page_faults
 from stress.spelling import body_spelled, request_spelled
 from stress.witness import Reception, Witness
 
@@ -47,6 +48,8 @@ class Session:
         self.rooms: dict[str, Reception] = {}
         #: All receptions, including those that have ended.
         self.receptions: list[Reception] = []
+        #: The pages of each room that came before the reply to its `join`.
+        self._pages: dict[str, list[Frame]] = {}
         self._ids = itertools.count(1)
         self._open: dict[int | str, _Open] = {}
         self._unnumbered: list[tuple[str, str]] = []
@@ -209,6 +212,8 @@ class Session:
             if opened is None:
                 self._fault(f"a reply without a request: {text[:200]}")
             elif type == "error":
+                if opened.type == "join":
+                    self._pages.pop(opened.fields["room"], None)
                 opened.reply.set_exception(Refused(frame))
             else:
                 self._answered(opened, frame)
@@ -216,6 +221,8 @@ class Session:
         else:
             if type == "message":
                 self._message_came(frame)
+            elif type == "page":
+                self._pages.setdefault(frame["room"], []).append(frame)
             elif type == "bye":
                 self.bye = frame
             elif type == "room" and frame.get("removed"):
@@ -244,13 +251,12 @@ class Session:
 
     def _joined(self, fields: dict[str, Any], frame: Frame) -> None:
         room, epoch, seq = frame["room"], frame["epoch"], frame["seq"]
-        reception = Reception(room, epoch, seq)
-        if (before := self.rooms.get(room)) is not None:
-            before.end = seq
-            reception.own = before.own
-        self.rooms[room] = reception
-        self.receptions.append(reception)
-        messages = frame.messages
+        if "more" not in frame:
+            self._begin_reception(room, epoch, seq)
+        pages = [*self._pages.pop(room, []), frame]
+        for fault in page_faults(pages, fields.get("maxBytes")):
+            self._fault(f"{room}: {fault}")
+        messages = [message for page in pages for message in page.messages]
         self.witness.page(self.name, room, epoch, messages, seq)
         if "after" in fields and "recovered" not in frame:
             self._fault(f"{room}: the reply to `after` has no `recovered`")
@@ -259,13 +265,22 @@ class Session:
             if [message["seq"] for message in messages] != wanted:
                 self._fault(f"{room}: recovered {len(messages)} messages of {len(wanted)}")
 
+    def _begin_reception(self, room: str, epoch: str, seq: int) -> None:
+        reception = Reception(room, epoch, seq)
+        if (before := self.rooms.get(room)) is not None:
+            before.end = seq
+            reception.own = before.own
+        self.rooms[room] = reception
+        self.receptions.append(reception)
+
     def _sent(self, fields: dict[str, Any], frame: Frame) -> None:
         room, seq, key = fields["room"], frame["seq"], fields.get("key")
         if key is not None:
             self.witness.keyed(self.name, room, self.user, key, seq)
         if frame.get("duplicate"):
             return
-        reception = self.rooms.get(room)
+        # The reply may come after the event that the user was removed.
+        reception = next((one for one in reversed(self.receptions) if one.room == room), None)
         if reception is None:
             return
         if seq in reception.received:
@@ -277,7 +292,9 @@ class Session:
         room, seq = frame["room"], frame["seq"]
         reception = self.rooms.get(room)
         if reception is None:
-            self._fault(f"{room} {seq} arrived, but the session is not in the room")
+            # An event may come before the reply to the later one of two joins. That reply has the message, too.
+            if not any(one.type == "join" and one.fields["room"] == room for one in self._open.values()):
+                self._fault(f"{room} {seq} arrived, but the session is not in the room")
             return
         if seq <= reception.position:
             self._fault(f"{room} {seq} arrived after {reception.position}")

@@ -20,6 +20,7 @@ from metrics import Metrics
 from relay import DEADLINE, Relay
 from rfc6455 import Connection
 
+from stress.lines import SMALL_BUFFER, SlowConnection
 from stress.session import Session
 from stress.witness import Witness
 
@@ -114,10 +115,11 @@ class Stage:
         token: str | None = None,
         answers_pings: bool = True,
         receive_buffer: int | None = None,
+        rate: float | None = None,
         **hello: Any,
     ) -> Session:
-        """Opens a session of this user and waits for `welcome`."""
-        session = await self.stranger(user, receive_buffer=receive_buffer)
+        """Opens a session of this user and waits for `welcome`. `rate`: the bytes that it reads in a second."""
+        session = await self.stranger(user, receive_buffer=receive_buffer, rate=rate)
         session.connection.answers_pings = answers_pings
         if self.relay.secret is not None:
             hello["token"] = token or self.token(user)
@@ -126,9 +128,13 @@ class Stage:
         await session.request("hello", **hello)
         return session
 
-    async def stranger(self, user: str, **dial: Any) -> Session:
+    async def stranger(self, user: str, *, receive_buffer: int | None = None, rate: float | None = None) -> Session:
         """Opens a connection that has sent nothing yet."""
-        connection = await Connection.open(self.relay.port, **dial)
+        if rate is None:
+            connection = await Connection.open(self.relay.port, receive_buffer=receive_buffer)
+        else:
+            connection = await SlowConnection.open(self.relay.port, receive_buffer=SMALL_BUFFER)
+            connection.rate = rate
         session = Session(self.witness, connection, user)
         session.name = f"{user}#{len(self.sessions)}"
         self.belongs(session)
