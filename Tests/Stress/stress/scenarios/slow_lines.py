@@ -103,13 +103,17 @@ def arrivals(session: Session) -> list[Frame]:
 
 
 async def fill(stage: Stage, session: Session, room: str) -> list[asyncio.Future[Frame]]:
-    """Requests pages of history until they wait in the relay's queue. Returns the replies."""
+    """Requests pages of history until some wait in the relay's queue, and stay there. Returns the replies."""
     replies: list[asyncio.Future[Frame]] = []
+    waiting = 0
     async with asyncio.timeout(DEADLINE):
-        while (await stage.metrics())["stillwire_outbox_bytes"] < 60_000:
-            replies += [session.begin("history", room=room, limit=50) for _ in range(2)]
-            await asyncio.sleep(0.02)
-    return replies
+        while True:
+            before, waiting = waiting, (await stage.metrics())["stillwire_outbox_bytes"]
+            if waiting < 60_000:
+                replies += [session.begin("history", room=room, limit=50) for _ in range(2)]
+            elif waiting == before:
+                return replies
+            await asyncio.sleep(0.02 if waiting < 60_000 else 0.2)
 
 
 @scenario(alone=True)
