@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays the chosen scenarios at the same time. Each test waits for the outcome of its scenario."""
+"""Plays the chosen scenarios and planted faults at the same time. Each test waits for the outcome of its own."""
 
 import asyncio
 import os
@@ -10,6 +10,7 @@ from concurrent.futures import Future
 
 import pytest
 
+from stress.faults import FAULTS
 from stress.registry import load
 from stress.run import Outcome, play_all
 
@@ -32,7 +33,8 @@ def outcome(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]
 
     def play() -> None:
         try:
-            asyncio.run(play_all([scenarios[name] for name in sorted(chosen)], SEED, report))
+            plays = [FAULTS[name] if name in FAULTS else scenarios[name] for name in sorted(chosen)]
+            asyncio.run(play_all(plays, SEED, report))
         finally:
             for waiting in outcomes.values():
                 waiting.cancel()

@@ -11,6 +11,7 @@ import time
 import stress  # noqa: F401  (makes the shared modules known)
 from relay import CHECKOUT
 
+from stress.faults import FAULTS
 from stress.registry import load
 from stress.run import AT_ONCE, Outcome, play_all
 
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="WORD", help="play scenarios whose name has all these words"
     )
+    parser.add_argument("--fault", nargs="*", metavar="NAME", help="plant only these faults (default: all)")
     parser.add_argument("--repeat", type=int, default=1, metavar="K", help="number of rounds, each with the next seed")
     parser.add_argument(
         "--binary", default=None, metavar="PATH", help="the relay (default: STILLWIRE_BINARY, or the debug build)"
@@ -36,6 +38,8 @@ def main() -> int:
         for one in scenarios:
             print(f"{one.name}\n    {one.play.__doc__.strip()}")
         return 0
+    if options.fault is not None:
+        scenarios = [FAULTS[name] for name in options.fault or FAULTS]
     if not scenarios:
         parser.error(f"no scenario has all of {options.only} in its name")
 
@@ -57,7 +61,8 @@ def _round(scenarios, seed: int, at_once: int) -> int:
 
     asyncio.run(play_all(scenarios, seed, report, at_once))
     for outcome in failed:
-        print(f"\n{outcome.name} (--seed {seed} --only {outcome.name})\n{outcome.failure}")
+        option = "--fault" if outcome.name in FAULTS else "--only"
+        print(f"\n{outcome.name} (--seed {seed} {option} {outcome.name})\n{outcome.failure}")
     print(f"\nseed {seed}: {len(scenarios)} scenarios, {len(failed)} failed, {time.monotonic() - begun:.1f} s")
     return len(failed)
 

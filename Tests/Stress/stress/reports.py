@@ -3,7 +3,6 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,14 +169,14 @@ class Device:
         assert answer.status == 200, answer
         return answer.json
 
-    def begin(self, over_http: bool) -> Awaitable[None]:
+    def begin(self, over_http: bool) -> asyncio.Task[None]:
         """Makes a report of a random kind and state, and sends it."""
         if self.stage.random.random() < 0.5:
             report = self.focus.make(isFocused=self.stage.random.choice([True, False, None]))
-            return asyncio.ensure_future(self.focus.report(report, over_http))
+            return self.stage.background(self.focus.report(report, over_http))
         allow = [f"label{self.stage.random.randrange(1 << 30)}"]
         report = self.filter.make(**self.stage.random.choice([{"active": True, "allow": allow}, {"active": False}]))
-        return asyncio.ensure_future(self.filter.report(report, over_http))
+        return self.stage.background(self.filter.report(report, over_http))
 
     async def in_order(self) -> None:
         """Makes several reports on one session without waiting for replies. The clock may step between them."""

@@ -3,6 +3,7 @@
 
 import asyncio
 import random
+import re
 import tempfile
 import time
 import traceback
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from relay import SLOW, Relay
 
-from stress.registry import Scenario
+from stress.faults import Fault
+from stress.registry import SCENARIOS, Scenario
 from stress.stage import Stage, blocking, started
 
 #: Seconds after which a scenario fails.
@@ -68,8 +70,7 @@ async def play(scenario: Scenario, seed: int, shared: SharedRelays) -> Outcome:
     try:
         stage = Stage(scenario.name, seed, await shared.relay(scenario))
         async with asyncio.timeout(PATIENCE):
-            await scenario.play(stage)
-            await stage.settle()
+            await _play_to_end(scenario, stage)
     except Exception as error:
         failures.append("".join(traceback.format_exception(_first(error), limit=-6)))
     if stage is not None:
@@ -88,10 +89,35 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
+async def find(fault: type[Fault], seed: int, shared: SharedRelays) -> Outcome:
+    """Plays a scenario with a planted fault until a check finds it. Fails if no check does."""
+    begun = time.monotonic()
+    scenario = SCENARIOS[fault.scenario]
+    stage = Stage(scenario.name, seed, await shared.relay(scenario))
+    stage.fault = fault(seed)
+    found = asyncio.Event()
+    stage.witness.on_fault = lambda what: found.set() if re.search(fault.finds, what) else None
+    playing = asyncio.create_task(_play_to_end(scenario, stage))
+    finding = asyncio.create_task(found.wait())
+    await asyncio.wait([playing, finding], timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    for task in (playing, finding):
+        task.cancel()
+    error = (await asyncio.gather(playing, return_exceptions=True))[0]
+    is_found = found.is_set() or isinstance(error, Exception) and re.search(fault.finds, repr(_first(error)))
+    await stage.end()
+    failure = f"{fault.__doc__}: this fault was not found. {error!r} {stage.witness.faults}"
+    return Outcome(fault.__name__, time.monotonic() - begun, None if is_found else failure)
+
+
+async def _play_to_end(scenario: Scenario, stage: Stage) -> None:
+    await scenario.play(stage)
+    await stage.settle()
+
+
 async def play_all(
-    scenarios: Iterable[Scenario], seed: int, report: Callable[[Outcome], None], at_once: int = AT_ONCE
+    scenarios: Iterable[Scenario | type[Fault]], seed: int, report: Callable[[Outcome], None], at_once: int = AT_ONCE
 ) -> None:
-    """Plays all scenarios in a random order. Reports each outcome, and at last that of the shared relays."""
+    """Plays all scenarios, and finds all planted faults, in a random order. Reports each outcome, and at last that of the shared relays."""
     order = list(scenarios)
     random.Random(seed).shuffle(order)
     gate = asyncio.Semaphore(at_once)
@@ -99,9 +125,9 @@ async def play_all(
     with tempfile.TemporaryDirectory(prefix="stillwire-stress-") as folder:
         shared = SharedRelays(Path(folder))
 
-        async def one(scenario: Scenario) -> None:
+        async def one(scenario: Scenario | type[Fault]) -> None:
             async with gate:
-                report(await play(scenario, seed, shared))
+                report(await (play if isinstance(scenario, Scenario) else find)(scenario, seed, shared))
 
         await asyncio.gather(*(one(scenario) for scenario in order))
         report(Outcome("the_shared_relays", time.monotonic() - begun, await shared.close()))

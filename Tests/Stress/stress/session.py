@@ -54,6 +54,8 @@ class Session:
         self._open: dict[int | str, _Open] = {}
         self._unnumbered: list[tuple[str, str]] = []
         self._waiting: list[asyncio.Future[None]] = []
+        #: Called with each frame, before anything else gets it.
+        self.on_frame: Callable[[Frame], None] = lambda _: None
         #: True for a half-open connection, from which nothing is read any more.
         self.is_abandoned = False
         connection.on_text = self._came
@@ -204,6 +206,7 @@ class Session:
 
     def _came(self, text: str) -> None:
         frame = Frame(text)
+        self.on_frame(frame)
         if self.bye is not None:
             self._fault(f"a frame after bye: {text[:200]}")
         id, type = frame.get("id"), frame.get("type")

@@ -20,6 +20,7 @@ from metrics import Metrics
 from relay import DEADLINE, Relay
 from rfc6455 import Connection
 
+from stress.faults import Fault
 from stress.lines import SMALL_BUFFER, SlowConnection
 from stress.session import Session
 from stress.witness import Witness
@@ -51,8 +52,11 @@ class Stage:
         self.random = random.Random(f"{name} {seed}")
         self.relay = relay
         self.witness = Witness()
+        #: The fault that is planted in all sessions, or None.
+        self.fault: Fault | None = None
         self.sessions: list[Session] = []
         self._relay_of: dict[int, Relay] = {}
+        self._background: set[asyncio.Task[Any]] = set()
         self._number = next(_numbers)
         self._own: list[Relay] = []
         self._folders: list[tempfile.TemporaryDirectory] = []
@@ -137,6 +141,8 @@ class Stage:
             connection.rate = rate
         session = Session(self.witness, connection, user)
         session.name = f"{user}#{len(self.sessions)}"
+        if self.fault is not None:
+            self.fault.plant(session)
         self.belongs(session)
         return session
 
@@ -216,7 +222,12 @@ class Stage:
         return [task.result() for task in tasks]
 
     def background(self, part: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        return asyncio.create_task(part)
+        """Starts a coroutine, which ends with the scenario at the latest."""
+        task = asyncio.create_task(part)
+        # The scenario may not await it if it ends early.
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._background.add(task)
+        return task
 
     # The end
 
@@ -283,6 +294,8 @@ class Stage:
 
     async def end(self) -> None:
         """Ends the scenario's sessions and relays. Its own relays must end cleanly."""
+        for task in self._background:
+            task.cancel()
         for session in self.sessions:
             if session.is_open:
                 session.connection.cut()

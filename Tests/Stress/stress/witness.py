@@ -2,6 +2,7 @@
 """Compares all acknowledgements and messages that the sessions of a scenario have received."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from frames import Frame
@@ -40,6 +41,8 @@ class Witness:
 
     def __init__(self):
         self.faults: list[str] = []
+        #: Called with each fault.
+        self.on_fault: Callable[[str], None] = lambda _: None
         #: The only valid content of each (room, epoch, seq). All replies and events must agree with it.
         self._messages: dict[tuple[str, str, int], Message] = {}
         #: The sends that were acknowledged as new, by room, epoch and seq.
@@ -53,6 +56,7 @@ class Witness:
     def fault(self, who: str, what: str) -> None:
         if len(self.faults) < 20:
             self.faults.append(f"{who}: {what}")
+        self.on_fault(what)
 
     def promised(self, who: str, room: str, epoch: str, seq: int, sender: str, body: str) -> None:
         """Records a send that was acknowledged with `ok`, and not as a duplicate."""

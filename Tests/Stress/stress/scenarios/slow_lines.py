@@ -29,7 +29,7 @@ async def written(stage: Stage, room: str, count: int, first: int) -> Writer:
 
 async def write_on(writer: Writer) -> None:
     """Sends the other messages, a few each moment."""
-    while writer.waiting:
+    while writer.waiting and writer.session.is_open:
         await writer.write(2)
         await asyncio.sleep(0.2)
 
@@ -89,19 +89,6 @@ def check(connecting: asyncio.Task[None]) -> None:
         raise error
 
 
-def arrivals(session: Session) -> list[Frame]:
-    """Returns a list that gets all later frames of a session, in their order."""
-    order: list[Frame] = []
-    came = session.connection.on_text
-
-    def record(text: str) -> None:
-        order.append(Frame(text))
-        came(text)
-
-    session.connection.on_text = record
-    return order
-
-
 async def fill(stage: Stage, session: Session, room: str) -> list[asyncio.Future[Frame]]:
     """Requests pages of history until some wait in the relay's queue, and stay there. Returns the replies."""
     replies: list[asyncio.Future[Frame]] = []
@@ -137,7 +124,8 @@ async def only_the_last_of_repeated_joins_has_the_messages(stage: Stage) -> None
 
     await stage.eventually(all_done, "the relay has handled four joins of the slow client and three of others")
     await writer.write(5)
-    order = arrivals(slow)
+    order: list[Frame] = []
+    slow.on_frame = order.append
     slow.connection.rate = None
     slow.connection.resume()
     for reply in [*replies, ping]:
@@ -146,7 +134,7 @@ async def only_the_last_of_repeated_joins_has_the_messages(stage: Stage) -> None
         assert (code := await refused(slow, join)) == "superseded", f"a join that waits got {code}"
     await follower.joined(joins[-1])
     types = [frame["type"] for frame in order]
-    assert types.index("pong") < types.index("page"), types
+    assert types.index("pong") < types.index("page"), f"a pong waits for pages: {types}"
     await finish([writer], [follower])
     await finish([other], [])
 
