@@ -132,10 +132,10 @@ class Stage:
         await session.request("hello", **hello)
         return session
 
-    async def stranger(self, user: str, *, receive_buffer: int | None = None, rate: float | None = None) -> Session:
+    async def stranger(self, user: str, *, rate: float | None = None, **dial: Any) -> Session:
         """Opens a connection that has sent nothing yet."""
         if rate is None:
-            connection = await Connection.open(self.relay.port, receive_buffer=receive_buffer)
+            connection = await Connection.open(self.relay.port, **dial)
         else:
             connection = await SlowConnection.open(self.relay.port, receive_buffer=SMALL_BUFFER)
             connection.rate = rate
