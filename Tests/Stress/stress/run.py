@@ -93,20 +93,31 @@ async def find(fault: type[Fault], seed: int, shared: SharedRelays) -> Outcome:
     """Plays a scenario with a planted fault until a check finds it. Fails if no check does."""
     begun = time.monotonic()
     scenario = SCENARIOS[fault.scenario]
-    stage = Stage(scenario.name, seed, await shared.relay(scenario))
-    stage.fault = fault(seed)
+    stage, failures = None, []
+    try:
+        stage = Stage(scenario.name, seed, await shared.relay(scenario))
+        stage.fault = fault(seed)
+        failures = await _failures_until(fault.finds, scenario, stage)
+    except Exception as error:
+        failures.append(repr(error))
+    if stage is not None:
+        await stage.end()
+    is_found = any(re.search(fault.finds, failure) for failure in failures)
+    failure = None if is_found else f"{fault.__doc__} No check of {scenario.name} found this fault: {failures}"
+    return Outcome(fault.__name__, time.monotonic() - begun, failure)
+
+
+async def _failures_until(pattern: str, scenario: Scenario, stage: Stage) -> list[str]:
+    """Plays a scenario until a fault fits the pattern, and at most to the end. Returns the failures up to then."""
     found = asyncio.Event()
-    stage.witness.on_fault = lambda what: found.set() if re.search(fault.finds, what) else None
+    stage.witness.on_fault = lambda what: found.set() if re.search(pattern, what) else None
     playing = asyncio.create_task(_play_to_end(scenario, stage))
     finding = asyncio.create_task(found.wait())
     await asyncio.wait([playing, finding], timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-    for task in (playing, finding):
-        task.cancel()
-    error = (await asyncio.gather(playing, return_exceptions=True))[0]
-    is_found = found.is_set() or isinstance(error, Exception) and re.search(fault.finds, repr(_first(error)))
-    await stage.end()
-    failure = f"{fault.__doc__}: this fault was not found. {error!r} {stage.witness.faults}"
-    return Outcome(fault.__name__, time.monotonic() - begun, None if is_found else failure)
+    finding.cancel()
+    playing.cancel()
+    (error,) = await asyncio.gather(playing, return_exceptions=True)
+    return stage.witness.faults + ([repr(_first(error))] if isinstance(error, Exception) else [])
 
 
 async def _play_to_end(scenario: Scenario, stage: Stage) -> None:

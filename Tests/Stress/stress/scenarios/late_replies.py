@@ -178,7 +178,8 @@ async def http_requests_whose_answers_are_lost_count_once(stage: Stage) -> None:
         connection = await Connection.dial(stage.relay.port)
         connection.write(head.encode() + text)
         await asyncio.sleep(stage.random.choice([0, 0.001, 0.005]))
-        stage.random.choice([connection.cut, connection.reset])()
+        if not connection.ended.done():
+            stage.random.choice([connection.cut, connection.reset])()
 
     async def post(number: int) -> None:
         body = f"{number}"
