@@ -155,8 +155,10 @@ class Device:
             await self.forget()
 
     async def forget(self) -> None:
-        """Forgets the counters of the numbers, as an app that is installed again. That takes a moment, so that no number
-        comes twice."""
+        """Forgets the counters of the numbers, as an app that is installed again.
+
+        It takes a moment, so that no number comes twice.
+        """
         await asyncio.sleep(0.02)
         self.focus.forget()
         self.filter.forget()

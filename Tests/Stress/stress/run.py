@@ -128,7 +128,10 @@ async def _play_to_end(scenario: Scenario, stage: Stage) -> None:
 async def play_all(
     scenarios: Iterable[Scenario | type[Fault]], seed: int, report: Callable[[Outcome], None], at_once: int = AT_ONCE
 ) -> None:
-    """Plays all scenarios, and finds all planted faults, in a random order. Reports each outcome, and at last that of the shared relays."""
+    """Plays all scenarios, and finds all planted faults, in a random order.
+
+    Reports each outcome, and at last that of the shared relays.
+    """
     order = list(scenarios)
     random.Random(seed).shuffle(order)
     gate = asyncio.Semaphore(at_once)
