@@ -96,14 +96,35 @@ extension LateWriter {
     try await handover.value().get()
   }
 
+  /// Stores all marks of a user, so that the next read of the store has them, also those of a `read` without a reply. If
+  /// the store fails, the marks are stored later.
+  func storeMarks(of user: UserHandle, on relay: isolated Relay) async {
+    let rooms = relay.hub.rooms(of: user).filter { relay.hub.takeMarks(of: user, in: $0) }
+    guard let last = rooms.last else { return }
+    for room in rooms.dropLast() { submitMarks(room, user, on: relay) { _, _ in } }
+    // The store commits the marks in their order.
+    let handover = Handover<Result<Void, StoreError>>()
+    submitMarks(last, user, on: relay) { handover.give($1) }
+    _ = await handover.value()
+  }
+
   /// Stores the marks of a member, and then calls `reply`.
   func storeMarks(
     _ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay,
     then reply: @escaping @Sendable (isolated Relay, Result<Void, StoreError>) -> Void
   ) {
+    guard let name = relay.hub.name(of: room), let userName = relay.hub.name(of: user),
+      relay.hub.takeMarks(of: user, in: room) || contains(.marks(name, userName))
+    else { return reply(relay, .success(())) }
+    submitMarks(room, user, on: relay, then: reply)
+  }
+
+  private func submitMarks(
+    _ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay,
+    then reply: @escaping @Sendable (isolated Relay, Result<Void, StoreError>) -> Void
+  ) {
     guard let member = relay.hub.marks(of: user, in: room),
-      let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay),
-      relay.hub.takeMarks(of: user, in: room) || contains(write)
+      let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay)
     else { return reply(relay, .success(())) }
     relay.deliveries.reportReceived(room, user, upTo: max(member.read, member.received), on: relay)
     // A second request for the same mark waits, too.

@@ -256,6 +256,9 @@ extension Hub {
     handles { relay_room_sessions(hub, room.rawValue, $0, $1) }
   }
 
+  /// The rooms in memory of which the user is a member.
+  public func rooms(of user: UserHandle) -> [RoomHandle] { rooms(sharedBy: user, user) }
+
   /// The rooms in memory of which both users are members.
   public func rooms(sharedBy a: UserHandle, _ b: UserHandle) -> [RoomHandle] {
     handles { relay_user_shared_rooms(hub, a.rawValue, b.rawValue, $0, $1) }

@@ -27,6 +27,17 @@ def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(connect, na
         assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.user}-phone").json["badge"] == turn
 
 
+def test_a_read_without_a_reply_counts_in_the_next_list(connect, names, start):
+    circle = Circle(connect, names, start())
+    bob = circle.live("bob")
+    for _ in range(3):
+        seq = circle.send("text")["seq"]
+        assert unread(circle.relay, bob.user, circle.room) == 1
+        bob.session.post("read", room=circle.room, seq=seq)
+        rooms = bob.session.request("rooms")["rooms"]
+        assert [entry["unread"] for entry in rooms if entry["room"] == circle.room] == [0]
+
+
 def test_an_answered_read_survives_a_crash(connect, names, start):
     circle = Circle(connect, names, start())
     bob = circle.away("bob")

@@ -46,6 +46,8 @@ struct InboxList: Sendable {
   func read(
     of user: UserID, _ permissions: Permissions?, on relay: isolated Relay
   ) async throws -> (inout JSONWriter.Object) -> Void {
+    // The list has the marks of all earlier requests.
+    if let user = relay.hub.user(user) { await relay.late.storeMarks(of: user, on: relay) }
     let (patterns, isOpen, now) = (relay.settings.rooms, relay.settings.isOpen, relay.hub.now)
     let page = try await relay.store.read { reader -> Page in
       try self.page(reader.inbox, of: user, now: now) { room in
