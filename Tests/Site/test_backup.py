@@ -17,12 +17,15 @@ from relay import CHECKOUT, DEADLINE, Relay, running
 GUIDES = CHECKOUT / "web" / "docs" / "guides"
 PAGE = (GUIDES / "backup.md").read_text()
 UPGRADE = (GUIDES / "upgrade.md").read_text()
+#: The commands before an upgrade: on a machine, and of a container.
+UPGRADES = re.findall(r"^ +sudo sh -c 'rm.*?stillwire-upgrade\.db(?= &&$)", UPGRADE, re.MULTILINE | re.DOTALL)
 #: The commands that make a copy of the database, by the place that has them.
 COPIES = {
     "by hand": next(block for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "VACUUM" in block),
     "every day": re.search(r"^30 3 \* \* \* root (.*)$", PAGE, re.MULTILINE).group(1).replace(r"\%", "%"),
     "container": re.search(r"^rm -f new\.db\*\nsqlite3 \"\$data.*$", PAGE, re.MULTILINE).group(),
-    "upgrade": re.search(r"^ +sudo sh -c 'rm.*?stillwire-upgrade\.db$", UPGRADE, re.MULTILINE | re.DOTALL).group(),
+    "upgrade": UPGRADES[0],
+    "upgrade of a container": UPGRADES[1],
 }
 #: The command that tests a copy, after the name of the file.
 TEST = re.search(r"sqlite3 -readonly \S+ (\"PRAGMA.*?FROM messages\")", PAGE, re.DOTALL).group(1)
