@@ -229,8 +229,15 @@ package actor PushWorker {
 
   /// The time at which the push of a message expires. A step of the wall clock moves it.
   private func end(of claim: Claim) -> Timestamp {
+    let clock = store.readClock()
+    if let end = claim.ends { return end + clock.moment.steps }
     let sent = claim.message.time
-    return claim.push.expires(from: sent) + store.readClock().shift(since: sent, steps: claim.steps)
+    return claim.push.expires(from: sent) + clock.shift(since: sent, steps: claim.steps)
+  }
+
+  /// The time at which the job was made, by the present wall clock.
+  private func created(_ claim: Claim) -> Timestamp {
+    claim.created + (store.readClock().moment.steps - claim.steps)
   }
 
   /// The time until which an update is retried. A step of the wall clock moves it.
@@ -248,7 +255,7 @@ package actor PushWorker {
     let attempts = AttemptLog()
     var outcome = await send(push, claim.device, gateway, noting: attempts)
     if case .ring(let call) = push.content, case .forgetDevice(_, let time) = outcome {
-      await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+      await forgetVoIPToken(of: claim.device, registeredBefore: time ?? created(claim))
       // The call must not wait: send it as an alert now, even if the VoIP token was kept.
       push.content = .alert(DigestSubject(newest: call))
       outcome = await send(push, claim.device, gateway, noting: attempts)
@@ -274,7 +281,7 @@ package actor PushWorker {
       await finish(claim, .sent, note.rawValue, recorded, rings: rings)
     case .dead, .tooLarge: await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
-      await finish(claim, .dead, word, recorded, forgetting: time ?? claim.created)
+      await finish(claim, .dead, word, recorded, forgetting: time ?? created(claim))
     case .retry(let after, _, let isUnknown):
       let note = isUnknown ? "\(word), outcome unknown" : word
       await retry(

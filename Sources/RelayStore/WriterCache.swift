@@ -87,7 +87,7 @@ final class WriterCache {
 
   var isKeySweepDue: Bool { keysSinceSweep >= Self.keysPerSweep }
 
-  /// - Parameter time: The start of the key's lifetime, by the clock without steps.
+  /// - Parameter time: The start of the key's lifetime, by the clock for keys.
   func countKey(at time: Timestamp) {
     keysSinceSweep += 1
     newestKey = time

@@ -197,6 +197,14 @@ import Testing
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, hasRemovals: true, woken: .at(0)),
       PhoneUpdate(badge: 1, removes: false), Timestamp.at(0) + pause
     ),
+    // The push is newer than the reading of the clock.
+    (
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(1_005)), nil, Timestamp.at(1_000) + minute
+    ),
+    (
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: Timestamp.at(1_000) + minute), nil,
+      Timestamp.at(1_000) + minute
+    ),
     // The wall clock was set back while the relay was stopped.
     (
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(9_999_999)),

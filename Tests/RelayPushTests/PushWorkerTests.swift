@@ -244,7 +244,7 @@ import Testing
       }
       /// Refuses the tokens. Returns the numbers of all forgotten and kept ones.
       func refuse(_ numbers: Range<Int>) async -> [UInt64] {
-        for number in numbers { await worker.forget(phones[number], registeredBefore: Self.time + .seconds(1)) }
+        for number in numbers { await worker.forget(phones[number], registeredBefore: clock.now + .seconds(1)) }
         let tally = await worker.tally
         return [tally.forgotten, tally.kept]
       }

@@ -341,7 +341,8 @@ import Testing
         try transaction.prepareRoom()
         var hold = job(due: transaction.now + .seconds(3600))
         hold.state = .held
-        return try transaction.messages.append(draft(at: transaction.now, jobs: [hold])).jobs[0]
+        _ = try transaction.messages.append(draft(at: transaction.now, jobs: [hold]))
+        return try #require(try transaction.reader.queue.openJobs(of: bob.id).jobs.first).id
       }
       clocks.pass(JobDraft.maxHold - .seconds(3600))
       clocks.set(by: .seconds(step))

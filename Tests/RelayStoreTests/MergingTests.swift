@@ -93,7 +93,10 @@ import Testing
   }
 
   @Test func `the last message of a digest is the newest one, also if the clock was set back before it`() async throws {
-    let ids = try await hold([Self.b, Self.c, Self.a]) { $0 == 0 ? 3_600_000 : 0 }
+    test.clocks.set(by: .seconds(3600))
+    let first = try await hold([Self.b]) { _ in 3_600_000 }
+    test.clocks.set(by: .seconds(-3600))
+    let ids = try await first + hold([Self.c, Self.a]) { Int64($0) + 1 }
     try await release(ids)
     let contents = try await test.write { try $0.digests.content(of: ids[2])?.map(\.job) }
     #expect(contents == [ids[2], ids[1], ids[0]])
@@ -101,6 +104,26 @@ import Testing
     // The digest loses its head.
     try await test.write { _ = try $0.queue.finish(ids[2], state: .cancelled, now: .at(0)) }
     #expect(try await claim(now: .at(9_000)).map(\.id) == [ids[1]])
+  }
+
+  @Test func `a message whose job was made later than that of a newer one is not the newest`() async throws {
+    let ids = try await hold([Self.b, Self.a]) { 10 - Int64($0) }
+    try await release(ids)
+    let contents = try await test.write { try $0.digests.content(of: ids[1])?.map(\.job) }
+    #expect(contents == ids)
+  }
+
+  @Test(arguments: [-3600, 600, 40 * 86_400])
+  func `the end of a merged message moves with the wall clock`(step: Int) async throws {
+    let ids = try await hold([Self.b, Self.c, Self.a], expiring: [0: .at(45_000), 1: .at(47_000)])
+    try await release(ids)
+    test.clocks.set(by: .seconds(step))
+    let set = test.clocks.now
+    _ = try await test.write { try $0.queue.moveDue(by: .seconds(step), setTo: set) }
+    test.clocks.pass(.seconds(46))
+    let now = test.clocks.now
+    #expect(try await claim(now: now).first?.others.map(\.room) == [Self.c])
+    #expect(try await states(ids) == [.expired, .merged, .sending])
   }
 
   @Test(arguments: [FinishedState.sent, .dead])

@@ -59,11 +59,11 @@ public enum PhonePlanner {
     time(after: woken, wakePause, now: now)
   }
 
-  /// The end of a pause after a push. A push after `now` shows that the wall clock was set back while the relay was
-  /// stopped. It delays nothing, because each decision would see the whole pause again.
+  /// The end of a pause after a push. A push that is ahead by more than the pause shows that the wall clock was set back
+  /// while the relay was stopped. It delays nothing, because each decision would see the whole pause again.
   private static func time(after push: Timestamp?, _ pause: Duration, now: Timestamp) -> Timestamp {
-    guard let push, push <= now else { return now }
-    return push + pause
+    guard let push, push <= now + pause else { return now }
+    return min(push, now) + pause
   }
 
   /// The time until which the service may keep a push that changes or removes notifications. Is `nil` if the service

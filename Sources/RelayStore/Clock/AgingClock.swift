@@ -60,8 +60,11 @@ public struct AgingClock: Equatable, Sendable {
   /// clock. At a start, the clock for keys is never before the newest time that the store has noted by it, also on
   /// another node.
   public private(set) var steps: Duration
-  /// The sum of all steps since the database was created. The reports of devices age by the wall clock without them. It
-  /// is replicated, unlike ``steps``, and a start continues it.
+  /// The sum of all steps since the database was created. The wall clock without them is the stepless clock, by which
+  /// reports of devices, devices, jobs and changes of users age.
+  ///
+  /// It is replicated, so that all nodes agree, unlike ``steps``. But a step while the relay is stopped is not in it, so
+  /// the stepless clock may go back at a start. The clock for keys never does.
   public private(set) var sum: Duration
   /// ``sum`` as it is stored.
   var steppedBy: Duration { .milliseconds(sum.milliseconds) }

@@ -29,14 +29,11 @@ public final class ClockReading: Sendable {
   /// The time by which the reports of devices age.
   public var moment: Moment { Moment(now: now, steps: aging.steppedBy) }
 
-  /// See ``AgingClock/shift(since:)``.
-  public func shift(since time: Timestamp) -> Duration { aging.shift(since: time) }
-
-  /// The difference between the present wall clock and the clock by which the time of a message was noted.
-  /// - Parameter steps: The sum of the steps when the push of the message was stored. The message may be older.
+  /// The difference between the present wall clock and the clock by which a time was noted.
+  /// - Parameter steps: The sum of the steps when the job was stored. The time of its message may be older.
   public func shift(since time: Timestamp, steps: Duration) -> Duration {
     let shift = moment.steps - steps
-    return shift == .zero ? self.shift(since: time) : shift
+    return shift == .zero ? aging.shift(since: time) : shift
   }
 }
 
@@ -47,14 +44,13 @@ extension Transaction {
   /// The sum of all steps of the wall clock, see ``AgingClock/sum``.
   var steps: Duration { clock.moment.steps }
 
-  /// The time by the clock of a job or a device: the wall clock without all steps so far. Unlike ``steadyNow``, it is the
-  /// same on all nodes.
+  /// The time by the stepless clock, see ``AgingClock/sum``.
   var steplessNow: Timestamp { now - steps }
 
-  /// The time of the wall clock for a time by the clock without steps.
+  /// The time of the wall clock for a time by the stepless clock.
   func wallTime(_ stepless: Timestamp) -> Timestamp { stepless + steps }
 
-  /// The time by a clock that has no steps. Only the difference of two such times has a meaning.
+  /// The time by the clock for keys, see ``AgingClock/steps``. Only the difference of two such times has a meaning.
   var steadyNow: Timestamp { clock.now - clock.aging.steps }
 
   /// The time before which data is older than `age`. While deletion by age waits, no data is older.

@@ -68,12 +68,12 @@ extension DeviceWriter {
   ) throws -> Forgetting {
     let rows = try db.all(
       """
-      SELECT users.id, users.name, device, app, registered FROM devices JOIN users ON users.id = user
+      SELECT users.id, users.name, device, app, registered - steps AS registered FROM devices JOIN users ON users.id = user
       WHERE \(column) = ? AND platform = ?
       """,
       [token, platform.rawValue])
     guard let first = rows.first else { return .none }
-    if let time, rows.contains(where: { $0.timestamp("registered") >= time }) { return .none }
+    if let time, rows.contains(where: { transaction.wallTime($0.timestamp("registered")) >= time }) { return .none }
     // All accounts of a phone are of one app.
     let app: String = first["app"] ?? ""
     if let pause = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(for: pause) }

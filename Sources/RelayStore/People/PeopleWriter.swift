@@ -132,7 +132,7 @@ public struct PeopleWriter: TransactionPart {
   /// earlier jobs again. If the relay is killed before that, the next start decides them: see
   /// ``QueueReader/changedUsers(after:limit:)``.
   ///
-  /// The time is that of a clock without steps. The number of the newest job is no substitute: a job may have a higher
+  /// The time is that of the stepless clock. The number of the newest job is no substitute: a job may have a higher
   /// number, and an earlier decision.
   public func noteChange(of user: UserID) throws {
     let time = now - transaction.clock.moment.steps

@@ -25,7 +25,7 @@ struct PhoneAccounts {
     let row: Int64
     let name: DeviceName
     let app: String?
-    /// The time of the registration by the clock without steps, so that it only orders accounts.
+    /// The time of the registration by the stepless clock, so that it only orders accounts.
     let registered: Timestamp
   }
 
@@ -63,7 +63,7 @@ struct PhoneAccounts {
   ]
 
   /// Copies the newest report of the other accounts to a device, unless its own report is as new. The times are those
-  /// of a clock without steps.
+  /// of the stepless clock.
   func inherit(
     _ report: (table: String, columns: [String]), from others: [Account], to device: String, ofRow user: Int64
   ) throws {

@@ -20,6 +20,8 @@ public struct Claim: Equatable, Sendable {
   public var created: Timestamp
   /// The sum of the steps of the wall clock at ``created``.
   public var steps: Duration
+  /// The end of the push by the stepless clock. Is `nil` when the push follows from the message alone.
+  public var ends: Timestamp?
   /// The members of the room without the sender of the message: everybody who receives it.
   public var recipientCount: Int
   /// True if the push shows the room as a group.
@@ -80,8 +82,8 @@ public struct Claim: Equatable, Sendable {
     id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),
     sender: User,
     recipient: UserID,
-    device: Device, created: Timestamp, steps: Duration = .zero, recipientCount: Int = 1, isGroup: Bool = false, unread: Int,
-    level: Level? = nil, isReply: Bool = false,
+    device: Device, created: Timestamp, steps: Duration = .zero, ends: Timestamp? = nil, recipientCount: Int = 1,
+    isGroup: Bool = false, unread: Int, level: Level? = nil, isReply: Bool = false,
     isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
     avatar: String? = nil, collapse: MessageReference? = nil, collapseScope: CollapseScope? = nil,
     count: Int = 1,
@@ -98,6 +100,7 @@ public struct Claim: Equatable, Sendable {
     self.device = device
     self.created = created
     self.steps = steps
+    self.ends = ends
     self.recipientCount = recipientCount
     self.isGroup = isGroup
     self.unread = unread

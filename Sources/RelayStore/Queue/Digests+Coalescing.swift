@@ -79,7 +79,7 @@ extension Digests {
       ORDER BY job.seq LIMIT ?
       """,
       [
-        queue.user, queue.room, queue.device, now.rawValue, transaction.steplessNow.rawValue,
+        queue.user, queue.room, queue.device, now.rawValue, (now - transaction.steps).rawValue,
         PushQueue.maxCoalesced + 1,
       ]
     ) { try LateJob($0, push: shared.push($0)) }

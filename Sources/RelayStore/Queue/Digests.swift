@@ -6,7 +6,7 @@ import RelayProtocol
 ///
 /// One of the jobs is the digest head. Its push contains the messages of the others. These have the state `merged`,
 /// refer to the head, and end with it. If only the head's own message is removed, because its job is cancelled or
-/// expires, one of the others becomes the digest head. The numbers of the jobs order the messages of a digest.
+/// expires, one of the others becomes the digest head.
 struct Digests: TransactionPart {
   let transaction: Transaction
 
@@ -60,6 +60,10 @@ struct Digests: TransactionPart {
     try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
   }
 
+  /// The order of messages of several rooms. A message may wait longer than a later one, so the numbers of the jobs have
+  /// another order.
+  private static let newestFirst = "messages.time - job.steps DESC, job.seq DESC, job.number DESC"
+
   /// Promotes the newest merged job of a digest to its head. The new head gets the level of the old one.
   /// - Parameter isHeld: True if the old digest head was held.
   func handOver(_ id: String, isHeld: Bool) throws {
@@ -67,7 +71,8 @@ struct Digests: TransactionPart {
     let newest = try db.first(
       """
       SELECT job.id, job.user, job.device, job.room FROM jobs AS job
-      WHERE \(Self.isMerged("job")) ORDER BY job.number DESC LIMIT 1
+      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      WHERE \(Self.isMerged("job")) ORDER BY \(Self.newestFirst) LIMIT 1
       """,
       [id])
     guard let newest else { return }
@@ -144,7 +149,7 @@ struct Digests: TransactionPart {
       SELECT job.id, job.number FROM jobs AS job \(Self.facts)
       WHERE (job.id = ?1 OR job.merged_into = ?1 AND job.state = 'merged') AND members.read < job.seq
         AND NOT (\(Self.isLost))
-      ORDER BY job.number DESC LIMIT \(PushQueue.maxCoalesced)
+      ORDER BY \(Self.newestFirst) LIMIT \(PushQueue.maxCoalesced)
       """,
       [head]
     ) { Content(job: $0["id"], number: $0["number"]) }
@@ -188,7 +193,7 @@ struct Digests: TransactionPart {
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(merged) GROUP BY job.room ORDER BY max(job.number) DESC
+      WHERE \(merged) GROUP BY job.room ORDER BY max(messages.time - job.steps) DESC
       """,
       arguments)
     let own = rows.first { $0["room"] == room }

@@ -152,7 +152,7 @@ extension PushQueue {
   ) throws -> Claim {
     let found = try db.first(
       """
-      SELECT job.room, job.user, job.attempts, job.created, job.steps, job.level, job.is_notify_anyway,
+      SELECT job.room, job.user, job.attempts, job.created, job.steps, job.expires - job.steps AS ends, job.level, job.is_notify_anyway,
         job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
         EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
         details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
@@ -275,7 +275,7 @@ extension Claim {
         id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
         handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
-      steps: .milliseconds(row["steps"] as Int64),
+      steps: .milliseconds(row["steps"] as Int64), ends: row.time("ends"),
       isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
       avatar: row["room_avatar"],

@@ -17,7 +17,7 @@ public enum Notified: Equatable, Sendable {
 
 /// Notify Anyway: the users who were silenced when a message was sent, and their jobs.
 ///
-/// The times of the table are those of the clock without steps (``Transaction/steadyNow``).
+/// The times of the table are those of the clock for keys (``Transaction/steadyNow``).
 public struct SilencedWriter: TransactionPart {
   let transaction: Transaction
 
