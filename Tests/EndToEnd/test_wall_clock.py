@@ -2,12 +2,7 @@
 """A wall clock that is set while the relay runs: times of day follow it, and running waits do not change."""
 
 import json
-import os
-import shutil
-import struct
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,35 +11,9 @@ from api import call
 from people import HOUR, Circle
 from push_service import Answer, PushService
 from waiting import eventually
+from wall_clock import Clock
 
-SOURCE = Path(__file__).with_name("wall_clock.c")
 GRACE = 4
-
-
-class Clock:
-    """The wall clock of one relay. `set` sets its difference from the true time, in seconds. `suspend` has the effect
-    of a machine that was suspended for these seconds."""
-
-    def __init__(self, folder: Path):
-        self._suspended = 0
-        self._file = folder / "offset"
-        self._file.write_bytes(struct.pack("=qq", 0, 0))
-        library = folder / "wall_clock.so"
-        compiler = shutil.which("cc") or shutil.which("clang") or "gcc"
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.under = ("env", f"LD_PRELOAD={library}", f"WALL_CLOCK_OFFSET={self._file}")
-
-    def set(self, seconds: int) -> None:
-        self._write(seconds, 0)
-
-    def suspend(self, seconds: int) -> None:
-        self._suspended += seconds
-        self._write(self._suspended, 8)
-
-    def _write(self, seconds: int, position: int) -> None:
-        descriptor = os.open(self._file, os.O_WRONLY)
-        os.pwrite(descriptor, struct.pack("=q", seconds * 1000), position)
-        os.close(descriptor)
 
 
 def noticed(relay, times: int = 1) -> None:

@@ -20,9 +20,13 @@ const inTurn = (values) => {
 }
 
 let asked = 0
+// The calls of the token function that wait for the command `token`, with `tokens` of 'ask'.
+const asking = []
 async function token({ isExpired }) {
-  const value = tokens[Math.min(asked++, tokens.length - 1)]
   tell('token', { isExpired })
+  const value = tokens === 'ask'
+    ? await new Promise((resolve) => asking.push(resolve))
+    : tokens[Math.min(asked++, tokens.length - 1)]
   if (value === null) throw new Error('no token available')
   return value
 }
@@ -80,6 +84,7 @@ const commands = {
   request: ({ tag, type, fields }) => void relay.request(type, fields).then(replied(tag), failed(tag)),
   status: ({ tag, status }) =>
     void relay.setStatus(status).then((reply) => tell('replied', { tag, reply: { status: reply } }), failed(tag)),
+  token: ({ token: value }) => asking.shift()?.(value),
   priority: ({ room: name, priority }) => void (room(name).priority = priority),
   read: ({ room: name, seq }) => room(name).read(seq),
   activity: ({ state }) => relay.setActivity(state),

@@ -12,14 +12,20 @@ final class App: Sendable {
   /// The time that the script controls. Is `nil` if the case uses real time.
   private let time: ManualTime?
   private let iterations = Mutex<[[UInt8]: Iteration]>([:])
+  /// The results of the token function that the command `token` gives, with `tokens` of `ask`.
+  private let given: AsyncStream<JSON>.Continuation
 
   init(_ addresses: [RelayAddress], _ options: JSON, _ output: Output) {
     self.addresses = addresses
     self.output = output
     let tokens = options["tokens"]?.list.map(Turns.init)
-    var configuration = Stillwire.Configuration(addresses) { isExpired in
+    let isAsking = options["tokens"]?.text == "ask"
+    let asked = AsyncStream<JSON>.makeStream()
+    given = asked.continuation
+    var configuration = Stillwire.Configuration(addresses) { [stream = asked.stream] isExpired in
       output.emit("token", ["isExpired": .bool(isExpired)])
-      guard let token = tokens?.last()?.text else { throw CancellationError() }
+      let token = if isAsking { await stream.first { _ in true } } else { tokens?.last() }
+      guard let token = token?.text else { throw CancellationError() }
       return .token(token)
     }
     if let seconds = options["timeout"]?.double { configuration.timeout = .rounded(seconds: seconds) }
@@ -29,7 +35,7 @@ final class App: Sendable {
     let time = options["clock"]?.text == "real" ? nil : ManualTime()
     self.time = time
     client = Stillwire(
-      configuration, hello: options["hello"]?.object ?? [:], hasIdentity: tokens != nil,
+      configuration, hello: options["hello"]?.object ?? [:], hasIdentity: isAsking || tokens != nil,
       time: time ?? ClockTimekeeper(ContinuousClock()), wall: { time?.wall ?? .wall }
     ) { $0.emit(to: output) }
   }
@@ -61,6 +67,7 @@ final class App: Sendable {
       let status = command["status"].flatMap(UserStatus.init)
       await engine.request(
         { $0.requested("status", UserStatus.fields(setting: status), $1) }, done: answer(command, "replied"))
+    case "token": given.yield(command["token"] ?? .null)
     case "priority":
       let priority = Int(command["priority"]?.double ?? 0)
       await engine.take { $0.prioritize(room, priority) }
@@ -112,8 +119,10 @@ final class App: Sendable {
   ) async throws -> JSON {
     let api = RelayAPI(addresses, as: identity)
     let notification = command["notification"]?.text ?? ""
-    let numberFile = FileManager.default.temporaryDirectory.appendingPathComponent("driver-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: numberFile) }
+    let folder = command["numbers"]?.text.map { URL(fileURLWithPath: $0, isDirectory: true) }
+    let numberFile = (folder ?? FileManager.default.temporaryDirectory)
+      .appendingPathComponent("driver-\(folder == nil ? UUID().uuidString : "\(device.rawValue)-\(kind)")")
+    defer { if folder == nil { try? FileManager.default.removeItem(at: numberFile) } }
     switch kind {
     case "focus":
       let isFocused: Bool? = command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true)

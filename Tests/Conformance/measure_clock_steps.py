@@ -1,0 +1,729 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what a step of a clock changes under load, and prints a table. Exits with 1 after a fault.
+
+    python3 Tests/Conformance/measure_clock_steps.py [--only client relay extension tokens] [--steps "-1 h" "+40 d"]
+      [--clients javascript swift]
+
+A wall clock is set ahead or back, and later set right again:
+
+- `client`: the clock of the app with the client under test
+- `relay`: the clock of the relay
+- `extension`: the clock of an app's extension, which reports Focus and filters with StillwireExtension
+- `tokens`: the clock of the backend that signs the tokens: HS256 for the JavaScript client, EdDSA for the Swift client
+
+Meanwhile two users publish, and the client under test sends with keys and loses replies. A call rings, pushes are held
+or wait for the grace, bans end, and old messages are deleted. Each cell states what was measured. A cell with FAULT
+names something that was lost, doubled or stuck, or a duration that the step changed.
+
+These values follow the relay's clock, as the documentation promises: the end of a ban, the answer to a new token, and
+the deletion by age after a step of less than an hour.
+
+Set `STILLWIRE_BINARY` for another relay than the debug build, and `NODE` for another Node than that of the path.
+"""
+
+import argparse
+import asyncio
+import base64
+import itertools
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "EndToEnd" / "shared"), str(HERE.parent / "EndToEnd")]
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: E402
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat  # noqa: E402
+
+import tokens  # noqa: E402
+from api import Answer, call  # noqa: E402
+from clients import CHECKOUT, CLIENTS  # noqa: E402
+from driver import Driver  # noqa: E402
+from relay import Relay, run, running  # noqa: E402
+from rfc6455 import Connection  # noqa: E402
+from wall_clock import Clock  # noqa: E402
+
+STEPS = {"-1 h": -3_600, "+10 min": 600, "+40 d": 40 * 86_400}
+PLACES = ("client", "relay", "extension", "tokens")
+COLUMNS = ("messages", "keys", "Focus", "filter", "calls", "holds", "bans", "tokens", "history")
+#: Durations in seconds: the life of the client's tokens, the ringing, the grace, the age limit of the room `old`, the
+#: long and the short ban, and the minimum time between the step and the step back.
+LIFE, RINGING, GRACE, AGE, BAN, SHORT_BAN, PHASE = 12, 5, 4, 12, 16, 3, 6
+#: Seconds by which a measured duration may differ, on a machine with other work.
+SLACK = 1.5
+#: Seconds after which something that must happen counts as stuck.
+PATIENCE = 30
+#: Seconds after which the relay refuses a token whose `nbf` or `exp` is wrong by this much.
+NBF_SLACK = 60
+#: Messages a second of each publisher and of the client under test.
+RATE, OWN_RATE = 20, 5
+#: The steps from which the relay suspends the deletion by age: it is above this number of seconds.
+LARGE = 3_600
+
+
+class Stuck(Exception):
+    """Something that must happen has not happened."""
+
+
+async def until(condition: Callable[[], Any], what: str, within: float = PATIENCE) -> Any:
+    """Returns the first true value of `condition`, which may return an awaitable."""
+    end = time.monotonic() + within
+    while True:
+        value = condition()
+        if asyncio.iscoroutine(value):
+            value = await value
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Stuck(f"{what} within {within:g} s")
+        await asyncio.sleep(0.05)
+
+
+class Backend:
+    """The token function of the app's backend, with a clock of its own."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self._key = Ed25519PrivateKey.generate()
+
+    def keys(self, folder: Path) -> str:
+        """Returns the setting `tokens.keys` of the relay."""
+        public = folder / "public.pem"
+        public.write_bytes(self._key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+        return f"HS256::{tokens.secret_file(folder)} EdDSA:e:{public}"
+
+    def sign(self, user: str, algorithm: str, life: int = LIFE, has_start: bool = True) -> str:
+        now = int(time.time()) + self.offset
+        start = {"nbf": now} if has_start else {}
+        payload = tokens.claims(user, iat=now, exp=now + life, **start)
+        if algorithm == "HS256":
+            return tokens.token(tokens.SECRET, payload)
+        signed = ".".join(map(encoded, ({"alg": "EdDSA", "kid": "e"}, payload)))
+        return f"{signed}.{base64url(self._key.sign(signed.encode()))}"
+
+
+def encoded(value: Any) -> str:
+    return base64url(json.dumps(value).encode())
+
+
+def base64url(text: bytes) -> str:
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+class App(Driver):
+    """A driver that asks `sign` for its tokens, and keeps all its output with the time."""
+
+    def __init__(self, command: list[str], url: str, options: dict[str, Any], sign: Callable[[], str]):
+        super().__init__(command, url, options)
+        self.seen: list[tuple[float, str, dict[str, Any]]] = []
+        self._sign = sign
+        self._tags = itertools.count(1)
+
+    async def _read(self) -> None:
+        async for line in self._process.stdout:
+            event = json.loads(line)
+            kind = event.pop("app")
+            self.seen.append((time.monotonic(), kind, event))
+            self.events[kind].put_nowait(event)
+            if kind == "token":
+                self.command("token", token=self._sign())
+
+    def all(self, *kinds: str) -> list[dict[str, Any]]:
+        return [event for _, kind, event in self.seen if kind in kinds]
+
+    @property
+    def state(self) -> str:
+        states = self.all("state")
+        return states[-1]["state"] if states else "closed"
+
+    async def result(self, name: str, within: float = PATIENCE, **fields: Any) -> dict[str, Any]:
+        """Executes a command, and returns its reply, or the failure with its `code`."""
+        tag = f"tag {next(self._tags)}"
+        self.command(name, tag=tag, **fields)
+
+        def found() -> dict[str, Any] | None:
+            return next((one for one in self.all("replied", "failed") if one["tag"] == tag), None)
+
+        event = await until(found, f"no result of {name}", within)
+        return event.get("reply", event)
+
+
+class User:
+    """A user with a raw session."""
+
+    @classmethod
+    async def open(cls, port: int, token: str) -> "User":
+        self = cls()
+        self.frames: list[tuple[float, dict[str, Any]]] = []
+        self._ids = itertools.count(1)
+        self.line = await Connection.open(port)
+        self.line.on_text = lambda text: self.frames.append((time.monotonic(), json.loads(text)))
+        self.line.send_text(json.dumps({"type": "hello", "token": token}))
+        self.hello = await until(lambda: self.first("welcome", "error") or self.line.ended.done(), "no welcome")
+        return self
+
+    def first(self, *types: str) -> dict[str, Any] | None:
+        return next((frame for _, frame in self.frames if frame["type"] in types), None)
+
+    def begin(self, type: str, **fields: Any) -> int:
+        number = next(self._ids)
+        self.line.send_text(json.dumps({"type": type, "id": number, **fields}))
+        return number
+
+    def reply(self, number: int) -> dict[str, Any] | None:
+        return next((frame for _, frame in reversed(self.frames) if frame.get("id") == number), None)
+
+    async def ask(self, type: str, **fields: Any) -> dict[str, Any]:
+        number = self.begin(type, **fields)
+        return await until(lambda: self.reply(number), f"no reply to {type}")
+
+
+class Line:
+    """A TCP proxy that can lose the bytes to the client, and cut its connections."""
+
+    def __init__(self, port: int):
+        self._target = port
+        self.is_mute = False
+        self._pairs: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> "Line":
+        self._server = await asyncio.start_server(self._pass, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.cut()
+        self._server.close()
+
+    def cut(self) -> None:
+        self.is_mute = False
+        for writer in self._pairs:
+            writer.transport.abort()
+        self._pairs.clear()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        other, answers = await asyncio.open_connection("127.0.0.1", self._target)
+        self._pairs |= {writer, answers}
+        await asyncio.gather(self._copy(reader, answers, False), self._copy(other, writer, True), return_exceptions=True)
+        self._pairs -= {writer, answers}
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        try:
+            while piece := await reader.read(65_536):
+                if not (is_answer and self.is_mute):
+                    writer.write(piece)
+                    await writer.drain()
+        finally:
+            writer.close()
+
+
+class Row:
+    """One step at one place: the load, the step, the step back, and the checks."""
+
+    def __init__(self, place: str, client: str, step: str):
+        self.place, self.client, self.step, self.seconds = place, client, step, STEPS[step]
+        self.cells: dict[str, list[str]] = {column: [] for column in COLUMNS}
+        self.has_fault = False
+        self.algorithm = "EdDSA" if client == "swift" else "HS256"
+        self.backend = Backend()
+        self.is_over = False
+        self.acknowledged: dict[str, list[Any]] = {"ann": [], "ben": []}
+
+    def note(self, column: str, text: str, is_right: bool = True) -> None:
+        self.has_fault |= not is_right
+        self.cells[column].append(text if is_right else f"FAULT: {text}")
+
+    def print(self) -> None:
+        cells = " | ".join("; ".join(self.cells[column]) for column in COLUMNS)
+        print(f"| {self.place} | {self.client} | {self.step} and back | {cells} |", flush=True)
+
+    async def run(self) -> "Row":
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.clock = Clock(folder)
+            self.rooms = [{"match": "old", "history": {"age": AGE}}, {"match": "*", "history": {"age": 3_600}}]
+            (folder / "stillwire.json").write_text(json.dumps({"rooms": [self.rooms[0], LIVE, self.rooms[1]]}))
+            made = run("api-key", "measure", "--file", folder / "keys")
+            assert made.returncode == 0, made.stderr
+            self.api_key = made.stdout.strip()
+            options = (
+                *("--config", folder / "stillwire.json", "--api-keys-file", folder / "keys"),
+                *("--tokens-keys", self.backend.keys(folder), "--tokens-grace", 0, "--simulated-phones", "true"),
+                *("--presence-grace", GRACE, "--limits-send-rate", 0, "--limits-focus-rate", 1_000),
+            )
+            with running(folder, *options, under=self.under("relay")) as self.relay:
+                try:
+                    await self.measure(folder)
+                except Stuck as stuck:
+                    self.note(self.part, f"stuck: {stuck}", False)
+        return self
+
+    def under(self, place: str) -> tuple[str, ...]:
+        """Returns the start of the command of a program at this place."""
+        return self.clock.under if place == self.place else ()
+
+    async def measure(self, folder: Path) -> None:
+        numbers = folder / "numbers"
+        numbers.mkdir()
+        self.numbers = str(numbers)
+        options = {"tokens": "ask", "hello": {"device": "phone"}, "clock": "real", "random": [0.3]}
+        sign = lambda: self.backend.sign("cat", self.algorithm)  # noqa: E731
+        async with Line(self.relay.port) as self.line:
+            url = f"ws://127.0.0.1:{self.line.port}/v1/connect"
+            command = [*self.under("client"), *CLIENTS[self.client]]
+            async with App(command, url, options, sign) as self.app:
+                if self.place != "extension":
+                    self.reporter = self.app
+                    await self.play()
+                    return
+                direct = f"ws://127.0.0.1:{self.relay.port}/v1/connect"
+                command = [*self.under("extension"), *CLIENTS["swift"]]
+                async with App(command, direct, options, sign) as self.reporter:
+                    await self.play()
+
+    # The load
+
+    async def api(self, method: str, path: str, body: Any = None) -> Answer:
+        return await asyncio.to_thread(call, self.relay, method, path, body, token=self.api_key)
+
+    async def put(self, path: str, body: Any) -> Any:
+        answer = await self.api("PUT", path, body)
+        assert answer.status in (200, 201), answer
+        return answer.json
+
+    async def get(self, path: str) -> Any:
+        answer = await self.api("GET", path)
+        return answer.json if answer.status == 200 else None
+
+    async def user(self, name: str) -> User:
+        """Opens a session that does not depend on the measured token function."""
+        honest = tokens.token(tokens.SECRET, tokens.claims(name))
+        return await User.open(self.relay.port, honest)
+
+    async def publish(self, name: str) -> None:
+        user = self.people[name]
+        sent: dict[int, Any] = {}
+        for number in itertools.count(1):
+            if self.is_over:
+                break
+            body = [name, number]
+            sent[user.begin("send", room="tea", body=body, push=False)] = body
+            await asyncio.sleep(1 / RATE)
+        await user.ask("ping")
+        ids = {frame["id"] for _, frame in user.frames if frame["type"] == "ok" and frame.get("id") in sent}
+        self.acknowledged[name] = [sent[number] for number in sorted(ids)]
+        self.unanswered = len(sent) - len(ids)
+
+    async def send_own(self) -> None:
+        self.own = 0
+        while not self.is_over:
+            self.own += 1
+            self.app.command("send", tag=f"own {self.own}", room="tea", body=["cat", self.own], push=False)
+            await asyncio.sleep(1 / OWN_RATE)
+
+    async def play(self) -> None:
+        self.part = "messages"
+        await self.prepare()
+        loads = [asyncio.create_task(work) for work in (self.publish("ann"), self.publish("ben"), self.send_own())]
+        try:
+            await self.before()
+            await self.set(self.seconds)
+            await self.during()
+            await self.set(0)
+            await self.after()
+        finally:
+            self.is_over = True
+            await asyncio.gather(*loads)
+        await self.check_messages()
+
+    async def prepare(self) -> None:
+        """Connects everybody, and registers the phones."""
+        self.people = {name: await self.user(name) for name in ("ann", "ben", "cara", "gus", "joe", "kim", "rae")}
+        ann = self.people["ann"]
+        await ann.ask("create", room="tea", members=["ben", "cat", "rae"])
+        for name in ("ann", "ben", "rae"):
+            assert (await self.people[name].ask("join", room="tea"))["type"] == "ok"
+        for room, members in {"calls": ["cara", "cat"], "club": [], "old": [], "hold": ["hal"], "den": ["fay"]}.items():
+            await ann.ask("create", room=room, members=members)
+        self.keys = {}
+        for name in ("hal", "fay", "gus"):
+            phone = {"platform": "simulator", "token": f"{name}-phone"}
+            self.keys[name] = (await self.put(f"/v1/users/{name}/devices/phone", phone))["reportKey"]
+            await self.put(f"/v1/users/{name}/preferences", {"onFocus": "hold"})
+        await self.people["rae"].ask("join", room="live.tea")
+        await ann.ask("create", room="porch", members=["gus"])
+        self.app.command("connect")
+        self.app.command("join", room="tea")
+        await until(lambda: self.app.all("joined"), "the client has not joined")
+
+    async def report(self, name: str, report: str, **fields: Any) -> bool:
+        """Reports with the report key of a user's phone. Returns true if the report was applied."""
+        reply = await self.reporter.result(
+            "report", report=report, key=self.keys[name], device="phone", numbers=self.numbers, **fields)
+        self.replies.append((report, reply))
+        return reply.get("applied") is True
+
+    async def ring(self, name: str) -> None:
+        """Rings, and measures the time until the call is missed."""
+        caller = self.people["cara"]
+        number = caller.begin("ring", room="calls", media="audio", push={"expires": RINGING})
+        rung = await until(lambda: caller.reply(number), "no reply to ring")
+        start = next(at for at, frame in caller.frames if frame.get("id") == number)
+        seq = rung["seq"]
+
+        def ended() -> Any:
+            ends = [at for at, frame in caller.frames
+                    if frame["type"] == "call" and frame["seq"] == seq and frame["state"] != "ringing"]
+            return ends
+
+        ends = await until(ended, f"the call {name} still rings", RINGING + PATIENCE)
+        stored = await self.get(f"/v1/rooms/calls/calls/{seq}")
+        took = ends[0] - start
+        is_right = abs(took - RINGING) < SLACK and len(ends) == 1 and stored["state"] == "missed"
+        text = f"rang {took:.1f} s" if is_right else f"{stored['state']} after {took:.1f} s, {len(ends)} ends"
+        self.note("calls", f"{name}: {text}", is_right)
+
+    async def leave_in_grace(self, name: str) -> None:
+        """A message to a user whose connection has just been lost is pushed at the end of the grace."""
+        if self.people["gus"].line.ended.done():
+            self.people["gus"] = await self.user("gus")
+        self.people["gus"].line.reset()
+        start = time.monotonic()
+        await self.people["ann"].ask("send", room="porch", body=f"grace {name}")
+        await until(lambda: self.shown("gus", f"grace {name}"), f"no push after the grace {name}")
+        took = time.monotonic() - start
+        self.note("holds", f"{name}: pushed after a grace of {took:.1f} s", abs(took - GRACE) < SLACK)
+
+    async def shown(self, name: str, text: str) -> int:
+        """Returns how often the phone has shown a text."""
+        shown = await self.get(f"/v1/simulator/devices/{name}-phone")
+        return sum(one["payload"]["aps"]["alert"].get("body") == text for one in (shown or {}).get("notifications", []))
+
+    async def held(self) -> int:
+        return len((await self.get("/v1/pushes?user=hal&state=held"))["pushes"])
+
+    async def ban(self, name: str, seconds: float) -> None:
+        end = int((time.time() + seconds) * 1_000)
+        answer = await self.api("DELETE", f"/v1/rooms/club/members/{name}?ban=true&until={end}")
+        assert answer.status == 204, answer
+
+    async def is_banned(self, name: str) -> bool:
+        reply = await self.people[name].ask("join", room="club")
+        return reply.get("code") == "forbidden"
+
+    async def old_messages(self) -> list[Any]:
+        return [one["body"] for one in (await self.get("/v1/rooms/old/messages?after=0&limit=300"))["messages"]]
+
+    async def repeat(self) -> None:
+        """Repeats two sends with their keys."""
+        for room, sent in self.paid.items():
+            again = await self.people["rae"].ask("send", room=room, body=["rae", "pay"], key="k", push=False)
+            self.repeated.append(again.get("duplicate") is True and again.get("seq") == sent["seq"])
+
+    async def set(self, seconds: int) -> None:
+        """Sets the clock at the place of this row."""
+        self.is_ahead = seconds > 0
+        if self.place == "tokens":
+            self.backend.offset = seconds
+        else:
+            self.clock.set(seconds)
+        if self.place == "relay":
+            count = self.jumps = getattr(self, "jumps", 0) + 1
+            self.part = "messages"
+            log = self.relay.log
+            await until(lambda: log.read_text().count("the wall clock was set") >= count, "the relay notices no step")
+
+    # The parts of a row
+
+    async def before(self) -> None:
+        self.replies: list[tuple[str, dict[str, Any]]] = []
+        self.repeated: list[bool] = []
+        self.own_focus: list[bool] = []
+        rae, ann = self.people["rae"], self.people["ann"]
+        self.paid = {
+            room: await rae.ask("send", room=room, body=["rae", "pay"], key="k", push=False) for room in ("tea", "live.tea")
+        }
+        for number in range(5):
+            await ann.ask("send", room="old", body=number, push=False)
+        self.old_since = time.monotonic()
+        self.part = "holds"
+        assert await self.report("hal", "focus", isFocused=True), self.replies
+        await ann.ask("send", room="hold", body="held")
+        await until(self.held, "the push is not held")
+        self.part = "Focus"
+        await self.report("fay", "focus", isFocused=True)
+        await self.report("fay", "filter", allow=["work"])
+        await self.session_focus(True)
+        await self.expect_reports("before", True, True)
+        # The replies to these sends are lost, so that the client repeats them.
+        self.part = "keys"
+        self.line.is_mute = True
+        start = self.own
+        await until(lambda: self.stored_own() >= start + 3, "the relay gets no sends")
+        if self.place == "tokens":
+            # The session is open at the step, so that the client renews its token after it.
+            self.line.cut()
+            await until(lambda: len(self.app.all("joined")) > 1, "the client does not return")
+        self.banned_at = time.monotonic()
+        await self.ban("joe", BAN)
+        await self.ban("kim", SHORT_BAN)
+        self.waits = [asyncio.create_task(self.ring("over the step"))]
+        self.waits.append(asyncio.create_task(self.leave_in_grace("over the step")))
+        caller = self.people["cara"]
+        await until(lambda: any(frame["type"] == "call" for _, frame in caller.frames), "no call rings")
+
+    def stored_own(self) -> int:
+        """Returns the highest number of the client's messages that a member has received."""
+        bodies = [frame["body"] for _, frame in self.people["ann"].frames if frame["type"] == "message"]
+        return max((body[1] for body in bodies if body[0] == "cat"), default=0)
+
+    async def session_focus(self, is_focused: bool) -> None:
+        reply = await self.app.result("focus", isFocused=is_focused)
+        self.own_focus.append(reply.get("applied") is True)
+
+    async def expect_reports(self, when: str, is_focused: bool, is_filtered: bool) -> None:
+        """Waits until the relay uses the newest reports of Fay's phone."""
+
+        async def has_focus() -> bool:
+            return (await self.get("/v1/users/fay/presence"))["isFocused"] is is_focused
+
+        async def has_filter() -> bool:
+            asked = {"room": "den", "from": "ann", "user": "fay", "push": {"criteria": "play"}}
+            answer = await self.api("POST", "/v1/decisions", asked)
+            reasons = [reason["code"] for one in answer.json["devices"] for reason in one["decision"]["reasons"]]
+            return ("filtered" in reasons) is is_filtered
+
+        for column, condition in (("Focus", has_focus), ("filter", has_filter)):
+            self.part = column
+            await until(condition, f"the newest {column} report {when} does not count", 10)
+
+    async def during(self) -> None:
+        """The time in which the clock is wrong."""
+        start = time.monotonic()
+        if self.place != "tokens":
+            self.line.cut()
+        self.part = "keys"
+        await self.repeat()
+        self.part = "tokens"
+        await self.try_tokens()
+        self.part = "Focus"
+        await self.report("fay", "focus", isFocused=False)
+        await self.report("fay", "filter", allow=None)
+        await self.expect_reports("during the step", False, False)
+        if self.app.state == "open":
+            await self.session_focus(False)
+        self.part = "holds"
+        self.note("holds", "still held", await self.held() == 1 and not await self.shown("hal", "held"))
+        await asyncio.gather(*self.waits)
+        self.part = "bans"
+        await self.bans_during()
+        if self.place == "tokens" and self.is_refused:
+            self.part = "tokens"
+            await until(lambda: self.app.state == "waiting", "the session with the old token does not end", LIFE + 5)
+        await asyncio.sleep(max(0, start + PHASE - time.monotonic()))
+        self.part = "history"
+        self.old_during = await self.old_messages()
+        self.old_during_age = time.monotonic() - self.old_since
+        self.ready = (await self.get("/ready")).get("clock")
+        self.waits = [asyncio.create_task(self.ring("over the step back"))]
+        self.waits.append(asyncio.create_task(self.leave_in_grace("over the step back")))
+        await asyncio.sleep(0.3)
+        self.was_open = self.app.state == "open"
+
+    async def try_tokens(self) -> None:
+        """Connects with new tokens of the token function, with and without `nbf`."""
+        expected_shift = {"relay": -self.seconds, "tokens": self.seconds}.get(self.place, 0)
+        answers = []
+        for has_start in (True, False):
+            user = await User.open(self.relay.port, self.backend.sign("dan", self.algorithm, has_start=has_start))
+            frame = user.hello if isinstance(user.hello, dict) else {"type": "close"}
+            if frame["type"] == "welcome":
+                answers.append("accepted")
+                user.line.close()
+            else:
+                await user.line.end()
+                answers.append(f"{user.line.code} {frame.get('message', '')}".strip())
+        # The relay refuses a token that has expired by its clock, or that begins more than 60 s ahead of it.
+        expected = ["4002" if expected_shift <= -LIFE else "accepted"] * 2
+        if expected_shift > NBF_SLACK:
+            expected[0] = "4007"
+        is_right = all(answer.startswith(want) for answer, want in zip(answers, expected))
+        self.is_refused = not answers[0].startswith("accepted")
+        text = answers[0] if answers[0] == answers[1] else f"{answers[0]}, without nbf {answers[1]}"
+        self.note("tokens", f"a new token: {text}", is_right)
+
+    async def bans_during(self) -> None:
+        """The end of a ban follows the relay's clock."""
+        shift = self.seconds if self.place == "relay" else 0
+        if shift < 0:
+            await asyncio.sleep(max(0, self.banned_at + SHORT_BAN + 1 - time.monotonic()))
+            self.note("bans", "the short one waits for the relay's clock", await self.is_banned("kim"))
+            return
+        await until(lambda: self.not_banned("kim"), "the short ban does not end", SHORT_BAN + SLACK)
+        took = time.monotonic() - self.banned_at
+        if shift > 0:
+            self.note("bans", "the short one follows the relay's clock", True)
+        else:
+            self.note("bans", f"the short one over by {took:.1f} s")
+
+    async def not_banned(self, name: str) -> bool:
+        return not await self.is_banned(name)
+
+    async def after(self) -> None:
+        back = time.monotonic()
+        self.part = "tokens"
+        await until(lambda: self.app.state == "open", f"the client is {self.app.state}")
+        took = next((at for at, kind, event in self.app.seen
+                     if at > back and kind == "state" and event["state"] == "open"), back) - back
+        self.part = "bans"
+        left = self.banned_at + BAN - time.monotonic()
+        if left > SLACK:
+            self.note("bans", "the long one still stands", await self.is_banned("joe"))
+        self.part = "keys"
+        await self.repeat()
+        self.part = "Focus"
+        await self.report("fay", "focus", isFocused=True)
+        await self.report("fay", "filter", allow=["home"])
+        await self.expect_reports("after the step back", True, True)
+        await self.session_focus(True)
+        self.check_reports()
+        self.part = "holds"
+        is_held = await self.held() == 1 and not await self.shown("hal", "held")
+        released = time.monotonic()
+        await self.report("hal", "focus", isFocused=False)
+        await until(lambda: self.shown("hal", "held"), "the held push does not come")
+        shown = f"released {time.monotonic() - released:.1f} s after the Focus"
+        self.part = "calls"
+        await asyncio.gather(*self.waits)
+        self.part = "bans"
+        if (left := self.banned_at + BAN - time.monotonic()) > 0.5:
+            await until(lambda: self.not_banned("joe"), "the long ban does not end", left + PATIENCE)
+            took_ban = time.monotonic() - self.banned_at
+            self.note("bans", f"it ended after {took_ban:.1f} s of {BAN}", abs(took_ban - BAN) < SLACK)
+        else:
+            self.note("bans", "the long one is over", await self.not_banned("joe"))
+        self.note("bans", "none is left", await self.not_banned("kim"))
+        await self.check_history()
+        self.part = "holds"
+        count = await self.shown("hal", "held")
+        self.note("holds", f"{shown}, once" if count == 1 else f"shown {count} times", is_held and count == 1)
+        refusals = sum(event["state"] == "waiting" for event in self.app.all("state"))
+        calls = len(self.app.all("token"))
+        state = "open over the step back" if self.was_open else f"back after {took:.1f} s"
+        self.note("tokens", f"{calls} tokens, {refusals} waits, {state}")
+
+    # The checks
+
+    def check_reports(self) -> None:
+        for report, column in (("focus", "Focus"), ("filter", "filter")):
+            replies = [reply for kind, reply in self.replies if kind == report]
+            applied = sum(reply.get("applied") is True for reply in replies)
+            codes = "".join(f", {reply['code']}" for reply in replies if "code" in reply)
+            self.note(column, f"{applied}/{len(replies)} applied{codes}", applied == len(replies))
+            if report == "focus":
+                count = sum(self.own_focus)
+                self.note(column, f"session {count}/{len(self.own_focus)}", count == len(self.own_focus))
+            self.note(column, "the newest counts each time")
+
+    async def check_history(self) -> None:
+        """The room `old` keeps its messages for their age, or longer if the relay's clock is suspected."""
+        self.part = "history"
+        kept = len(self.old_during)
+        if self.place != "relay":
+            is_right = kept == 5 or self.old_during_age > AGE
+            self.note("history", f"5/5 kept at {self.old_during_age:.0f} s" if kept == 5 else f"{kept}/5 at {self.old_during_age:.0f} s", is_right)
+            await until(self.is_empty, "the old messages are not deleted")
+            self.note("history", f"deleted by {time.monotonic() - self.old_since:.0f} s of {AGE}")
+            self.note("history", "no wait", self.ready is None)
+        elif self.seconds > LARGE:
+            left = len(await self.old_messages())
+            self.note("history", f"waits ({self.ready and self.ready['cause']}), deletes nothing: {kept}/5, {left}/5 later",
+                      kept == left == 5 and self.ready is not None)
+            confirmed = (await self.api("POST", "/v1/clock/confirm")).json
+            await until(self.is_empty, "the old messages are not deleted after the confirmation")
+            self.note("history", "deleted after the confirmation", confirmed == {"waited": True})
+        elif self.seconds > 0:
+            await until(self.is_empty, "the old messages are not deleted")
+            self.note("history", f"{kept}/5 kept at {self.old_during_age:.0f} s: a step of less than an hour, no wait",
+                      self.ready is None)
+        else:
+            await until(self.is_empty, "the old messages are not deleted")
+            self.note("history", f"{kept}/5 kept while it was back, then deleted", kept == 5)
+
+    async def is_empty(self) -> bool:
+        return not await self.old_messages()
+
+    async def check_messages(self) -> None:
+        """Each acknowledged message is stored once, and the client's app got each stored one once and in order."""
+        self.part = "messages"
+        answered = lambda: len({one["tag"] for one in self.app.all("sent", "failed")  # noqa: E731
+                                if str(one.get("tag")).startswith("own ")}) >= self.own
+        await until(answered, "sends of the client have no result")
+        sent = [one for one in self.app.all("sent") if str(one["tag"]).startswith("own ")]
+        failed = [one for one in self.app.all("failed") if str(one.get("tag")).startswith("own ")]
+        stored: list[dict[str, Any]] = []
+        while True:
+            after = stored[-1]["seq"] if stored else 0
+            page = await self.get(f"/v1/rooms/tea/messages?after={after}&limit=300")
+            stored += page["messages"]
+            if not page["more"]:
+                break
+        seqs = [one["seq"] for one in stored]
+        first = self.app.all("joined")[0]["seq"]
+        due = [one for one in seqs if one > first]
+        await until(lambda: len(self.app.all("message")) >= len(due), "messages do not reach the app", 10)
+        await self.app.settle()
+        shown = [one["seq"] for one in self.app.all("message") if one["seq"] > first]
+        bodies = [json.dumps(one["body"]) for one in stored]
+        expected = [json.dumps(body) for name in ("ann", "ben") for body in self.acknowledged[name]]
+        lost = len(set(expected) - set(bodies))
+        doubled = len(bodies) - len(set(bodies))
+        resets = len(self.app.all("reset"))
+        is_right = not lost and not doubled and shown == due and not resets and not self.unanswered
+        text = f"kept {len(set(expected)) - lost}/{len(expected)}, shown {len(set(shown))}/{len(due)}"
+        if not is_right:
+            text += f", lost {lost}, doubled {doubled}, resets {resets}, unanswered {self.unanswered}, in order {shown == due}"
+        self.note("messages", text, is_right)
+        open_lines = [name for name in ("ann", "ben", "rae", "cara") if not self.people[name].line.ended.done()]
+        self.note("tokens", f"{len(open_lines)}/4 other sessions open", len(open_lines) == 4)
+        own = {json.dumps(["cat", number + 1]) for number in range(self.own)}
+        once = sum(bodies.count(body) == 1 for body in own)
+        duplicates = sum(one["reply"].get("duplicate") is True for one in sent)
+        self.note("keys", f"{once}/{self.own} sends stored once, {duplicates} were repeated",
+                  once == self.own == len(sent) and not failed)
+        count = sum(self.repeated)
+        self.note("keys", f"{count}/{len(self.repeated)} repetitions are duplicates", count == len(self.repeated))
+
+
+#: The relay keeps no messages of these rooms.
+LIVE = {"match": "live.*", "history": {"count": 0}}
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=PLACES, default=list(PLACES))
+    parser.add_argument("--steps", nargs="+", choices=list(STEPS), default=list(STEPS))
+    parser.add_argument("--clients", nargs="+", choices=list(CLIENTS), default=list(CLIENTS))
+    options = parser.parse_args()
+    os.environ.setdefault("STILLWIRE_BINARY", str(CHECKOUT / ".build" / "debug" / "stillwire"))
+    CLIENTS["javascript"][0] = os.environ.get("NODE", "node")
+    print(f"| clock of | client | step | {' | '.join(COLUMNS)} |")
+    print("|---" * (len(COLUMNS) + 3) + "|", flush=True)
+    has_fault = False
+    for place in options.only:
+        for client in options.clients if place != "extension" else ["javascript"]:
+            # The rows mostly wait, so those of one place run together.
+            for row in await asyncio.gather(*(Row(place, client, step).run() for step in options.steps)):
+                row.print()
+                has_fault |= row.has_fault
+    return 1 if has_fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
