@@ -61,8 +61,9 @@ SLACK = 1.5
 PATIENCE = 30
 #: Seconds after which the relay refuses a token whose `nbf` or `exp` is wrong by this much.
 NBF_SLACK = 60
-#: Messages a second of each publisher and of the client under test.
-RATE, OWN_RATE = 20, 5
+#: Messages a second of the client under test, and of each publisher in all rooms. Every fifth is in the client's room: a
+#: client that was away recovers 300 messages.
+OWN_RATE, RATE, PART = 5, 30, 5
 #: The steps from which the relay suspends the deletion by age: it is above this number of seconds.
 LARGE = 3_600
 
@@ -165,7 +166,7 @@ class User:
         self.line = await Connection.open(port)
         self.line.on_text = lambda text: self.frames.append((time.monotonic(), json.loads(text)))
         self.line.send_text(json.dumps({"type": "hello", "token": token}))
-        self.hello = await until(lambda: self.first("welcome", "error") or self.line.ended.done(), "no welcome")
+        self.hello: Any = await until(lambda: self.first("welcome", "error") or self.line.ended.done(), "no welcome")
         return self
 
     def first(self, *types: str) -> dict[str, Any] | None:
@@ -182,6 +183,13 @@ class User:
     async def ask(self, type: str, **fields: Any) -> dict[str, Any]:
         number = self.begin(type, **fields)
         return await until(lambda: self.reply(number), f"no reply to {type}")
+
+    async def do(self, type: str, **fields: Any) -> dict[str, Any]:
+        """Sends a request that must succeed."""
+        reply = await self.ask(type, **fields)
+        if reply["type"] == "error":
+            raise Stuck(f"{type} is refused: {reply}")
+        return reply
 
 
 class Line:
@@ -313,7 +321,8 @@ class Row:
             if self.is_over:
                 break
             body = [name, number]
-            sent[user.begin("send", room="tea", body=body, push=False)] = body
+            room = "busy" if number % PART else "tea"
+            sent[user.begin("send", room=room, body=body, push=False)] = body
             await asyncio.sleep(1 / RATE)
         await user.ask("ping")
         ids = {frame["id"] for _, frame in user.frames if frame["type"] == "ok" and frame.get("id") in sent}
@@ -333,8 +342,10 @@ class Row:
         loads = [asyncio.create_task(work) for work in (self.publish("ann"), self.publish("ben"), self.send_own())]
         try:
             await self.before()
+            self.step_at = time.monotonic()
             await self.set(self.seconds)
             await self.during()
+            self.back_at = time.monotonic()
             await self.set(0)
             await self.after()
         finally:
@@ -344,20 +355,26 @@ class Row:
 
     async def prepare(self) -> None:
         """Connects everybody, and registers the phones."""
-        self.people = {name: await self.user(name) for name in ("ann", "ben", "cara", "gus", "joe", "kim", "rae")}
+        self.people = {name: await self.user(name) for name in ("ann", "ben", "cara", "gus", "guy", "joe", "kim", "rae")}
         ann = self.people["ann"]
-        await ann.ask("create", room="tea", members=["ben", "cat", "rae"])
+        await ann.do("create", room="tea", members=["ben", "cat", "rae"])
+        await ann.do("create", room="busy", members=["ben"])
         for name in ("ann", "ben", "rae"):
-            assert (await self.people[name].ask("join", room="tea"))["type"] == "ok"
-        for room, members in {"calls": ["cara", "cat"], "club": [], "old": [], "hold": ["hal"], "den": ["fay"]}.items():
-            await ann.ask("create", room=room, members=members)
+            await self.people[name].do("join", room="tea")
+        for name in ("ann", "ben"):
+            await self.people[name].do("join", room="busy")
+        rooms = {"calls": ["cara", "cat"], "club": [], "old": [], "hold": ["hal"], "den": ["fay"], "porch": ["gus", "guy"]}
+        for room, members in rooms.items():
+            await ann.do("create", room=room, members=members)
+            await ann.do("join", room=room)
+        for name in ("gus", "guy"):
+            await self.people[name].do("join", room="porch")
         self.keys = {}
-        for name in ("hal", "fay", "gus"):
+        for name in ("hal", "fay", "gus", "guy"):
             phone = {"platform": "simulator", "token": f"{name}-phone"}
             self.keys[name] = (await self.put(f"/v1/users/{name}/devices/phone", phone))["reportKey"]
             await self.put(f"/v1/users/{name}/preferences", {"onFocus": "hold"})
-        await self.people["rae"].ask("join", room="live.tea")
-        await ann.ask("create", room="porch", members=["gus"])
+        await self.people["rae"].do("join", room="live.tea")
         self.app.command("connect")
         self.app.command("join", room="tea")
         await until(lambda: self.app.all("joined"), "the client has not joined")
@@ -389,14 +406,12 @@ class Row:
         text = f"rang {took:.1f} s" if is_right else f"{stored['state']} after {took:.1f} s, {len(ends)} ends"
         self.note("calls", f"{name}: {text}", is_right)
 
-    async def leave_in_grace(self, name: str) -> None:
+    async def leave_in_grace(self, user: str, name: str) -> None:
         """A message to a user whose connection has just been lost is pushed at the end of the grace."""
-        if self.people["gus"].line.ended.done():
-            self.people["gus"] = await self.user("gus")
-        self.people["gus"].line.reset()
+        self.people[user].line.reset()
         start = time.monotonic()
-        await self.people["ann"].ask("send", room="porch", body=f"grace {name}")
-        await until(lambda: self.shown("gus", f"grace {name}"), f"no push after the grace {name}")
+        await self.people["ann"].do("send", room="porch", body=f"grace {name}")
+        await until(lambda: self.shown(user, f"grace {name}"), f"no push after the grace {name}")
         took = time.monotonic() - start
         self.note("holds", f"{name}: pushed after a grace of {took:.1f} s", abs(took - GRACE) < SLACK)
 
@@ -418,17 +433,16 @@ class Row:
         return reply.get("code") == "forbidden"
 
     async def old_messages(self) -> list[Any]:
-        return [one["body"] for one in (await self.get("/v1/rooms/old/messages?after=0&limit=300"))["messages"]]
+        return await self.stored("old")
 
     async def repeat(self) -> None:
         """Repeats two sends with their keys."""
         for room, sent in self.paid.items():
-            again = await self.people["rae"].ask("send", room=room, body=["rae", "pay"], key="k", push=False)
+            again = await self.people["rae"].ask("send", room=room, body=["rae", "pay"], key="k")
             self.repeated.append(again.get("duplicate") is True and again.get("seq") == sent["seq"])
 
     async def set(self, seconds: int) -> None:
         """Sets the clock at the place of this row."""
-        self.is_ahead = seconds > 0
         if self.place == "tokens":
             self.backend.offset = seconds
         else:
@@ -447,25 +461,21 @@ class Row:
         self.own_focus: list[bool] = []
         rae, ann = self.people["rae"], self.people["ann"]
         self.paid = {
-            room: await rae.ask("send", room=room, body=["rae", "pay"], key="k", push=False) for room in ("tea", "live.tea")
+            room: await rae.do("send", room=room, body=["rae", "pay"], key="k") for room in ("tea", "live.tea")
         }
         for number in range(5):
-            await ann.ask("send", room="old", body=number, push=False)
+            await ann.do("send", room="old", body=number, push=False)
         self.old_since = time.monotonic()
         self.part = "holds"
         assert await self.report("hal", "focus", isFocused=True), self.replies
-        await ann.ask("send", room="hold", body="held")
+        await ann.do("send", room="hold", body="held")
         await until(self.held, "the push is not held")
         self.part = "Focus"
         await self.report("fay", "focus", isFocused=True)
         await self.report("fay", "filter", allow=["work"])
         await self.session_focus(True)
         await self.expect_reports("before", True, True)
-        # The replies to these sends are lost, so that the client repeats them.
-        self.part = "keys"
-        self.line.is_mute = True
-        start = self.own
-        await until(lambda: self.stored_own() >= start + 3, "the relay gets no sends")
+        await self.lose_a_reply()
         if self.place == "tokens":
             # The session is open at the step, so that the client renews its token after it.
             self.line.cut()
@@ -473,15 +483,22 @@ class Row:
         self.banned_at = time.monotonic()
         await self.ban("joe", BAN)
         await self.ban("kim", SHORT_BAN)
+        self.short = asyncio.create_task(self.watch_short_ban())
         self.waits = [asyncio.create_task(self.ring("over the step"))]
-        self.waits.append(asyncio.create_task(self.leave_in_grace("over the step")))
+        self.waits.append(asyncio.create_task(self.leave_in_grace("gus", "over the step")))
         caller = self.people["cara"]
         await until(lambda: any(frame["type"] == "call" for _, frame in caller.frames), "no call rings")
 
+    async def lose_a_reply(self) -> None:
+        """Loses all bytes to the client, until it has sent a message without a reply. The client will send it again."""
+        self.part = "keys"
+        self.line.is_mute = True
+        await until(lambda: self.stored_own() > len(self.app.all("sent")), "the relay gets no send of the client")
+
     def stored_own(self) -> int:
-        """Returns the highest number of the client's messages that a member has received."""
-        bodies = [frame["body"] for _, frame in self.people["ann"].frames if frame["type"] == "message"]
-        return max((body[1] for body in bodies if body[0] == "cat"), default=0)
+        """Returns how many of the client's messages a member has received."""
+        frames = (frame for _, frame in self.people["ann"].frames)
+        return sum(frame["type"] == "message" and frame["room"] == "tea" and frame["from"] == "cat" for frame in frames)
 
     async def session_focus(self, is_focused: bool) -> None:
         reply = await self.app.result("focus", isFocused=is_focused)
@@ -521,8 +538,6 @@ class Row:
         self.part = "holds"
         self.note("holds", "still held", await self.held() == 1 and not await self.shown("hal", "held"))
         await asyncio.gather(*self.waits)
-        self.part = "bans"
-        await self.bans_during()
         if self.place == "tokens" and self.is_refused:
             self.part = "tokens"
             await until(lambda: self.app.state == "waiting", "the session with the old token does not end", LIFE + 5)
@@ -532,8 +547,10 @@ class Row:
         self.old_during_age = time.monotonic() - self.old_since
         self.ready = (await self.get("/ready")).get("clock")
         self.waits = [asyncio.create_task(self.ring("over the step back"))]
-        self.waits.append(asyncio.create_task(self.leave_in_grace("over the step back")))
+        self.waits.append(asyncio.create_task(self.leave_in_grace("guy", "over the step back")))
         await asyncio.sleep(0.3)
+        if self.app.state == "open":
+            await self.lose_a_reply()
         self.was_open = self.app.state == "open"
 
     async def try_tokens(self) -> None:
@@ -558,29 +575,34 @@ class Row:
         text = answers[0] if answers[0] == answers[1] else f"{answers[0]}, without nbf {answers[1]}"
         self.note("tokens", f"a new token: {text}", is_right)
 
-    async def bans_during(self) -> None:
-        """The end of a ban follows the relay's clock."""
+    async def watch_short_ban(self) -> None:
+        """Measures the end of the short ban. Follows the relay's clock."""
+        await until(lambda: self.not_banned("kim"), "the short ban does not end", PHASE + LIFE + PATIENCE)
+        self.short_end = time.monotonic()
+
+    def check_short_ban(self) -> None:
+        took = self.short_end - self.banned_at
         shift = self.seconds if self.place == "relay" else 0
         if shift < 0:
-            await asyncio.sleep(max(0, self.banned_at + SHORT_BAN + 1 - time.monotonic()))
-            self.note("bans", "the short one waits for the relay's clock", await self.is_banned("kim"))
-            return
-        await until(lambda: self.not_banned("kim"), "the short ban does not end", SHORT_BAN + SLACK)
-        took = time.monotonic() - self.banned_at
-        if shift > 0:
-            self.note("bans", "the short one follows the relay's clock", True)
+            self.note("bans", f"the short one ended with the step back, after {took:.1f} s", self.short_end > self.back_at)
+        elif shift > 0:
+            since = self.short_end - self.step_at
+            self.note("bans", f"the short one ended {since:.1f} s after the step", took < SHORT_BAN + SLACK)
         else:
-            self.note("bans", f"the short one over by {took:.1f} s")
+            self.note("bans", f"the short one ended after {took:.1f} s of {SHORT_BAN}", abs(took - SHORT_BAN) < SLACK)
 
     async def not_banned(self, name: str) -> bool:
         return not await self.is_banned(name)
 
     async def after(self) -> None:
         back = time.monotonic()
+        self.line.cut()
         self.part = "tokens"
-        await until(lambda: self.app.state == "open", f"the client is {self.app.state}")
-        took = next((at for at, kind, event in self.app.seen
-                     if at > back and kind == "state" and event["state"] == "open"), back) - back
+
+        def opened() -> list[float]:
+            return [at for at, kind, event in self.app.seen if at > back and kind == "state" and event["state"] == "open"]
+
+        took = (await until(opened, "the client does not return"))[0] - back
         self.part = "bans"
         left = self.banned_at + BAN - time.monotonic()
         if left > SLACK:
@@ -608,15 +630,16 @@ class Row:
             self.note("bans", f"it ended after {took_ban:.1f} s of {BAN}", abs(took_ban - BAN) < SLACK)
         else:
             self.note("bans", "the long one is over", await self.not_banned("joe"))
-        self.note("bans", "none is left", await self.not_banned("kim"))
+        await self.short
+        self.check_short_ban()
         await self.check_history()
         self.part = "holds"
         count = await self.shown("hal", "held")
         self.note("holds", f"{shown}, once" if count == 1 else f"shown {count} times", is_held and count == 1)
         refusals = sum(event["state"] == "waiting" for event in self.app.all("state"))
         calls = len(self.app.all("token"))
-        state = "open over the step back" if self.was_open else f"back after {took:.1f} s"
-        self.note("tokens", f"{calls} tokens, {refusals} waits, {state}")
+        state = "open until the step back" if self.was_open else "waiting until the step back"
+        self.note("tokens", f"{calls} tokens, {refusals} waits, {state}, open {took:.1f} s after it")
 
     # The checks
 
@@ -659,6 +682,16 @@ class Row:
     async def is_empty(self) -> bool:
         return not await self.old_messages()
 
+    async def stored(self, room: str) -> list[dict[str, Any]]:
+        """Returns all messages of a room."""
+        stored: list[dict[str, Any]] = []
+        while True:
+            after = stored[-1]["seq"] if stored else 0
+            page = await self.get(f"/v1/rooms/{room}/messages?after={after}&limit=300")
+            stored += page["messages"]
+            if not page["more"]:
+                return stored
+
     async def check_messages(self) -> None:
         """Each acknowledged message is stored once, and the client's app got each stored one once and in order."""
         self.part = "messages"
@@ -667,20 +700,14 @@ class Row:
         await until(answered, "sends of the client have no result")
         sent = [one for one in self.app.all("sent") if str(one["tag"]).startswith("own ")]
         failed = [one for one in self.app.all("failed") if str(one.get("tag")).startswith("own ")]
-        stored: list[dict[str, Any]] = []
-        while True:
-            after = stored[-1]["seq"] if stored else 0
-            page = await self.get(f"/v1/rooms/tea/messages?after={after}&limit=300")
-            stored += page["messages"]
-            if not page["more"]:
-                break
+        stored = await self.stored("tea")
         seqs = [one["seq"] for one in stored]
         first = self.app.all("joined")[0]["seq"]
         due = [one for one in seqs if one > first]
         await until(lambda: len(self.app.all("message")) >= len(due), "messages do not reach the app", 10)
         await self.app.settle()
         shown = [one["seq"] for one in self.app.all("message") if one["seq"] > first]
-        bodies = [json.dumps(one["body"]) for one in stored]
+        bodies = [json.dumps(one["body"]) for one in [*stored, *await self.stored("busy")]]
         expected = [json.dumps(body) for name in ("ann", "ben") for body in self.acknowledged[name]]
         lost = len(set(expected) - set(bodies))
         doubled = len(bodies) - len(set(bodies))
