@@ -31,7 +31,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat 
 import tokens  # noqa: E402
 from api import Answer, call  # noqa: E402
 from clients import CHECKOUT, CLIENTS  # noqa: E402
+from database import value  # noqa: E402
 from driver import Driver  # noqa: E402
 from relay import Relay, run, running  # noqa: E402
 from rfc6455 import Connection  # noqa: E402
@@ -61,7 +62,7 @@ OLD = 5
 SLACK = 1.5
 #: Seconds after which something that must happen counts as stuck.
 PATIENCE = 30
-#: Seconds after which the relay refuses a token whose `nbf` or `exp` is wrong by this much.
+#: Seconds by which `nbf` of a token may be ahead of the relay's clock.
 NBF_SLACK = 60
 #: Messages a second of the client under test, and of each publisher in all rooms. Every fifth is in the client's room: a
 #: client that was away recovers 300 messages.
@@ -69,6 +70,12 @@ OWN_RATE, RATE, PART = 5, 30, 5
 #: The relay suspends the deletion by age after a larger step. It may do so after a step of this number of seconds, because
 #: it measures a little more or less.
 LARGE = 3_600
+
+
+ROOMS = [
+    {"match": "old", "history": {"age": AGE}}, {"match": "live.*", "history": {"count": 0}},
+    {"match": "*", "history": {"age": 3_600, "count": 10_000}},
+]  # fmt: skip
 
 
 class Stuck(Exception):
@@ -79,11 +86,11 @@ async def until(condition: Callable[[], Any], what: str, within: float = PATIENC
     """Returns the first true value of `condition`, which may return an awaitable."""
     end = time.monotonic() + within
     while True:
-        value = condition()
-        if asyncio.iscoroutine(value):
-            value = await value
-        if value:
-            return value
+        found = condition()
+        if asyncio.iscoroutine(found):
+            found = await found
+        if found:
+            return found
         if time.monotonic() > end:
             raise Stuck(f"{what} within {within:g} s")
         await asyncio.sleep(0.05)
@@ -247,21 +254,25 @@ class Row:
         self.backend = Backend()
         self.is_over = False
         self.acknowledged: dict[str, list[Any]] = {"ann": [], "ben": []}
+        self.unanswered = self.own = self.jumps = 0
+        self.replies: list[tuple[str, dict[str, Any]]] = []
+        self.repeated: list[bool] = []
+        self.own_focus: list[bool] = []
+        self.watches: list[asyncio.Task[Any]] = []
 
     def note(self, column: str, text: str, is_right: bool = True) -> None:
         self.has_fault |= not is_right
         self.cells[column].append(text if is_right else f"FAULT: {text}")
 
     def print(self) -> None:
-        cells = " | ".join("; ".join(self.cells[column]) for column in COLUMNS)
+        cells = " | ".join("; ".join(self.cells[column]) or "not measured" for column in COLUMNS)
         print(f"| {self.place} | {self.client} | {self.step} and back | {cells} |", flush=True)
 
     async def run(self) -> "Row":
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self.clock = Clock(folder)
-            self.rooms = [{"match": "old", "history": {"age": AGE}}, {"match": "*", "history": {"age": 3_600, "count": 10_000}}]
-            (folder / "stillwire.json").write_text(json.dumps({"rooms": [self.rooms[0], LIVE, self.rooms[1]]}))
+            (folder / "stillwire.json").write_text(json.dumps({"rooms": ROOMS}))
             made = run("api-key", "measure", "--file", folder / "keys")
             assert made.returncode == 0, made.stderr
             self.api_key = made.stdout.strip()
@@ -270,11 +281,13 @@ class Row:
                 *("--tokens-keys", self.backend.keys(folder), "--tokens-grace", 0, "--simulated-phones", "true"),
                 *("--presence-grace", GRACE, "--limits-send-rate", 0, "--limits-focus-rate", 1_000),
             )
-            with running(folder, *options, under=self.under("relay")) as self.relay:
-                try:
+            self.part = "messages"
+            try:
+                with running(folder, *options, under=self.under("relay")) as self.relay:
                     await self.measure(folder)
-                except Stuck as stuck:
-                    self.note(self.part, f"stuck: {stuck}", False)
+            except Exception as error:
+                # The other rows are still measured.
+                self.note(self.part, f"{type(error).__name__}: {error}", False)
         return self
 
     def under(self, place: str) -> tuple[str, ...]:
@@ -286,7 +299,10 @@ class Row:
         numbers.mkdir()
         self.numbers = str(numbers)
         options = {"tokens": "ask", "hello": {"device": "phone"}, "clock": "real", "random": [0.3]}
-        sign = lambda: self.backend.sign("cat", self.algorithm, self.life)  # noqa: E731
+
+        def sign() -> str:
+            return self.backend.sign("cat", self.algorithm, self.life)
+
         async with Line(self.relay.port) as self.line:
             url = f"ws://127.0.0.1:{self.line.port}/v1/connect"
             command = [*self.under("client"), *CLIENTS[self.client]]
@@ -319,6 +335,11 @@ class Row:
         honest = tokens.token(tokens.SECRET, tokens.claims(name))
         return await User.open(self.relay.port, honest)
 
+    def watch(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Starts a measurement that runs beside the others."""
+        self.watches.append(asyncio.create_task(work))
+        return self.watches[-1]
+
     async def publish(self, name: str) -> None:
         user = self.people[name]
         sent: dict[int, Any] = {}
@@ -332,17 +353,15 @@ class Row:
         await user.ask("ping")
         ids = {frame["id"] for _, frame in user.frames if frame["type"] == "ok" and frame.get("id") in sent}
         self.acknowledged[name] = [sent[number] for number in sorted(ids)]
-        self.unanswered = len(sent) - len(ids)
+        self.unanswered += len(sent) - len(ids)
 
     async def send_own(self) -> None:
-        self.own = 0
         while not self.is_over:
             self.own += 1
             self.app.command("send", tag=f"own {self.own}", room="tea", body=["cat", self.own], push=False)
             await asyncio.sleep(1 / OWN_RATE)
 
     async def play(self) -> None:
-        self.part = "messages"
         await self.prepare()
         loads = [asyncio.create_task(work) for work in (self.publish("ann"), self.publish("ben"), self.send_own())]
         try:
@@ -355,6 +374,8 @@ class Row:
             await self.after()
         finally:
             self.is_over = True
+            for watch in self.watches:
+                watch.cancel()
             await asyncio.gather(*loads)
         await self.check_messages()
 
@@ -399,10 +420,9 @@ class Row:
         start = next(at for at, frame in caller.frames if frame.get("id") == number)
         seq = rung["seq"]
 
-        def ended() -> Any:
-            ends = [at for at, frame in caller.frames
-                    if frame["type"] == "call" and frame["seq"] == seq and frame["state"] != "ringing"]
-            return ends
+        def ended() -> list[float]:
+            calls = [(at, frame) for at, frame in caller.frames if frame["type"] == "call" and frame["seq"] == seq]
+            return [at for at, frame in calls if frame["state"] != "ringing"]
 
         ends = await until(ended, f"the call {name} still rings", RINGING + PATIENCE)
         stored = await self.get(f"/v1/rooms/calls/calls/{seq}")
@@ -461,24 +481,20 @@ class Row:
         else:
             self.clock.set(seconds)
         if self.place == "relay":
-            count = self.jumps = getattr(self, "jumps", 0) + 1
-            self.part = "messages"
+            self.jumps += 1
             log = self.relay.log
-            await until(lambda: log.read_text().count("the wall clock was set") >= count, "the relay notices no step")
+            await until(lambda: log.read_text().count("the wall clock was set") >= self.jumps, "the relay notices no step")
 
     # The parts of a row
 
     async def before(self) -> None:
-        self.replies: list[tuple[str, dict[str, Any]]] = []
-        self.repeated: list[bool] = []
-        self.own_focus: list[bool] = []
         rae, ann = self.people["rae"], self.people["ann"]
         self.paid = {
             room: await rae.do("send", room=room, body=["rae", "pay"], key="k") for room in ("tea", "live.tea")
         }
         for number in range(OLD):
             await ann.do("send", room="old", body=number, push=False)
-        self.old = asyncio.create_task(self.watch_old())
+        self.old = self.watch(self.watch_old())
         self.part = "holds"
         assert await self.report("hal", "focus", isFocused=True), self.replies
         await ann.do("send", room="hold", body="held")
@@ -496,9 +512,8 @@ class Row:
         self.banned_at = time.monotonic()
         await self.ban("joe", BAN)
         await self.ban("kim", SHORT_BAN)
-        self.short = asyncio.create_task(self.watch_short_ban())
-        self.waits = [asyncio.create_task(self.ring("over the step"))]
-        self.waits.append(asyncio.create_task(self.leave_in_grace("gus", "over the step")))
+        self.short = self.watch(self.watch_short_ban())
+        self.waits = [self.watch(self.ring("over the step")), self.watch(self.leave_in_grace("gus", "over the step"))]
         caller = self.people["cara"]
         await until(lambda: any(frame["type"] == "call" for _, frame in caller.frames), "no call rings")
 
@@ -546,21 +561,33 @@ class Row:
         await self.report("fay", "focus", isFocused=False)
         await self.report("fay", "filter", allow=None)
         await self.expect_reports("during the step", False, False)
+        await self.check_numbers()
         if self.app.state == "open":
             await self.session_focus(False)
         self.part = "holds"
-        self.note("holds", "still held", await self.held() == 1 and not await self.shown("hal", "held"))
+        is_held = await self.held() == 1 and not await self.shown("hal", "held")
+        self.note("holds", "still held" if is_held else "not held during the step", is_held)
         await asyncio.gather(*self.waits)
         if self.place == "tokens" and self.is_refused:
             self.part = "tokens"
             await until(lambda: self.app.state == "waiting", "the session with the old token does not end", LIFE + 5)
         await asyncio.sleep(max(0, start + PHASE - time.monotonic()))
-        self.waits = [asyncio.create_task(self.ring("over the step back"))]
-        self.waits.append(asyncio.create_task(self.leave_in_grace("guy", "over the step back")))
+        name = "over the step back"
+        self.waits = [self.watch(self.ring(name)), self.watch(self.leave_in_grace("guy", name))]
         await asyncio.sleep(0.3)
         if self.app.state == "open":
             await self.lose_a_reply()
         self.was_open = self.app.state == "open"
+
+    async def check_numbers(self) -> None:
+        """Proves that the reports came from a clock that is ahead: their numbers are times of this clock."""
+        if self.place not in ("client", "extension") or self.seconds < 0:
+            return
+        query = "SELECT max(number) FROM {}"
+        for column, table in (("Focus", "focus"), ("filter", "filters")):
+            number = await asyncio.to_thread(value, self.relay, query.format(table))
+            ahead = number / 1_000 - time.time()
+            self.note(column, f"numbers {ahead:.0f} s ahead", abs(ahead - self.seconds) < NBF_SLACK)
 
     async def try_tokens(self) -> None:
         """Connects with new tokens of the token function, with and without `nbf`."""
@@ -617,7 +644,7 @@ class Row:
             return [at for at, kind, event in self.app.seen if at > back and kind == "state" and event["state"] == "open"]
 
         took = (await until(opened, "the client does not return"))[0] - back
-        self.long = asyncio.create_task(self.watch_long_ban())
+        self.long = self.watch(self.watch_long_ban())
         self.part = "keys"
         await self.repeat()
         self.part = "Focus"
@@ -641,7 +668,8 @@ class Row:
         await self.check_history()
         self.part = "holds"
         count = await self.shown("hal", "held")
-        self.note("holds", f"{shown}, once" if count == 1 else f"shown {count} times", is_held and count == 1)
+        shown = f"{shown}, once" if count == 1 else f"shown {count} times"
+        self.note("holds", shown if is_held else "not held after the step back", is_held and count == 1)
         refusals = sum(event["state"] == "waiting" for event in self.app.all("state"))
         calls = len(self.app.all("token"))
         state = "open until the step back" if self.was_open else "waiting until the step back"
@@ -701,11 +729,12 @@ class Row:
     async def check_messages(self) -> None:
         """Each acknowledged message is stored once, and the client's app got each stored one once and in order."""
         self.part = "messages"
-        answered = lambda: len({one["tag"] for one in self.app.all("sent", "failed")  # noqa: E731
-                                if str(one.get("tag")).startswith("own ")}) >= self.own
-        await until(answered, "sends of the client have no result")
-        sent = [one for one in self.app.all("sent") if str(one["tag"]).startswith("own ")]
-        failed = [one for one in self.app.all("failed") if str(one.get("tag")).startswith("own ")]
+
+        def own(kind: str) -> list[dict[str, Any]]:
+            return [one for one in self.app.all(kind) if str(one.get("tag")).startswith("own ")]
+
+        await until(lambda: len(own("sent")) + len(own("failed")) >= self.own, "sends of the client have no result")
+        sent, failed = own("sent"), own("failed")
         stored = await self.stored("tea")
         seqs = [one["seq"] for one in stored]
         first = self.app.all("joined")[0]["seq"]
@@ -725,18 +754,13 @@ class Row:
         self.note("messages", text, is_right)
         open_lines = [name for name in ("ann", "ben", "rae", "cara") if not self.people[name].line.ended.done()]
         self.note("tokens", f"{len(open_lines)}/4 other sessions open", len(open_lines) == 4)
-        own = {json.dumps(["cat", number + 1]) for number in range(self.own)}
-        once = sum(bodies.count(body) == 1 for body in own)
+        once = sum(bodies.count(json.dumps(["cat", number + 1])) == 1 for number in range(self.own))
         duplicates = sum(one["reply"].get("duplicate") is True for one in sent)
         codes = "".join(f", failed with {one['code']}" for one in failed)
         self.note("keys", f"{once}/{self.own} sends stored once, {len(sent)} replies, {duplicates} of repeated sends{codes}",
                   once == self.own == len(sent) and not failed)
         count = sum(self.repeated)
         self.note("keys", f"{count}/{len(self.repeated)} repetitions are duplicates", count == len(self.repeated))
-
-
-#: The relay keeps no messages of these rooms.
-LIVE = {"match": "live.*", "history": {"count": 0}}
 
 
 async def main() -> int:
