@@ -555,7 +555,12 @@ class Row:
         """Loses all bytes to the client, until it has sent a message without a reply. The client will send it again."""
         self.part = "keys"
         self.line.is_mute = True
-        await until(lambda: self.stored_own() > len(self.app.all("sent")), "the relay gets no send of the client")
+        # A send that failed with `uncertain` is stored.
+        await until(lambda: self.stored_own() > len(self.own_results("sent", "failed")), "the relay gets no send")
+
+    def own_results(self, *kinds: str) -> list[dict[str, Any]]:
+        """Returns the results of the client's sends."""
+        return [one for one in self.app.all(*kinds) if str(one.get("tag")).startswith("own ")]
 
     def stored_own(self) -> int:
         """Returns how many of the client's messages a member has received."""
@@ -763,12 +768,8 @@ class Row:
     async def check_messages(self) -> None:
         """Each acknowledged message is stored once, and the client's app got each stored one once and in order."""
         self.part = "messages"
-
-        def own(kind: str) -> list[dict[str, Any]]:
-            return [one for one in self.app.all(kind) if str(one.get("tag")).startswith("own ")]
-
-        await until(lambda: len(own("sent")) + len(own("failed")) >= self.own, "sends of the client have no result")
-        sent, failed = own("sent"), own("failed")
+        await until(lambda: len(self.own_results("sent", "failed")) >= self.own, "sends of the client have no result")
+        sent, failed = self.own_results("sent"), self.own_results("failed")
         stored = await self.stored("tea")
         seqs = [one["seq"] for one in stored]
         first = self.app.all("joined")[0]["seq"]

@@ -120,8 +120,8 @@ final class App: Sendable {
     let api = RelayAPI(addresses, as: identity)
     let notification = command["notification"]?.text ?? ""
     let folder = command["numbers"]?.text.map { URL(fileURLWithPath: $0, isDirectory: true) }
-    let numberFile = (folder ?? FileManager.default.temporaryDirectory)
-      .appendingPathComponent("driver-\(folder == nil ? UUID().uuidString : "\(device.rawValue)-\(kind)")")
+    let name = folder == nil ? "driver-\(UUID().uuidString)" : "\(device.rawValue)-\(kind)"
+    let numberFile = (folder ?? FileManager.default.temporaryDirectory).appendingPathComponent(name)
     defer { if folder == nil { try? FileManager.default.removeItem(at: numberFile) } }
     switch kind {
     case "focus":
