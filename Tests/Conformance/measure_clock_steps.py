@@ -357,13 +357,15 @@ class Row:
         user = self.people[name]
         sent: dict[int, Any] = {}
         for number in itertools.count(1):
-            if self.is_over:
+            if self.is_over or user.line.ended.done():
                 break
             body = [name, number]
             room = "busy" if number % PART else "tea"
             sent[user.begin("send", room=room, body=body, push=False)] = body
             await asyncio.sleep(1 / RATE)
-        await user.ask("ping")
+        # The check names a session that has ended.
+        if not user.line.ended.done():
+            await user.ask("ping")
         ids = {frame["id"] for _, frame in user.frames if frame["type"] == "ok" and frame.get("id") in sent}
         self.acknowledged[name] = [sent[number] for number in sorted(ids)]
         self.unanswered += len(sent) - len(ids)
