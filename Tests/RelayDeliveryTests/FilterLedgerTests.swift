@@ -109,6 +109,14 @@ import Testing
     #expect(ledger.filter(of: phone)?.until == .at(1))
   }
 
+  @Test(arguments: [600_000, 40 * day, -600_000, -40 * day])
+  func `only the steps after a report move the end of its filter`(step: Int64) {
+    #expect(apply(["a"], at: 0, now: 0, steps: step))
+    _ = advance(hour + step, steps: 2 * step)
+    #expect(ledger.filter(of: phone)?.until == .at(12 * hour + step))
+    #expect(ledger.nextChange == .at(12 * hour + step))
+  }
+
   @Test(arguments: [600_000, 40 * day, -600_000, -40 * day], [true, false])
   func `a filter ends after 12 h, also if the wall clock is set`(step: Int64, restarts: Bool) {
     #expect(apply(["a"], at: 0, number: 9, now: 0))

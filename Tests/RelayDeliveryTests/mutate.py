@@ -103,6 +103,10 @@ EQUIVALENT = {
     # A device has at most one record.
     "FocusLedger.swift: `<` is `<=` in `public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }`",
     "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
+    "FocusLedger.swift: `<` is `<=` in `let device = silent.min(by: { ($0.received - $0.steps, $0.device) < ($1.received - $1.steps, $1.device) })?.device`",
+    "FilterLedger.swift: `<` is `<=` in `let device = silent.min(by: { ($0.received - $0.steps, $0.device) < ($1.received - $1.steps, $1.device) })?.device`",
+    # The ledger advances after each report, and then bounds the settle window itself.
+    "FocusLedger.swift: without `former.now(moment) + policy.settle` in `let end = former.settles ?? min(former.now(moment) + policy.settle, former.end(policy))`",
     # The result is the same, but slower.
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
     "QuietClock.swift: `true` is `false` in `kept.removeAll(keepingCapacity: true)`",
