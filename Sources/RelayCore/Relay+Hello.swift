@@ -98,11 +98,12 @@ extension Relay {
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
     showProfile(of: profile, handle, cause: request.session)
     if let list { inbox.subscribe(request.session, of: handle, list, on: self) }
+    let clock = moment
     hub.finish(
       request.session,
       with: Replies.welcome(
         hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
-        inbox: list, now: hub.now))
+        inbox: list, now: hub.now, clock: clock.now - clock.steps))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
     calls.sendRinging(to: request.session, of: handle, on: self)
   }

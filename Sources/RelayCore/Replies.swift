@@ -64,9 +64,10 @@ enum Replies {
   /// - Parameters:
   ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
   ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
+  ///   - clock: The time by the stepless clock.
   static func welcome(
     _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
-    inbox: Inbox.Start?, now: Timestamp
+    inbox: Inbox.Start?, now: Timestamp, clock: Timestamp
   ) -> [UInt8] {
     ok(request, type: "welcome", always: true) {
       $0["user"] = user.id.rawValue
@@ -74,6 +75,7 @@ enum Replies {
       $0["session"] = String(session.rawValue, radix: 36)
       $0.decimal("heartbeat", limits.heartbeat)
       $0.integer("time", now.rawValue)
+      $0.integer("clock", clock.rawValue)
       $0.integer("expires", expires?.rawValue)
       $0.object("limits") {
         for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }

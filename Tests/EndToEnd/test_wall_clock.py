@@ -42,6 +42,17 @@ def test_a_message_in_the_grace_is_pushed_at_its_end(circle, clock, seconds):
     assert time.monotonic() - before > GRACE - 0.2
 
 
+@pytest.mark.parametrize("seconds", [600, -3600])
+def test_the_clock_of_a_welcome_has_no_steps(circle, connect, names, clock, seconds):
+    before, began = circle.alice.welcome, time.monotonic()
+    clock.set(seconds)
+    noticed(circle.relay)
+    after = connect(circle.relay, *names("other")).welcome
+    assert abs(after["time"] - before["time"]) > 500_000
+    # Both clocks are read one after the other, so that a difference of some milliseconds is left.
+    assert -100 < after["clock"] - before["clock"] < 1000 * (time.monotonic() - began) + 5_000
+
+
 def test_a_message_right_after_the_step_is_pushed_at_once(circle, clock):
     bob = circle.away("bob")
     for number in range(1, 6):

@@ -91,7 +91,7 @@ export class Outbox {
     for (const send of [...this.#waiting]) this.#settle(send, 'reject', closed())
   }
 
-  // The relay's time counts, too: the client's clock may stand still while the computer sleeps.
+  // The relay's `clock` counts, too: the client's clock may stand still while the computer sleeps.
   #times() {
     return [this.#link.clock.elapsed(), this.#link.relayTime()]
   }

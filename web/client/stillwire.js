@@ -324,7 +324,7 @@ export class Stillwire extends EventTarget {
 
   #welcomed(frame) {
     this.#welcomedAt = this.#clock.elapsed()
-    if (Number.isSafeInteger(frame.time)) this.#relayStart = frame.time - this.#welcomedAt
+    if (Number.isSafeInteger(frame.clock)) this.#relayStart = frame.clock - this.#welcomedAt
     this.#isExpired = false
     this.#failures = 0
     this.#reported = ''

@@ -417,7 +417,7 @@ extension ClientMachine {
     book.succeeded()
     isExpired = false
     user = welcome.user
-    if let time = welcome["time"]?.integer { relayStart = .milliseconds(time) - now }
+    if let clock = welcome["clock"]?.integer { relayStart = .milliseconds(clock) - now }
     let limits = welcome["limits"]
     maxFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
     preferences = limits?["preferences"]?.items.map { Set($0.compactMap(\.text)) }

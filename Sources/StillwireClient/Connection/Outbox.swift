@@ -17,11 +17,11 @@ struct Draft: Equatable {
   static let trust = Duration.seconds(240)
 }
 
-/// A time by two clocks. The relay's time counts, too: the app's clock may stand still while the computer sleeps.
+/// A time by two clocks. The relay's `clock` counts, too: the app's clock may stand still while the computer sleeps.
 struct Moment: Equatable {
   /// The client's time.
   let own: Duration
-  /// The relay's time, by the newest welcome.
+  /// The relay's `clock`, by the newest welcome.
   let relay: Duration
 
   /// The time since another moment, by the clock that has measured more.
