@@ -5,8 +5,8 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// Stores values that usually no request waits for: marks, cursors, names, rights. Only a `read` with a reply waits for
-/// its mark.
+/// Stores values that can be stored late, such as marks, cursors, names and rights. Two requests wait for marks: a
+/// `read` with a reply, and the list of rooms.
 ///
 /// It keeps the newest value of each kind, and retries until the store accepts it. A full disk delays the values but
 /// loses none. The state is private, and the methods run on the hub's thread.
@@ -127,7 +127,7 @@ extension LateWriter {
       let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay)
     else { return reply(relay, .success(())) }
     relay.deliveries.reportReceived(room, user, upTo: max(member.read, member.received), on: relay)
-    // A second request for the same mark waits, too.
+    // `writes` has the mark until it is stored, so that a second request for it also waits.
     let number = begin(write, on: relay, work)
     relay.store.submit(work) { [relay] result in
       relay.assumeIsolated { relay in

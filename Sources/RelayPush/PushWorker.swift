@@ -227,7 +227,8 @@ package actor PushWorker {
     wake()
   }
 
-  /// The time at which the push of a message expires. A step of the wall clock moves it.
+  /// The expiry of the push of a message by the present wall clock. A step shifts it by the same amount, so that the
+  /// push lives as long as without the step.
   private func end(of claim: Claim) -> Timestamp {
     let clock = store.readClock()
     if let end = claim.ends { return end + clock.moment.steps }
@@ -240,7 +241,7 @@ package actor PushWorker {
     claim.created + (store.readClock().moment.steps - claim.steps)
   }
 
-  /// The time until which an update is retried. A step of the wall clock moves it.
+  /// The time until which an update is retried, by the present wall clock.
   private func end(of claim: UpdateClaim) -> Timestamp {
     claim.created + Self.lifetime(of: claim) + store.readClock().shift(since: claim.created, steps: claim.steps)
   }

@@ -35,7 +35,7 @@ final class Simulation {
   /// Checks that run at the end of the present step, when all frames are known: a client may receive the effect of a
   /// frame before another client receives the frame.
   var claims: [() throws -> Void] = []
-  /// True while a client takes the frames of a slow line.
+  /// True in ``catchUp(_:)``: frames are not compared with the present model.
   private(set) var isLate = false
   /// The events of the present step that may have changed the members, bans or calls of a room.
   var roomEvents: [RoomID: [RoomEvent]] = [:]
@@ -390,8 +390,8 @@ final class Simulation {
     return hasReceived
   }
 
-  /// Takes the frames that a slow line has held up. What they say about others may be over, so the checks of it are
-  /// left out.
+  /// Takes the frames that a slow line has held up. They may describe a past state of other users, so the checks that
+  /// they add to `claims`, `wrong` and `roles` are dropped.
   private func catchUp(_ client: Client) throws {
     let claims = claims
     isLate = true

@@ -91,7 +91,7 @@ export class Stillwire extends EventTarget {
   /** The number of times that the client was stopped, by `close` or a refusal. */
   #stops = 0
   #welcomedAt = null
-  /** The relay's time in milliseconds at the start of the clock's `elapsed`, by the newest welcome. */
+  /** The relay's `clock` in milliseconds at the start of the clock's `elapsed`, by the newest welcome. */
   #relayStart = 0
   #comeBack = 0
   #isExpired = false

@@ -59,8 +59,11 @@ public enum PhonePlanner {
     time(after: woken, wakePause, now: now)
   }
 
-  /// The end of a pause after a push. A push that is ahead by more than the pause shows that the wall clock was set back
-  /// while the relay was stopped. It delays nothing, because each decision would see the whole pause again.
+  /// The end of a pause after a push.
+  ///
+  /// A push that is less far ahead than the pause counts as sent now. One that is further ahead is ignored: the wall
+  /// clock was set back while the relay was stopped, and otherwise no push would be sent until the clock reaches that
+  /// time.
   private static func time(after push: Timestamp?, _ pause: Duration, now: Timestamp) -> Timestamp {
     guard let push, push <= now + pause else { return now }
     return min(push, now) + pause

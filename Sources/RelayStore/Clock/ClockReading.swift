@@ -29,8 +29,9 @@ public final class ClockReading: Sendable {
   /// The time by which the reports of devices age.
   public var moment: Moment { Moment(now: now, steps: aging.steppedBy) }
 
-  /// The difference between the present wall clock and the clock by which a time was noted.
-  /// - Parameter steps: The sum of the steps when the job was stored. The time of its message may be older.
+  /// Returns the duration to add to a time of the wall clock that follows from `time`: the steps since a job was
+  /// stored. Without any, the message may still be older than a step before its job, see ``AgingClock/shift(since:)``.
+  /// - Parameter steps: The sum of the steps when the job was stored.
   public func shift(since time: Timestamp, steps: Duration) -> Duration {
     let shift = moment.steps - steps
     return shift == .zero ? aging.shift(since: time) : shift
@@ -94,7 +95,7 @@ extension AgingClock.Record {
 }
 
 extension AgingClock {
-  /// The clock of a database at its start.
+  /// The clock of a database at its start. The query has each column that ``Transaction/steadyNow`` writes.
   init(stored db: Database, _ clock: StoreClock) throws {
     let newest = try db.first(
       """

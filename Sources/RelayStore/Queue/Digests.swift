@@ -28,7 +28,7 @@ struct Digests: TransactionPart {
     return true
   }
 
-  /// Merges one job, and the jobs that are merged into it, into another job.
+  /// Stores a merge without the checks of ``merge(_:into:)``.
   /// - Parameter id: The id of the job if it is a digest head. Otherwise `nil`.
   func absorb(_ number: Int64, digest id: String?, into head: String) throws {
     try db.run(
@@ -60,8 +60,8 @@ struct Digests: TransactionPart {
     try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
   }
 
-  /// The order of messages of several rooms. A message may wait longer than a later one, so the numbers of the jobs have
-  /// another order.
+  /// The order of messages of several rooms: by the stepless clock, because a step between two messages would swap
+  /// them. A message may wait longer than a later one, so the numbers of the jobs have another order.
   private static let newestFirst = "messages.time - job.steps DESC, job.seq DESC, job.number DESC"
 
   /// Promotes the newest merged job of a digest to its head. The new head gets the level of the old one.

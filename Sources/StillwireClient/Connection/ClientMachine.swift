@@ -80,7 +80,7 @@ package struct ClientMachine {
   /// The callers that wait for the first join of a room.
   var joiners: [Ticket: RoomID] = [:]
   private(set) var now = Duration.zero
-  /// The relay's time at the start of the client's clock, by the newest welcome.
+  /// The relay's `clock` at the start of the client's clock, by the newest welcome.
   private var relayStart = Duration.zero
   private var actions: [Action] = []
 
