@@ -197,6 +197,16 @@ import Testing
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, hasRemovals: true, woken: .at(0)),
       PhoneUpdate(badge: 1, removes: false), Timestamp.at(0) + pause
     ),
+    // The badge and the removals wait, and the earlier time counts.
+    (
+      PhoneState(platform: .apns, badge: 2, wantedBadge: 1, hasRemovals: true, badged: .at(1_000), woken: .at(0)), nil,
+      Timestamp.at(1_000) + minute
+    ),
+    (
+      PhoneState(
+        platform: .apns, badge: 2, wantedBadge: 1, hasRemovals: true, badged: .at(1_000),
+        woken: Timestamp.at(11_000) - pause), nil, .at(11_000)
+    ),
     // The push is newer than the reading of the clock.
     (
       PhoneState(platform: .apns, badge: 2, wantedBadge: 1, badged: .at(1_005)), nil, Timestamp.at(1_000) + minute
