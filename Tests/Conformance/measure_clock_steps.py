@@ -24,7 +24,6 @@ Set `STILLWIRE_BINARY` for another relay than the debug build, and `NODE` for an
 
 import argparse
 import asyncio
-import base64
 import itertools
 import json
 import os
@@ -46,6 +45,7 @@ from api import Answer, call  # noqa: E402
 from clients import CHECKOUT, CLIENTS  # noqa: E402
 from database import value  # noqa: E402
 from driver import Driver  # noqa: E402
+from line import Line  # noqa: E402
 from relay import Relay, run, running  # noqa: E402
 from rfc6455 import Connection  # noqa: E402
 from wall_clock import Clock  # noqa: E402
@@ -115,16 +115,8 @@ class Backend:
         payload = tokens.claims(user, iat=now, exp=now + life, **start)
         if algorithm == "HS256":
             return tokens.token(tokens.SECRET, payload)
-        signed = ".".join(map(encoded, ({"alg": "EdDSA", "kid": "e"}, payload)))
-        return f"{signed}.{base64url(self._key.sign(signed.encode()))}"
-
-
-def encoded(value: Any) -> str:
-    return base64url(json.dumps(value).encode())
-
-
-def base64url(text: bytes) -> str:
-    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+        signed = ".".join(map(tokens.encoded, ({"alg": "EdDSA", "kid": "e"}, payload)))
+        return f"{signed}.{tokens.base64url(self._key.sign(signed.encode()))}"
 
 
 class App(Driver):
@@ -202,44 +194,18 @@ class User:
         return reply
 
 
-class Line:
-    """A TCP proxy that can lose the bytes to the client, and cut its connections."""
+class MuteLine(Line):
+    """A line that can lose the bytes to the client."""
 
-    def __init__(self, port: int):
-        self._target = port
-        self.is_mute = False
-        self._pairs: set[asyncio.StreamWriter] = set()
-
-    async def __aenter__(self) -> "Line":
-        self._server = await asyncio.start_server(self._pass, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.cut()
-        self._server.close()
+    is_mute = False
 
     def cut(self) -> None:
         self.is_mute = False
-        for writer in self._pairs:
-            writer.transport.abort()
-        self._pairs.clear()
+        super().cut()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        other, answers = await asyncio.open_connection("127.0.0.1", self._target)
-        self._pairs |= {writer, answers}
-        copies = self._copy(reader, answers, False), self._copy(other, writer, True)
-        await asyncio.gather(*copies, return_exceptions=True)
-        self._pairs -= {writer, answers}
-
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_answer: bool) -> None:
-        try:
-            while piece := await reader.read(65_536):
-                if not (is_answer and self.is_mute):
-                    writer.write(piece)
-                    await writer.drain()
-        finally:
-            writer.close()
+    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        if not (is_answer and self.is_mute):
+            await super().forward(piece, writer, is_answer)
 
 
 class Row:
@@ -312,10 +278,9 @@ class Row:
             # Without `nbf`, the client also returns to a relay whose clock was set back.
             return self.backend.sign("cat", self.algorithm, self.life, has_start=self.place != "relay")
 
-        async with Line(self.relay.port) as self.line:
-            url = f"ws://127.0.0.1:{self.line.port}/v1/connect"
+        async with MuteLine(self.relay.port) as self.line:
             command = [*self.under("client"), *CLIENTS[self.client]]
-            async with App(command, url, options, sign) as self.app:
+            async with App(command, self.line.url, options, sign) as self.app:
                 if self.place != "extension":
                     self.reporter = self.app
                     await self.play()

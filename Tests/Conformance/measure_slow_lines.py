@@ -31,6 +31,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "EndToEnd" / "shared"), str(HERE.pa
 
 from clients import CLIENTS  # noqa: E402
 from driver import Driver  # noqa: E402
+from line import Line  # noqa: E402
 from relay import Relay, running  # noqa: E402
 from rfc6455 import Connection  # noqa: E402
 
@@ -42,57 +43,31 @@ LIVE_SIZE = 500
 LIMITS = ("--limits-send-rate", "0", "--limits-rooms-per-user", "0")
 
 
-class Line:
-    """A TCP proxy with a rate from the relay to the client, in bytes a second."""
+class SlowLine(Line):
+    """A line with a rate from the relay to the client, in bytes a second."""
 
     def __init__(self, port: int):
-        self._target = port
+        super().__init__(port)
         self.rate: float | None = None
         self.bytes = 0
-        self._pairs: set[asyncio.StreamWriter] = set()
+        #: The time at which each connection has forwarded its last bytes.
+        self._due: dict[asyncio.StreamWriter, float] = {}
 
-    async def __aenter__(self) -> "Line":
-        self._server = await asyncio.start_server(self._pass, "127.0.0.1", 0)
-        self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1/connect"
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.cut()
-        self._server.close()
-
-    def cut(self) -> None:
-        for writer in self._pairs:
-            writer.transport.abort()
-        self._pairs.clear()
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         # A small buffer, so that the bytes wait in the relay as they do before a slow line.
-        other, answers = await asyncio.open_connection("127.0.0.1", self._target, limit=4_096)
-        self._pairs |= {writer, answers}
-        await asyncio.gather(self._copy(reader, answers), self._trickle(other, writer), return_exceptions=True)
-        self._pairs -= {writer, answers}
+        return await asyncio.open_connection("127.0.0.1", self._target, limit=4_096)
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while piece := await reader.read(65_536):
-                writer.write(piece)
-                await writer.drain()
-        finally:
-            writer.close()
+    def size(self, is_answer: bool) -> int:
+        return int(self.rate * BUFFERED) if self.rate and is_answer else super().size(is_answer)
 
-    async def _trickle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        loop = asyncio.get_running_loop()
-        due = loop.time()
-        try:
-            while piece := await reader.read(int(self.rate * BUFFERED) if self.rate else 65_536):
-                self.bytes += len(piece)
-                if self.rate:
-                    due = max(due, loop.time()) + len(piece) / self.rate
-                    await asyncio.sleep(due - loop.time())
-                writer.write(piece)
-                await writer.drain()
-        finally:
-            writer.close()
+    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        if is_answer:
+            self.bytes += len(piece)
+        if is_answer and self.rate:
+            now = asyncio.get_running_loop().time()
+            due = self._due[writer] = max(self._due.get(writer, now), now) + len(piece) / self.rate
+            await asyncio.sleep(due - now)
+        await super().forward(piece, writer, is_answer)
 
 
 async def ask(socket: Connection, **frame: Any) -> dict[str, Any]:
@@ -136,7 +111,7 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
     rooms = [f"{prefix}-{number}" for number in range(count)]
     live_room = f"{prefix}-live"
     joined = [*rooms, live_room] if load == "live" else rooms
-    async with Line(relay.port) as line:
+    async with SlowLine(relay.port) as line:
         options = {"hello": {"user": prefix}, "clock": "real", "random": [0]}
         async with Driver(CLIENTS[client], line.url, options) as driver:
             driver.command("connect")

@@ -178,7 +178,7 @@ async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
                 if number < count:
                     driver.command("send", tag=number, room=ROOM, body=number)
                     await asyncio.wait_for(driver.events["sent"].get(), PATIENCE)
-                    proxy.drop()
+                    proxy.cut()
             return used
 
 

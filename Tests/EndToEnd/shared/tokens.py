@@ -33,16 +33,16 @@ def claims(user: str, **others: Any) -> dict[str, Any]:
 
 def token(secret: str, payload: Any, algorithm: str = "HS256") -> str:
     """Returns a JWT (RFC 7519) with any payload. With the algorithm `none` the signature is empty."""
-    signed = f"{_encoded({'alg': algorithm, 'typ': 'JWT'})}.{_encoded(payload)}"
+    signed = f"{encoded({'alg': algorithm, 'typ': 'JWT'})}.{encoded(payload)}"
     if algorithm == "none":
         return f"{signed}."
     signature = hmac.new(secret.encode(), signed.encode(), _HASHES[algorithm]).digest()
-    return f"{signed}.{_base64url(signature)}"
+    return f"{signed}.{base64url(signature)}"
 
 
-def _encoded(value: Any) -> str:
-    return _base64url(json.dumps(value).encode())
+def encoded(value: Any) -> str:
+    return base64url(json.dumps(value).encode())
 
 
-def _base64url(text: bytes) -> str:
+def base64url(text: bytes) -> str:
     return base64.urlsafe_b64encode(text).decode().rstrip("=")
