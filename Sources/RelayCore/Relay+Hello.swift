@@ -98,12 +98,11 @@ extension Relay {
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
     showProfile(of: profile, handle, cause: request.session)
     if let list { inbox.subscribe(request.session, of: handle, list, on: self) }
-    let clock = moment
     hub.finish(
       request.session,
       with: Replies.welcome(
         hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
-        inbox: list, now: hub.now, clock: clock.now - clock.steps))
+        inbox: list, now: hub.now, clock: moment.stepless))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
     calls.sendRinging(to: request.session, of: handle, on: self)
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A time of the wall clock, and the steps by which somebody has set this clock. Their difference is a clock that nobody
-/// can set, so that the reports of devices age by it.
+/// A time of the wall clock, and the steps by which somebody has set this clock.
 public struct Moment: Equatable, Sendable {
   public let now: Timestamp
   /// The sum of all steps. Only differences have a meaning.
@@ -12,4 +11,7 @@ public struct Moment: Equatable, Sendable {
     self.now = now
     self.steps = steps
   }
+
+  /// The time by the stepless clock: the wall clock without all steps, which nobody can set.
+  public var stepless: Timestamp { now - steps }
 }

@@ -25,13 +25,12 @@ extension PushWorker {
     switch claim.content {
     case .phone(let phone): content = phone.badge.map(PhonePush.Content.badge) ?? .removal
     case .silent(let room, let epoch, let message, let request):
-      expires = request.expires(from: message.time) + clock.shift(since: message.time, steps: claim.steps)
+      expires = request.expires(from: clock.wallTime(message.time, steps: claim.steps))
       guard now() < expires else { return nil }
       keptUntil = expires
       content = .wake(MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data)
     case .change(let text, of: _, let shown):
-      let shift = clock.shift(since: shown.message.time, steps: shown.steps)
-      let end = shown.message.time + PushRequest.maxLifetime + shift
+      let end = clock.wallTime(shown.message.time, steps: shown.steps) + PushRequest.maxLifetime
       content = .change(digest(of: shown, shown.push, expires: end), text)
     }
     return PhonePush(

@@ -232,18 +232,17 @@ package actor PushWorker {
   private func end(of claim: Claim) -> Timestamp {
     let clock = store.readClock()
     if let end = claim.ends { return end + clock.moment.steps }
-    let sent = claim.message.time
-    return claim.push.expires(from: sent) + clock.shift(since: sent, steps: claim.steps)
+    return claim.push.expires(from: clock.wallTime(claim.message.time, steps: claim.steps))
   }
 
   /// The time at which the job was made, by the present wall clock.
   private func created(_ claim: Claim) -> Timestamp {
-    claim.created + (store.readClock().moment.steps - claim.steps)
+    store.readClock().wallTime(claim.created, steps: claim.steps)
   }
 
   /// The time until which an update is retried, by the present wall clock.
   private func end(of claim: UpdateClaim) -> Timestamp {
-    claim.created + Self.lifetime(of: claim) + store.readClock().shift(since: claim.created, steps: claim.steps)
+    store.readClock().wallTime(claim.created, steps: claim.steps) + Self.lifetime(of: claim)
   }
 
   private func attempt(_ claim: Claim) async {

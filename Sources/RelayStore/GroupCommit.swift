@@ -221,7 +221,7 @@ final class GroupCommit: Sendable {
       try db.inTransaction(.immediate) {
         let transaction = Transaction(
           db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice })
-        steps = transaction.clock.moment.steps
+        steps = transaction.steps
         // The works may store reports and jobs that refer to the steps.
         if steps != notedSteps { try transaction.noteClock() }
         try perform(works, transaction, &completions)

@@ -68,7 +68,8 @@ import Testing
       }
       try transaction.devices.register(phone, of: Self.bob, now: Self.time)
       let job = JobDraft(
-        user: Self.bob, device: phone.id, token: phone.token, platform: .simulator, due: Self.time, reasons: [])
+        user: Self.bob, device: phone.id, token: phone.token, platform: .simulator, due: Self.time,
+        expires: push?.expires(from: Self.time), reasons: [])
       var message = MessageDraft(
         room: Self.room, from: ann, time: Self.time, body: Array("1".utf8), key: nil, jobs: [job])
       message.push = push ?? message.push

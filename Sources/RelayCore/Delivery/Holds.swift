@@ -200,7 +200,7 @@ package final class Holds {
       let clock = relay.store.readClock()
       let pushes = jobs.compactMap { job -> OpenPush? in
         var push = OpenPush(job)
-        push?.time = job.message.time + clock.shift(since: job.message.time, steps: job.steps)
+        push?.time = clock.wallTime(job.message.time, steps: job.steps)
         return push
       }
       let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)

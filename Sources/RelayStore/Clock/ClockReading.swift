@@ -26,13 +26,16 @@ public final class ClockReading: Sendable {
   /// The time until the wait ends if nobody sets the clock. Is 0 when nothing waits.
   public var remaining: Duration { aging.remaining(at: elapsed) ?? .zero }
 
-  /// The time by which the reports of devices age.
+  /// The present time, by the wall clock and by the stepless clock.
   public var moment: Moment { Moment(now: now, steps: aging.steppedBy) }
 
-  /// Returns the duration to add to a time of the wall clock that follows from `time`: the steps since a job was
-  /// stored. Without any, the message may still be older than a step before its job, see ``AgingClock/shift(since:)``.
+  /// Returns the time of a job or of its message by the present wall clock.
   /// - Parameter steps: The sum of the steps when the job was stored.
-  public func shift(since time: Timestamp, steps: Duration) -> Duration {
+  public func wallTime(_ time: Timestamp, steps: Duration) -> Timestamp { time + shift(since: time, steps: steps) }
+
+  /// The steps since a job was stored. Without any, its message may still be older than a step before the job, see
+  /// ``AgingClock/shift(since:)``.
+  func shift(since time: Timestamp, steps: Duration) -> Duration {
     let shift = moment.steps - steps
     return shift == .zero ? aging.shift(since: time) : shift
   }
@@ -46,7 +49,7 @@ extension Transaction {
   var steps: Duration { clock.moment.steps }
 
   /// The time by the stepless clock, see ``AgingClock/sum``.
-  var steplessNow: Timestamp { now - steps }
+  var steplessNow: Timestamp { clock.moment.stepless }
 
   /// The time of the wall clock for a time by the stepless clock.
   func wallTime(_ stepless: Timestamp) -> Timestamp { stepless + steps }

@@ -68,7 +68,8 @@ extension DeviceWriter {
   ) throws -> Forgetting {
     let rows = try db.all(
       """
-      SELECT users.id, users.name, device, app, registered - steps AS registered FROM devices JOIN users ON users.id = user
+      SELECT users.id, users.name, device, app, registered - steps AS registered
+      FROM devices JOIN users ON users.id = user
       WHERE \(column) = ? AND platform = ?
       """,
       [token, platform.rawValue])

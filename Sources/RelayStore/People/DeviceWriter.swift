@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-import RelayDelivery
 public import RelayProtocol
 
 /// Registers and deletes devices and their keys.
@@ -73,7 +72,7 @@ public struct DeviceWriter: TransactionPart {
       [
         user, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
-        device.environment?.rawValue, device.topic, transaction.clock.moment.steps.milliseconds,
+        device.environment?.rawValue, device.topic, transaction.steps.milliseconds,
       ])
     if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: user) }
     guard let former else { return }

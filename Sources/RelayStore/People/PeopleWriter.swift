@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
-import RelayDelivery
 public import RelayProtocol
 
 /// Changes the profiles, preferences, blocks and reports of users.
@@ -135,7 +134,7 @@ public struct PeopleWriter: TransactionPart {
   /// The time is that of the stepless clock. The number of the newest job is no substitute: a job may have a higher
   /// number, and an earlier decision.
   public func noteChange(of user: UserID) throws {
-    let time = now - transaction.clock.moment.steps
-    try db.run("UPDATE users SET changed = ? WHERE id = ?", [time.rawValue, needRow(of: user)])
+    try db.run(
+      "UPDATE users SET changed = ? WHERE id = ?", [transaction.steplessNow.rawValue, needRow(of: user)])
   }
 }

@@ -74,8 +74,8 @@ extension Digests {
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       JOIN rooms ON rooms.id = job.room AND NOT \(Schema.isNotifications("rooms.name"))
       WHERE job.\(Schema.queued) AND job.user = ? AND job.room = ? AND job.device = ? AND job.state <> 'sending'
-        AND job.due <= ? AND coalesce(job.expires - job.steps > ?, 1) AND NOT job.is_notify_anyway AND NOT job.is_unknown
-        AND job.collapse_room IS NULL AND messages.push_kind IS NULL
+        AND job.due <= ? AND coalesce(job.expires - job.steps > ?, 1) AND NOT job.is_notify_anyway
+        AND NOT job.is_unknown AND job.collapse_room IS NULL AND messages.push_kind IS NULL
       ORDER BY job.seq LIMIT ?
       """,
       [

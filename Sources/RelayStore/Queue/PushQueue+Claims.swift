@@ -152,8 +152,8 @@ extension PushQueue {
   ) throws -> Claim {
     let found = try db.first(
       """
-      SELECT job.room, job.user, job.attempts, job.created, job.steps, job.expires - job.steps AS ends, job.level, job.is_notify_anyway,
-        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
+      SELECT job.room, job.user, job.attempts, job.created, job.steps, job.expires - job.steps AS ends, job.level,
+        job.is_notify_anyway, job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
         EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
         details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,

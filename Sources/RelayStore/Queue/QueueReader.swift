@@ -79,7 +79,7 @@ public struct QueueReader {
     let aside = try db.all(
       "SELECT state, count(*) AS count FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
     for row in aside { counts[try row.choice("state")] = row["count"] }
-    return (counts, oldest.map { max(.zero, moment.now - moment.steps - $0) })
+    return (counts, oldest.map { max(.zero, moment.stepless - $0) })
   }
 
   /// True if the push `id` is addressed to this device.

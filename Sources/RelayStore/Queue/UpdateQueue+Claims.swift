@@ -170,8 +170,7 @@ extension UpdateQueue {
           in: facts.room)
         (claim.count, claim.others) = (rest.count, rest.others)
       }
-      let sent = claim.message.time
-      let end = sent + PushRequest.maxLifetime + transaction.clock.shift(since: sent, steps: claim.steps)
+      let end = transaction.clock.wallTime(claim.message.time, steps: claim.steps) + PushRequest.maxLifetime
       let kept =
         text == .missed
         ? end
@@ -238,8 +237,7 @@ extension UpdateQueue {
     // The rule `deleted` must not match: `PhonePlanner` handles deletions after the other rules.
     traits.isDeleted = false
     let read: Int64? = row["read"]
-    let time =
-      message.time + transaction.clock.shift(since: message.time, steps: .milliseconds(row["steps"] as Int64))
+    let time = transaction.clock.wallTime(message.time, steps: .milliseconds(row["steps"] as Int64))
     let membership =
       room.isNotifications
       ? Membership.absent
@@ -326,7 +324,8 @@ extension UpdateQueue {
   func alerted(_ job: String) throws {
     try db.run(
       """
-      UPDATE devices SET badge = coalesce(jobs.badge, devices.badge), alert_job = jobs.id, alert_kept = jobs.expires - jobs.steps
+      UPDATE devices SET badge = coalesce(jobs.badge, devices.badge), alert_job = jobs.id,
+        alert_kept = jobs.expires - jobs.steps
       FROM jobs WHERE jobs.id = ? AND devices.token = jobs.token AND devices.platform = jobs.platform
       """,
       [job])
@@ -393,7 +392,8 @@ extension UpdateQueue {
           SELECT job.expires - job.steps + ?5 FROM jobs AS job
           JOIN messages ON messages.room = job.room AND messages.seq = job.seq
             AND messages.push_kind = '\(MessageKind.call.rawValue)'
-          WHERE ?3 AND job.id = jobs.target AND job.expires - job.steps + ?5 > ?2 AND NOT \(CallReader.ringsNoMore)) END AS due
+          WHERE ?3 AND job.id = jobs.target AND job.expires - job.steps + ?5 > ?2
+            AND NOT \(CallReader.ringsNoMore)) END AS due
       FROM jobs WHERE number = ?1
       """,
       [number, now.rawValue, ringsOn, removalsDue.rawValue, transaction.steps.milliseconds])?.time("due")

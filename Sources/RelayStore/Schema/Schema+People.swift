@@ -16,8 +16,8 @@ extension Schema {
       -- The activity of a user who is online; NULL: the user is offline. After a start, an older value shows that the
       -- user was online when the earlier run ended.
       activity TEXT,
-      -- The time of the last change of anything that the relay decides the user's pushes by, without the steps of the
-      -- wall clock until then (`AgingClock.sum`); NULL: none yet.
+      -- The time of the last change of anything that the relay decides the user's pushes by, by the stepless clock
+      -- (`AgingClock.sum`); NULL: none yet.
       changed INTEGER,
       -- JSON; NULL: the defaults.
       preferences TEXT,
@@ -96,8 +96,8 @@ extension Schema {
       allows_time_sensitive INTEGER NOT NULL,
       locale TEXT,
       time_zone TEXT,
-      -- What the phone shows. These columns are equal for all accounts of the phone. The times are those of a clock
-      -- without steps, see `Transaction.steplessNow`.
+      -- What the phone shows. These columns are equal for all accounts of the phone. The times are those of the
+      -- stepless clock (`AgingClock.sum`).
       -- The badge; NULL: unknown.
       badge INTEGER,
       -- The time of the newest push that only set the badge.
