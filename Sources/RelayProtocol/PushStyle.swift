@@ -66,7 +66,8 @@ public struct PushStyle: Hashable, Sendable {
   }
 
   private static let ownKeys: Set<String> = [
-    "aps", "communication", "message", "image", "digest", "call", "ringUntil", "push", "read", "removed", "tag",
+    "aps", "communication", "message", "image", "digest", "call", "ringUntil", "ringFor", "push", "read", "removed",
+    "tag",
   ]
 }
 

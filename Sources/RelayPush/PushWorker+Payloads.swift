@@ -12,8 +12,8 @@ extension PushWorker {
     let digest = digest(of: claim, claim.push, expires: expires)
     return PhonePush(
       id: claim.id, to: claim.recipient, topic: digest.newest.app.topic,
-      rings(claim.device, claim.push) ? .ring(digest.newest) : .alert(digest), removals: claim.removals,
-      keptUntil: expires, expires: expires)
+      rings(claim.device, claim.push) ? .ring(digest.newest, for: expires - now()) : .alert(digest),
+      removals: claim.removals, keptUntil: expires, expires: expires)
   }
 
   /// Returns the push of an update. Is `nil` if the update is too late.

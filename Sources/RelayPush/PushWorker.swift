@@ -254,7 +254,7 @@ package actor PushWorker {
     var push = push(of: claim, expires: expires)
     let attempts = AttemptLog()
     var outcome = await send(push, claim.device, gateway, noting: attempts)
-    if case .ring(let call) = push.content, case .forgetDevice(_, let time) = outcome {
+    if case .ring(let call, for: _) = push.content, case .forgetDevice(_, let time) = outcome {
       await forgetVoIPToken(of: claim.device, registeredBefore: time ?? created(claim))
       // The call must not wait: send it as an alert now, even if the VoIP token was kept.
       push.content = .alert(DigestSubject(newest: call))

@@ -143,6 +143,7 @@
     ) { receive(payload, mustReport: metadata.mustReport, completion) }
 
     private func receive(_ payload: PKPushPayload, mustReport: Bool, _ completion: @escaping @Sendable () -> Void) {
+      let (now, instant) = (Date(), ContinuousClock.now)
       let incoming = IncomingCall(payload)
       let isHidden = accounts?.display(of: .relay(incoming?.payload.recipient)) == .hidden
       if let accounts, accounts.hasSignOuts { Task { await accounts.repeatSignOuts() } }
@@ -151,7 +152,8 @@
       let isKnown = call.map { call in MainActor.assumeIsolated { calls.ids.contains(call.id) } } ?? false
       if let call, !isKnown { MainActor.assumeIsolated { calls.insert(call) } }
       let ringing = provider.reportCall(
-        of: payload, mustReport: mustReport, isKnown: isKnown, isHidden: isHidden, supportsHolding: supportsHolding
+        of: payload, mustReport: mustReport, isKnown: isKnown, isHidden: isHidden, now: now,
+        supportsHolding: supportsHolding
       ) { [calls] error in
         guard let error, let call, !isKnown else { return completion() }
         let reason = PhoneCall.NotShown(error)
@@ -163,7 +165,8 @@
       }
       if let ringing {
         emit(.ringing(ringing))
-        MainActor.assumeIsolated { calls.watch(ringing) }
+        let end = instant + (ringing.ringing(at: now) ?? .zero)
+        MainActor.assumeIsolated { calls.watch(ringing, until: end) }
       } else if let call, !isKnown {
         MainActor.assumeIsolated { calls.remove(call.id) }
       }
@@ -266,10 +269,9 @@
     func remove(_ id: UUID) { calls[id] = nil }
 
     /// Ends the ringing in time, and reads if the call still rings: it may have ended before its push arrived.
-    func watch(_ call: IncomingCall) {
-      guard let timeout = calls[call.id]?.timeout(at: Date()) else { return }
+    func watch(_ call: IncomingCall, until end: ContinuousClock.Instant) {
       Task {
-        try await Task.sleep(for: timeout)
+        try await Task.sleep(until: end, clock: .continuous)
         apply(.timedOut, to: call.id)
       }
       guard let api = api(of: call) else { return }

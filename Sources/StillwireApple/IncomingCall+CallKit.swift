@@ -44,7 +44,8 @@
     ///     twice.
     ///   - isHidden: True if the called user is not signed in. The call is reported without its caller, and ended
     ///     immediately.
-    ///   - now: The current time.
+    ///   - now: The time of the phone when the push arrived. If the phone rings, it rings for
+    ///     ``StillwireExtension/IncomingCall/ringing(at:)`` of this time.
     ///   - supportsHolding: True if the app puts calls on hold.
     ///   - completion: Receives the error if the system does not show the call, for example in a Focus. Is also called if
     ///     there is nothing to report.

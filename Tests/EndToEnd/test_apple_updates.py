@@ -27,8 +27,9 @@ def test_a_call_goes_to_its_own_token_under_its_own_topic(circle, service):
     assert (head["apns-expiration"], head["apns-priority"]) == ("0", "10")
     assert "apns-collapse-id" not in head
     payload = json.loads(request.body)
-    assert set(payload) == {"call", "ringUntil", "data"}
+    assert set(payload) == {"call", "ringUntil", "ringFor", "data"}
     assert (payload["call"], payload["ringUntil"]) == (head["apns-id"], sent["time"] + 30_000)
+    assert 0 < payload["ringFor"] <= 30_000
     circle.send("a message")
     assert arrived(service, 2)[1].token == "ab" * 32
 

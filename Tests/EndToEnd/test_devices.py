@@ -50,8 +50,9 @@ def test_a_call_to_its_own_token_is_for_the_app_to_report(circle, bob):
     sent = circle.send("Hello?", push={"kind": "call", "expires": 30, "data": {"video": True}})
     call = calls.nth(0)
     payload, headers = call["payload"], call["headers"]
-    assert set(payload) == {"call", "ringUntil", "data"}
+    assert set(payload) == {"call", "ringUntil", "ringFor", "data"}
     assert (payload["call"], payload["ringUntil"]) == (headers["apns-id"], sent["time"] + 30_000)
+    assert 0 < payload["ringFor"] <= 30_000
     assert payload["data"]["video"] is True
     assert payload["data"]["message"]["seq"] == sent["seq"]
     assert payload["data"]["communication"]["sender"]["id"] == circle.alice.user

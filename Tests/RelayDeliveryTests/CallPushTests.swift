@@ -19,11 +19,11 @@ import Testing
 
   @Test mutating func `a VoIP push contains the call that the app reports`() throws {
     subject.style.data = Array(#"{"video":true}"#.utf8)
-    let push = try Push(ringing: subject)
+    let push = try Push(ringing: subject, for: .milliseconds(44_500))
     #expect(
       String(decoding: push.payload, as: UTF8.self)
         == #"""
-        {"call":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","ringUntil":1700000045000,"data":{
+        {"call":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","ringUntil":1700000045000,"ringFor":44500,"data":{
         "communication":{"kind":"call","sender":{"id":"ann","name":"Ann","handle":"ann"},
         "conversation":{"id":"team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
@@ -40,9 +40,9 @@ import Testing
 
   @Test mutating func `a long name or picture of the caller does not stop a call`() throws {
     subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
-    #expect(try Push(ringing: subject).payload.count < 1_000)
+    #expect(try Push(ringing: subject, for: .seconds(45)).payload.count < 1_000)
     subject.style.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
-    let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
+    let error = #expect(throws: PayloadError.self) { try Push(ringing: subject, for: .seconds(45)) }
     #expect(error?.maxSize == Push.maxVoIPPayload)
   }
 
@@ -51,7 +51,7 @@ import Testing
     _ room: String
   ) throws {
     subject.room.id = RoomID(unchecked: room)
-    let (voip, alert) = (try Push(ringing: subject), try Push(subject))
+    let (voip, alert) = (try Push(ringing: subject, for: .seconds(45)), try Push(subject))
     let identifier = alert.headers.collapseID
     #expect(voip.headers.collapseID == identifier)
     #expect(IncomingCall(reading: voip.payload)?.payload.requestIdentifier == identifier)

@@ -106,7 +106,7 @@ extension Simulation {
       show(handed, digest, target, isCertain: isCertain)
     case .change(let digest, .missed): show(handed, digest, target, isCertain: isCertain)
     case .change(_, let text): audit.phones.change(collapseID, of: target, to: text, isCertain: isCertain)
-    case .ring(let subject):
+    case .ring(let subject, for: _):
       note(
         handed, subject, expiration: subject.expires.rawValue / 1000, target, isCertain: isCertain, rings: true)
     case .badge, .removal, .wake: break

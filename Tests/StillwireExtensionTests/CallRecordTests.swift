@@ -86,8 +86,9 @@ import Testing
 
   private static func push(seq: Int) -> String {
     """
-    {"call":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","ringUntil":1700000045000,"data":{"communication":{"kind":"call",\
-    "sender":{"id":"ann"},"conversation":{"id":"tea"}},"message":{"room":"tea","seq":\(seq)}}}
+    {"call":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","ringUntil":1700000045000,"ringFor":45000,"data":{\
+    "communication":{"kind":"call","sender":{"id":"ann"},"conversation":{"id":"tea"}},\
+    "message":{"room":"tea","seq":\(seq)}}}
     """
   }
 

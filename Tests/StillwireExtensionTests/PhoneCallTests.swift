@@ -13,8 +13,9 @@ import Testing
   private static let call = IncomingCall(
     json(
       """
-      {"call":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","ringUntil":1700000045000,"data":{"communication":{"kind":"call",\
-      "sender":{"id":"ann"},"conversation":{"id":"tea"}},"message":{"room":"tea","seq":7}}}
+      {"call":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","ringUntil":1700000045000,"ringFor":45000,"data":{\
+      "communication":{"kind":"call","sender":{"id":"ann"},"conversation":{"id":"tea"}},\
+      "message":{"room":"tea","seq":7}}}
       """))!
 
   /// A call of Ann as the relay writes it. The part of Bob is that of this user.
@@ -224,13 +225,6 @@ import Testing
     #expect(PhoneCall.ReadFailure(StillwireError(.notJoined, "")) == .gone)
     #expect(PhoneCall.ReadFailure(StillwireError(.forbidden, "")) == .unknown)
     #expect(PhoneCall.ReadFailure(StillwireError.closed) == .unknown)
-  }
-
-  /// The time before the end of the ringing, and the timeout of the phone, in seconds.
-  @Test(arguments: [(45.0, 45.0), (0.5, 0.5), (0, 0), (-3_600, 0), (600, 600), (3_600, 600)])
-  func `the phone rings for a limited time, also if its clock is wrong`(_ rest: Double, _ timeout: Double) {
-    let now = Date(timeIntervalSince1970: 1_700_000_045 - rest)
-    #expect(PhoneCall(Self.call).timeout(at: now) == .seconds(timeout))
   }
 
   @Test func `the phone sends the end of a call several times within a minute`() {

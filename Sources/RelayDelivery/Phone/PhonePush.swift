@@ -24,8 +24,8 @@ public struct PhonePush: Equatable, Sendable {
   public enum Content: Equatable, Sendable {
     /// A notification of one message, or of several that were held back together.
     case alert(DigestSubject)
-    /// A call that opens the phone's call screen.
-    case ring(PayloadSubject)
+    /// A call that opens the phone's call screen, and the time until the end of the ringing.
+    case ring(PayloadSubject, for: Duration)
     /// A notification that takes the place of an earlier one of the same messages. It makes no sound.
     case change(DigestSubject, EntryText)
     /// The number on the app's icon.
@@ -54,7 +54,7 @@ public struct PhonePush: Equatable, Sendable {
   public var subject: PayloadSubject? {
     switch content {
     case .alert(let digest), .change(let digest, _): digest.newest
-    case .ring(let subject): subject
+    case .ring(let subject, for: _): subject
     case .badge, .wake, .removal: nil
     }
   }
@@ -63,7 +63,7 @@ public struct PhonePush: Equatable, Sendable {
   public var level: Level? {
     switch content {
     case .alert(let digest): digest.newest.level
-    case .ring(let subject): subject.level
+    case .ring(let subject, for: _): subject.level
     case .change: .passive
     case .badge, .wake, .removal: nil
     }
@@ -123,7 +123,7 @@ public struct PhonePush: Equatable, Sendable {
       if case .text(let text) = digest.total > 1 ? digest.title : digest.newest.body { return text }
       return digest.newest.plainText
     case .change(let digest, let text): return text.key.map(digest.newest.app.texts.plainText)
-    case .ring(let subject): return subject.plainText
+    case .ring(let subject, for: _): return subject.plainText
     case .badge, .wake, .removal: return nil
     }
   }
@@ -187,7 +187,8 @@ extension Push {
       digest.newest.removals = push.carried
       try self.init(digest, maxSize: push.maxSize)
       id = push.id
-    case .ring(let subject): try self.init(ringing: subject, maxSize: min(push.maxSize, Self.maxVoIPPayload))
+    case .ring(let subject, let rest):
+      try self.init(ringing: subject, for: rest, maxSize: min(push.maxSize, Self.maxVoIPPayload))
     case .badge: self.init(push, .alert, collapseID: "/badge")
     case .wake: self.init(push, .background, collapseID: "/silent")
     case .removal: self.init(push, .background, collapseID: "/removal")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of an incoming call on a phone, as a pure state machine. `CallReceiver` of StillwireApple performs its effects
 // with CallKit and the relay.
-public import Foundation
 public import RelayProtocol
 
 /// An incoming call on this phone, from its push to its end.
@@ -127,13 +126,6 @@ public struct PhoneCall: Equatable, Sendable {
 
   /// True if the call rings or is in progress on this phone.
   public var isActive: Bool { phase != .leaving && phase != .silenced && phase != .over }
-
-  /// The time until the end of the ringing, at most ``RelayProtocol/Call/ringing``: the clocks of the phone and of the
-  /// relay may differ.
-  public func timeout(at now: Date) -> Duration {
-    let rest = Double(call.ringUntil.rawValue) / 1_000 - now.timeIntervalSince1970
-    return .seconds(min(max(rest, 0), Call.ringing.upperBound))
-  }
 
   /// The delays before each attempt to send `decline` or `hangup`. The relay ends the ringing by its own time if all
   /// attempts fail.
