@@ -711,15 +711,18 @@ test('a reporter sends what its key permits', async () => {
   ])
 })
 
-/** A relay that answers reports with `replies`, one after the other. `numbers` has the numbers of the reports. */
-async function reporting(replies) {
+/**
+ * A relay that answers reports with `replies`, one after the other. `numbers` has the numbers of the reports. The wall
+ * clock shows `times`, one after the other.
+ */
+async function reporting(replies, times = []) {
   const { Reporter } = await import('../../web/client/stillwire.js')
   const numbers = []
   const fetch = async (url, { body }) => {
     numbers.push(JSON.parse(body).number)
     return new Response(JSON.stringify(replies.shift()))
   }
-  return { reporter: new Reporter('http://relay.example.org', 'swr_key', { fetch, now: () => 1000 }), numbers }
+  return { reporter: new Reporter('http://relay.example.org', 'swr_key', { fetch, now: () => times.shift() ?? 1000 }), numbers }
 }
 
 test('a report that is not applied is repeated once above the stored number', async () => {
@@ -744,6 +747,28 @@ test('a report is not repeated above a newer one, without a stored number, or wi
   await assert.rejects(reporter.focus(true), { code: 'not_applied' })
   await assert.rejects(reporter.focus(true, { number: 5 }), { code: 'not_applied' })
   assert.deepEqual(numbers, [1000, 5])
+})
+
+test('a step of the wall clock before the reply does not change if a report is the newest', async () => {
+  // The device's clock was ahead before, and is ahead again when the reply arrives.
+  const ahead = await reporting([{ applied: false, number: 3_600_000 }, { applied: true }], [1000, 7_200_000])
+  assert.deepEqual(await ahead.reporter.focus(true), { applied: true })
+  assert.deepEqual(ahead.numbers, [1000, 3_600_001])
+  // Another tab has made a report a millisecond later, and then the clock was set back.
+  const newer = await reporting([{ applied: false, number: 1001 }, { applied: true }], [1000, 0])
+  await assert.rejects(newer.reporter.focus(true), { code: 'replaced' })
+  assert.deepEqual(newer.numbers, [1000])
+})
+
+test('the numbers of another tab follow the time since a report was made', async () => {
+  const { ReportNumbers } = await import('../../web/client/report-number.js')
+  let age = 0
+  const numbers = new ReportNumbers(() => 1000, () => () => age)
+  const sent = numbers.next()
+  age = 99.9
+  const stored = (number) => ({ applied: false, number })
+  assert.throws(() => numbers.after(stored(sent + 100), sent, false), { code: 'replaced' })
+  assert.equal(numbers.after(stored(sent + 101), sent, false), sent + 102)
 })
 
 test('a report with the stored number has arrived before', async () => {

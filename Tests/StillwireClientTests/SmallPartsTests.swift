@@ -95,13 +95,14 @@ import Testing
 
 @Suite struct FocusDeskTests {
   private var desk = FocusDesk()
+  private let start = Moment(own: .zero, relay: nil)
 
   @Test mutating func `a newer report replaces the one that waits, with a higher number`() throws {
     let time = Timestamp(rawValue: 1_000)
-    #expect(desk.reported(FocusReport(isFocused: true), 1, at: time) == nil)
+    #expect(desk.reported(FocusReport(isFocused: true), 1, at: start, time) == nil)
     let first = try #require(desk.report?.number)
     // The clock went back.
-    #expect(desk.reported(FocusReport(isFocused: false), 2, at: Timestamp(rawValue: 0)) == 1)
+    #expect(desk.reported(FocusReport(isFocused: false), 2, at: start, Timestamp(rawValue: 0)) == 1)
     #expect(try #require(desk.report?.number) > first)
     #expect(desk.report?.isFocused == false)
     #expect(desk.ended() == 2)
@@ -109,11 +110,41 @@ import Testing
   }
 
   @Test mutating func `a temporarily refused report is sent again once`() {
-    _ = desk.reported(FocusReport(isFocused: true), 1, at: Timestamp(rawValue: 1))
+    _ = desk.reported(FocusReport(isFocused: true), 1, at: start, Timestamp(rawValue: 1))
     desk.refused(at: .zero, retryAfter: .seconds(1), random: 1)
     #expect(desk.timePassed(at: .seconds(1)) == false)
     #expect(desk.timePassed(at: .milliseconds(1_500)) == true)
     #expect(desk.timePassed(at: .seconds(9)) == false)
+  }
+
+  /// A report that has the number 1,000: its age in seconds by the client's clock, the relay's clock in seconds at the
+  /// report and at the reply, the stored number, and the next number of the report. The last is `nil` if a newer report
+  /// has replaced the report.
+  static let replies: [(age: Int, from: Int?, until: Int?, stored: Int, next: Int64?)] = [
+    // A process that has made a report since has a number that is higher by the time since then.
+    (5, nil, nil, 6_001, nil), (5, nil, nil, 6_002, 6_003), (0, nil, nil, 1_001, nil),
+    // The stored number is lower, because the client's clock is ahead now.
+    (5, nil, nil, 900, 1_001),
+    // The client's clock stood still while the computer slept.
+    (0, 100, 105, 6_001, nil), (0, 100, 105, 6_002, 6_003),
+    // The report was made before the first welcome.
+    (5, nil, 1_000_000, 6_002, 6_003),
+  ]
+
+  @Test(arguments: replies.indices)
+  mutating func `the age of a report decides if a stored number is that of a newer one`(_ index: Int) throws {
+    let row = Self.replies[index]
+    let made = Moment(own: .zero, relay: row.from.map { Duration.seconds($0) })
+    let now = Moment(own: .seconds(row.age), relay: row.until.map { Duration.seconds($0) })
+    _ = desk.reported(FocusReport(isFocused: true), 1, at: made, Timestamp(rawValue: 1_000))
+    let reply: JSON = ["applied": false, "number": .number("\(row.stored)")]
+    guard let next = row.next else {
+      #expect(throws: StillwireError.replaced) { try desk.answered(reply, at: now) }
+      return
+    }
+    let isOver = try desk.answered(reply, at: now)
+    #expect(!isOver)
+    #expect(desk.report?.number == next)
   }
 }
 

@@ -58,12 +58,25 @@ import Testing
         return ["applied": false, "number": 5_000]
       }
     }
-    // Another process has sent the newer report, at 1 s.
-    try Data("500".utf8).write(to: file)
-    let number = ReportNumber(file: file, now: { Date(timeIntervalSince1970: sent.current.isEmpty ? 0 : 1) })
-    let late = NumberedReports(number)
-    await #expect(throws: StillwireError.replaced) {
-      try await report([["applied": false, "number": 900]], with: late)
+  }
+
+  /// Another process that reports within the 400 ms before the reply has a number up to 10,401.
+  @Test(arguments: [0, 3_600, -3_600] as [Double], [10_401, 10_402] as [Int64])
+  func `a step of the clock before the reply does not change if a report is the newest`(
+    _ step: Double, _ stored: Int64
+  ) async throws {
+    defer { try? FileManager.default.removeItem(at: file) }
+    let (sent, start) = (sent, ContinuousClock.now)
+    let number = ReportNumber(file: file, now: { Date(timeIntervalSince1970: sent.current.isEmpty ? 10 : 10 + step) })
+    let reports = NumberedReports(number, now: { sent.current.isEmpty ? start : start + .milliseconds(400) })
+    let replies: [JSON] = [["applied": false, "number": .number("\(stored)")], ["applied": true]]
+    if stored == 10_401 {
+      await #expect(throws: StillwireError.replaced) { try await report(replies, with: reports) }
+      #expect(sent.current == [10_000])
+    } else {
+      try await report(replies, with: reports)
+      #expect(sent.current.first == 10_000)
+      #expect(try #require(sent.current.last) > stored)
     }
   }
 

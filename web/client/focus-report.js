@@ -12,7 +12,7 @@ export class FocusReport {
 
   constructor(link) {
     this.#link = link
-    this.#numbers = new ReportNumbers(() => link.clock.now())
+    this.#numbers = new ReportNumbers(() => link.clock.now(), link.stopwatch)
   }
 
   set(isFocused, fields) {

@@ -34,7 +34,7 @@ export class Outbox {
       signal?.throwIfAborted()
       if (!this.#link.reserve()) throw full()
       const keyed = { ...fields, key: fields.key ?? newKey() }
-      const send = { fields: keyed, attempt: 0, sentAt: undefined, accepted, resolve, reject }
+      const send = { fields: keyed, attempt: 0, age: undefined, accepted, resolve, reject }
       this.#waiting.push(send)
       const withdraw = () => this.#withdraw(send, signal.reason)
       signal?.addEventListener('abort', withdraw)
@@ -47,13 +47,13 @@ export class Outbox {
   flush() {
     if (this.#underWay || this.#pause || this.#waiting.length === 0 || !this.#isReady()) return
     const send = this.#waiting[0]
-    const isFirst = send.sentAt === undefined
-    if (!isFirst && this.#age(send) >= certainty) {
+    const isFirst = send.age === undefined
+    if (!isFirst && send.age() >= certainty) {
       this.#settle(send, 'reject', new StillwireError({ code: 'uncertain', message: 'the message may be stored' }))
       return this.flush()
     }
     this.#underWay = send
-    send.sentAt ??= this.#times()
+    send.age ??= this.#link.stopwatch()
     let isLate = false
     this.#link.ask('send', send.fields, (error, reply) => {
       // After a timeout the message was sent again. Its first reply counts, but a late refusal does not.
@@ -65,7 +65,7 @@ export class Outbox {
         return this.flush()
       }
       if (error?.isTemporary) {
-        if (isFirst) send.sentAt = undefined
+        if (isFirst) send.age = undefined
         this.#wait(this.#link.delay(send.attempt++, error.retryAfter))
       } else if (error) {
         this.#settle(send, 'reject', error)
@@ -89,15 +89,6 @@ export class Outbox {
   fail() {
     this.stop()
     for (const send of [...this.#waiting]) this.#settle(send, 'reject', closed())
-  }
-
-  // The relay's `clock` counts, too: the client's clock may stand still while the computer sleeps.
-  #times() {
-    return [this.#link.clock.elapsed(), this.#link.relayTime()]
-  }
-
-  #age({ sentAt }) {
-    return Math.max(...this.#times().map((time, index) => time - sentAt[index]))
   }
 
   #wait(delay) {

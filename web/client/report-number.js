@@ -4,17 +4,28 @@ import { StillwireError } from './error.js'
 /**
  * The numbers of a device's reports of one type. The relay applies a report if its number is above the last one. The
  * wall clock makes the numbers increase across restarts and across several tabs of one person.
+ *
+ * A step of the wall clock must not decide if a report is the newest. The numbers of other tabs are therefore compared
+ * with the number of the report, and with the time since it was made.
  */
 export class ReportNumbers {
   #last = 0
+  /** Returns the milliseconds since the last number was made. */
+  #age
   #now
+  #stopwatch
 
-  /** `now` returns the wall-clock time in milliseconds. */
-  constructor(now) {
+  /**
+   * `now` returns the wall-clock time in milliseconds. `stopwatch` returns a function that returns the milliseconds
+   * since the call of `stopwatch`, by a monotonic clock.
+   */
+  constructor(now, stopwatch = monotonic) {
     this.#now = now
+    this.#stopwatch = stopwatch
   }
 
   next() {
+    this.#age = this.#stopwatch()
     return (this.#last = Math.max(this.#last + 1, this.#now()))
   }
 
@@ -28,8 +39,10 @@ export class ReportNumbers {
     if (isLast || !Number.isSafeInteger(stored)) {
       throw new StillwireError({ code: 'not_applied', message: 'the relay has not applied the report' })
     }
-    // A stored number above the present time comes from a report that this device sent while its clock was ahead.
-    if (sent !== this.#last || (sent < stored && stored <= this.#now())) throw replaced()
+    // A report that another tab has made since has a number up to this one. The clocks count whole milliseconds.
+    const newest = sent + Math.floor(this.#age()) + 1
+    // A higher stored number comes from a report that this device sent while its clock was ahead.
+    if (sent !== this.#last || (sent < stored && stored <= newest)) throw replaced()
     return (this.#last = Math.max(sent, stored) + 1)
   }
 
@@ -46,6 +59,11 @@ export class ReportNumbers {
       number = next
     }
   }
+}
+
+function monotonic() {
+  const start = performance.now()
+  return () => performance.now() - start
 }
 
 export function replaced() {

@@ -91,8 +91,8 @@ export class Stillwire extends EventTarget {
   /** The number of times that the client was stopped, by `close` or a refusal. */
   #stops = 0
   #welcomedAt = null
-  /** The relay's `clock` in milliseconds at the start of the clock's `elapsed`, by the newest welcome. */
-  #relayStart = 0
+  /** The relay's `clock` in milliseconds at the start of the clock's `elapsed`, by the newest welcome. Is NaN before. */
+  #relayStart = NaN
   #comeBack = 0
   #isExpired = false
   /** The names of the preferences that the relay knows, from the welcome. */
@@ -124,7 +124,7 @@ export class Stillwire extends EventTarget {
     this.#page = page
     this.#link = {
       clock,
-      relayTime: () => this.#relayStart + clock.elapsed(),
+      stopwatch: () => this.#stopwatch(),
       user: () => this.user,
       isOpen: () => this.state === 'open',
       isRefused: () => this.state === 'refused',
@@ -320,6 +320,17 @@ export class Stillwire extends EventTarget {
     const error = new StillwireError({ code: 'bad_token', message, temporary: isFunction })
     if (isFunction) this.#dispatch('error', { type: 'error', code: error.code, message, temporary: true })
     throw error
+  }
+
+  /**
+   * Returns a function that returns the milliseconds since this call. The relay's `clock` counts, too: the client's
+   * clock may stand still while the computer sleeps.
+   */
+  #stopwatch() {
+    const times = () => [this.#clock.elapsed(), this.#relayStart + this.#clock.elapsed()]
+    const start = times()
+    // An age is NaN if the relay's `clock` was unknown at the start.
+    return () => Math.max(...times().map((time, index) => time - start[index]).filter((age) => age >= 0))
   }
 
   #welcomed(frame) {

@@ -89,7 +89,7 @@ extension ClientMachine {
   private mutating func focusAnswered(_ result: Result<JSON, StillwireError>) {
     do {
       let reply = try result.get()
-      guard try focus.answered(reply, at: settings.time()) else { return sendFocus() }
+      guard try focus.answered(reply, at: moment) else { return sendFocus() }
       var members = reply.members ?? [:]
       members["applied"] = true
       finish(focus.ended(), .success(.object(members)))
@@ -151,7 +151,7 @@ extension ClientMachine {
   }
 
   package mutating func focusReported(_ report: FocusReport, _ ticket: Ticket) {
-    finish(focus.reported(report, ticket, at: settings.time()), .failure(.replaced))
+    finish(focus.reported(report, ticket, at: moment, settings.time()), .failure(.replaced))
     requests.forget(.focus)
     if isOpen { sendFocus() }
   }

@@ -80,8 +80,8 @@ package struct ClientMachine {
   /// The callers that wait for the first join of a room.
   var joiners: [Ticket: RoomID] = [:]
   private(set) var now = Duration.zero
-  /// The relay's `clock` at the start of the client's clock, by the newest welcome.
-  private var relayStart = Duration.zero
+  /// The relay's `clock` at the start of the client's clock, by the newest welcome. Is `nil` before a welcome has it.
+  private var relayStart: Duration?
   private var actions: [Action] = []
 
   init(_ settings: Settings) {
@@ -91,7 +91,7 @@ package struct ClientMachine {
     requests = Requests(timeout: settings.timeout)
   }
 
-  var moment: Moment { Moment(own: now, relay: relayStart + now) }
+  var moment: Moment { Moment(own: now, relay: relayStart.map { $0 + now }) }
 
   var isOpen: Bool {
     if case .open = link { true } else { false }

@@ -8,16 +8,22 @@ struct FocusDesk: Equatable {
   private(set) var report: FocusReport?
   private(set) var ticket: Ticket?
   private var lastNumber: Int64 = 0
+  /// The time at which the number of the report was made.
+  private var made: Moment?
   /// True if the client does not repeat a report that is not applied: it has done so, or the app has chosen the number.
   private var isLast = false
   private(set) var retry = Retry()
 
   /// Replaces the report. Returns the caller that waited for the replaced report.
-  mutating func reported(_ report: FocusReport, _ ticket: Ticket, at time: Timestamp) -> Ticket? {
+  /// - Parameters:
+  ///   - now: The present time by the clocks that measure ages.
+  ///   - time: The wall-clock time.
+  mutating func reported(_ report: FocusReport, _ ticket: Ticket, at now: Moment, _ time: Timestamp) -> Ticket? {
     let replaced = self.ticket
     var report = report
     // The clock makes the numbers increase across restarts of the app.
     lastNumber = max(lastNumber + 1, time.rawValue)
+    made = now
     isLast = report.number != nil
     report.number = report.number ?? lastNumber
     report.at = report.at ?? time
@@ -34,10 +40,10 @@ struct FocusDesk: Equatable {
   }
 
   /// Returns true if the relay has the report, and false if the client must send it again with a new number.
-  mutating func answered(_ reply: JSON, at time: Timestamp) throws(StillwireError) -> Bool {
-    guard let sent = report?.number else { return true }
+  mutating func answered(_ reply: JSON, at now: Moment) throws(StillwireError) -> Bool {
+    guard let sent = report?.number, let made else { return true }
     let stored = try ReportReply(reply).numberToExceed(
-      sent: sent, isNewest: true, isLast: isLast, time: time.rawValue)
+      sent: sent, isNewest: true, isLast: isLast, age: now.since(made))
     guard let stored else { return true }
     lastNumber = stored + 1
     report?.number = lastNumber

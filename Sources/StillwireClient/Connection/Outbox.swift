@@ -21,11 +21,14 @@ struct Draft: Equatable {
 struct Moment: Equatable {
   /// The client's time.
   let own: Duration
-  /// The relay's `clock`, by the newest welcome.
-  let relay: Duration
+  /// The relay's `clock`, by the newest welcome. Is `nil` before a welcome has it.
+  let relay: Duration?
 
   /// The time since another moment, by the clock that has measured more.
-  func since(_ other: Moment) -> Duration { max(own - other.own, relay - other.relay) }
+  func since(_ other: Moment) -> Duration {
+    guard let relay, let start = other.relay else { return own - other.own }
+    return max(own - other.own, relay - start)
+  }
 }
 
 /// The waiting messages of one room, in their order. The client sends one at a time, so that no refusal reorders them.

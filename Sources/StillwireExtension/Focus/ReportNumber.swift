@@ -58,7 +58,7 @@ public struct ReportNumber: Sendable {
   }
 
   /// Milliseconds since 1970.
-  var time: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
+  private var time: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
 
   /// The maximum number that the relay accepts.
   static let maxNumber: Int64 = 1 << 53 - 1

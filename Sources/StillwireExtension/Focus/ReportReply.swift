@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayJSON
+import RelayProtocol
 
 /// The reply of the relay to a Focus or filter report.
 package struct ReportReply {
@@ -13,15 +14,17 @@ package struct ReportReply {
   ///   - sent: The number of the report.
   ///   - isNewest: False if the client has made a newer report since.
   ///   - isLast: True if no further repetition is allowed: this is one, or the app has chosen the number.
-  ///   - time: The wall-clock time in milliseconds since 1970.
+  ///   - age: The time since the number was made, by a monotonic clock.
   package func numberToExceed(
-    sent: Int64, isNewest: Bool, isLast: Bool, time: Int64
+    sent: Int64, isNewest: Bool, isLast: Bool, age: Duration
   ) throws(StillwireError) -> Int64? {
     let stored = reply["number"]?.integer
     guard reply["applied"]?.flag == false, stored != sent else { return nil }
     guard let stored, (0..<ReportNumber.maxNumber).contains(stored), !isLast else { throw .notApplied }
-    // A stored number above the present time comes from a report that this device sent while its clock was ahead.
-    guard isNewest, !(sent < stored && stored <= time) else { throw .replaced }
+    // A report that another process has made since has a number up to this one. The clocks count whole milliseconds. A
+    // higher stored number comes from a report that this device sent while its clock was ahead.
+    let newest = sent + age.milliseconds + 1
+    guard isNewest, !(sent < stored && stored <= newest) else { throw .replaced }
     return max(sent, stored)
   }
 }
@@ -29,19 +32,24 @@ package struct ReportReply {
 /// Sends the reports of one type of this device over HTTP. Copies share the number of the newest report.
 struct NumberedReports: Sendable {
   let number: ReportNumber
+  private let now: @Sendable () -> ContinuousClock.Instant
   private let newest = Locked<Int64>(0)
 
-  init(_ number: ReportNumber) { self.number = number }
+  init(_ number: ReportNumber, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    self.number = number
+    self.now = now
+  }
 
   /// Sends a report. Repeats it once if the relay has not applied it although it is the newest one.
   /// - Parameter send: Sends the report with a number, and returns the relay's reply.
   func report(_ send: (Int64) async throws -> JSON) async throws -> JSON {
+    let made = now()
     let first = begin(above: 0)
     let reply = try await send(first)
-    guard let stored = try check(reply, first, isLast: false) else { return reply }
+    guard let stored = try check(reply, first, isLast: false, age: made.duration(to: now())) else { return reply }
     let second = begin(above: stored)
     let again = try await send(second)
-    _ = try check(again, second, isLast: true)
+    _ = try check(again, second, isLast: true, age: .zero)
     return again
   }
 
@@ -51,8 +59,7 @@ struct NumberedReports: Sendable {
     return next
   }
 
-  private func check(_ reply: JSON, _ sent: Int64, isLast: Bool) throws(StillwireError) -> Int64? {
-    try ReportReply(reply).numberToExceed(
-      sent: sent, isNewest: newest.current == sent, isLast: isLast, time: number.time)
+  private func check(_ reply: JSON, _ sent: Int64, isLast: Bool, age: Duration) throws(StillwireError) -> Int64? {
+    try ReportReply(reply).numberToExceed(sent: sent, isNewest: newest.current == sent, isLast: isLast, age: age)
   }
 }
