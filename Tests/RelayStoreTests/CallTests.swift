@@ -390,6 +390,25 @@ import Testing
     #expect(try await test.read { try $0.db.first("SELECT count(*) FROM call_parties")?[0] as Int? } == 0)
   }
 
+  @Test(arguments: [-40 * 86_400, -3_600, 600, 40 * 86_400])
+  func `a phone shows a call until the end of its ringing when the clock is set`(step: Int) async throws {
+    test.clocks.rewind(by: .seconds(500))
+    let call = try await ring()
+    test.clocks.set(by: .seconds(step))
+    let set = test.clocks.now
+    try await test.write { transaction in
+      try transaction.calls.move(by: .seconds(step))
+      try transaction.queue.moveDue(by: .seconds(step), setTo: set)
+      _ = try transaction.messages.edit(room, 1, body: Array("\"new\"".utf8))
+    }
+    // The call still rings.
+    #expect(try await updates(at: set) == [.current])
+    let end = call.ringUntil + .seconds(step)
+    #expect(try await test.read { try $0.queue.nextDue() } == end)
+    #expect(try await updates(at: end - .milliseconds(1)) == [])
+    #expect(try await updates(at: end) == [.missed])
+  }
+
   @Test func `the calls that ring keep their length when the clock is set`() async throws {
     let call = try await ring()
     try await test.write { try $0.calls.move(by: .seconds(10)) }

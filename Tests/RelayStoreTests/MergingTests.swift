@@ -126,6 +126,23 @@ import Testing
     #expect(try await states(ids) == [.expired, .merged, .sending])
   }
 
+  @Test(arguments: [-3600, 600, 40 * 86_400])
+  func `a new digest head is due at its end at the latest when the wall clock is set`(step: Int) async throws {
+    test.clocks.rewind(by: .seconds(500))
+    let ids = try await hold([Self.b, Self.c, Self.a], expiring: [1: .at(45_000)])
+    try await release(ids)
+    #expect(try await claim().map(\.id) == [ids[2]])
+    try await test.write { try $0.queue.retry(ids[2], due: .at(60_000)) }
+    test.clocks.set(by: .seconds(step))
+    let set = test.clocks.now
+    try await test.write { transaction in
+      try transaction.queue.moveDue(by: .seconds(step), setTo: set)
+      try transaction.queue.finish(ids[2], state: .cancelled, now: set)
+    }
+    #expect(try await states(ids) == [.merged, .ready, .cancelled])
+    #expect(try await record(ids[1]).due == Timestamp.at(45_000) + .seconds(step))
+  }
+
   @Test(arguments: [FinishedState.sent, .dead])
   func `merged jobs end with their digest head`(state: FinishedState) async throws {
     let ids = try await hold([Self.a, Self.b])

@@ -20,6 +20,12 @@ final class TestClocks: Sendable {
   func pass(_ time: Duration) {
     state.withLock { ($0.now, $0.elapsed) = ($0.now + time, $0.elapsed + time) }
   }
+
+  /// Sets the wall clock back, and lets time pass until it shows the present time again.
+  func rewind(by step: Duration) {
+    set(by: .zero - step)
+    pass(step)
+  }
 }
 
 /// A store in a temporary folder, which is deleted with it. Its clock is at `time` until a test moves it.

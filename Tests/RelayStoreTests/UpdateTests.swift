@@ -541,6 +541,108 @@ import Testing
     }
   }
 
+  // MARK: Steps of the wall clock
+
+  /// Steps in seconds.
+  static let steps = [-40 * 86_400, -3_600, 600, 40 * 86_400]
+
+  /// Sets the wall clock, and moves the due times as the relay does.
+  private func set(by step: Int) async throws {
+    test.clocks.set(by: .seconds(step))
+    let now = test.clocks.now
+    try await test.write { try $0.queue.moveDue(by: .seconds(step), setTo: now) }
+  }
+
+  /// Claims the push of a call that rings until ``ringEnd``. Returns its id.
+  private func claimCall() async throws -> String {
+    test.clocks.rewind(by: .seconds(500))
+    return try await test.write { transaction in
+      try transaction.prepareRoom()
+      var message = draft()
+      message.push = PushRequest(#"{"kind":"call"}"#)
+      var wanted = job()
+      wanted.expires = Self.ringEnd
+      message.jobs = [wanted]
+      _ = try transaction.messages.append(message)
+      return try #require(try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)).last?.id)
+    }
+  }
+
+  private static let ringEnd = Timestamp.at(45_000)
+
+  /// Expects that the phone shows a missed call at the end of the ringing, and that nothing is due before.
+  private func expectMissed(after step: Int) async throws {
+    let end = Self.ringEnd + .seconds(step)
+    #expect(try await test.read { try $0.queue.nextDue() } == end)
+    #expect(try await changes(at: end - .milliseconds(1)).isEmpty)
+    #expect(try await changes(at: end).map(\.text) == [.missed])
+  }
+
+  /// The times until which the service keeps the changes that are due.
+  private func kept() async throws -> [Timestamp?] {
+    try await updates(at: test.clocks.now).filter { if case .change = $0.content { true } else { false } }
+      .map(\.keptUntil)
+  }
+
+  @Test(arguments: steps)
+  func `an edit stays at the service as long as its alert when the wall clock is set`(step: Int) async throws {
+    test.clocks.rewind(by: .seconds(500))
+    try await show(expires: .at(500_000))
+    try await set(by: step)
+    try await edit("newest")
+    #expect(try await kept() == [Timestamp.at(500_000) + .seconds(step)])
+  }
+
+  @Test(arguments: steps)
+  func `a deletion stays at the service as long as its missed call when the wall clock is set`(step: Int) async throws {
+    test.clocks.rewind(by: .seconds(500))
+    try await show(push: #"{"kind":"call"}"#, expires: Self.ringEnd)
+    test.clocks.pass(.seconds(45))
+    let missed = try #require(try await updates(at: test.clocks.now).first)
+    let end = try #require(missed.keptUntil)
+    try await finish(missed)
+    try await set(by: step)
+    try await test.write { _ = try $0.messages.delete(room, 1) }
+    #expect(try await kept() == [end + .seconds(step)])
+  }
+
+  @Test(arguments: steps, [FinishedState.sent, .expired])
+  func `a call rings as long as before when the wall clock is set while its push is being sent`(
+    step: Int, state: FinishedState
+  ) async throws {
+    let id = try await claimCall()
+    try await set(by: step)
+    let now = test.clocks.now
+    try await test.write { try $0.queue.finish(id, state: state, now: now) }
+    try await expectMissed(after: step)
+  }
+
+  @Test(arguments: steps)
+  func `a call rings as long as before when the wall clock is set while its edit is being sent`(
+    step: Int
+  ) async throws {
+    test.clocks.rewind(by: .seconds(500))
+    try await show(push: #"{"kind":"call"}"#, expires: Self.ringEnd)
+    try await edit("new")
+    let claim = try #require(try await updates().first)
+    try await set(by: step)
+    try await finish(claim)
+    try await expectMissed(after: step)
+  }
+
+  /// The edit makes the update due early, and the phone has no alert to change.
+  @Test(arguments: steps)
+  func `a call that no phone shows is missed at the end of its ringing when the wall clock is set`(
+    step: Int
+  ) async throws {
+    let id = try await claimCall()
+    try await test.write { try $0.queue.finish(id, state: .expired, now: .at(0)) }
+    try await set(by: step)
+    try await edit("new")
+    #expect(try await changes(at: test.clocks.now).isEmpty)
+    try await expectMissed(after: step)
+  }
+
   @Test func `a silent push that replaces another keeps its due time`() async throws {
     try await wake()
     let id = try #require(try await updates().first?.id)
