@@ -89,7 +89,7 @@ final class GroupCommit: Sendable {
     self.run = run
     self.files = files
     self.clock = clock
-    notedSteps = aging.steppedBy
+    notedSteps = aging.storedSteps
     self.aging = Mutex(aging)
     self.onCommit = onCommit
   }

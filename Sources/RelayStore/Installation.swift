@@ -23,13 +23,13 @@ enum Installation {
     try db.run("UPDATE installation SET position = ?", [position])
   }
 
-  /// See ``AgingClock/steps``.
-  static func steps(_ db: Database) throws -> Duration {
-    .milliseconds(try Int64.fetchOne(db, sql: "SELECT steps FROM installation") ?? 0)
+  /// See ``AgingClock/keyOffset``.
+  static func keyOffset(_ db: Database) throws -> Duration {
+    .milliseconds(try Int64.fetchOne(db, sql: "SELECT key_offset FROM installation") ?? 0)
   }
 
-  static func save(steps: Duration, _ db: Database) throws {
-    try db.run("UPDATE installation SET steps = ?", [steps.milliseconds])
+  static func save(keyOffset: Duration, _ db: Database) throws {
+    try db.run("UPDATE installation SET key_offset = ?", [keyOffset.milliseconds])
   }
 
   /// See ``RunRecord``.

@@ -19,7 +19,7 @@ import Testing
     let cause: AgingClock.Cause?
     /// The remaining time of the wait, in hours.
     var remaining: Double = 0
-    var steps: Double = 0
+    var keyOffset: Double = 0
     var testDescription: String { "\(happenings)" }
   }
 
@@ -29,32 +29,33 @@ import Testing
     Row(happenings: [], cause: nil),
     Row(happenings: [.passes(1_000)], cause: nil),
     // Small steps count, and nothing waits.
-    Row(happenings: [.set(by: 1)], cause: nil, steps: 1),
-    Row(happenings: [.set(by: -1)], cause: nil, steps: -1),
-    Row(happenings: [.set(by: 1), .set(by: 1), .set(by: -0.5)], cause: nil, steps: 1.5),
+    Row(happenings: [.set(by: 1)], cause: nil, keyOffset: 1),
+    Row(happenings: [.set(by: -1)], cause: nil, keyOffset: -1),
+    Row(happenings: [.set(by: 1), .set(by: 1), .set(by: -0.5)], cause: nil, keyOffset: 1.5),
     // A step of more than an hour, in both directions.
-    Row(happenings: [.set(by: 1.001)], cause: .step, remaining: day, steps: 1.001),
-    Row(happenings: [.set(by: -1.001)], cause: .step, remaining: day, steps: -1.001),
-    Row(happenings: [.set(by: 960), .passes(23.9)], cause: .step, remaining: 0.1, steps: 960),
-    Row(happenings: [.set(by: 960), .passes(24)], cause: nil, steps: 960),
-    Row(happenings: [.set(by: 960), .confirms], cause: nil, steps: 960),
+    Row(happenings: [.set(by: 1.001)], cause: .step, remaining: day, keyOffset: 1.001),
+    Row(happenings: [.set(by: -1.001)], cause: .step, remaining: day, keyOffset: -1.001),
+    Row(happenings: [.set(by: 960), .passes(23.9)], cause: .step, remaining: 0.1, keyOffset: 960),
+    Row(happenings: [.set(by: 960), .passes(24)], cause: nil, keyOffset: 960),
+    Row(happenings: [.set(by: 960), .confirms], cause: nil, keyOffset: 960),
     // A correction begins the wait again, however small it is.
     Row(happenings: [.set(by: 960), .passes(23), .set(by: -960)], cause: .step, remaining: day),
-    Row(happenings: [.set(by: 960), .passes(23), .set(by: 0.1)], cause: .step, remaining: day, steps: 960.1),
+    Row(happenings: [.set(by: 960), .passes(23), .set(by: 0.1)], cause: .step, remaining: day, keyOffset: 960.1),
     // The wait takes seven days in all.
     Row(
       happenings: (0..<7).flatMap { _ in [Happening.set(by: 2), .passes(23.9)] }, cause: .step, remaining: 0.1,
-      steps: 14),
+      keyOffset: 14),
     Row(
       happenings: (0..<7).flatMap { _ in [Happening.set(by: 2), .passes(23.9)] } + [.set(by: 2), .passes(0.7)],
-      cause: nil, steps: 16),
+      cause: nil, keyOffset: 16),
     // Restarts.
     Row(happenings: [.restarts(after: 24)], cause: nil),
     Row(happenings: [.restarts(after: 24.1)], cause: .stop, remaining: day),
     Row(happenings: [.restarts(after: -24.1)], cause: .stop, remaining: day),
     Row(happenings: [.restarts(after: 960), .passes(24)], cause: nil),
     Row(happenings: [.restarts(after: 960), .confirms], cause: nil),
-    Row(happenings: [.restarts(after: 960), .passes(1), .set(by: -960)], cause: .step, remaining: day, steps: -960),
+    Row(
+      happenings: [.restarts(after: 960), .passes(1), .set(by: -960)], cause: .step, remaining: day, keyOffset: -960),
     Row(happenings: [.set(by: 960), .restarts(after: 1)], cause: .step, remaining: day),
     Row(happenings: [.restarts(after: 960), .passes(12), .restarts(after: 0)], cause: .stop, remaining: day),
     Row(
@@ -88,17 +89,17 @@ import Testing
     #expect(clock.wait?.cause == row.cause)
     let remaining = (clock.remaining(at: elapsed) ?? .zero).seconds / 3600
     #expect(abs(remaining - row.remaining) < 0.001, "\(remaining)")
-    #expect(abs(clock.steps.seconds / 3600 - row.steps) < 0.001)
+    #expect(abs(clock.keyOffset.seconds / 3600 - row.keyOffset) < 0.001)
   }
 
   @Test func `many small differences add up to a step, and inaccuracy is none`() {
     var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
     clock.read(now: .at(1_999), elapsed: .milliseconds(1_000))
-    #expect(clock.steps == .zero)
+    #expect(clock.keyOffset == .zero)
     clock.read(now: .at(2_000), elapsed: .milliseconds(1_000))
-    #expect(clock.steps == .seconds(1))
+    #expect(clock.keyOffset == .seconds(1))
     clock.read(now: .at(3_500), elapsed: .milliseconds(2_000))
-    #expect(clock.steps == .seconds(1))
+    #expect(clock.keyOffset == .seconds(1))
   }
 
   @Test func `a large step forward moves the end of what began before it, until the clock is trusted`() {
@@ -127,17 +128,17 @@ import Testing
 
   @Test func `the sum of the steps continues after a start, whatever the newest key is`() {
     var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
-    #expect(clock.sum == .zero)
+    #expect(clock.totalSteps == .zero)
     clock.read(now: .at(600_000), elapsed: .zero)
     clock.read(now: .at(600_000) - .seconds(90_000), elapsed: .zero)
-    #expect(clock.sum == .seconds(-89_400))
+    #expect(clock.totalSteps == .seconds(-89_400))
     let record = clock.record(now: .at(0), elapsed: .zero)
-    clock = AgingClock(record, steps: .seconds(7), newest: .at(0), now: .at(1_000_000), elapsed: .seconds(9))
-    #expect(clock.sum == .seconds(-89_400))
+    clock = AgingClock(record, keyOffset: .seconds(7), newest: .at(0), now: .at(1_000_000), elapsed: .seconds(9))
+    #expect(clock.totalSteps == .seconds(-89_400))
     clock.read(now: .at(1_600_000), elapsed: .seconds(9))
-    #expect(clock.sum == .seconds(-88_800))
+    #expect(clock.totalSteps == .seconds(-88_800))
     _ = clock.confirm(clock.wait!)
-    #expect(clock.record(now: .at(1_600_000), elapsed: .seconds(9)).sum == .seconds(-88_800))
+    #expect(clock.record(now: .at(1_600_000), elapsed: .seconds(9)).totalSteps == .seconds(-88_800))
   }
 
   @Test func `a confirmation does not end a wait that a later step has begun again`() throws {
@@ -155,8 +156,8 @@ import Testing
   func `at a start the clock for keys continues, and is never before the newest key`(row: (Int, Int, Int)) {
     let key = Timestamp.at(5_000)
     let now = key + .seconds(row.1)
-    let clock = AgingClock(nil, steps: .seconds(row.0), newest: key, now: now, elapsed: .seconds(3))
-    #expect(now - clock.steps - key == .seconds(row.2))
+    let clock = AgingClock(nil, keyOffset: .seconds(row.0), newest: key, now: now, elapsed: .seconds(3))
+    #expect(now - clock.keyOffset - key == .seconds(row.2))
   }
 }
 

@@ -28,8 +28,8 @@ public struct AgingClock: Equatable, Sendable {
     /// The elapsed times at which this run began to wait, and at which the wall clock was set last.
     let began: Duration
     var steadySince: Duration
-    /// The sum of the steps since ``began``, and the time after the last of them.
-    var steps = Duration.zero
+    /// The sum of the steps during the wait, also in earlier runs of the relay, and the time after the last of them.
+    var waitSteps = Duration.zero
     var stepped: Timestamp?
   }
 
@@ -40,11 +40,11 @@ public struct AgingClock: Equatable, Sendable {
     /// The cause and the duration of the wait, if deletion waits.
     var cause: Cause?
     var waited = Duration.zero
-    /// The steps during the wait, and the time after the last of them.
-    var steps = Duration.zero
+    /// See ``Wait/waitSteps``.
+    var waitSteps = Duration.zero
     var stepped: Timestamp?
-    /// See ``AgingClock/sum``.
-    var sum = Duration.zero
+    /// See ``AgingClock/totalSteps``.
+    var totalSteps = Duration.zero
   }
 
   /// A smaller difference between both clocks is inaccuracy. A slow correction adds up to a step of this size.
@@ -59,15 +59,15 @@ public struct AgingClock: Equatable, Sendable {
   /// It changes with each step of the wall clock. Each node's database has its own value, because each node has its own
   /// clock. At a start, the clock for keys is never before the newest time that the store has noted by it, also on
   /// another node.
-  public private(set) var steps: Duration
+  public private(set) var keyOffset: Duration
   /// The sum of all steps since the database was created. The wall clock without them is the stepless clock, by which
   /// reports of devices, devices, jobs and changes of users age.
   ///
-  /// It is replicated, so that all nodes agree, unlike ``steps``. But a step while the relay is stopped is not in it, so
-  /// the stepless clock may go back at a start. The clock for keys never does.
-  public private(set) var sum: Duration
-  /// ``sum`` as it is stored.
-  var steppedBy: Duration { .milliseconds(sum.milliseconds) }
+  /// It is replicated, so that all nodes agree, unlike ``keyOffset``. But a step while the relay is stopped is not in
+  /// it, so the stepless clock may go back at a start. The clock for keys never does.
+  public private(set) var totalSteps: Duration
+  /// ``totalSteps`` as it is stored.
+  var storedSteps: Duration { .milliseconds(totalSteps.milliseconds) }
   /// Is `nil` when data may be deleted by its age.
   public private(set) var wait: Wait?
   /// The wall clock minus the elapsed time, since the last step.
@@ -75,21 +75,21 @@ public struct AgingClock: Equatable, Sendable {
 
   /// - Parameters:
   ///   - record: The state of an earlier run. Is `nil` in a new database.
-  ///   - steps: The value of ``steps`` in an earlier run.
+  ///   - keyOffset: The value of ``keyOffset`` in an earlier run.
   ///   - newest: The newest time that the store has noted by the clock for keys. Is `nil` when there is none.
   init(
-    _ record: Record?, steps: Duration = .zero, newest: Timestamp? = nil, now: Timestamp, elapsed: Duration
+    _ record: Record?, keyOffset: Duration = .zero, newest: Timestamp? = nil, now: Timestamp, elapsed: Duration
   ) {
-    self.steps = newest.map { min(steps, now - $0) } ?? steps
-    sum = record?.sum ?? .zero
+    self.keyOffset = newest.map { min(keyOffset, now - $0) } ?? keyOffset
+    totalSteps = record?.totalSteps ?? .zero
     offset = (now - Timestamp(rawValue: 0)) - elapsed
     guard let record else { return }
     let stop = now - record.noted
     let isFar = stop > Self.maxStop || stop < .zero - Self.maxStop
     if let cause = record.cause ?? (isFar ? .stop : nil) {
       wait = Wait(
-        cause: cause, earlier: record.waited, began: elapsed, steadySince: elapsed, steps: record.steps,
-        stepped: record.stepped)
+        cause: cause, earlier: record.waited, began: elapsed, steadySince: elapsed,
+        waitSteps: record.waitSteps, stepped: record.stepped)
     }
   }
 
@@ -98,14 +98,14 @@ public struct AgingClock: Equatable, Sendable {
     let step = (now - Timestamp(rawValue: 0)) - elapsed - offset
     if step >= Self.minStep || step <= .zero - Self.minStep {
       offset += step
-      steps += step
-      sum += step
+      keyOffset += step
+      totalSteps += step
       if step > Self.maxStep || step < .zero - Self.maxStep {
         wait = wait ?? Wait(cause: .step, earlier: .zero, began: elapsed, steadySince: elapsed)
         wait?.cause = .step
       }
       wait?.steadySince = elapsed
-      wait?.steps += step
+      wait?.waitSteps += step
       wait?.stepped = now
     }
     if remaining(at: elapsed) == .zero { wait = nil }
@@ -124,7 +124,7 @@ public struct AgingClock: Equatable, Sendable {
   /// is positive and the last step was after `time`. Otherwise zero.
   public func shift(since time: Timestamp) -> Duration {
     guard let wait, let stepped = wait.stepped, time < stepped else { return .zero }
-    return max(.zero, wait.steps)
+    return max(.zero, wait.waitSteps)
   }
 
   /// Ends a wait, because an operator knows that the wall clock is right.
@@ -136,9 +136,9 @@ public struct AgingClock: Equatable, Sendable {
   }
 
   func record(now: Timestamp, elapsed: Duration) -> Record {
-    guard let wait else { return Record(noted: now, sum: sum) }
+    guard let wait else { return Record(noted: now, totalSteps: totalSteps) }
     return Record(
-      noted: now, cause: wait.cause, waited: waited(wait, at: elapsed), steps: wait.steps, stepped: wait.stepped,
-      sum: sum)
+      noted: now, cause: wait.cause, waited: waited(wait, at: elapsed), waitSteps: wait.waitSteps,
+      stepped: wait.stepped, totalSteps: totalSteps)
   }
 }

@@ -27,7 +27,7 @@ public final class ClockReading: Sendable {
   public var remaining: Duration { aging.remaining(at: elapsed) ?? .zero }
 
   /// The present time, by the wall clock and by the stepless clock.
-  public var moment: Moment { Moment(now: now, steps: aging.steppedBy) }
+  public var moment: Moment { Moment(now: now, steps: aging.storedSteps) }
 
   /// Returns the time of a job or of its message by the present wall clock.
   /// - Parameter steps: The sum of the steps when the job was stored.
@@ -45,17 +45,17 @@ extension Transaction {
   /// The time of the group by the store's wall clock.
   var now: Timestamp { clock.now }
 
-  /// The sum of all steps of the wall clock, see ``AgingClock/sum``.
+  /// The sum of all steps of the wall clock, see ``AgingClock/totalSteps``.
   var steps: Duration { clock.moment.steps }
 
-  /// The time by the stepless clock, see ``AgingClock/sum``.
+  /// The time by the stepless clock, see ``AgingClock/totalSteps``.
   var steplessNow: Timestamp { clock.moment.stepless }
 
   /// The time of the wall clock for a time by the stepless clock.
   func wallTime(_ stepless: Timestamp) -> Timestamp { stepless + steps }
 
-  /// The time by the clock for keys, see ``AgingClock/steps``. Only the difference of two such times has a meaning.
-  var steadyNow: Timestamp { clock.now - clock.aging.steps }
+  /// The time by the clock for keys, see ``AgingClock/keyOffset``. Only the difference of two such times has a meaning.
+  var steadyNow: Timestamp { clock.now - clock.aging.keyOffset }
 
   /// The time before which data is older than `age`. While deletion by age waits, no data is older.
   func time(before age: Duration) -> Timestamp { unlessWaiting(now - age) }
@@ -69,18 +69,19 @@ extension Transaction {
   public func noteClock() throws { try note(clock.aging.record(now: now, elapsed: clock.elapsed)) }
 
   /// Stores that nothing waits.
-  func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now, sum: clock.aging.sum)) }
+  func noteConfirmedClock() throws { try note(AgingClock.Record(noted: now, totalSteps: clock.aging.totalSteps)) }
 
   private func note(_ record: AgingClock.Record) throws {
-    try Installation.save(steps: clock.aging.steps, db)
+    try Installation.save(keyOffset: clock.aging.keyOffset, db)
     try db.run(
       """
-      INSERT INTO clock (id, noted, cause, waited, steps, stepped, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
-      ON CONFLICT DO UPDATE SET noted = ?1, cause = ?2, waited = ?3, steps = ?4, stepped = ?5, sum = ?6
+      INSERT INTO clock (id, noted, cause, waited, wait_steps, stepped, total_steps)
+      VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT DO UPDATE SET noted = ?1, cause = ?2, waited = ?3, wait_steps = ?4, stepped = ?5, total_steps = ?6
       """,
       [
-        record.noted.rawValue, record.cause?.rawValue, record.waited.milliseconds, record.steps.milliseconds,
-        record.stepped?.rawValue, record.sum.milliseconds,
+        record.noted.rawValue, record.cause?.rawValue, record.waited.milliseconds, record.waitSteps.milliseconds,
+        record.stepped?.rawValue, record.totalSteps.milliseconds,
       ])
   }
 }
@@ -88,11 +89,11 @@ extension Transaction {
 extension AgingClock.Record {
   /// The stored record. Is `nil` in a new database.
   static func stored(_ db: Database) throws -> Self? {
-    try db.first("SELECT noted, cause, waited, steps, stepped, sum FROM clock").map { row in
+    try db.first("SELECT noted, cause, waited, wait_steps, stepped, total_steps FROM clock").map { row in
       Self(
         noted: row.timestamp("noted"), cause: (row["cause"] as String?).flatMap(AgingClock.Cause.init),
-        waited: .milliseconds(row["waited"] as Int64), steps: .milliseconds(row["steps"] as Int64),
-        stepped: row.time("stepped"), sum: .milliseconds(row["sum"] as Int64))
+        waited: .milliseconds(row["waited"] as Int64), waitSteps: .milliseconds(row["wait_steps"] as Int64),
+        stepped: row.time("stepped"), totalSteps: .milliseconds(row["total_steps"] as Int64))
     }
   }
 }
@@ -112,7 +113,7 @@ extension AgingClock {
       """,
       [MessageDraft.keyLifetime.milliseconds])
     self.init(
-      try Record.stored(db), steps: try Installation.steps(db), newest: newest?.time("time"), now: clock.now(),
-      elapsed: clock.elapsed())
+      try Record.stored(db), keyOffset: try Installation.keyOffset(db), newest: newest?.time("time"),
+      now: clock.now(), elapsed: clock.elapsed())
   }
 }

@@ -185,7 +185,7 @@ extension Schema {
       author INTEGER NOT NULL REFERENCES users,
       reason TEXT NOT NULL,
       time INTEGER NOT NULL,
-      -- The time by the clock for keys (`AgingClock.steps`): the rate of the user counts by it.
+      -- The time by the clock for keys (`AgingClock.keyOffset`): the rate of the user counts by it.
       steady INTEGER NOT NULL,
       -- See `MessageReport.State`.
       state TEXT NOT NULL,
@@ -208,7 +208,7 @@ extension Schema {
       key TEXT NOT NULL,
       seq INTEGER NOT NULL,
       time INTEGER NOT NULL,
-      -- Counted from the commit, by the clock for keys (`AgingClock.steps`).
+      -- Counted from the commit, by the clock for keys (`AgingClock.keyOffset`).
       expires INTEGER NOT NULL,
       PRIMARY KEY (room, user, key)
     ) STRICT, WITHOUT ROWID;
@@ -221,7 +221,7 @@ extension Schema {
       user INTEGER NOT NULL REFERENCES users,
       sender INTEGER NOT NULL REFERENCES users,
       -- The time at which the message was stored, and the time of the Notify Anyway, by the clock for keys
-      -- (`AgingClock.steps`).
+      -- (`AgingClock.keyOffset`).
       time INTEGER NOT NULL,
       notified INTEGER,
       PRIMARY KEY (room, seq, user)

@@ -17,7 +17,7 @@ extension Schema {
       -- user was online when the earlier run ended.
       activity TEXT,
       -- The time of the last change of anything that the relay decides the user's pushes by, by the stepless clock
-      -- (`AgingClock.sum`); NULL: none yet.
+      -- (`AgingClock.totalSteps`); NULL: none yet.
       changed INTEGER,
       -- JSON; NULL: the defaults.
       preferences TEXT,
@@ -89,7 +89,7 @@ extension Schema {
       environment TEXT,
       topic TEXT,
       registered INTEGER NOT NULL,
-      -- The sum of the steps of the wall clock at `registered`, see `AgingClock.sum`; milliseconds.
+      -- The sum of the steps of the wall clock at `registered`, see `AgingClock.totalSteps`; milliseconds.
       steps INTEGER NOT NULL,
       criteria TEXT,
       allows_alerts INTEGER NOT NULL,
@@ -97,7 +97,7 @@ extension Schema {
       locale TEXT,
       time_zone TEXT,
       -- What the phone shows. These columns are equal for all accounts of the phone. The times are those of the
-      -- stepless clock (`AgingClock.sum`).
+      -- stepless clock (`AgingClock.totalSteps`).
       -- The badge; NULL: unknown.
       badge INTEGER,
       -- The time of the newest push that only set the badge.

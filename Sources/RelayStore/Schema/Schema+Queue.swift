@@ -58,8 +58,8 @@ extension Schema {
       lease INTEGER,
       attempts INTEGER NOT NULL DEFAULT 0,
       created INTEGER NOT NULL,
-      -- The sum of the steps of the wall clock at `created`, see `AgingClock.sum`; milliseconds. `created` and `expires`
-      -- minus `steps` are times of the stepless clock.
+      -- The sum of the steps of the wall clock at `created`, see `AgingClock.totalSteps`; milliseconds. `created` and
+      -- `expires` minus `steps` are times of the stepless clock.
       steps INTEGER NOT NULL DEFAULT 0,
       -- The first moment at which the message is not pushed any more; NULL: never.
       expires INTEGER,

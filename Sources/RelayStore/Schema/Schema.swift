@@ -50,8 +50,8 @@ enum Schema {
       counter INTEGER NOT NULL DEFAULT 0,
       -- The newest group of a cluster's log in this file, see `Replica`; NULL: the file belongs to a single node.
       position TEXT,
-      -- See `AgingClock.steps`; milliseconds.
-      steps INTEGER NOT NULL DEFAULT 0
+      -- See `AgingClock.keyOffset`; milliseconds.
+      key_offset INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     """
 
@@ -65,10 +65,10 @@ enum Schema {
       cause TEXT,
       waited INTEGER NOT NULL,
       -- The sum of the steps of the wall clock during the wait, and the time after the last of them.
-      steps INTEGER NOT NULL,
+      wait_steps INTEGER NOT NULL,
       stepped INTEGER,
-      -- See `AgingClock.sum`.
-      sum INTEGER NOT NULL
+      -- See `AgingClock.totalSteps`.
+      total_steps INTEGER NOT NULL
     ) STRICT;
     """
 }
