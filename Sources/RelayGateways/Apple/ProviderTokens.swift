@@ -4,7 +4,7 @@ import RelayProtocol
 /// The current provider token of one key, for all connections.
 ///
 /// Apple's service requires a token to be between 20 and 60 minutes old when it is renewed. Ages use the monotonic
-/// clock. A token has the time of the wall clock, so that a step of this clock ends it.
+/// clock. A token has the time of the wall clock, so that a step of this clock ends it, unless tokens change too often.
 struct ProviderTokens {
   struct Token: Equatable {
     let text: String
@@ -29,10 +29,11 @@ struct ProviderTokens {
   /// Returns the token to send now. Creates one if necessary.
   /// - Parameter wall: The time of the wall clock, to write into a new token.
   mutating func current(at now: ContinuousClock.Instant, wall: Timestamp) throws -> Token {
-    if let token, now - token.made < life(of: token),
-      !TokenClock.wasSet(since: token.made, issued: token.issued, at: now, wall: wall)
-    {
-      return token
+    if let token, now - token.made < life(of: token) {
+      let wasSet = TokenClock.wasSet(since: token.made, issued: token.issued, at: now, wall: wall)
+      // The service would refuse another new token, whatever its time is.
+      let mustKeep = keepUntil.map { now < $0 } ?? false
+      if mustKeep || !wasSet { return token }
     }
     let made = Token(text: try key.token(issued: wall), made: now, issued: wall)
     token = made

@@ -71,6 +71,22 @@ import Testing
     #expect(try token(after: 50 + 58) != second)
   }
 
+  @Test(arguments: [-61, 61, 40 * 86_400])
+  mutating func `a token that changed too often is kept for 20 minutes when the wall clock is set`(step: Int) throws {
+    let first = try token(after: 0)
+    let second = try token(after: 1, step: step)
+    #expect(second != first)
+    tokens.changedTooOften(at: start + .seconds(2 * 60))
+    // The clock is set again.
+    #expect(try token(after: 3) == second)
+    #expect(try token(after: 21) == second)
+    let third = try token(after: 22)
+    #expect(third != second)
+    #expect(third.issued == wall + .seconds(22 * 60))
+    // The next step ends a token as before.
+    #expect(try token(after: 23, step: step) != third)
+  }
+
   @Test mutating func `a token has the form of RFC 7519 and Apple's claims`() throws {
     let parts = try token(after: 0).text.split(separator: ".").map { try #require(Data(base64URL: $0)) }
     try #require(parts.count == 3)
