@@ -117,6 +117,52 @@ import Testing
     #expect(clock.shift(since: .at(0)) == .zero)
   }
 
+  /// The steps of the wall clock in seconds and the seconds after each, a time in seconds after the first reading, and
+  /// its age in seconds at the end. The age is `nil` if the wall clock has not shown the time.
+  static let ages: [(steps: [(by: Int64, then: Int64)], time: Int64, age: Int64?)] = [
+    ([], 0, 100), ([], 99, 1), ([], 100, 0), ([], 101, nil),
+    ([(3_600, 10)], 0, 110), ([(3_600, 10)], 100, 10), ([(3_600, 10)], 101, nil), ([(3_600, 10)], 3_700, 10),
+    ([(3_600, 10)], 3_710, 0), ([(-3_600, 10)], 0, 110), ([(-3_600, 10)], -3_500, 10), ([(-3_600, 10)], -3_490, 0),
+    // The wall clock shows a time twice: the last one counts.
+    ([(-50, 10)], 40, 70), ([(-50, 10)], 55, 5),
+    // Two steps.
+    ([(3_600, 10), (-3_600, 20)], 0, 130), ([(3_600, 10), (-3_600, 20)], 3_705, 25),
+    ([(3_600, 10), (-3_600, 20)], 115, 15),
+  ]
+
+  @Test(arguments: ages.indices) func `a time of the wall clock has an age, whatever the steps are`(_ index: Int) {
+    let row = Self.ages[index]
+    var clock = AgingClock(nil, now: .at(0), elapsed: .seconds(5))
+    var (now, elapsed) = (Timestamp.at(100_000), Duration.seconds(105))
+    clock.read(now: now, elapsed: elapsed)
+    for step in row.steps {
+      now = now + .seconds(step.by)
+      clock.read(now: now, elapsed: elapsed)
+      (now, elapsed) = (now + .seconds(step.then), elapsed + .seconds(step.then))
+      clock.read(now: now, elapsed: elapsed)
+    }
+    func hasShown(within age: Duration) -> Bool {
+      clock.hasShown(.at(1_000 * row.time), within: age, now: now, elapsed: elapsed)
+    }
+    let age = row.age.map { Duration.seconds($0) }
+    #expect(hasShown(within: (age ?? .seconds(1_000)) + .milliseconds(1)) == (age != nil))
+    if let age { #expect(!hasShown(within: age)) }
+  }
+
+  @Test func `the clock remembers a limited number of steps`() {
+    var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
+    // The wall clock is set ahead by two seconds each second.
+    for second in 1...1_000 as ClosedRange<Int64> {
+      clock.read(now: .at(3_000 * second), elapsed: .seconds(second))
+    }
+    #expect(clock.newestSteps.count == AgingClock.maxSteps)
+    func hasShown(_ second: Int64, within age: Duration) -> Bool {
+      clock.hasShown(.at(3_000 * second), within: age, now: .at(3_000_000), elapsed: .seconds(1_000))
+    }
+    #expect(hasShown(990, within: .seconds(11)))
+    #expect(!hasShown(900, within: .seconds(11)))
+  }
+
   @Test func `a start continues the wait and its steps`() {
     var clock = AgingClock(nil, now: .at(0), elapsed: .zero)
     clock.read(now: .at(0) + .seconds(90_000), elapsed: .zero)

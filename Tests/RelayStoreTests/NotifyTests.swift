@@ -96,11 +96,18 @@ import Testing
     #expect(try await notify(second) == .tooLate)
   }
 
-  @Test func `a message that silenced nobody is too old after ten minutes, too`() async throws {
+  @Test(arguments: steps)
+  func `a message that silenced nobody is too old after ten minutes, too`(step: Int) async throws {
     let seq = try await send(silenced: [])
-    test.clocks.pass(.milliseconds(599_999))
+    test.clocks.pass(.seconds(300))
+    test.clocks.set(by: .seconds(step))
+    test.clocks.pass(.milliseconds(299_999))
     #expect(try await notify(seq) == .users([]))
     test.clocks.pass(.milliseconds(1))
+    #expect(try await notify(seq) == .tooLate)
+    // It stays too old when the clock is set to a time before the message.
+    test.clocks.set(by: .seconds(-3_600))
+    test.clocks.pass(.seconds(601))
     #expect(try await notify(seq) == .tooLate)
   }
 

@@ -47,6 +47,13 @@ public struct AgingClock: Equatable, Sendable {
     var totalSteps = Duration.zero
   }
 
+  /// A step of the wall clock in this run of the relay.
+  struct Step: Equatable, Sendable {
+    /// The elapsed time at which the step was noticed.
+    let at: Duration
+    let length: Duration
+  }
+
   /// A smaller difference between both clocks is inaccuracy. A slow correction adds up to a step of this size.
   static let minStep = Duration.seconds(1)
   public static let maxStep = Duration.seconds(3_600)
@@ -72,6 +79,9 @@ public struct AgingClock: Equatable, Sendable {
   public private(set) var wait: Wait?
   /// The wall clock minus the elapsed time, since the last step.
   private var offset: Duration
+  /// The newest steps, at most ``maxSteps``, the last one last.
+  private(set) var newestSteps: [Step] = []
+  static let maxSteps = 64
 
   /// - Parameters:
   ///   - record: The state of an earlier run. Is `nil` in a new database.
@@ -98,6 +108,8 @@ public struct AgingClock: Equatable, Sendable {
     let step = (now - Timestamp(rawValue: 0)) - elapsed - offset
     if step >= Self.minStep || step <= .zero - Self.minStep {
       offset += step
+      newestSteps.append(Step(at: elapsed, length: step))
+      if newestSteps.count > Self.maxSteps { newestSteps.removeFirst() }
       keyOffset += step
       totalSteps += step
       if step > Self.maxStep || step < .zero - Self.maxStep {
@@ -118,6 +130,19 @@ public struct AgingClock: Equatable, Sendable {
     wait.map {
       max(.zero, min(Self.steadyTime - (elapsed - $0.steadySince), Self.maxWait - waited($0, at: elapsed)))
     }
+  }
+
+  /// True if the wall clock has shown a time within the last `age`. Considers only ``newestSteps``.
+  func hasShown(_ time: Timestamp, within age: Duration, now: Timestamp, elapsed: Duration) -> Bool {
+    // The period from the last step until now, then the periods between two steps, from the newest to the oldest.
+    var end = (wall: now, elapsed: elapsed)
+    let start = elapsed - age
+    for step in newestSteps.reversed() where step.at > start {
+      let begin = end.wall - (end.elapsed - step.at)
+      if begin <= time, time <= end.wall { return true }
+      end = (begin - step.length, step.at)
+    }
+    return end.wall - (end.elapsed - start) < time && time <= end.wall
   }
 
   /// Returns the duration to add to an expiry that was computed at `time`: the sum of the steps during the wait, if it

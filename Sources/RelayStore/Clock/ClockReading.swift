@@ -33,6 +33,11 @@ public final class ClockReading: Sendable {
   /// - Parameter steps: The sum of the steps when the job was stored.
   public func wallTime(_ time: Timestamp, steps: Duration) -> Timestamp { time + shift(since: time, steps: steps) }
 
+  /// True if the wall clock has shown a time within the last `age`, see ``AgingClock``.
+  func hasShown(_ time: Timestamp, within age: Duration) -> Bool {
+    aging.hasShown(time, within: age, now: now, elapsed: elapsed)
+  }
+
   /// The steps since a job was stored. Without any, its message may still be older than a step before the job, see
   /// ``AgingClock/shift(since:)``.
   func shift(since time: Timestamp, steps: Duration) -> Duration {

@@ -60,11 +60,11 @@ public struct SilencedWriter: TransactionPart {
   }
 
   /// True if the sender of a message may still notify.
-  /// - Parameter sent: The wall time of the message. It decides for a message without silenced users: nobody is
-  ///   notified of such a message, so that only the reply depends on the wall clock.
+  /// - Parameter sent: The wall time of the message. It decides for a message without silenced users, for which the
+  ///   table has no time. Nobody is notified of such a message, so that only the reply depends on it.
   private func isInWindow(_ room: Int64, _ seq: Int64, sent: Timestamp) throws -> Bool {
     let silenced = try db.first("SELECT time FROM silenced WHERE room = ? AND seq = ? LIMIT 1", [room, seq])
-    guard let silenced else { return now < sent + Self.notifyWindow }
+    guard let silenced else { return transaction.clock.hasShown(sent, within: Self.notifyWindow) }
     return steadyNow < silenced.timestamp("time") + Self.notifyWindow
   }
 
