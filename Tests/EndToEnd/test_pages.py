@@ -93,6 +93,17 @@ def test_events_of_the_room_follow_the_last_page(connect, names, talk):  # noqa:
     assert bob.expect("message", seq=seq)["body"] == "now"
 
 
+def test_a_session_that_had_joined_before_stays_joined_between_two_pages(connect, names, talk):  # noqa: F811
+    alice, room, epoch = talk(30, body=lambda number: "x" * 1000)
+    bob = connect(*names("bob"))
+    bob.join(room)
+    reply = bob.join(room, after={"epoch": epoch, "seq": 0}, maxBytes=PAGE)
+    assert reply["more"] is True
+    seq = alice.send(room, "later")["seq"]
+    assert bob.expect("message", seq=seq)["body"] == "later"
+    assert bob.send(room, "mine")["seq"] == seq + 1
+
+
 def test_the_size_of_a_page_is_bounded(connect, names):
     user, room = names("alice", "room")
     alice = connect(user)
