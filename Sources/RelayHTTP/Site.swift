@@ -42,9 +42,7 @@ package struct Site: Sendable {
     var total = 0
     for name in names {
       guard let path = Self.path(of: name), let type = Self.types[(name as NSString).pathExtension] else { continue }
-      guard let data = FileManager.default.contents(atPath: root.appendingPathComponent(name).path) else {
-        throw StartupError("the file \(name) of the web folder cannot be read")
-      }
+      let data = try OpenedFile(root.appendingPathComponent(name).path, as: "the file of the web folder").data
       total += data.count
       guard total <= Self.maxBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
       let bytes = [UInt8](data)

@@ -31,10 +31,11 @@ public struct APIKeys: Sendable {
 
   /// Reads the file. Throws ``StartupError`` with the number of the wrong line.
   public init(path: String) throws(StartupError) {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw StartupError("the file of API keys \(path) cannot be read")
-    }
-    try self.init(String(decoding: data, as: UTF8.self), path: path)
+    try self.init(Self.text(of: path), path: path)
+  }
+
+  private static func text(of path: String) throws(StartupError) -> String {
+    String(decoding: try OpenedFile(path, as: "the file of API keys").data, as: UTF8.self)
   }
 
   private init(_ text: String, path: String) throws(StartupError) {
@@ -118,8 +119,8 @@ public struct APIKeys: Sendable {
         throw StartupError("\(text) is no name: 1 to \(maxNameLength) letters, digits, and -_.")
       }
     }
-    let files = FileManager.default
-    let existing = files.fileExists(atPath: path) ? try APIKeys(path: path) : APIKeys()
+    var text = FileManager.default.fileExists(atPath: path) ? try Self.text(of: path) : ""
+    let existing = try APIKeys(text, path: path)
     guard existing.keys.count < maxKeys else { throw StartupError("\(path) has \(maxKeys) keys, the maximum") }
     guard !existing.contains(name) else { throw StartupError("\(path) has a key of the name \(name) already") }
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
@@ -127,7 +128,6 @@ public struct APIKeys: Sendable {
     let hash = SHA256.hash(data: Data(key.utf8)).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
-    var text = files.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
     if !text.isEmpty, text.last != "\n" { text += "\n" }
     try write(text + "\(name) \(hash)\(scope.map { " \($0)" } ?? "")\n", to: path)
     return key
@@ -135,8 +135,10 @@ public struct APIKeys: Sendable {
 
   /// Removes a key from the file. Throws ``StartupError``, also if there is no key of this name.
   public static func remove(_ name: String, from path: String) throws(StartupError) {
-    guard try APIKeys(path: path).contains(name) else { throw StartupError("\(path) has no key of the name \(name)") }
-    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    let text = try text(of: path)
+    guard try APIKeys(text, path: path).contains(name) else {
+      throw StartupError("\(path) has no key of the name \(name)")
+    }
     let lines = text.split(separator: "\n").filter { $0.split(separator: " ").first != Substring(name) }
     try write(lines.map { $0 + "\n" }.joined(), to: path)
   }

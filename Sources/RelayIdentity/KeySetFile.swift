@@ -81,9 +81,7 @@ struct KeySetFile: Sendable {
   private static func keys(
     in path: String
   ) async throws(StartupError) -> (keys: [VerificationKey], skipped: [String]) {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw StartupError("the key set \(path) cannot be read")
-    }
+    let data = try OpenedFile(path, as: "the key set", maxSize: maxBytes + 1).data
     guard data.count <= maxBytes else { throw StartupError("the key set \(path) is over 1 MiB") }
     guard let set = try? JSONDecoder().decode(Contents.self, from: data) else {
       throw StartupError("the key set \(path) is no JWK Set: an object with an array keys")

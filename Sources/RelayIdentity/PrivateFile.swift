@@ -8,9 +8,7 @@ public struct PrivateFile {
   /// Reads the file. Throws ``StartupError``, also if other users have any permission on the file.
   /// - Parameter location: The name of the file's setting, for errors.
   package init(_ path: String, at location: String) throws(StartupError) {
-    guard let file = OpenedFile(path) else {
-      throw StartupError("\(location): \(path) cannot be read")
-    }
+    let file = try OpenedFile(path, as: "\(location):")
     try file.checkMode(of: path, at: location)
     text = String(decoding: file.data, as: UTF8.self)
   }

@@ -11,8 +11,7 @@ public struct SecretFile: Sendable {
   }
 
   private static func open(_ path: String) throws(StartupError) -> OpenedFile {
-    guard let file = OpenedFile(path) else { throw StartupError("the secret file \(path) cannot be read") }
-    return file
+    try OpenedFile(path, as: "the secret file")
   }
 
   private init(_ path: String, _ file: OpenedFile) throws(StartupError) {

@@ -34,9 +34,7 @@ public struct TokenKeySource: Sendable, Equatable {
   /// Reads the key. Throws ``StartupError``.
   func read() async throws(StartupError) -> VerificationKey {
     if algorithm == .hs256 { return await VerificationKey(secret: try SecretFile(forTokensAt: path).secret, id: id) }
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw StartupError("tokens.keys: \(path) cannot be read")
-    }
+    let data = try OpenedFile(path, as: "tokens.keys:").data
     do {
       return try await VerificationKey(algorithm, pem: String(decoding: data, as: UTF8.self), id: id)
     } catch {

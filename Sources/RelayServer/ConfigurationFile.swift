@@ -18,14 +18,8 @@ public struct ConfigurationFile: Sendable {
 
   /// Reads and checks the file. Throws ``StartupError`` with the position of the fault.
   public init(path: String) throws(StartupError) {
-    let bytes: [UInt8]
-    do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      bytes = [UInt8](try file.read(upToCount: Self.maxSize + 1) ?? Data())
-    } catch {
-      throw StartupError("the configuration \(path) cannot be read")
-    }
-    try self.init(bytes, path: path)
+    let file = try OpenedFile(path, as: "the configuration", maxSize: Self.maxSize + 1)
+    try self.init([UInt8](file.data), path: path)
   }
 
   init(_ bytes: [UInt8], path: String) throws(StartupError) {
@@ -106,7 +100,7 @@ public struct ConfigurationFile: Sendable {
       let shapes = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.shape) })
       var objects: [JSON] = []
       for (index, item) in items.enumerated() {
-        objects.append(.object(try members(Fields(item, at: "\(pointer)/\(index)"), "", shapes)))
+        objects.append(.object(try members(Fields(item, at: "\(pointer)/\(index)"), "", shapes, isInList: true)))
       }
       return .array(objects)
     default: throw RequestError(.badRequest, "must be \(shape.form.noun)", at: pointer)
@@ -114,22 +108,34 @@ public struct ConfigurationFile: Sendable {
   }
 
   /// Checks the members of an object and returns them with absolute paths.
+  /// - Parameter isInList: True for an object of a list, which has no names with dots: they would have no effect.
   private func members(
-    _ fields: Fields, _ prefix: String, _ shapes: [String: SettingShape]
+    _ fields: Fields, _ prefix: String, _ shapes: [String: SettingShape], isInList: Bool = false
   ) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
     for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
       let pointer = "\(fields.pointer)/\(name)"
-      if let shape = shapes[prefix + name] {
+      if let outer = Self.prefixes(of: name).first(where: fields.has) {
+        // Both could set the same key, and the order of the members has no meaning in JSON.
+        let rest = name.dropFirst(outer.count + 1)
+        throw RequestError(.badRequest, "must be \(rest) in \(outer), because the file has both", at: pointer)
+      }
+      if let shape = shapes[prefix + name], !isInList || !name.contains(".") {
         members[name] = try resolved(value, shape, at: pointer)
       } else if shapes.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {
-        members[name] = .object(try self.members(Fields(value, at: pointer), "\(prefix)\(name).", shapes))
+        let fields = try Fields(value, at: pointer)
+        members[name] = .object(try self.members(fields, "\(prefix)\(name).", shapes, isInList: isInList))
       } else {
         let hint = name.nearest(of: Self.names(below: prefix, shapes)).map { "; did you mean \($0)?" } ?? ""
         throw RequestError(.badRequest, "is not known here\(hint)", at: pointer)
       }
     }
     return members
+  }
+
+  /// The names before each dot of a name: `a` and `a.b` of `a.b.c`.
+  private static func prefixes(of name: String) -> [String] {
+    name.indices.filter { name[$0] == "." }.map { String(name[..<$0]) }
   }
 
   /// The names that an object may contain.

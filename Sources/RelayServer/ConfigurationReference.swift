@@ -30,7 +30,11 @@ package enum ConfigurationReference {
 
     - In the file, numbers, `true` and `false` are JSON values, and lists are JSON arrays. In options and variables, the
       items of a list are separated by spaces.
+    - Numbers are decimal, also in options and variables.
     - In the file, paths are relative to the folder of the file.
+    - A setting of type file, and the configuration file itself, must lead to a regular file. The relay reads no folder,
+      no named pipe and no device.
+    - An object and a key with a dot for one of its members, such as `limits` and `limits.sendRate`, exclude each other.
     - An option of type true or false whose default is false takes no value: `--metrics-open` sets its key to `true`.
     - The relay rejects a file with comments, unknown keys or wrong types, and prints the position of the error.
     - `stillwire serve --check` prints each setting with its source, or the error.

@@ -48,7 +48,10 @@ extension SettingType where Value == String {
   private static func any(_ shape: SettingShape) -> Self { Self(shape, text: { $0 }) { text, _ in text } }
 
   static var text: Self { any(.text) }
-  static var file: Self { any(.file) }
+  /// A path of a regular file, which need not exist.
+  static var file: Self {
+    any(.file).checked { path, key throws(StartupError) in try OpenedFile.checkKind(of: path, as: "\(key):") }
+  }
   static var folder: Self { any(.folder) }
 }
 
@@ -75,7 +78,7 @@ extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawVal
 extension SettingType where Value == Double {
   static func number(_ range: ClosedRange<Double>, isWhole: Bool, _ unit: Limits.Unit) -> Self {
     Self(.number(range, isWhole: isWhole, unit), text: unit.text) { text, key throws(StartupError) in
-      guard let value = Double(text), range.contains(value), !isWhole || value == value.rounded() else {
+      guard text.isDecimal, let value = Double(text), range.contains(value), !isWhole || value == value.rounded() else {
         let noun = isWhole ? "a whole number" : "a number"
         throw StartupError("\(key) must be \(noun) from \(range.words), not \(text)")
       }
@@ -129,6 +132,11 @@ extension SettingType {
 
 extension SettingType where Value == [String] {
   static var texts: Self { .list(of: "a text", { $0 }, text: { $0 }) }
+}
+
+extension String {
+  /// True if the text has no characters but those of decimal numbers. `Double` also accepts hexadecimal numbers.
+  fileprivate var isDecimal: Bool { utf8.allSatisfy { "0123456789.+-eE".utf8.contains($0) } }
 }
 
 extension Limits.Unit {

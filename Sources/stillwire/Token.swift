@@ -175,9 +175,7 @@ struct Token: AsyncParsableCommand {
     guard let keyFile, let algorithm = algorithm.flatMap(TokenAlgorithm.init) else {
       throw StartupError("--algorithm must be ES256, RS256, EdDSA or Ed25519")
     }
-    guard let data = FileManager.default.contents(atPath: keyFile) else {
-      throw StartupError("the key \(keyFile) cannot be read")
-    }
+    let data = try OpenedFile(keyFile, as: "the key").data
     return try await TokenSigner(algorithm, pem: String(decoding: data, as: UTF8.self), keyID: kid)
   }
 }

@@ -2,6 +2,7 @@
 """The configuration file: its effect, the precedence of other sources, and its errors."""
 
 import json
+import os
 
 import pytest
 
@@ -94,6 +95,7 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
         ({"origins": "https://a.example"}, "/origins", "must be a list of strings"),
         ({"origins": ["a", "b c"]}, "/origins/1", "without spaces"),
         ({"limits": 5}, "/limits", "must be an object"),
+        ({"limits.sendRate": 5, "limits": {"sendRate": 6}}, "/limits.sendRate", "must be sendRate in limits"),
         ({"data": ""}, "/data", "must not be empty"),
         ({"texts": [{"missedCall": "x"}]}, "/texts/0/language", "is missing"),
         ({"texts": [{"language": "de_AT"}]}, "/texts/0/language", "language tag"),
@@ -117,6 +119,32 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
 def test_an_error_is_reported_with_its_position(refusal, configuration, position, words):
     line = refusal(configuration)
     assert position in line and words in line, line
+
+
+@pytest.mark.parametrize("port", ["0x50", "0x0", "0x1p4", "nan"])
+def test_a_number_that_is_not_decimal_is_an_error(check, port):
+    for ended in (check({}, "--port", port), check({}, STILLWIRE_PORT=port)):
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"stillwire: port must be a whole number from 0 to 65535, not {port}\n"
+
+
+@pytest.mark.parametrize("setting", ["config", "secret-file", "tokens-jwks-file", "api-keys-file", "cluster-ca-file"])
+def test_the_relay_reads_no_file_that_is_not_regular(tmp_path, setting):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, kind in ((pipe, "a named pipe"), (tmp_path, "a folder"), ("/dev/null", "a device")):
+        ended = run("serve", "--check", f"--{setting}", path)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert f"{path} cannot be read: it is {kind}, and not a regular file" in ended.stderr
+
+
+def test_the_relay_reads_no_file_of_a_list_that_is_not_regular(refusal, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    line = refusal({"tokens": {"keys": [{"algorithm": "ES256", "file": "pipe"}]}})
+    assert f"tokens.keys: {tmp_path}/pipe cannot be read: it is a named pipe" in line
+    credential = {"keyFile": "pipe", "keyID": "ABCDE12345", "team": "ABCDE12345"}
+    line = refusal({"apps": [{"app": "org.example.app", "credential": credential}]})
+    assert f"/apps/0/credential/keyFile: {tmp_path}/pipe cannot be read: it is a named pipe" in line
 
 
 def test_a_missing_file_is_an_error(tmp_path):

@@ -18,6 +18,16 @@ import struct HTTPTypes.HTTPField
     #expect(error?.description == "the web folder \(folder.path) has no index.html")
   }
 
+  @Test func `nobody waits for a named pipe in the folder`() throws {
+    let folder = try WebFolder(["index.html": "page"])
+    let pipe = "\(folder.path)/pipe.js"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let error = #expect(throws: StartupError.self) { try folder.site() }
+    #expect(
+      error?.description
+        == "the file of the web folder \(pipe) cannot be read: it is a named pipe, and not a regular file")
+  }
+
   @Test(arguments: [
     ("/", "page"), ("/index.html", "page"), ("/docs/", "documentation"), ("/docs/index.html", "documentation"),
     ("/docs/a/b.html", "deep"),

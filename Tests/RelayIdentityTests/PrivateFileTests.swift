@@ -36,6 +36,23 @@ import Testing
     #expect(throws: StartupError.self) { try SecretFile(forTokensAt: path) }
   }
 
+  @Test func `nobody waits for a named pipe`() async throws {
+    let pipe = folder + "/pipe"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let reason = "\(pipe) cannot be read: it is a named pipe, and not a regular file"
+    #expect(throws: StartupError.self) { try PrivateFile(pipe, at: "keyFile") }
+    let secret = #expect(throws: StartupError.self) { try SecretFile(forTokensAt: pipe) }
+    #expect(secret?.description == "the secret file \(reason)")
+    let keys = #expect(throws: StartupError.self) { try APIKeys(path: pipe) }
+    #expect(keys?.description == "the file of API keys \(reason)")
+    #expect(throws: StartupError.self) { try APIKeys.add("a", to: pipe) }
+    #expect(throws: StartupError.self) { try APIKeys.remove("a", from: pipe) }
+    let set = await #expect(throws: StartupError.self) { try await KeySetFile(path: pipe) }
+    #expect(set?.description == "the key set \(reason)")
+    let key = await #expect(throws: StartupError.self) { try await TokenKeySource("ES256::\(pipe)").read() }
+    #expect(key?.description == "tokens.keys: \(reason)")
+  }
+
   @Test func `a link that leads nowhere, and a folder, cannot be read`() throws {
     let link = folder + "/nowhere"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder + "/none")

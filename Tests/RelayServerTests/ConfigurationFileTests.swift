@@ -27,9 +27,21 @@ import Testing
     (#"{"rooms":{}}"#, "/rooms: must be a list of objects"),
     (#"{"rooms":[1]}"#, "/rooms/0: must be an object"),
     (#"{"rooms":[{"history":{"count":true}}]}"#, "/rooms/0/history/count: must be a number"),
+    (#"{"rooms":[{"history.count":5}]}"#, "/rooms/0/history.count: is not known here"),
     (#"{"limits":5}"#, "/limits: must be an object"),
     (#"{"prot":1}"#, "/prot: is not known here; did you mean port?"),
     (#"{"config":"a"}"#, "/config: is not known here"),
+    (
+      #"{"limits.sendRate":5,"limits":{"sendRate":6}}"#,
+      "/limits.sendRate: must be sendRate in limits, because the file has both"
+    ),
+    (
+      #"{"limits":{},"limits.sendRate":5}"#, "/limits.sendRate: must be sendRate in limits, because the file has both"
+    ),
+    (
+      #"{"rooms":[{"match":"a","history.count":5,"history":{"age":6}}]}"#,
+      "/rooms/0/history.count: must be count in history, because the file has both"
+    ),
     (#"{"secretFile":"a"}"#, "/secretFile: is not known here"),
     (#"{"limits":{"sendrate":1}}"#, "/limits/sendrate: is not known here; did you mean sendRate?"),
     (
@@ -66,6 +78,17 @@ import Testing
     let file = try Self.file(text)
     let error = startupError { () throws(StartupError) in _ = try ServerConfiguration.read([:], file: file) }
     #expect(error == "/etc/relay.json: \(message)")
+  }
+
+  @Test func `a key with dots sets the same as nested objects`() throws {
+    let file = try Self.file(#"{"limits.sendRate":5,"store.synchronous":"normal"}"#)
+    #expect(file.values == ["limits.sendRate": "5", "store.synchronous": "normal"])
+  }
+
+  @Test(arguments: [("/", "a folder"), ("/dev/null", "a device")])
+  func `a configuration that is no regular file is an error`(path: String, kind: String) {
+    let error = startupError { () throws(StartupError) in _ = try ConfigurationFile(path: path) }
+    #expect(error == "the configuration \(path) cannot be read: it is \(kind), and not a regular file")
   }
 
   @Test func `each list of objects accepts all of its members`() throws {

@@ -46,6 +46,7 @@ import Testing
     ("tokens.keys", "HS256:a:secret ES256::key", { $0.identity.keys.map(\.path) == ["secret", "key"] }),
     ("limits.history", "10000", { $0.limits.history == 10_000 }),
     ("limits.heartbeat", "0.1", { $0.limits.heartbeat == 0.1 }),
+    ("limits.heartbeat", "1.5e1", { $0.limits.heartbeat == 15 }),
     ("secretFile", "a", { $0.identity.secretFile == "a" }),
     ("tokens.secretFile", "a", { $0.identity.secretFile == "a" }),
   ]
@@ -65,6 +66,10 @@ import Testing
     ("port", "65536", "port must be a whole number from 0 to 65535, not 65536"),
     ("port", "-1", "port must be a whole number from 0 to 65535, not -1"),
     ("port", "80.5", "port must be a whole number from 0 to 65535, not 80.5"),
+    ("port", "0x50", "port must be a whole number from 0 to 65535, not 0x50"),
+    ("port", " 80", "port must be a whole number from 0 to 65535, not  80"),
+    ("presence.grace", "0x1p3", "presence.grace must be a number from 0 to 3600, not 0x1p3"),
+    ("limits.history", "0x10", "limits.history must be a whole number from 1 to 10000, not 0x10"),
     ("port", "", "port must be a whole number from 0 to 65535, not "),
     ("presence.grace", "soon", "presence.grace must be a number from 0 to 3600, not soon"),
     ("presence.grace", "nan", "presence.grace must be a number from 0 to 3600, not nan"),
@@ -151,6 +156,24 @@ import Testing
     }
     // A machine with a high limit accepts the number.
     #expect(message?.hasSuffix("raise ulimit -n") ?? true)
+  }
+
+  @Test(arguments: [
+    "secretFile", "tokens.secretFile", "tokens.jwksFile", "apiKeysFile", "apple.caFile", "webPush.keyFile",
+    "webPush.caFile", "cluster.credentialsFile", "cluster.caFile", "cluster.certificateFile", "cluster.keyFile",
+  ])
+  func `a path that leads to a folder or a device is no file`(key: String) throws {
+    let setting = key == "secretFile" ? "tokens.secretFile" : key
+    for (path, kind) in [("/", "a folder"), ("/dev/null", "a device")] {
+      let message = startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: path]) }
+      #expect(message == "\(setting): \(path) cannot be read: it is \(kind), and not a regular file")
+    }
+  }
+
+  @Test func `each setting of a file refuses a folder`() {
+    for setting in Setting.all where setting.isInFile && setting.shape.type == "file" {
+      #expect(throws: StartupError.self, "\(setting.key)") { try ServerConfiguration.read([setting.key: "/"]) }
+    }
   }
 
   @Test func `the names of keys, options and variables are unique`() {
