@@ -26,7 +26,7 @@ extension String {
   /// The text on one line. A text of more than `count` characters is cut and ends with `…`.
   func onOneLine(maxLength count: Int) -> String {
     var line: [Character] = []
-    for character in self where !character.isWhitespace || !(line.last ?? " ").isWhitespace {
+    for character in asLine ?? "" where !character.isWhitespace || !(line.last ?? " ").isWhitespace {
       line.append(character.isWhitespace ? " " : character)
       // Two further characters are enough to see whether the text must be cut.
       if line.count == count + 2 { break }

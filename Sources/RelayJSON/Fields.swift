@@ -12,10 +12,19 @@ public struct Fields: Sendable {
   private var added: [String: String] = [:]
   /// The members of this object that are hidden by an added member of the same name.
   private var hidden: Set<String> = []
+  /// True for the members of a stored record, and of the objects in it.
+  private var isStored = false
 
   public init(_ members: [String: JSON], at pointer: String = "") {
     self.members = members
     self.pointer = pointer
+  }
+
+  /// The members of a stored record. It may be older than the rule for texts of one line, so ``line(_:maxLength:)``
+  /// returns its texts without the characters that no line has.
+  public init(stored members: [String: JSON]) {
+    self.init(members)
+    isStored = true
   }
 
   /// Parses `value` as an object.
@@ -44,6 +53,24 @@ public struct Fields: Sendable {
     // SQLite truncates a text at NUL.
     guard !text.utf8.contains(0) else { throw wrong(key, "must not contain NUL") }
     return text
+  }
+
+  /// Parses a text of one line, see ``Swift/String/isLine``.
+  public func line(_ key: String, maxLength: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, maxLength: maxLength) else { return nil }
+    if isStored { return text.asLine }
+    guard text.isLine else { throw wrong(key, String.mustBeLine) }
+    return text
+  }
+
+  /// Parses a text of one line that is not blank.
+  public func shownLine(_ key: String, maxLength: Int) throws(RequestError) -> String? {
+    guard present(key) != nil else { return nil }
+    let text = try line(key, maxLength: maxLength) ?? ""
+    if !text.allSatisfy(\.isWhitespace) { return text }
+    // Nothing may be left of a stored text.
+    guard isStored else { throw wrong(key, "must not be blank") }
+    return "?"
   }
 
   public func bool(_ key: String) throws(RequestError) -> Bool? {
@@ -105,13 +132,28 @@ public struct Fields: Sendable {
   }
 
   public func strings(_ key: String, max: Int, maxLength: Int) throws(RequestError) -> [String]? {
-    var strings: [String] = []
+    try texts(key, max: max) { item, key throws(RequestError) in try item.string(key, maxLength: maxLength) }
+  }
+
+  /// Parses a list of texts of one line.
+  public func lines(_ key: String, max: Int, maxLength: Int) throws(RequestError) -> [String]? {
+    try texts(key, max: max) { item, key throws(RequestError) in
+      let line = try item.line(key, maxLength: maxLength)
+      // A stored text counts also if nothing is left of it.
+      return isStored ? line ?? "" : line
+    }
+  }
+
+  private func texts(
+    _ key: String, max: Int, _ parse: (Fields, String) throws(RequestError) -> String?
+  ) throws(RequestError) -> [String]? {
+    var texts: [String] = []
     guard let items = try items(key, max: max) else { return nil }
     for item in items {
-      strings.append(
-        try required("\(key)/\(strings.count)", item.string("\(key)/\(strings.count)", maxLength: maxLength)))
+      let pointer = "\(key)/\(texts.count)"
+      texts.append(try required(pointer, parse(item, pointer)))
     }
-    return strings
+    return texts
   }
 
   public func integers(_ key: String, max: Int, _ allowed: ClosedRange<Int64>) throws(RequestError) -> [Int64]? {
@@ -138,12 +180,18 @@ public struct Fields: Sendable {
     guard let value = present(key) else { return nil }
     guard case .array(let items) = value else { throw wrong(key, "must be an array") }
     guard items.count <= max else { throw wrong(key, "must have at most \(max) items") }
-    return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: pointer) }
+    return items.enumerated().map { index, item in
+      var fields = Fields(["\(key)/\(index)": item], at: pointer)
+      fields.isStored = isStored
+      return fields
+    }
   }
 
   public func object(_ key: String) throws(RequestError) -> Fields? {
     guard let value = present(key) else { return nil }
-    return try Fields(value, at: pointer(to: key))
+    var fields = try Fields(value, at: pointer(to: key))
+    fields.isStored = isStored
+    return fields
   }
 
   /// Throws if a member has an unknown name. The error suggests the most similar known name.

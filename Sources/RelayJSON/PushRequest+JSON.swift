@@ -22,7 +22,7 @@ extension PushRequest {
     switch JSON(reading: json) {
     case .bool(false)?: isAsked = false
     case .object(let members)?:
-      let fields = Fields(members)
+      let fields = Fields(stored: members)
       guard let push = try? PushRequest(object: fields) else { break }
       self = push
       isUrgentAllowed = (try? fields.bool(Self.urgentKey)) ?? true

@@ -13,7 +13,7 @@ extension PushStyle {
     self.init()
     title = try fields.pushText("title", maxLength: Self.maxTitleLength)
     subtitle = try fields.pushText("subtitle", maxLength: Self.maxTitleLength)
-    body = try fields.pushText("body", maxLength: Self.maxBody)
+    body = try fields.pushText("body", maxLength: Self.maxBody, isLine: false)
     relevance = try fields.decimal("relevance", 0...1)
     sound = try fields.sound(level: level)
     if fields.isNull("badge") {
@@ -47,11 +47,14 @@ extension Fields {
   }
 
   /// Parses a text: the member `name`, or the members `nameKey` and `nameArgs`.
-  fileprivate func pushText(_ name: String, maxLength: Int) throws(RequestError) -> PushText? {
-    let text = try readable(name, maxLength: maxLength)
-    let key = try readable("\(name)Key", maxLength: PushStyle.maxKeyLength)
-    let arguments = try strings(
-      "\(name)Args", max: PushStyle.maxArguments, maxLength: PushStyle.maxArgumentLength)
+  /// - Parameter isLine: True if phones show the text in one line.
+  fileprivate func pushText(_ name: String, maxLength: Int, isLine: Bool = true) throws(RequestError) -> PushText? {
+    let text = try isLine ? shownLine(name, maxLength: maxLength) : readable(name, maxLength: maxLength)
+    // A phone without the translation shows the key itself.
+    let key = try shownLine("\(name)Key", maxLength: PushStyle.maxKeyLength)
+    let (list, max, maxArgument) = ("\(name)Args", PushStyle.maxArguments, PushStyle.maxArgumentLength)
+    let arguments =
+      try isLine ? lines(list, max: max, maxLength: maxArgument) : strings(list, max: max, maxLength: maxArgument)
     guard text == nil || key == nil else { throw wrong("\(name)Key", "and \(name) exclude each other") }
     guard arguments == nil || key != nil else { throw wrong("\(name)Args", "needs \(name)Key") }
     if let key { return .localized(key: key, arguments: arguments ?? []) }

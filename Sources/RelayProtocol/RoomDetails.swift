@@ -53,7 +53,7 @@ public enum RoomRole: Int64, Sendable, CaseIterable, Comparable {
 public struct RoomDetails: Equatable, Sendable {
   public var kind: RoomKind
   public var join: RoomJoin
-  /// 1 to ``maxTitleLength`` bytes.
+  /// One line of 1 to ``maxTitleLength`` bytes, see ``Swift/String/isLine``.
   public var title: String?
   /// An https URL of at most ``maxAvatarLength`` bytes.
   public var avatar: String?

@@ -3,15 +3,16 @@
 /// The profile of a user. Its sources are the token, a backend, and in open mode the frame `hello`.
 public struct User: Equatable, Sendable {
   public var id: UserID
-  /// The name that other users see, at most ``maxNameLength`` bytes.
+  /// The name that other users see: one line of at most ``maxNameLength`` bytes, see ``Swift/String/isLine``.
   public var name: String?
   /// An https URL of at most ``maxAvatarLength`` bytes.
   public var avatar: String?
   /// The SHA-256 of the picture at ``avatar``, in lower-case hexadecimal digits. Only phones receive it.
   public var avatarSHA256: String?
-  /// A real address of the user, such as a telephone number: 1 to ``maxHandleLength`` bytes. Only phones receive it.
+  /// A real address of the user, such as a telephone number: one line of 1 to ``maxHandleLength`` bytes. Only phones
+  /// receive it.
   public var handle: String?
-  /// The type of ``handle``, at most ``maxHandleLength`` bytes.
+  /// The type of ``handle``: one line of at most ``maxHandleLength`` bytes.
   public var handleType: String?
 
   public init(

@@ -23,7 +23,7 @@ package struct PushTextTable: Equatable, Sendable {
       guard tag.isLanguageTag else { throw fields.wrong("language", "is not a language tag, such as pt-BR") }
       var texts: [PushTextKey: String] = [:]
       for key in PushTextKey.allCases {
-        guard let text = try fields.string(key.field, maxLength: PushTexts.maxText) else { continue }
+        guard let text = try fields.line(key.field, maxLength: PushTexts.maxText) else { continue }
         guard !text.allSatisfy(\.isWhitespace) else { throw fields.wrong(key.field, "must not be blank") }
         guard PushTexts.arguments(in: text) <= key.argumentCount else {
           throw fields.wrong(key.field, "must have at most \(key.argumentCount) placeholders (%@)")

@@ -33,6 +33,11 @@ extension Row {
     try withUnsafeData(named: column) { data in data.map { [UInt8]($0) } }
   }
 
+  /// A column with a text of one line. A text that is older than the rule loses the characters that no line has, see
+  /// `String.asLine`. Is `nil` for NULL.
+  func line(_ column: String) -> String? { (self[column] as String?)?.asLine }
+  func line(_ index: Int) -> String? { (self[index] as String?)?.asLine }
+
   /// A column of milliseconds since 1970. Is `nil` for NULL.
   func time(_ column: String) -> Timestamp? {
     let time: Int64? = self[column]

@@ -57,7 +57,7 @@ public struct Transaction {
       "SELECT id, display_name, avatar, handle, handle_type, avatar_sha256 FROM users WHERE name = ?", [user.rawValue])
     guard let row else { return nil }
     let profile = User(
-      id: user, name: row[1], avatar: row[2], handle: row[3], handleType: row[4], avatarSHA256: row[5])
+      id: user, name: row.line(1), avatar: row[2], handle: row.line(3), handleType: row.line(4), avatarSHA256: row[5])
     cache[user] = WriterCache.Person(id: row[0], profile: profile)
     return row[0]
   }

@@ -85,6 +85,9 @@ struct Token: AsyncParsableCommand {
     guard name?.utf8.count ?? 0 <= User.maxNameLength, avatar?.utf8.count ?? 0 <= User.maxAvatarLength else {
       throw ValidationError("--name takes \(User.maxNameLength) bytes at most, --avatar \(User.maxAvatarLength)")
     }
+    for (option, text) in [("--name", name), ("--handle", handle), ("--handle-type", handleType)] {
+      guard text?.isLine ?? true else { throw ValidationError("\(option) \(String.mustBeLine)") }
+    }
     guard avatar?.isSecureURL ?? true else { throw ValidationError("--avatar must be an https URL") }
     guard handle?.utf8.count ?? 1 > 0, handle?.utf8.count ?? 0 <= User.maxHandleLength,
       handleType?.utf8.count ?? 0 <= User.maxHandleLength

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import Testing
 
@@ -103,6 +104,22 @@ import Testing
   func `an error in a category has its JSON pointer`(members: String, pointer: String) throws {
     let error = try #require(throws: RequestError.self) { try category(members) }
     #expect((error.code, error.at) == (.badRequest, "/categories/0/\(pointer)"), "\(members)")
+  }
+
+  @Test func `a stored registry is older than the rule for texts of one line`() throws {
+    let json = #"""
+      [{"id":"c","actions":[{"id":"a","title":"A\nB"},
+        {"id":"b","title":{"default":"\u202e"},"textInput":{"button":"\u0007C","placeholder":"D\u2066"}}],
+        "hiddenPreviewBody":"E\tF","summaryFormat":{"default":"G","de":"\u202eH"}}]
+      """#
+    #expect(throws: RequestError.self) { try registry(json) }
+    let list = try #require(JSON(reading: Array(json.utf8)))
+    let stored = try CategoryRegistry(version: 1, Fields(stored: ["categories": list]))
+    let category = try #require(stored[CategoryID(unchecked: "c")])
+    #expect(category.actions.map(\.title) == [.text("A B"), .languages(["default": "?"])])
+    #expect(category.actions.last?.textInput == .init(button: .text("C"), placeholder: .text("D")))
+    #expect(category.hiddenPreviewBody == .text("E F"))
+    #expect(category.summaryFormat == .languages(["default": "G", "de": "H"]))
   }
 
   /// Fields with the maximum of their length in bytes, or of their count.

@@ -36,11 +36,6 @@ import Testing
     }
   }
 
-  @Test(arguments: ["a\nb", "\u{7}", "\u{85}", "\u{2028}", "\u{2029}", "\u{0}"])
-  func `control characters are refused`(_ text: String) {
-    #expect { _ = try status(["text": .string(text)]) } throws: { ($0 as? RequestError)?.at == "/text" }
-  }
-
   @Test func `an end belongs to a status`() {
     #expect { _ = try status(["until": .number("5")]) } throws: { ($0 as? RequestError)?.at == "/until" }
   }

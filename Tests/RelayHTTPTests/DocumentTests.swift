@@ -133,6 +133,19 @@ struct DocumentTests {
     return (schema["anyOf"] as? [Any])?.contains { named($0) } ?? false
   }
 
+  @Test func `the documents have the rule for texts of one line`() throws {
+    for document in [openAPI, asyncAPI] {
+      let pattern = try #require(try schema("Line", of: document)["pattern"] as? String)
+      let expression = try NSRegularExpression(pattern: pattern)
+      let ranges = [0x00...0x17F, 0x2000...0x20FF, 0xFE00...0xFEFF, 0x1F300...0x1F3FF] as [ClosedRange<UInt32>]
+      for value in ranges.joined() {
+        let text = "a\(Character(try #require(Unicode.Scalar(value))))b"
+        let range = NSRange(text.startIndex..., in: text)
+        #expect((expression.firstMatch(in: text, range: range) != nil) == text.isLine, "\(value)")
+      }
+    }
+  }
+
   @Test func `every error of an operation has a response`() throws {
     let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
     for route in HTTPService.routes {

@@ -22,6 +22,13 @@ import Testing
     (#"{"sub":"a","exp":null}"#, "exp of the token is no time"),
     (#"{"sub":"a","sub":"b","exp":1800000060}"#, "the token is no JWT"),
     (#"[]"#, "the token is no JWT"),
+    (#"{"sub":"a","exp":1800000060,"name":"a\nb"}"#, "in the token, name \(String.mustBeLine)"),
+    (#"{"sub":"a","exp":1800000060,"name":"\u202ea"}"#, "in the token, name \(String.mustBeLine)"),
+    (#"{"sub":"a","exp":1800000060,"handle":"1\u0007"}"#, "in the token, handle \(String.mustBeLine)"),
+    (
+      #"{"sub":"a","exp":1800000060,"handle":"1","handleType":"\u2066"}"#,
+      "in the token, handleType \(String.mustBeLine)"
+    ),
   ])
   func `an invalid claim is rejected with its error`(claims: String, why: String) async {
     await #expect(throws: TokenFailure.invalid(why)) { try await identity(claims) }

@@ -162,11 +162,54 @@ import Testing
     #expect(try await count("annotations") == 0)
   }
 
-  @Test(arguments: [
-    ("👍", true), ("+1", true), (String(repeating: "x", count: 64), true), (String(repeating: "x", count: 65), false),
-    (String(repeating: "é", count: 33), false), ("", false), ("a\n", false), ("a\u{0}", false), ("\u{7f}", false),
-  ])
-  func `a key has 1 to 64 bytes without control characters`(_ key: String, _ isKey: Bool) {
-    #expect(Reactions.isKey(key) == isKey)
+  // MARK: Keys that are older than the rule for texts of one line
+
+  /// Reactions of Alice and Bob to the first message, with keys that show nothing or the same.
+  private func reactWithOldKeys() async throws {
+    let old = [
+      ("w", "\u{202E}👍", alice.id), ("x", "👍", bob.id), ("y", "👍\u{2069}", bob.id), ("z", "a\u{2028}b", bob.id),
+    ]
+    for (key, _, user) in old { try await react(1, key, by: user) }
+    try await test.write { transaction in
+      for (key, oldKey, _) in old {
+        try transaction.db.run("UPDATE reactions SET key = ? WHERE key = ?", [oldKey, key])
+        try transaction.db.run(
+          "UPDATE annotations SET value = CAST(replace(CAST(value AS TEXT), ?, ?) AS BLOB)",
+          ["\"\(key)\"", "\"\(oldKey)\""])
+      }
+    }
+  }
+
+  private func shown() async throws -> String? {
+    text(try await test.read { try $0.messages.message(room, 1)?.reactions })
+  }
+
+  @Test func `old keys are shown as lines`() async throws {
+    try await reactWithOldKeys()
+    let value = try #require(try await shown())
+    #expect(value.isLine)
+    #expect(value.contains(#""key":"👍""#) && value.contains(#""key":"a b""#))
+    let recovered = try #require(try await changes(after: 0)?.last?.annotation)
+    #expect(text(recovered.value)?.isLine == true)
+  }
+
+  @Test func `a user removes a reaction with the key that is shown`() async throws {
+    try await reactWithOldKeys()
+    let list = #"[{"key":"👍","count":1,"users":["bob"]},{"key":"a b","count":1,"users":["bob"]}]"#
+    #expect(text(try await unreact(1)?.value) == list)
+    #expect(try await shown() == list)
+    try await unreact(1, "a b", by: bob.id)
+    #expect(try await unreact(1, by: bob.id)?.value == nil)
+    #expect(try await count("reactions") == 0)
+  }
+
+  @Test func `a new reaction counts with those of old keys`() async throws {
+    try await reactWithOldKeys()
+    #expect(try await react(1)?.change == nil)
+    #expect(try await react(1, "🎉")?.change == 5)
+    let list =
+      #"[{"key":"👍","count":2,"users":["alice","bob"]},{"key":"a b","count":1,"users":["bob"]},"#
+      + #"{"key":"🎉","count":1,"users":["alice"]}]"#
+    #expect(try await shown() == list)
   }
 }

@@ -65,7 +65,7 @@ private struct ProfileChange: Sendable {
   init(_ fields: Fields) throws(RequestError) {
     values = try fields.profile(of: UserID(unchecked: ""), hasAddress: true)
     changed = Set(fields.members.keys)
-    let type = try fields.string("handleType", maxLength: User.maxHandleLength)
+    let type = try fields.line("handleType", maxLength: User.maxHandleLength)
     handleType = type?.isEmpty == false ? type : nil
   }
 

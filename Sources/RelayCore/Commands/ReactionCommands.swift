@@ -54,10 +54,8 @@ private struct ReactionChange {
     let fields = request.fields
     _ = try request.room
     seq = try request.seq
-    key = try fields.required("key", fields.string("key", maxLength: Reactions.maxKeyLength))
-    guard Reactions.isKey(key) else {
-      throw fields.wrong("key", "must be 1 to \(Reactions.maxKeyLength) bytes long, without control characters")
-    }
+    key = try fields.required("key", fields.line("key", maxLength: Reactions.maxKeyLength))
+    guard !key.isEmpty else { throw fields.wrong("key", "must not be empty") }
     user = try request.actor("from")
   }
 

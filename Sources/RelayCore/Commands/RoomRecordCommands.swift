@@ -199,7 +199,7 @@ extension Fields {
   /// The member `title`. An empty text counts as absent.
   fileprivate var title: String? {
     get throws(RequestError) {
-      let title = try string("title", maxLength: RoomDetails.maxTitleLength)
+      let title = try line("title", maxLength: RoomDetails.maxTitleLength)
       return title?.isEmpty == true ? nil : title
     }
   }

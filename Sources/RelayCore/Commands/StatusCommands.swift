@@ -37,8 +37,8 @@ struct SetStatus: Command {
 extension UserStatus {
   /// Parses the fields of a request. Is `nil` without a text and an emoji. An empty text counts as absent.
   init?(_ fields: Fields) throws(RequestError) {
-    let text = try fields.line("text", maxCharacters: Self.maxTextCharacters, maxLength: Self.maxTextLength)
-    let emoji = try fields.line("emoji", maxCharacters: Self.maxEmojiCharacters, maxLength: Self.maxEmojiLength)
+    let text = try fields.shortLine("text", Self.maxTextCharacters, maxLength: Self.maxTextLength)
+    let emoji = try fields.shortLine("emoji", Self.maxEmojiCharacters, maxLength: Self.maxEmojiLength)
     let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
     guard text != nil || emoji != nil else {
       guard until == nil else { throw fields.wrong("until", "belongs to a status, and needs text or emoji") }
@@ -50,24 +50,11 @@ extension UserStatus {
 
 extension Fields {
   /// A text of one line. Is `nil` if it is empty.
-  fileprivate func line(_ key: String, maxCharacters: Int, maxLength: Int) throws(RequestError) -> String? {
-    guard let line = try string(key, maxLength: maxLength), !line.isEmpty else { return nil }
+  fileprivate func shortLine(_ key: String, _ maxCharacters: Int, maxLength: Int) throws(RequestError) -> String? {
+    guard let line = try line(key, maxLength: maxLength), !line.isEmpty else { return nil }
     guard line.unicodeScalars.count <= maxCharacters else {
       throw wrong(key, "must be at most \(maxCharacters) characters long")
     }
-    guard !line.unicodeScalars.contains(where: \.isControl) else {
-      throw wrong(key, "must not contain control characters")
-    }
     return line
-  }
-}
-
-extension Unicode.Scalar {
-  /// True for control characters and for the separators of lines and paragraphs.
-  fileprivate var isControl: Bool {
-    switch properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: true
-    default: false
-    }
   }
 }

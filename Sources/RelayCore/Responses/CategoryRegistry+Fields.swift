@@ -89,10 +89,10 @@ extension Fields {
     try required(key, localizedText(key, maxLength: NotificationAction.maxTitleLength))
   }
 
-  /// Parses a text, or an object of texts by language tag.
+  /// Parses a text of one line, or an object of such texts by language tag.
   fileprivate func localizedText(_ key: String, maxLength: Int) throws(RequestError) -> LocalizedText? {
     guard case .object? = members[key], let given = try object(key) else {
-      return try shown(key, maxLength).map(LocalizedText.text)
+      return try shownLine(key, maxLength: maxLength).map(LocalizedText.text)
     }
     guard given.members.count <= LocalizedText.maxLanguages else {
       throw wrong(key, "must have at most \(LocalizedText.maxLanguages) languages")
@@ -100,17 +100,10 @@ extension Fields {
     var texts: [String: String] = [:]
     for tag in given.members.keys.sorted() {
       guard tag.isLanguageTag else { throw given.wrong(tag.escapedForPointer, "is not a language tag, such as pt-BR") }
-      texts[tag] = try given.required(tag, given.shown(tag, maxLength))
+      texts[tag] = try given.required(tag, given.shownLine(tag, maxLength: maxLength))
     }
     guard texts[LocalizedText.defaultTag] != nil else { throw given.wrong(LocalizedText.defaultTag, "is missing") }
     return .languages(texts)
-  }
-
-  /// Parses a text, which must not be blank.
-  private func shown(_ key: String, _ maxLength: Int) throws(RequestError) -> String? {
-    guard let text = try string(key, maxLength: maxLength) else { return nil }
-    guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
-    return text
   }
 }
 

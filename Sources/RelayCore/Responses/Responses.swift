@@ -33,7 +33,7 @@ package final class Responses {
     senders = Set(try await relay.store.read { try $0.responses.sendersWithResponses() })
     guard let stored = try await relay.store.read({ try $0.responses.categories() }) else { return }
     guard let list = JSON(reading: stored.categories),
-      let registry = try? CategoryRegistry(version: stored.version, Fields(["categories": list]))
+      let registry = try? CategoryRegistry(version: stored.version, Fields(stored: ["categories": list]))
     else { throw StoreError.damaged(reason: "the stored categories cannot be read") }
     categories = Categories(registry)
   }

@@ -275,6 +275,6 @@ extension Row {
   /// The user of three columns. Is `nil` when the outer join found none.
   fileprivate func user(_ id: EntryColumn, _ name: EntryColumn, _ avatar: EntryColumn) -> User? {
     guard let id: String = self[id] else { return nil }
-    return User(id: UserID(unchecked: id), name: self[name], avatar: self[avatar])
+    return User(id: UserID(unchecked: id), name: line(name.rawValue), avatar: self[avatar])
   }
 }

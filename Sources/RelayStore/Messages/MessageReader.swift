@@ -211,7 +211,7 @@ extension ChangedMessage {
   /// - Parameter row: Has the columns of `messages`, or those of `annotations` with `value` as `body`.
   init(_ row: Row) throws {
     let kind: Annotation.Kind? = try row.choiceIfAny("kind")
-    let annotation = try kind.map { Annotation($0, try row.bytesIfAny("body")) }
+    let annotation = try kind.map { Annotation($0, try row.annotation("body")) }
     self.init(
       seq: row["seq"], change: row["change"], time: row.time("changed_time") ?? Timestamp(rawValue: 0),
       body: row["is_deleted"] || annotation != nil ? nil : try row.bytes("body"), annotation: annotation,
@@ -242,12 +242,20 @@ extension StoredMessage {
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
       replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
       edited: row["message_is_deleted"] ? nil : row.time("message_changed_time"),
-      reactions: try row.bytesIfAny("message_reactions"), pinned: row.time("message_pinned"),
+      reactions: try row.annotation("message_reactions"), pinned: row.time("message_pinned"),
       moderator: row.moderator)
   }
 }
 
 extension Row {
+  /// The value of an annotation. The key of a reaction that is older than the rule for texts of one line loses the
+  /// characters that no line has. JSON has these characters only in strings.
+  func annotation(_ column: String) throws -> [UInt8]? {
+    let value = try bytesIfAny(column)
+    guard let value, value.contains(0xE2) else { return value }
+    return String(decoding: value, as: UTF8.self).asLine.map { [UInt8]($0.utf8) }
+  }
+
   fileprivate var moderator: UserID? { (self["message_moderator"] as String?).map(UserID.init(unchecked:)) }
 }
 

@@ -40,7 +40,7 @@ extension MessageWriter {
   func annotation(_ kind: Annotation.Kind, of message: Annotatable) throws -> [UInt8]? {
     try db.first(
       "SELECT value FROM annotations WHERE room = ? AND seq = ? AND kind = ?",
-      [message.room.id, message.seq, kind.rawValue])?.bytesIfAny("value")
+      [message.room.id, message.seq, kind.rawValue])?.annotation("value")
   }
 
   /// Deletes the annotations of a message that loses its contents. The change of the message itself is newer.

@@ -7,7 +7,7 @@ public import RelayProtocol
 extension MessageWriter {
   /// Adds a reaction. Throws ``RoomRefusal/tooManyReactions`` and ``RoomRefusal/tooManyReactionKeys``.
   /// - Parameters:
-  ///   - key: Is valid, see ``Reactions/isKey(_:)``.
+  ///   - key: Is valid, see ``Reactions/maxKeyLength``.
   ///   - time: The time of the change. Is `nil` for the store's clock.
   ///   - kept: The number of newest messages in the history. The store may still have older ones.
   /// - Returns: The reactions of the message. Is `nil` when the history does not have the message, or it was deleted.
@@ -15,6 +15,7 @@ extension MessageWriter {
     _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil, kept: Int = .max
   ) throws -> Annotated? {
     guard let message = try annotatable(room, seq, kept: kept) else { return nil }
+    try cleanKeys(of: message)
     let (id, user) = (message.room.id, try needRow(of: user))
     let known = try db.has(
       "SELECT 1 FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [id, seq, key, user])
@@ -41,11 +42,33 @@ extension MessageWriter {
     _ room: RoomID, _ seq: Int64, _ key: String, by user: UserID, at time: Timestamp? = nil, kept: Int = .max
   ) throws -> Annotated? {
     guard let message = try annotatable(room, seq, kept: kept) else { return nil }
+    try cleanKeys(of: message)
     guard let user = try row(of: user) else { return try unchanged(message) }
     try db.run(
       "DELETE FROM reactions WHERE room = ? AND seq = ? AND key = ? AND user = ?", [message.room.id, seq, key, user])
     guard db.changesCount > 0 else { return try unchanged(message) }
     return try changed(message, at: time ?? now)
+  }
+
+  /// Replaces the keys that are older than the rule for texts of one line, see `String.asLine`. Readers see only the new
+  /// keys.
+  private func cleanKeys(of message: Annotatable) throws {
+    let (id, seq) = (message.room.id, message.seq)
+    let keys = try db.all("SELECT DISTINCT key FROM reactions WHERE room = ? AND seq = ?", [id, seq]) {
+      $0["key"] as String
+    }
+    for key in keys where !key.isLine {
+      if let line = key.asLine {
+        try db.run(
+          """
+          INSERT INTO reactions (room, seq, key, user, change)
+          SELECT room, seq, ?4, user, change FROM reactions WHERE room = ?1 AND seq = ?2 AND key = ?3
+          ON CONFLICT DO NOTHING
+          """,
+          [id, seq, key, line])
+      }
+      try db.run("DELETE FROM reactions WHERE room = ? AND seq = ? AND key = ?", [id, seq, key])
+    }
   }
 
   private func unchanged(_ message: Annotatable) throws -> Annotated {

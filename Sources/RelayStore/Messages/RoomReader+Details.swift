@@ -39,7 +39,7 @@ extension RoomDetails {
   init(_ row: Row, at first: Int = 0) throws {
     self.init(
       kind: try row.choiceIfAny(first) ?? .group, join: try row.choiceIfAny(first + 1) ?? .open,
-      title: row[first + 2], avatar: row[first + 3], metadata: try row.bytesIfAny(first + 4),
+      title: row.line(first + 2), avatar: row[first + 3], metadata: try row.bytesIfAny(first + 4),
       isReadOnly: row[first + 5] ?? false, version: row[first + 6] ?? 0, created: row.time(first + 7))
   }
 }

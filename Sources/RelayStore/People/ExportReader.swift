@@ -227,8 +227,8 @@ public struct ExportReader {
     ) { row in
       (
         User(
-          id: user, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
-          handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]), try row.bytesIfAny("grants")
+          id: user, name: row.line("display_name"), avatar: row["avatar"], handle: row.line("handle"),
+          handleType: row.line("handle_type"), avatarSHA256: row["avatar_sha256"]), try row.bytesIfAny("grants")
       )
     }
     guard let (profile, grants) = profile else { return true }
@@ -255,7 +255,7 @@ public struct ExportReader {
       (
         id: row["id"] as Int64,
         membership: ExportedMembership(
-          room: RoomID(unchecked: row["name"]), kind: row["kind"], title: row["title"],
+          room: RoomID(unchecked: row["name"]), kind: row["kind"], title: row.line("title"),
           role: RoomRole(rawValue: row["role"]) ?? .member, joined: row.timestamp("joined"), read: row["read"],
           received: row["received"], restrictedUntil: row.time("until"))
       )
@@ -334,7 +334,7 @@ public struct ExportReader {
       guard !room.rawValue.hasPrefix(Schema.deletedPrefix) else { continue }
       let keys = try db.all(
         "SELECT key FROM reactions WHERE room = ? AND seq = ? AND user = ? ORDER BY change", [row, seq, id]
-      ) { $0["key"] as String }
+      ) { $0.line("key") ?? "" }
       page.add(.reactions(MessageReference(room: room, seq: seq), keys: keys))
     }
     return found.count < limit

@@ -92,11 +92,12 @@ struct UserDetails {
   /// - Parameter row: Has the ``columns``.
   func user(_ row: Row) throws -> UserRecord {
     let id: Int64 = row["id"]
+    let status: UserStatus? = try row.json("status", "a user's status")
     return UserRecord(
-      user: User(id: UserID(unchecked: row["name"]), name: row["display_name"], avatar: row["avatar"]),
+      user: User(id: UserID(unchecked: row["name"]), name: row.line("display_name"), avatar: row["avatar"]),
       lastSeen: row.time("last_seen"), activity: try row.choiceIfAny("activity"), focus: focus[id] ?? [],
       devices: devices[id] ?? [], filters: filters[id] ?? [], preferences: try row.preferences(),
-      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [], status: try row.json("status", "a user's status"))
+      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [], status: status?.asLine)
   }
 }
 

@@ -209,7 +209,8 @@ struct Digests: TransactionPart {
         let message = try StoredMessage(found)
         return Claim.Other(
           room: RoomID(unchecked: row["name"]), message: message, push: try PushRequest(found),
-          sender: User(id: message.from, name: found["display_name"], avatar: found["avatar"]), count: row["count"])
+          sender: User(id: message.from, name: found.line("display_name"), avatar: found["avatar"]),
+          count: row["count"])
       }
     }
     let level = rows.map { $0["level"] as Int }.max()

@@ -272,12 +272,12 @@ extension Claim {
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
       message: message, push: push,
       sender: User(
-        id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
-        handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
+        id: message.from, name: row.line("display_name"), avatar: row["avatar"], handle: row.line("handle"),
+        handleType: row.line("handle_type"), avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
       steps: .milliseconds(row["steps"] as Int64), ends: row.time("ends"),
       isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
-      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row["room_title"],
+      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row.line("room_title"),
       avatar: row["room_avatar"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) },
       collapseScope: try row.choiceIfAny("collapse_scope"))

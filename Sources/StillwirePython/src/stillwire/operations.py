@@ -1217,14 +1217,15 @@ class Operations(ABC):
 
         Args:
             user: A user's name, or `me`.
-            name: At most 256 bytes.
+            name: One line of at most 256 bytes.
             avatar: An https URL of a picture; at most 2,048 bytes.
             avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
                 before. Phones compare the picture with it.
             handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
-                by it. Only phones receive it. Without it they receive the user name. At most 256 bytes.
-            handle_type: `phoneNumber`, `emailAddress`, or a word of the app. Needs a `handle`, in the request
-                or stored before.
+                by it. Only phones receive it. Without it they receive the user name. One line of at most 256
+                bytes.
+            handle_type: `phoneNumber`, `emailAddress`, or a word of the app, in one line. Needs a `handle`,
+                in the request or stored before.
 
         Returns:
             The stored profile, with the changes.
@@ -3564,14 +3565,15 @@ class AsyncOperations(ABC):
 
         Args:
             user: A user's name, or `me`.
-            name: At most 256 bytes.
+            name: One line of at most 256 bytes.
             avatar: An https URL of a picture; at most 2,048 bytes.
             avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
                 before. Phones compare the picture with it.
             handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
-                by it. Only phones receive it. Without it they receive the user name. At most 256 bytes.
-            handle_type: `phoneNumber`, `emailAddress`, or a word of the app. Needs a `handle`, in the request
-                or stored before.
+                by it. Only phones receive it. Without it they receive the user name. One line of at most 256
+                bytes.
+            handle_type: `phoneNumber`, `emailAddress`, or a word of the app, in one line. Needs a `handle`,
+                in the request or stored before.
 
         Returns:
             The stored profile, with the changes.

@@ -194,14 +194,14 @@ class PushRequest(TypedDict):
     expires: NotRequired[float | None]
     """The number of seconds after which the push expires. The default is 28 days, and 45 s for a call."""
     title: NotRequired[str | None]
-    """The default is the sender's name. At most 1,024 bytes, and not blank. This field and all following ones
-    need the right `push`.
+    """The default is the sender's name. One line of at most 1,024 bytes, and not blank. This field and all
+    following ones need the right `push`.
     """
     titleKey: NotRequired[str | None]
-    """Replaces `title`: a key of the app's own translations. At most 256 bytes."""
+    """Replaces `title`: a key of the app's own translations. One line of at most 256 bytes."""
     titleArgs: NotRequired[list[str] | None]
     subtitle: NotRequired[str | None]
-    """The default is the room's title, if it has one. At most 1,024 bytes, and not blank."""
+    """The default is the room's title, if it has one. One line of at most 1,024 bytes, and not blank."""
     subtitleKey: NotRequired[str | None]
     subtitleArgs: NotRequired[list[str] | None]
     body: NotRequired[str | None]
