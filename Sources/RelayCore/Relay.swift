@@ -42,8 +42,10 @@ package actor Relay {
   var refusalPace = RefusalPace()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
-  /// Signals the end of the last session or HTTP request.
+  /// Signals the end of the last session or HTTP request, and the end of a flush.
   private let ends = EndSignal()
+  /// True until the hub has delivered the events of ``flush()``.
+  private var isFlushing = false
 
   /// The stage that `/ready` shows.
   package enum Stage: String {
@@ -166,12 +168,20 @@ package actor Relay {
   }
 
   /// Submits the late writes (see ``LateWriter``) and the entries of the audit log that the store has rejected. Makes
-  /// the hub deliver all changed marks and cursors, which are then submitted. The writes need not be on disk when this
-  /// returns.
+  /// the hub deliver all changed marks, cursors, and times of the last requests, which are then submitted.
+  /// ``waitForFlush(until:)`` must follow: the hub delivers them in a later iteration of its loop.
   package func flush() {
     late.flush(on: self)
     audit.flush(on: self)
+    // Before the end of the start, nobody receives the events, and nothing was changed.
+    isFlushing = hub.receive != nil
     hub.flush()
+  }
+
+  /// Waits until everything of ``flush()`` is submitted to the store, at most until the deadline. The writes are on disk
+  /// after ``Store/close()``.
+  package func waitForFlush(until deadline: ContinuousClock.Instant) async {
+    await ends.wait(until: deadline) { await !self.isFlushing }
   }
 
   /// Accepts no more connections.
@@ -235,6 +245,9 @@ package actor Relay {
         responses.confirm(session, upTo: number, on: self)
         inbox.confirm(session, upTo: number)
       case .drained: ends.send()
+      case .flushed:
+        isFlushing = false
+        ends.send()
       case .roomIdle(let room): rooms.forgetIdle(room, on: self)
       case .roomGone(let room):
         rooms.forget(room)

@@ -318,7 +318,7 @@ public final class Hub {
   }
 
   /// Queues the events of changed marks and cursors immediately, which otherwise follow within a second. Also queues
-  /// ``HubEvent/userSeen(_:lastSeen:activity:)`` for users who are still online.
+  /// ``HubEvent/userSeen(_:lastSeen:activity:)`` for users who are still online, and at last ``HubEvent/flushed``.
   public func flush() { relay_hub_flush(hub) }
 
   /// Ends the loop after this iteration, and closes the sockets of all remaining sessions. A second `stop` has no

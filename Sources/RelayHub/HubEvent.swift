@@ -50,6 +50,8 @@ public enum HubEvent: Sendable {
   case roomGone(RoomHandle)
   /// After ``Hub/drain(_:_:)``: the last session, or the last HTTP request, has ended.
   case drained
+  /// All events of ``Hub/flush()`` were delivered.
+  case flushed
 }
 
 /// A jump of the wall clock against the clock of the hub's timers.
@@ -150,6 +152,7 @@ extension HubEvent {
     case RELAY_EVENT_CONFIRMED: self = .confirmed(SessionHandle(rawValue: event.session), event.seq)
     case RELAY_EVENT_ROOM_IDLE: self = .roomIdle(RoomHandle(rawValue: event.room))
     case RELAY_EVENT_DRAINED: self = .drained
+    case RELAY_EVENT_FLUSHED: self = .flushed
     case RELAY_EVENT_ROOM_GONE: self = .roomGone(RoomHandle(rawValue: event.room))
     default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
     }

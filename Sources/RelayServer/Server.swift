@@ -244,10 +244,16 @@ public final class Server: Sendable {
   /// Makes the hub read the leadership's service again. Any thread.
   func serviceChanged() { thread.wakeLoop() }
 
+  /// The timeout for the hub to deliver its last changes, which takes one iteration of its loop. The hub of a leader
+  /// that cannot prove its leadership delivers none.
+  private static let flushTimeout = Duration.seconds(1)
+
   /// Writes delayed changes to the store, and ends the parts that the services have used.
   private func close() async {
     gateways.close()
     await relay.flush()
+    // Without this wait, the hub could deliver the last changes after the store has closed.
+    await relay.waitForFlush(until: .now + Self.flushTimeout)
     await relay.stopHub()
     store.close()
     thread.end()

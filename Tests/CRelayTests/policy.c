@@ -315,6 +315,9 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_DRAINED:
       host_note(host, "drained");
       break;
+    case RELAY_EVENT_FLUSHED:
+      host_note(host, "flushed");
+      break;
     case RELAY_EVENT_RETURNS_OVER:
       host_note(host, "returns over");
       break;

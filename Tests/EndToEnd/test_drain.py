@@ -68,6 +68,24 @@ def test_a_request_in_progress_is_answered(start, connect):
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["late"]
 
 
+def test_the_time_of_the_last_request_survives_the_end(start, connect):
+    relay = start()
+
+    def last_seen() -> int:
+        return call(relay, "GET", "/v1/users/ann/presence").json["lastSeen"]
+
+    # The relay stores the time of the hello at once, and that of later requests at its end. It shows whole seconds.
+    for _ in range(6):
+        ann = connect(relay, "ann")
+        first = last_seen()
+        while (newest := last_seen()) == first:
+            ann.request("ping")
+            time.sleep(0.05)
+        assert relay.stop() == 0
+        relay.start()
+        assert last_seen() >= newest
+
+
 def test_a_second_signal_ends_the_relay_immediately(start, connect):
     relay = start("--drain-delay", "600")
     ann = connect(relay, "ann")

@@ -231,6 +231,7 @@ void relay_hub_flush(relay_hub_t *hub) {
     relay_user_t *user = hub->users.items[i];
     if (user && user->was_online) relay__user_seen(hub, user);
   }
+  relay__event(hub, RELAY_EVENT_FLUSHED, NULL);
 }
 
 void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {

@@ -156,7 +156,7 @@ void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason);
 void relay_hub_close_listener(relay_hub_t *hub);
 /* Queues at once the events of marks and cursors that would follow within a second. Also queues
  * RELAY_EVENT_USER_SEEN for each user who is online, so that `last_seen` can be stored before the
- * hub ends. */
+ * hub ends. RELAY_EVENT_FLUSHED follows them. */
 void relay_hub_flush(relay_hub_t *hub);
 /* Changes all limits except `connections`, `connections_per_address`, `idle_timeout`, `received_timeout`,
  * `requests_per_user`, `unsent_per_user` and `unsent`. A room keeps its `member_list`, see
@@ -221,6 +221,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_ROOM_IDLE,     /* room: a stored room is unused; repeats each minute */
   RELAY_EVENT_ROOM_GONE,     /* room: the room is no longer in memory */
   RELAY_EVENT_DRAINED,       /* after relay_hub_drain(): the last session, or the last exchange, has ended */
+  RELAY_EVENT_FLUSHED,       /* all events of relay_hub_flush() were delivered */
 } relay_event_kind_t;
 
 typedef struct relay_field {
