@@ -106,7 +106,8 @@ public final class ClusterServer: RunningServer {
 
   /// Waits until the node leads. A node with an alarm only answers requests about itself.
   private func outcome(of node: ClusterNodeRun) async -> ClusterNodeRun.Outcome {
-    await withTaskGroup(of: ClusterNodeRun.Outcome.self) { tasks in
+    let folder = configuration.withLock { $0.dataFolder }
+    return await withTaskGroup(of: ClusterNodeRun.Outcome.self) { tasks in
       tasks.addTask { [log] in
         let outcome = await node.follow()
         guard case .alarm(let alarm) = outcome else { return outcome }
@@ -121,10 +122,32 @@ public final class ClusterServer: RunningServer {
         if !Task.isCancelled { node.clock.stop() }
         return .shutDown
       }
+      tasks.addTask { [self] in
+        guard await losesFolder(folder) else { return .shutDown }
+        replace(hasLed: false)
+        return .replaced
+      }
       let first = await tasks.next() ?? .shutDown
       tasks.cancelAll()
       return first
     }
+  }
+
+  /// Waits until the data folder is lost, see ``LostFiles``: the node would follow the log in a file that nobody finds
+  /// again. Returns false if the task is cancelled.
+  private func losesFolder(_ folder: String) async -> Bool {
+    var (lostFiles, check) = (LostFiles(), FolderCheck(folder))
+    while !Task.isCancelled {
+      let loss = check.check()
+      switch lostFiles.observe(areLost: loss != nil, at: .now) {
+      case nil: break
+      case .begins: log.error("\(loss ?? ""); the node begins again in \(LostFiles.patience) unless it is back")
+      case .returns: log.notice("the data folder is in its place again")
+      case .ends: return true
+      }
+      try? await Task.sleep(for: StoreProbe.pause)
+    }
+    return false
   }
 
   /// Serves as the leader until the process ends.

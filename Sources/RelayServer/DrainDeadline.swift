@@ -12,9 +12,12 @@ final class DrainDeadline: Sendable {
   private let end = Mutex<ContinuousClock.Instant?>(nil)
 
   /// Returns the deadline. The first call sets it.
-  func begin(now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant {
+  /// - Parameter patience: The timeout for all waits together.
+  func begin(
+    patience: Duration = DrainDeadline.patience, now: ContinuousClock.Instant = .now
+  ) -> ContinuousClock.Instant {
     end.withLock { end in
-      let deadline = end ?? now + Self.patience
+      let deadline = end ?? now + patience
       end = deadline
       return deadline
     }

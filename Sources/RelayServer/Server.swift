@@ -23,6 +23,8 @@ public final class Server: Sendable {
   private let thread: HubThread
   private let gateways: Gateways
   let drainDelay: Duration
+  /// True for the leader of a cluster.
+  private let isLeader: Bool
   /// The configuration after the last reload. A setting that needs a restart has its value from the start.
   private let configuration: Mutex<ServerConfiguration>
   private let log: Logger
@@ -51,6 +53,7 @@ public final class Server: Sendable {
     isReady: @escaping @Sendable (_ url: String) -> Void
   ) async throws(StartupError) {
     self.isReady = isReady
+    isLeader = leadership != nil
     self.configuration = Mutex(configuration)
     let settings = try await Self.settings(configuration, log)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
@@ -212,7 +215,9 @@ public final class Server: Sendable {
       try await group.run()
     } catch {
       await close()
-      throw error
+      // Only the start throws an error of the store.
+      guard error is StoreError else { throw error }
+      throw StartupError("\(store.startError(error))")
     }
     await close()
     log.notice("stopped")
@@ -224,7 +229,7 @@ public final class Server: Sendable {
   private func services(after start: Task<Void, any Error>) -> [any Service] {
     let deadline = DrainDeadline()
     return [
-      StoreProbe(store: store, start: start, log: log),
+      StoreProbe(store: store, start: start, deadline: isLeader ? nil : deadline, log: log),
       RetentionSweep(relay: relay, store: store, start: start, log: log),
       PushService(worker: worker, start: start, deadline: deadline),
       RelayService(relay: relay, start: start, drainDelay: drainDelay, deadline: deadline, log: log) {

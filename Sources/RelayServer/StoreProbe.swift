@@ -1,34 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
+import RelayIdentity
 import RelayPush
 import RelayStore
 import ServiceLifecycle
 
 /// Checks the store in the background, because without messages nothing else would. It logs when a failed store works
-/// again, when the files of the database were removed, and when a reader blocks the write-ahead log.
+/// again, when the files of the database were removed, and when a reader blocks the write-ahead log. It ends the relay
+/// if the files of the database do not return, see ``LostFiles``.
 struct StoreProbe: Service, CustomStringConvertible {
   let description = "store probe"
   let store: Store
   let start: Task<Void, any Error>
+  /// The deadline of a relay that ends because its files are lost. Is `nil` for the leader of a cluster, which steps down
+  /// instead, see ``StoreFailure``.
+  let deadline: DrainDeadline?
   let log: Logger
 
   static let pause = Duration.seconds(1)
 
   func run() async throws {
     try await start.value
-    await cancelWhenGracefulShutdown { await probeRepeatedly() }
+    try await cancelWhenGracefulShutdown { try await probeRepeatedly() }
   }
 
   /// Checks the store every second until the task is cancelled: the files of the database, the availability with a
-  /// small write after a failure, and the size of the write-ahead log.
-  private func probeRepeatedly() async {
+  /// small write after a failure, and the size of the write-ahead log. Throws ``StartupError`` when the files are lost.
+  private func probeRepeatedly() async throws {
     var outage = StoreOutage(failures: store.statistics.failures)
     var blockage = LogBlockage()
     var logPause = LogPause()
+    var lostFiles = LostFiles()
     while !Task.isCancelled {
       try? await Task.sleep(for: Self.pause)
-      store.checkFiles()
+      let loss = store.checkFiles()
+      let reason = loss?.description ?? ""
       guard !Task.isCancelled else { return }
+      switch lostFiles.observe(areLost: loss != nil, at: .now) {
+      case nil: break
+      case .begins:
+        let end = deadline == nil ? "" : ", and ends in \(LostFiles.patience) unless it is back"
+        log.error("\(reason); the relay writes nothing\(end)")
+      case .returns: log.notice("the files of the database are in their place again")
+      case .ends:
+        guard let deadline else { break }
+        // The clients cannot use this relay any more, so that the other services share a short deadline.
+        _ = deadline.begin(patience: LostFiles.farewell)
+        throw StartupError(reason)
+      }
+      // No write can succeed.
+      if loss != nil { continue }
       if !store.statistics.isAvailable {
         do {
           // The result of the write is in the statistics.

@@ -18,7 +18,7 @@ struct DataFolder {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw .unusable(path: folder, reason: "the folder cannot be created")
+      throw .unusable(path: folder, reason: Disk.reason(at: folder, else: "the folder cannot be created"))
     }
     path = folder
     lock = try FolderLock(folder: folder)

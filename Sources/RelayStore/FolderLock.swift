@@ -20,10 +20,11 @@ final class FolderLock: Sendable {
       if flock(directory, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .inUse(path: folder) }
     }
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .unusable(path: path, reason: Self.reason()) }
+    guard file >= 0 else { throw .unusable(path: path, reason: Disk.reason(at: folder, code: errno)) }
     descriptors.withLock { $0.append(file) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      throw errno == EWOULDBLOCK ? .inUse(path: folder) : .unusable(path: path, reason: Self.reason())
+      throw errno == EWOULDBLOCK
+        ? .inUse(path: folder) : .unusable(path: path, reason: Disk.reason(at: folder, code: errno))
     }
   }
 
@@ -41,6 +42,4 @@ final class FolderLock: Sendable {
   }
 
   deinit { release() }
-
-  private static func reason() -> String { String(cString: strerror(errno)) }
 }

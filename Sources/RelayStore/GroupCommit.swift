@@ -218,6 +218,7 @@ final class GroupCommit: Sendable {
       var completions: [Completion] = []
       completions.reserveCapacity(works.count)
       var steps = notedSteps
+      try files.checkIfMissing()
       try db.inTransaction(.immediate) {
         let transaction = Transaction(
           db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice })
@@ -270,11 +271,14 @@ final class GroupCommit: Sendable {
   }
 
   /// Checks that the files of the database are in place. If not, the store is not available. Any thread.
-  func checkFiles() {
+  /// - Returns: The error about a file that is not in its place.
+  func checkFiles() -> StoreError? {
     do {
       try files.check()
+      return nil
     } catch {
       counted.withLock { $0.isAvailable = false }
+      return error
     }
   }
 

@@ -53,7 +53,7 @@ final class RunFile: Sendable {
     do {
       try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(contentsOf: Data(record.text.utf8))
     } catch {
-      return .unusable(path: path, reason: "it cannot be written")
+      return .unusable(path: path, reason: Disk.reason(at: path, else: "it cannot be written"))
     }
     guard fsync(descriptor) == 0 else { return failure() }
     guard rename(new, path) == 0 else { return failure() }
@@ -66,5 +66,5 @@ final class RunFile: Sendable {
     return nil
   }
 
-  private func failure() -> StoreError { .unusable(path: path, reason: String(cString: strerror(errno))) }
+  private func failure() -> StoreError { .unusable(path: path, reason: Disk.reason(at: path, code: errno)) }
 }

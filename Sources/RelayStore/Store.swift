@@ -282,9 +282,18 @@ public final class Store: Sendable {
     try await handover.value().get()
   }
 
-  /// Checks that the database's files are in place. If they were removed or replaced, ``statistics`` show that the
-  /// store is not available. Any thread.
-  public func checkFiles() { writer.checkFiles() }
+  /// Checks that the database's folder and files are in place. If they were removed or replaced, ``statistics`` show
+  /// that the store is not available. Any thread.
+  /// - Returns: The error about a file that is not in its place.
+  @discardableResult
+  public func checkFiles() -> StoreError? { writer.checkFiles() }
+
+  /// Returns the error of a start that has failed after the store was opened. If the database cannot be written, the
+  /// error names it, and a full disk.
+  public func startError(_ error: any Error) -> any Error {
+    guard case .unavailable(let reason)? = error as? StoreError else { return error }
+    return StoreError.unusable(path: pool.path, reason: Disk.reason(at: pool.path, else: reason))
+  }
 
   private static func capture(
     _ pool: DatabasePool, _ path: String, _ journal: any Journal, _ foreign: [String]
@@ -308,7 +317,7 @@ public final class Store: Sendable {
     configuration.label = "stillwire.store"
     if !isReplica { data.createDatabase() }
     guard FileManager.default.fileExists(atPath: path) else {
-      throw .unusable(path: path, reason: "the file does not exist")
+      throw .unusable(path: path, reason: Disk.reason(at: path, else: "the file does not exist"))
     }
     return try StoreError.opening(path) {
       let pool = try DatabasePool(path: path, configuration: configuration)

@@ -127,9 +127,12 @@ extension StoreError {
     } catch let error as StoreError {
       throw error
     } catch {
-      throw .unusable(path: path, reason: words(error))
+      throw .unusable(path: path, reason: Disk.reason(at: path, error))
     }
   }
+
+  /// The reason for an error about a file that is not in its place any more.
+  package static func lostFile(_ path: String) -> String { "\(path) was removed or replaced while the relay runs" }
 
   static func isDamage(_ code: ResultCode) -> Bool {
     [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(code.primaryResultCode)

@@ -2,6 +2,7 @@
 """A node whose disk is full. A limit of file sizes plays the disk."""
 
 import resource
+import shutil
 import time
 
 import pytest
@@ -40,6 +41,18 @@ def test_a_leader_without_its_database_leaves(cluster):
     eventually(lambda: other.leads)
     assert post(other, 1).status in (200, 201)
     # The node begins without data, and loads a snapshot.
+    made.wait_whole()
+    made.wait_equal()
+
+
+def test_a_standby_without_its_folder_begins_again(cluster):
+    made = cluster(servers=1, nodes=2)
+    first, other = made.leader(), made.standbys()[0]
+    assert first.request("PUT", "/v1/rooms/tea/members/ann").status == 201
+    shutil.rmtree(other.data)
+    eventually(lambda: f"{other.data} was removed or replaced while the relay runs" in other.log.read_text())
+    assert post(first, 0).status == 201
+    eventually(other.database.exists)
     made.wait_whole()
     made.wait_equal()
 

@@ -2,15 +2,17 @@
 """Start and stop: one clear line for each error at the start, and a graceful shutdown."""
 
 import json
+import os
 import socket
 import sqlite3
+import subprocess
 import threading
 from contextlib import closing
 
 import pytest
 
 from api import call
-from relay import Relay, run
+from relay import Relay, binary, environment, run
 from waiting import eventually
 from wire import Wire
 
@@ -70,6 +72,59 @@ def test_a_data_folder_that_cannot_be_made(tmp_path):
     file.write_text("no folder")
     for folder in (file, file / "data"):
         assert_failed(serve(folder), folder)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk of its own. Without root it cannot be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def leave(disk, size):
+    """Fills the disk, and leaves this number of free bytes."""
+    (disk / "filler").unlink(missing_ok=True)
+    free = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes(free.f_bavail * free.f_frsize - size))
+
+
+def error_of_start(data):
+    """Starts the relay, and ends it after its start. Returns the error if it does not start."""
+    command = [binary(), "serve", "--address", "127.0.0.1", "--port", "0", "--data", str(data)]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        if process.stdout.readline():
+            process.terminate()
+            assert process.wait() == 0
+            return None
+        assert process.wait() == 1
+        return process.stderr.read()
+
+
+@pytest.mark.parametrize("has_data", [False, True])
+def test_a_full_disk(disk, has_data):
+    data = disk / "data"
+    if has_data:
+        relay = Relay(disk)
+        relay.log = disk.parent / "relay.log"
+        assert relay.start().stop() == 0
+    else:
+        data.mkdir()
+    for size in (0, 4096, 16_384, 32_768, 65_536, 98_304, 131_072):
+        leave(disk, size)
+        error = error_of_start(data)
+        # With some space the relay starts, and then answers that it cannot store anything.
+        assert error or size
+        if error:
+            assert f"the disk that is mounted at {disk} is full: it has " in error.splitlines()[-1]
+    leave(disk, 0)
+    assert_failed(serve(data), f"the disk that is mounted at {disk} is full: it has ")
 
 
 def test_a_data_folder_in_use(start):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A full or failing disk: senders get an error, no acknowledged message is lost, and the relay recovers by itself."""
 
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -238,6 +239,50 @@ def test_a_write_that_is_not_durable_is_not_acknowledged(start, connect, tmp_pat
     assert relay.stop() == 0
     relay.start()
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["before", "after"]
+
+
+@pytest.mark.parametrize("loss", ["removed", "replaced", "database", "log", "link"])
+def test_a_relay_that_has_lost_its_files_says_so_and_ends(tmp_path, connect, loss):
+    relay = Relay(tmp_path)
+    if loss == "link":
+        (tmp_path / "volume").mkdir()
+        relay.data.symlink_to(tmp_path / "volume")
+    try:
+        relay.start()
+        ann = connect(relay, "ann")
+        ann.join("tea")
+        ann.send("tea", "before")
+        began, moved = time.monotonic(), tmp_path / "moved"
+        match loss:
+            case "removed":
+                shutil.rmtree(relay.data)
+            case "replaced":
+                relay.data.rename(moved)
+                relay.data.mkdir()
+            case "database":
+                (relay.data / "stillwire.db").rename(moved)
+                (relay.data / "stillwire.db").write_text("another file")
+            case "log":
+                (relay.data / "stillwire.db-wal").rename(moved)
+            case "link":
+                relay.data.unlink()
+                moved.mkdir()
+                relay.data.symlink_to(moved)
+        assert relay.ended() == 1
+        assert time.monotonic() - began < 10
+        assert ann.closed() == 4000
+        log = relay.log.read_text()
+        assert "was removed or replaced while the relay runs; the relay writes nothing, and ends in" in log
+        assert log.splitlines()[-1].startswith("stillwire: the database cannot be written: ")
+        # The relay has written nothing to the new folder, or to the new file.
+        if loss == "replaced":
+            assert list(relay.data.iterdir()) == []
+        if loss == "link":
+            assert list(moved.iterdir()) == []
+        if loss == "database":
+            assert (relay.data / "stillwire.db").read_text() == "another file"
+    finally:
+        relay.kill()
 
 
 def test_a_client_that_connects_while_the_store_cannot_be_read_is_closed(start, connect):

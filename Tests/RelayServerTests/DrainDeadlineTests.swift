@@ -11,4 +11,11 @@ import Testing
     #expect(deadline.begin(now: start) == start + .seconds(20))
     #expect(deadline.begin(now: start + .seconds(7)) == start + .seconds(20))
   }
+
+  @Test func `a relay that has lost its files sets a short deadline`() {
+    let deadline = DrainDeadline()
+    let start = ContinuousClock.now
+    #expect(deadline.begin(patience: LostFiles.farewell, now: start) == start + .seconds(1))
+    #expect(deadline.begin(now: start) == start + .seconds(1))
+  }
 }

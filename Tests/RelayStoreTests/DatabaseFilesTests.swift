@@ -41,6 +41,21 @@ import Testing
     #expect(store.statistics.isAvailable)
   }
 
+  @Test func `a folder that replaced the data folder is noticed`() async throws {
+    let store = try open()
+    let moved = temporaryPath()
+    defer { try? files.removeItem(atPath: moved) }
+    try files.moveItem(atPath: folder, toPath: moved)
+    try makeFolder()
+    // The files of the database are the same.
+    for name in ["stillwire.db", "stillwire.db-wal"] {
+      try files.linkItem(atPath: "\(moved)/\(name)", toPath: "\(folder)/\(name)")
+    }
+    #expect(store.checkFiles() == .unavailable(reason: StoreError.lostFile(folder)))
+    await #expect(throws: StoreError.self) { try await store.write { try $0.prepareRoom() } }
+    store.close()
+  }
+
   @Test func `the store does not write to a file that replaced the database`() async throws {
     let store = try open()
     defer { store.close() }

@@ -30,7 +30,7 @@ enum DatabaseOrigin {
     } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
       throw .damaged(reason: StoreError.words(error))
     } catch {
-      throw .unusable(path: path, reason: StoreError.words(error))
+      throw .unusable(path: path, reason: Disk.reason(at: path, error))
     }
     switch origin {
     case .own: break
