@@ -330,15 +330,16 @@ package actor Relay {
 
   // MARK: Rates
 
-  /// Charges a user's rate. Throws `rate_limited`.
+  /// Charges a user's rate for a request over HTTP, or for the additional cost of a request. The hub charges each frame
+  /// of a session. Throws `rate_limited`.
   package func spend(_ rate: Rate, of user: UserHandle, count: Int = 1) throws(RequestError) {
     if count > 0, let delay = hub.takeTokens(rate, of: user, count: count) {
-      throw RequestError(.rateLimited, "too many requests", retryAfter: delay)
+      throw RequestError(.rateLimited, rate.refusal, retryAfter: delay)
     }
   }
 
   /// Charges a room's rate. Throws `rate_limited`.
-  package func spend(_ rate: Rate, of room: RoomHandle) throws(RequestError) {
+  package func spend(_ rate: RoomRate, of room: RoomHandle) throws(RequestError) {
     if let delay = hub.takeToken(rate, of: room) {
       throw RequestError(.rateLimited, "too many requests to the room", retryAfter: delay)
     }

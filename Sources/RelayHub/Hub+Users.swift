@@ -5,17 +5,31 @@ public import RelayProtocol
 
 // Users in memory: their names, shared Focus, blocks, rates and presence entries.
 
-/// The kinds of requests that have their own rate limit.
+/// The rate limits of a user. Each request counts against one of them, over a session and over HTTP.
 public enum Rate: Sendable {
   case send, request, focus
-  /// Joins and leaves.
-  case membership
 
   var kind: relay_rate_t {
     switch self {
     case .send: RELAY_RATE_SEND
     case .request: RELAY_RATE_REQUEST
     case .focus: RELAY_RATE_FOCUS
+    }
+  }
+
+  /// The text of the error for a request above the rate limit.
+  public var refusal: String { String(cString: relay_user_rate_refusal(kind)) }
+}
+
+/// The rate limits of a room, which all users share.
+public enum RoomRate: Sendable {
+  case send
+  /// New and ended memberships.
+  case membership
+
+  fileprivate var kind: relay_rate_t {
+    switch self {
+    case .send: RELAY_RATE_SEND
     case .membership: RELAY_RATE_MEMBERSHIP
     }
   }
@@ -102,8 +116,8 @@ extension Hub {
     delay(relay_user_take_tokens(hub, user.rawValue, rate.kind, UInt32(clamping: count)))
   }
 
-  /// The same for a room. All users share the rate limits of a room.
-  public func takeToken(_ rate: Rate, of room: RoomHandle) -> Duration? {
+  /// The same for a room.
+  public func takeToken(_ rate: RoomRate, of room: RoomHandle) -> Duration? {
     delay(relay_room_take_token(hub, room.rawValue, rate.kind))
   }
 

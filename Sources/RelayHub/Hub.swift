@@ -63,7 +63,6 @@ public struct RequestType: Sendable {
   public let rate: Rate
 
   public init(name: String, rate: Rate) {
-    precondition(rate != .membership, "a frame takes no token of the rate of memberships")
     self.name = name
     self.rate = rate
   }

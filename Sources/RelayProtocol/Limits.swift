@@ -82,7 +82,10 @@ public struct Limits: Equatable, Sendable {
       "Rate of `send`, `signal`, `edit` and `delete` of a session. A user has twice this rate, a room four times."),
     .count(
       "sendBurst", \.sendBurst, 1...1_000_000, "Maximum number of `send`, `signal`, `edit` and `delete` at once."),
-    .decimal("requestRate", \.requestRate, 0...1_000_000, in: .perSecond, "Rate of all other requests of a session."),
+    .decimal(
+      "requestRate", \.requestRate, 0...1_000_000, in: .perSecond,
+      "Rate of all other requests of a session. A user has twice this rate, for all sessions and HTTP requests "
+        + "together."),
     .count("requestBurst", \.requestBurst, 1...1_000_000, "Maximum number of all other requests at once."),
     .decimal(
       "focusRate", \.focusRate, 0...1_000_000, in: .perSecond, "Rate of the reports of a user's Focus and filters."),

@@ -59,6 +59,58 @@ TEST(user_rate, "rate: all sessions of a user together have twice the sends of o
   host_end(host);
 }
 
+static const char *ask(peer_t *peer, const char *type) {
+  peer_say(peer, "{\"type\":\"%s\",\"id\":1}", type);
+  return peer_receive_with(peer, "\"id\":1");
+}
+
+static void request_outside(relay_hub_t *hub, void *delay) {
+  *(int64_t *)delay = relay_user_take_tokens(hub, relay_user_named(hub, "ann"), RELAY_RATE_REQUEST, 1);
+}
+
+TEST(user_request_rate, "rate: all sessions of a user together have twice the requests of one session") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.001;
+  config.limits.request_burst = 2;
+  set_requests(&config);
+  host_t *host = host_start(&config);
+  peer_t *peers[3], *bob = peer_open(host_port(host), "bob", "");
+  for (int i = 0; i < 3; i++) peers[i] = peer_open(host_port(host), "ann", "");
+  EXPECT_CONTAINS(ask(peers[0], "history"), "unsupported" /* here */);
+  EXPECT_CONTAINS(ask(peers[0], "ping"), "pong");
+  EXPECT_CONTAINS(ask(peers[0], "ping"), "the session exceeds the limit `requestRate`");
+  EXPECT_CONTAINS(ask(peers[1], "unknown"), "unsupported");
+  EXPECT_CONTAINS(ask(peers[1], "ping"), "pong"); /* the refused request has taken no token of the user */
+  const char *error = ask(peers[2], "ping");
+  EXPECT_CONTAINS(error, limited);
+  EXPECT_CONTAINS(error, "the user exceeds twice the limit `requestRate`, with all sessions and HTTP requests");
+  EXPECT_CONTAINS(error, "\"retryAfter\":");
+  int64_t delay = 0;
+  host_do(host, request_outside, &delay);
+  EXPECT(delay > 0);
+  EXPECT_CONTAINS(ask(bob, "ping"), "pong");
+  for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  peer_leave(bob);
+  host_end(host);
+}
+
+static void request_dearly(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t ann = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_REQUEST, 1), 0); /* as each request does */
+  EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_REQUEST, 25), 0);
+  EXPECT(relay_user_take_tokens(hub, ann, RELAY_RATE_REQUEST, 1) > 0);
+}
+
+TEST(dear_request, "rate: a full bucket allows a request that costs more than the burst") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.001;
+  config.limits.request_burst = 2;
+  host_t *host = host_start(&config);
+  host_do(host, request_dearly, NULL);
+  host_end(host);
+}
+
 TEST(room_rate, "rate: a room accepts four times the sends of a session, from all users together") {
   const relay_config_t config = slow();
   host_t *host = host_start(&config);
@@ -213,16 +265,13 @@ TEST(refused_dear_message, "rate: a refused message takes no tokens, so a retry 
 
 static void change_memberships(relay_hub_t *hub, void *unused) {
   (void)unused;
-  const relay_id_t room = away_room(hub, "pushed.a", 0), ann = relay_user_named(hub, "ann");
-  for (int i = 0; i < 4; i++) EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_MEMBERSHIP, 1), 0);
-  EXPECT(relay_user_take_tokens(hub, ann, RELAY_RATE_MEMBERSHIP, 1) > 0);
-  EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_REQUEST, 1), 0);
+  const relay_id_t room = away_room(hub, "pushed.a", 0);
   for (int i = 0; i < 40; i++) EXPECT_INTEGER(relay_room_take_token(hub, room, RELAY_RATE_MEMBERSHIP), 0);
   EXPECT(relay_room_take_token(hub, room, RELAY_RATE_MEMBERSHIP) > 0);
   EXPECT_INTEGER(relay_room_take_token(hub, room, RELAY_RATE_SEND), 0);
 }
 
-TEST(membership_rate, "rate: joins and leaves have a rate per user and a rate per room") {
+TEST(membership_rate, "rate: joins and leaves have their own rate per room") {
   relay_config_t config = host_config();
   config.limits.request_rate = 0.001;
   config.limits.request_burst = 2;
@@ -269,9 +318,9 @@ TEST(configured_rate, "rate: the configuration gives each type of frame its rate
   peer_t *peer = peer_open(host_port(host), "ann", "");
   static const char *const steps[][2] = {
       {"history", "unsupported"}, {"history", "limited"},     /* a send */
-      {"watch", "unsupported"},   {"watch", "limited"},       /* a Focus report, and a request each */
+      {"watch", "unsupported"},   {"watch", "limited"},       /* a Focus report, and a request */
       {"edit", "unsupported"},    {"no-type", "unsupported"}, /* a request each */
-      {"edit", "limited"},        {"no-type", "limited"},
+      {"edit", "unsupported"},    {"no-type", "limited"},
   };
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
     EXPECT_TEXT(outcome(peer, steps[i][0]), steps[i][1]);
@@ -293,8 +342,8 @@ static bool is_forgotten(relay_hub_t *hub, void *argument) {
 
 TEST(visits, "rate: a user without a session stays in memory until its buckets are full") {
   relay_config_t config = host_config();
-  config.limits.request_rate = 4;
-  config.limits.request_burst = 2;
+  config.limits.request_rate = 2; /* a user has twice as much */
+  config.limits.request_burst = 1;
   host_t *host = host_start(&config);
   int64_t delays[3];
   for (int i = 0; i < 3; i++) host_do(host, visit, &delays[i]);

@@ -196,7 +196,7 @@ def statuses(relay, token, count, method, path, body=None):
 def test_a_user_without_a_session_has_a_rate(limited):
     relay, ann, bob, _ = limited
     path = "/v1/users/me/presence"
-    assert statuses(relay, ann, 6, "GET", path) == [200] * 4 + [429] * 2
+    assert statuses(relay, ann, 10, "GET", path) == [200] * 8 + [429] * 2
     assert statuses(relay, bob, 1, "GET", path) == [200]
     refused = call(relay, "GET", path, token=ann)
     assert refused.problem["code"] == "rate_limited"

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from api import call
 from client import Refused
 from metrics import metrics
 from rfc6455 import PING, PONG, frame
@@ -303,24 +304,44 @@ def test_edits_of_all_sessions_of_a_user_share_the_rate_of_sends(start, connect)
         assert error["retryAfter"] > 0
 
 
-def test_joins_and_leaves_of_all_sessions_of_a_user_share_a_rate(start, connect):
+REQUESTS = """activity add block call calls create deleteRoom device direct history join leave notify pins ping preferences
+presence refresh remove report reports resolve respond restrict roles room rooms status unblock unwatch update
+watch""".split()
+
+
+def test_requests_of_all_sessions_of_a_user_share_a_rate(start, connect):
     relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 10)
     sessions = [connect(relay, "alice") for _ in range(3)]
     for session in sessions[:2]:
         for _ in range(5):
             session.join("room")
             session.request("leave", room="room")
-    error = sessions[2].refusal("join", room="room")
-    assert (error["code"], error["temporary"]) == ("rate_limited", True)
-    assert sessions[2].request("ping")
+    for type in REQUESTS:
+        error = sessions[2].refusal(type)
+        assert (error["code"], error["temporary"]) == ("rate_limited", True), type
+        assert "the user exceeds twice the limit `requestRate`" in error["message"], type
+        assert error["retryAfter"] > 0
+    refused = call(relay, "GET", "/v1/users/me/rooms", user="alice")
+    assert (refused.status, refused.problem["code"]) == (429, "rate_limited")
+    assert "the user exceeds twice the limit `requestRate`" in refused.problem["detail"]
     connect(relay, "bob").join("room")
 
 
+def test_requests_over_http_count_together_with_those_of_sessions(start, connect):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 2)
+    alice = connect(relay, "alice")
+    for _ in range(4):
+        assert call(relay, "GET", "/v1/users/me/rooms", user="alice").status == 200
+    assert "the user exceeds" in alice.refusal("rooms")["message"]
+    assert call(relay, "GET", "/v1/users/me/rooms", user="bob").status == 200
+
+
 def test_long_lists_of_names_cost_more_than_one_request(start, connect):
+    # The user has 40 tokens. The first request costs 21 of them, and each refused one costs 1.
     relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 20)
     alice = connect(relay, "alice")
-    names = [f"name{number}" for number in range(200)]
-    alice.request("block", users=names)
-    assert alice.refusal("block", users=names)["code"] == "rate_limited"
+    names = [f"name{number}" for number in range(700)]
+    alice.request("block", users=names[:200])
+    assert alice.refusal("block", users=names[:200])["code"] == "rate_limited"
     assert alice.refusal("watch", users=names)["code"] == "rate_limited"
     alice.request("block", users=names[:5])

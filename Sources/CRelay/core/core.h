@@ -123,9 +123,12 @@ typedef struct relay__rate {
   uint32_t burst;
 } relay__rate_t;
 
-enum { RELAY__RATES = 4 };
+enum { RELAY__USER_RATES = RELAY_RATE_MEMBERSHIP }; /* the rates before it */
 
-int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind);
+/* Takes a token of an open session and one of its user: a request must be within both rates. If one of them
+ * refuses, takes none, and sets `refusal` to the text of the error. */
+int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind,
+                                  const char **refusal);
 int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind);
 /* Takes the tokens of a message that may push: one, and one more for each 100 members to push to. The room
  * pays all of them, and the sender (NULL: an API key) all but the first. */
@@ -333,7 +336,7 @@ struct relay_user {
   relay__list_t members;  /* relay_member_t, of the rooms in memory */
   relay__list_t watchers; /* relay_watch_t, of sessions that watch this user */
   relay__names_t *blocked;  /* the names of blocked users; NULL: none */
-  relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
+  relay__bucket_t *buckets; /* RELAY__USER_RATES, by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
   relay__shown_t shown; /* the state that was announced last */
   uint32_t profile_version, status_version;

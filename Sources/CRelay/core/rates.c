@@ -63,26 +63,41 @@ static relay__rate_t rate_of(const relay_limits_t *limits, relay_rate_t kind) {
 
 static relay__rate_t user_rate(const relay_limits_t *limits, relay_rate_t kind) {
   const relay__rate_t rate = rate_of(limits, kind);
-  return kind == RELAY_RATE_SEND || kind == RELAY_RATE_MEMBERSHIP ? times(rate, PER_USER) : rate;
+  return kind == RELAY_RATE_FOCUS ? rate : times(rate, PER_USER);
 }
 
 /* Creates the buckets of a user when the first is used. */
 static relay__bucket_t *bucket_of(relay_user_t *user, relay_rate_t kind) {
-  if (!user->buckets) user->buckets = relay__allocate(RELAY__RATES * sizeof *user->buckets);
+  if (!user->buckets) user->buckets = relay__allocate(RELAY__USER_RATES * sizeof *user->buckets);
   return &user->buckets[kind];
 }
 
-int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind) {
-  const relay__rate_t rate = rate_of(&hub->limits, kind);
-  relay__bucket_t *own = kind == RELAY_RATE_SEND ? &session->send_bucket : &session->request_bucket;
+static int64_t user_take(relay_hub_t *hub, relay_user_t *user, relay_rate_t kind, uint32_t count) {
+  const relay__rate_t rate = user_rate(&hub->limits, kind);
   if (rate.tokens <= 0) return 0;
-  if (kind != RELAY_RATE_SEND) return take(own, rate, hub->clock, 1);
-  const int64_t delay = wait_of(*own, rate, hub->clock, 1);
-  if (delay) return delay;
-  const relay__rate_t all = user_rate(&hub->limits, kind); /* the user's sessions together */
-  const int64_t shared_delay = take(bucket_of(session->user, kind), all, hub->clock, 1);
-  if (!shared_delay) spend(own, rate, hub->clock, 1);
-  return shared_delay;
+  /* Several tokens are the additional cost of a request, which has already taken the first one. A user who has
+   * requested nothing for a while can therefore always make it. */
+  if (count > 1 && count >= rate.burst) count = rate.burst - 1;
+  return take(bucket_of(user, kind), rate, hub->clock, count);
+}
+
+int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind,
+                                  const char **refusal) {
+  const relay_rate_t own_kind = kind == RELAY_RATE_SEND ? RELAY_RATE_SEND : RELAY_RATE_REQUEST;
+  const relay__rate_t rate = rate_of(&hub->limits, own_kind);
+  relay__bucket_t *own = own_kind == RELAY_RATE_SEND ? &session->send_bucket : &session->request_bucket;
+  const int64_t own_delay = wait_of(*own, rate, hub->clock, 1);
+  if (own_delay) {
+    *refusal = own_kind == RELAY_RATE_SEND ? "the session exceeds the limit `sendRate`"
+                                           : "the session exceeds the limit `requestRate`";
+    return own_delay;
+  }
+  const int64_t delay = user_take(hub, session->user, kind, 1);
+  if (delay)
+    *refusal = relay_user_rate_refusal(kind);
+  else
+    spend(own, rate, hub->clock, 1);
+  return delay;
 }
 
 int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind) {
@@ -114,7 +129,7 @@ int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t
 
 int64_t relay__user_rates_full_at(const relay_user_t *user) {
   relay__bucket_t last = 0;
-  for (int i = 0; user->buckets && i < RELAY__RATES; i++)
+  for (int i = 0; user->buckets && i < RELAY__USER_RATES; i++)
     if (user->buckets[i] > last) last = user->buckets[i];
   return (last + 999) / 1000;
 }
@@ -123,9 +138,18 @@ int64_t relay__user_rates_full_at(const relay_user_t *user) {
 
 int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t id, relay_rate_t kind, uint32_t count) {
   relay_user_t *user = relay__user_find(hub, id);
-  const relay__rate_t rate = user_rate(&hub->limits, kind);
-  if (!user || rate.tokens <= 0) return 0;
-  return take(bucket_of(user, kind), rate, hub->clock, count);
+  return user ? user_take(hub, user, kind, count) : 0;
+}
+
+const char *relay_user_rate_refusal(relay_rate_t kind) {
+  switch (kind) {
+  case RELAY_RATE_SEND:
+    return "the user exceeds twice the limit `sendRate`, with all sessions and HTTP requests together";
+  case RELAY_RATE_FOCUS:
+    return "the user exceeds the limit `focusRate`, with all sessions and HTTP requests together";
+  default:
+    return "the user exceeds twice the limit `requestRate`, with all sessions and HTTP requests together";
+  }
 }
 
 int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t id, relay_rate_t kind) {

@@ -21,8 +21,6 @@ typedef struct request {
   relay_bytes_t id; /* as the client wrote it; at: NULL if there is none */
 } request_t;
 
-static const char limited_message[] = "too many requests";
-
 const relay__text_t *relay__error_text(relay_hub_t *hub, const relay_bytes_t *id, const char *code,
                                        const char *message, double retry_after, int64_t until) {
   relay__count_error(hub, code);
@@ -195,16 +193,18 @@ static void hand_over(request_t *request, relay_event_kind_t kind, relay_room_t 
   event->json = copy;
 }
 
-static void limit(const request_t *request, int64_t delay) {
-  relay__refuse(request->hub, request->session, &request->id, "rate_limited", limited_message,
+static void limit(const request_t *request, const char *message, int64_t delay) {
+  relay__refuse(request->hub, request->session, &request->id, "rate_limited", message,
                 (double)delay / 1000);
 }
+
+static const char room_is_limited[] = "too many messages to the room";
 
 /* Takes a token of the room, or sends `rate_limited` and returns false. All users share this rate, so it
  * never closes a session. */
 static bool room_takes_token(const request_t *request, relay_room_t *room) {
   const int64_t delay = relay__room_take_token(request->hub, room, RELAY_RATE_SEND);
-  if (delay) limit(request, delay);
+  if (delay) limit(request, room_is_limited, delay);
   return !delay;
 }
 
@@ -215,7 +215,7 @@ static bool room_takes_message(const request_t *request, relay_room_t *room) {
   if (push && push->kind == RELAY_JSON_FALSE) return room_takes_token(request, room);
   const int64_t delay = relay__room_take_send(request->hub, room, request->session->user,
                                               relay__away_recipients(request->hub, room));
-  if (delay) limit(request, delay);
+  if (delay) limit(request, room_is_limited, delay);
   return !delay;
 }
 
@@ -379,9 +379,9 @@ static void ping(const request_t *request) {
   relay__frame_release(request->hub, frame);
 }
 
-/* Takes a token of the session, and for RELAY_RATE_SEND and RELAY_RATE_FOCUS also one of the user. Otherwise
- * sends `rate_limited` and returns false. Closes a session that is refused 1,000 times in 10 s, or for 10 s
- * without a pause of more than 1 s. If `marks` is true, one frame of each room is free every ACK_INTERVAL. */
+/* Takes a token of the session and one of its user. Otherwise sends `rate_limited` and returns false. Closes a
+ * session that is refused 1,000 times in 10 s, or for 10 s without a pause of more than 1 s. If `marks` is
+ * true, one frame of each room is free every ACK_INTERVAL. */
 static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   relay_hub_t *hub = request->hub;
   relay_session_t *session = request->session;
@@ -396,11 +396,10 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
       return true;
     }
   }
-  int64_t delay =
-      relay__session_take_token(hub, session, kind == RELAY_RATE_SEND ? kind : RELAY_RATE_REQUEST);
-  if (!delay && kind == RELAY_RATE_FOCUS) delay = relay_user_take_tokens(hub, session->user->id, kind, 1);
+  const char *refusal = NULL;
+  const int64_t delay = relay__session_take_token(hub, session, kind, &refusal);
   if (!delay) return true;
-  limit(request, delay);
+  limit(request, refusal, delay);
   if (!session->excess) session->excess = relay__allocate(sizeof *session->excess);
   relay__excess_t *excess = session->excess;
   if (!excess->since || hub->clock - excess->last > 1000) excess->since = hub->clock;

@@ -73,8 +73,8 @@ typedef enum relay_host_rule {
 typedef enum relay_rate {
   RELAY_RATE_SEND,
   RELAY_RATE_REQUEST,
-  RELAY_RATE_FOCUS,
-  RELAY_RATE_MEMBERSHIP, /* joins and leaves */
+  RELAY_RATE_FOCUS,      /* of sessions and users only */
+  RELAY_RATE_MEMBERSHIP, /* of rooms only: new and ended memberships */
 } relay_rate_t;
 
 /* A type of frame that the hub hands over with RELAY_EVENT_REQUEST, and the rate that a frame takes a token
@@ -411,9 +411,11 @@ size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t cod
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
                         size_t max);
 /* Takes `count` tokens of a user. Returns 0, or takes none and returns the ms until they are available. Sends
- * have twice the rate of a session, and the sends of all sessions of the user count together. Joins and
- * leaves have twice the rate of requests. */
+ * and requests have twice the rate of a session. All sessions of the user and the calls of this function count
+ * together. */
 int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t user, relay_rate_t kind, uint32_t count);
+/* Returns the text of the error for a request above the rate of a user. */
+const char *relay_user_rate_refusal(relay_rate_t kind);
 /* Takes a token of a room, as relay_user_take_tokens() does of a user. All users share the rates of a room:
  * four times the rate of a session's sends, or 20 times its rate of requests for RELAY_RATE_MEMBERSHIP. */
 int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t room, relay_rate_t kind);

@@ -32,7 +32,6 @@ struct RestrictMember: Command {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkKeeps(access, request, on: relay)
       if let until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
-      if let own = try request.caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
       try await relay.rooms.restrict(user, until: until, access, request, on: relay)
       return Reply {
         $0["room"] = access.room.rawValue

@@ -40,7 +40,6 @@ struct JoinRoom: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let (user, session) = (session.user, session.session)
-    try relay.spend(.membership, of: user)
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
     let permissions = relay.access.permissions(of: session, on: relay)
@@ -131,7 +130,6 @@ struct LeaveRoom: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let user = session.user
-    try relay.spend(.membership, of: user)
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
     guard let handle = try await relay.rooms.room(room, for: session.name, on: relay),
@@ -207,9 +205,7 @@ struct AddMember: Command {
         let access = try await relay.rooms.moderated(room, request, on: relay)
         rights = access.rights
         actor = caller.actor(access, on: relay)
-        if let own = try caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
       } else if let permissions = relay.access.permissions(of: caller, on: relay) {
-        try relay.spend(.membership, of: handle)
         rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
       } else {
         rights = relay.access.rights(of: caller, in: room, on: relay)
@@ -294,10 +290,7 @@ struct RemoveMember: Command {
     removal.ban = ban
     return try await relay.people.withUser(user, on: relay) { member in
       guard ban != nil || relay.hub.isMember(member, of: handle) else { return reply }
-      if let owner = caller.owner.flatMap(relay.hub.user) {
-        try relay.spend(.membership, of: owner)
-        try relay.spend(.membership, of: handle)
-      }
+      if caller.owner != nil { try relay.spend(.membership, of: handle) }
       try await relay.rooms.remove(member, from: room, handle, removal, on: relay)
       return reply
     }

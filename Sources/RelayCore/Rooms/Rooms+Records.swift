@@ -85,7 +85,6 @@ extension Rooms {
     let handles = try await relay.people.retain([creation.creator] + creation.members, on: relay)
     defer { handles.forEach(relay.hub.release) }
     if request.caller.owner != nil {
-      try relay.spend(.membership, of: handles[0])
       try relay.spend(.request, of: handles[0], count: creation.members.count / Self.membersPerRequest)
     }
     pin(creation.room)
@@ -196,7 +195,6 @@ extension Rooms {
   /// Deletes a room, and notifies the members. The relay then deletes the rows of the room in the background.
   func delete(_ access: RoomAccess, _ request: Request, on relay: isolated Relay) async throws {
     let (actor, by, cause) = (request.caller.actor(access, on: relay), request.caller.by, request.caller.session)
-    if let own = try request.caller.viewer(relay.hub) { try relay.spend(.membership, of: own) }
     beginDeletion(of: access.room)
     _ = try await relay.commit {
       try $0.rooms.delete(access.room, by: actor)

@@ -72,6 +72,16 @@ async def a_user_has_the_rate_of_two_sessions(stage: Stage) -> None:
 
 
 @scenario()
+async def a_user_has_the_other_requests_of_two_sessions(stage: Stage) -> None:
+    """Four sessions of one user share the burst and rate of two sessions, also for requests that send nothing."""
+    user = stage.name("ann")
+    sessions = [await stage.session(user) for _ in range(4)]
+    accepted, errors, took = await burst(sessions, "ping", 180)
+    assert 400 <= accepted <= 401 + 100 * took, f"{accepted} accepted in {took:.2f} s"
+    assert errors
+
+
+@scenario()
 async def a_room_has_the_rate_of_four_sessions(stage: Stage) -> None:
     """Eight users in one room share the burst and rate of four sessions."""
     room = f"live.{stage.name('room')}"
