@@ -52,11 +52,11 @@ package struct Permissions: Hashable, Sendable {
   }
 
   /// The rights in a room. The grants of the token take precedence, then the rights of the room's pattern. Without
-  /// either, all users have the standard rights in open mode, and otherwise only members have them.
+  /// either, all users have the standard rights in open mode. If tokens are required, members have ``Rights/member``.
   /// - Parameter pattern: The `can` of the room's pattern. Is `nil` if the pattern has none.
   package func rights(in room: RoomID, pattern: Rights?, isMember: Bool, isOpen: Bool) -> Rights {
     if let grants { return grants.rights(in: room) }
-    return pattern ?? (isMember || isOpen ? .standard : [])
+    return pattern ?? (isOpen ? .standard : isMember ? .member : [])
   }
 
   /// True if the claim `rooms` gives these rights in all rooms.

@@ -21,8 +21,10 @@ public struct Rights: OptionSet, Hashable, Sendable {
   /// Mention all members, or all who are online.
   public static let mentionAll = Rights(rawValue: 256)
 
-  /// The rights that apply unless others are configured: all but ``moderate`` and ``mentionAll``.
+  /// All rights but ``moderate`` and ``mentionAll``. In open mode everybody has them, unless others are configured.
   public static let standard: Rights = [.join, .send, .push, .urgent, .history, .presence, .create]
+  /// The rights of a member whose token does not list rights, unless others are configured.
+  public static let member = standard.subtracting(.urgent)
 
   /// The rights and their names on the wire.
   public static let named: [(name: String, right: Rights)] = [

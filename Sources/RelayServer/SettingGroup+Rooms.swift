@@ -108,7 +108,8 @@ extension SettingGroup {
         "members", .number(bounds(RoomPolicy.memberCounts)), default: "`limits.membersPerRoom`",
         "Maximum number of members."),
       SettingMember(
-        "can", .texts, default: "all but `moderate` and `mentionAll`; with tokens, for members only",
+        "can", .texts,
+        default: "all but `moderate` and `mentionAll`; with tokens, for members only, and not `urgent`",
         "Rights of users whose tokens have no claim `rooms`: "
           + Rights.named.map { "`\($0.name)`" }.joined(separator: ", ") + "."),
     ]

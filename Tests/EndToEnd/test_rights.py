@@ -171,6 +171,34 @@ def test_a_token_without_rooms_opens_only_rooms_with_a_membership(relay, backend
     assert member.refusal("join", room=direct)["code"] == "forbidden"
 
 
+def test_a_token_without_rooms_permits_no_calls_and_no_urgent_levels(relay, backend, enter, names):
+    """`urgent` needs a list of rights, in the token or in the pattern of the room."""
+    alice, bob, room = names("alice", "bob", "room")
+    for user in (alice, bob):
+        assert call(relay, "PUT", f"/v1/rooms/{room}/members/{user}", b"", headers=bearer(backend)).status == 201
+    phone = {"platform": "simulator", "token": f"{bob}-phone"}
+    assert call(relay, "PUT", f"/v1/users/{bob}/devices/phone", phone, headers=bearer(backend)).status == 200
+    question = {"room": room, "from": alice, "user": bob, "push": {"level": "critical"}}
+
+    def level():
+        answer = call(relay, "POST", "/v1/decisions", question, headers=bearer(backend))
+        (device,) = answer.json["devices"]
+        return device["decision"]["outcome"]["level"]
+
+    # A sender without a session counts as one whose token lists no rights.
+    assert level() == "active"
+    session = enter(alice, rooms=None)
+    session.join(room)
+    assert level() == "active"
+    for type, fields in (("ring", {}), ("send", {"body": 1, "push": {"kind": "call"}})):
+        error = session.refusal(type, room=room, **fields)
+        assert (error["code"], "urgent" in error["message"]) == ("forbidden", True), type
+    session.close(1000)
+    listed = enter(alice)
+    assert level() == "critical"
+    assert listed.request("ring", room=room)["state"] == "ringing"
+
+
 def test_membership_gives_rights_in_a_room_that_is_not_in_memory(start, connect, secret):
     relay, key = start(secret=secret), secret.read_text()
     connect(relay, token=tokens.token(key, tokens.claims("alice"))).join("tea")

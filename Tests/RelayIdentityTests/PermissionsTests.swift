@@ -22,7 +22,8 @@ import Testing
     // Then the pattern.
     (unsaid, .send, false, false, .send), (unsaid, [], true, false, []), (unsaid, .send, true, true, .send),
     // Then membership, or open mode.
-    (unsaid, nil, true, false, .standard), (unsaid, nil, false, false, []), (unsaid, nil, false, true, .standard),
+    (unsaid, nil, true, false, .member), (unsaid, nil, false, false, []), (unsaid, nil, false, true, .standard),
+    (unsaid, nil, true, true, .standard),
   ]
 
   @Test(arguments: table.indices)

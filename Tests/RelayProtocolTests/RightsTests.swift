@@ -25,5 +25,6 @@ import Testing
     for (name, right) in Rights.named { #expect(Rights(name: name) == right) }
     #expect(Rights(name: "all") == nil)
     #expect(Rights.standard == all.subtracting([.moderate, .mentionAll]))
+    #expect(Rights.member == all.subtracting([.moderate, .mentionAll, .urgent]))
   }
 }

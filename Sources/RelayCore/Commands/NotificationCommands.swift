@@ -267,10 +267,13 @@ struct ExplainDecision: Command {
     }
   }
 
-  /// The rights of the sender's sessions in the room, together. Without a session, the rights of the room's pattern.
+  /// The rights of the sender's sessions in the room, together. Without a session, those of a member whose token does
+  /// not list rights.
   private func rights(on relay: isolated Relay) -> Rights {
     let sessions = relay.hub.user(sender).map { relay.hub.sessions(of: $0) } ?? []
-    guard !sessions.isEmpty else { return relay.rooms.policy(of: room, on: relay).can ?? .standard }
+    guard !sessions.isEmpty else {
+      return relay.access.rights(.standard, in: room, isMember: true, on: relay)
+    }
     return sessions.reduce(into: Rights()) { $0.formUnion(relay.access.rights(of: $1, in: room, on: relay)) }
   }
 }

@@ -57,7 +57,7 @@ package struct RoomPatterns: Equatable, Sendable {
 
   /// True if a member whose token has no claim `rooms` has these rights in every room.
   func allGive(_ rights: Rights) -> Bool {
-    patterns.allSatisfy { ($0.policy.can ?? .standard).isSuperset(of: rights) }
+    patterns.allSatisfy { ($0.policy.can ?? .member).isSuperset(of: rights) }
   }
 
   /// The shortest time for which rooms keep messages.

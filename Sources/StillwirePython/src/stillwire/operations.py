@@ -1679,7 +1679,7 @@ class Operations(ABC):
             report: Has no effect here.
             rights: The sender's rights in the room, as a token would give them. The default is the first of
                 these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
-                but `moderate` and `mentionAll`.
+                but `moderate` and `mentionAll`, and with tokens also without `urgent`.
 
         Returns:
             The decision for each device, and the facts that it is based on.
@@ -4027,7 +4027,7 @@ class AsyncOperations(ABC):
             report: Has no effect here.
             rights: The sender's rights in the room, as a token would give them. The default is the first of
                 these: the rights of the sender's sessions, those of the room's pattern (`can`), all rights
-                but `moderate` and `mentionAll`.
+                but `moderate` and `mentionAll`, and with tokens also without `urgent`.
 
         Returns:
             The decision for each device, and the facts that it is based on.
