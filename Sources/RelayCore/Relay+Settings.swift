@@ -23,6 +23,7 @@ extension Relay {
     package var identityGrace: Duration
     package var limits: Limits
     package var policy: DeliveryPolicy
+    package var pace = PushPace.Limits()
     /// The time that clients may need to reconnect after a start, in addition to the grace.
     package var reconnect = Duration.seconds(20)
     package var rooms: RoomPatterns

@@ -42,6 +42,7 @@ public struct Reason: Equatable, Sendable, Codable {
     case notMember = "not_a_member"
     case suspended
     case muted
+    case overPace = "over_pace"
     case notReceivedYet = "not_received_yet"
     case receivedIdle = "received_idle"
     case withinGrace = "within_grace"

@@ -84,12 +84,21 @@ extension DecisionInput {
     return !(isCall && device.hasVoIPToken)
   }
 
-  /// The requested level, or the highest lower one that the sender, the device and its app allow.
+  /// The requested level, or the highest lower one that the sender, the pace of critical alerts, the device and its app
+  /// allow.
   var level: Level {
     guard let device, message.level > .active else { return message.level }
     guard message.isUrgentAllowed else { return .active }
-    if message.level == .critical, device.allowsCritical { return .critical }
+    if mayBeCritical, recipient.isOverCriticalPace != true { return .critical }
     return device.allowsTimeSensitive ? .timeSensitive : .active
+  }
+
+  /// True if the pace of critical alerts, and nothing else, lowers the level.
+  var isLoweredByPace: Bool { mayBeCritical && recipient.isOverCriticalPace == true }
+
+  /// True if the message requests the level `critical`, and the sender, the device and its app allow it.
+  private var mayBeCritical: Bool {
+    message.level == .critical && message.isUrgentAllowed && device?.allowsCritical == true
   }
 
   /// A reason for which a device is silenced.

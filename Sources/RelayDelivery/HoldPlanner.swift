@@ -112,8 +112,14 @@ public struct HoldPlanner: Sendable {
     let begin = min(push.time, now)
     // The report of a missed call does not expire with the ringing.
     message.expires = push.isHeldCall ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
-    let recipient = hold.recipient.facts(
+    var recipient = hold.recipient.facts(
       hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
+    // A push whose level the pace has lowered stays below `critical`.
+    if message.kind == .message, message.level == .critical, message.isUrgentAllowed,
+      let level = push.level, level < .critical
+    {
+      recipient.isOverCriticalPace = true
+    }
     let device = hold.recipient.facts(of: push.device, in: apps, quietHours: hold.quietHours)
     return DeliveryCase(message: message, recipient: recipient, device: device, now: now)
   }

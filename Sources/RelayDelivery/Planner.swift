@@ -11,7 +11,8 @@ public struct Planner: Sendable {
     self.apps = apps
   }
 
-  /// - Parameter pace: The pace of the sender's pushes to each member. A message that is pushed counts once.
+  /// - Parameter pace: The pace of the sender's notifications to each member. A message that is pushed counts once, and
+  ///   so does a call, unless it was counted before: see ``MessageTraits/unrung``.
   public func plan(
     _ message: PlanMessage, for members: some Sequence<PlanMember>, now: Timestamp, pace: inout PushPace
   ) -> Plan {
@@ -45,11 +46,22 @@ public struct Planner: Sendable {
   private func add(
     _ member: PlanMember, of message: PlanMessage, now: Timestamp, pace: inout PushPace, to plan: inout Plan
   ) {
-    let facts = facts(of: member, message, now: now)
+    var facts = facts(of: member, message, now: now)
+    let sender = message.facts.sender
+    if message.facts.kind == .call, message.traits.unrung == nil, !pace.admits(.call, from: sender, to: member.user) {
+      facts.isOverCallPace = true
+    }
+    var decisions = decisions(about: message.facts, for: member, facts, now: now)
+    if message.facts.kind == .message, decisions.contains(where: { $0.outcome == .push(.critical) }),
+      !pace.admits(.critical, from: sender, to: member.user)
+    {
+      facts.isOverCriticalPace = true
+      decisions = self.decisions(about: message.facts, for: member, facts, now: now)
+    }
     var pushes: [PlannedPush] = []
     var wait: Timestamp?
     var paced: Timestamp?
-    for decision in decisions(about: message.facts, for: member, facts, now: now) {
+    for decision in decisions {
       plan.outcomes.append(decision.outcome)
       switch decision.outcome {
       case .wait(let until): wait = until

@@ -81,6 +81,7 @@ extension Recipient {
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
       isMentioned: isMentioned, isNamed: message.mentions.isNamed(user), isRoomTooLarge: membership.isRoomTooLarge,
+      isOverCallPace: message.unrung?.contains(user) ?? false,
       roomCriteria: preference.criteria, onFocus: preferences.onFocus,
       breaksQuietHours: breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from),
       quietCalls: preferences.quietCalls, quietTimeSensitive: preferences.quietTimeSensitive,

@@ -22,6 +22,10 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var isNamed: Bool?
   /// True if the room has more than `pushedMembersPerRoom` members.
   public var isRoomTooLarge: Bool?
+  /// True if the sender calls the recipient more often than the pace allows.
+  public var isOverCallPace: Bool?
+  /// True if the sender's alerts at the level `critical` to the recipient exceed their pace.
+  public var isOverCriticalPace: Bool?
   /// The recipient's own label of the room.
   public var roomCriteria: String?
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
@@ -45,7 +49,8 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     user: UserID, isMember: Bool = true, isSuspended: Bool = false, hasBlockedSender: Bool = false,
     hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false, isNamed: Bool = false,
-    isRoomTooLarge: Bool = false, roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
+    isRoomTooLarge: Bool = false, isOverCallPace: Bool = false, isOverCriticalPace: Bool = false,
+    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
     breaksQuietHours: Bool = false, quietCalls: Bool = false, quietTimeSensitive: Bool = false,
     pushUnreadAfter: Int? = nil, sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
@@ -59,6 +64,8 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.isMentioned = isMentioned
     self.isNamed = isNamed ? true : nil
     self.isRoomTooLarge = isRoomTooLarge ? true : nil
+    self.isOverCallPace = isOverCallPace ? true : nil
+    self.isOverCriticalPace = isOverCriticalPace ? true : nil
     self.roomCriteria = roomCriteria
     self.onFocus = onFocus
     self.breaksQuietHours = breaksQuietHours ? true : nil

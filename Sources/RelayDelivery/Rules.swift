@@ -28,6 +28,10 @@ let rules: [Rule<RuleResult?>] = [
 
   Rule("the recipient has muted the room, or all except mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
 
+  Rule("the sender calls the recipient more often than `pace.calls` allows") {
+    $0.recipient.isOverCallPace == true ? .end(.overPace) : nil
+  },
+
   Rule("a session that is not in the background may still receive it") {
     $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)
   },
@@ -73,8 +77,11 @@ func remarks(_ input: DecisionInput) -> [Reason] {
     remarks.append((.noVoIPEntitlement, "the app has no entitlement for VoIP, so the call is an alert"))
   }
   if input.level < input.message.level {
-    remarks.append(
-      (.levelLowered, "the level is lowered to the highest one that the sender, the device and its app allow"))
+    let words =
+      input.isLoweredByPace
+      ? "the level is lowered, because the sender sends more critical alerts to the recipient than `pace.critical` allows"
+      : "the level is lowered to the highest one that the sender, the device and its app allow"
+    remarks.append((.levelLowered, words))
   }
   return remarks.map { Reason(rule: lastRule, code: $0.code, words: $0.words) }
 }
@@ -84,7 +91,7 @@ extension Reason.Code {
   var laterEffect: LaterEffect {
     switch self {
     case .blocked, .read, .notMember: .remove
-    case .ownMessage, .largeRoom, .expired, .suspended, .muted, .noDevice, .notAllowed: .nothing
+    case .ownMessage, .largeRoom, .expired, .suspended, .muted, .overPace, .noDevice, .notAllowed: .nothing
     case .noPushAsked, .received, .deleted, .notReceivedYet, .receivedIdle, .withinGrace, .unread, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered, .noVoIPEntitlement:
       .show

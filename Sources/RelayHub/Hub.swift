@@ -342,6 +342,9 @@ public final class Hub {
 
   public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
 
+  /// The time on a clock that nobody can set. Its origin has no meaning.
+  public var clock: Duration { .milliseconds(relay_hub_clock(hub)) }
+
   /// Requests one ``HubEvent/alarm`` at this time. `nil` cancels it.
   public func setAlarm(_ time: Timestamp?) { relay_hub_set_alarm(hub, time?.rawValue ?? 0) }
 

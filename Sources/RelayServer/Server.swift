@@ -159,6 +159,7 @@ public final class Server: Sendable {
       authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
+    settings.pace = configuration.pace
     settings.reconnect = configuration.presenceReconnect
     settings.streamsPerKey = configuration.streamsPerKey
     settings.audit = configuration.audit

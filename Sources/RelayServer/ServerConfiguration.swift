@@ -2,6 +2,7 @@
 public import Configuration
 public import Logging
 import RelayCore
+public import RelayDelivery
 public import RelayGateways
 public import RelayHub
 public import RelayIdentity
@@ -42,6 +43,8 @@ public struct ServerConfiguration: Sendable {
   public var synchronous = Synchronous.full
   public var logLevel = Logger.Level.info
   public var limits = Limits()
+  /// The pace of notifications from one user to another.
+  public var pace = PushPace.Limits()
   /// The policies of rooms, with the patterns for the rooms' names.
   var rooms = RoomPatterns()
   /// The apps that devices may register with. If empty, any app.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 import RelayCore
+import RelayDelivery
 import RelayHub
 import RelayIdentity
 import RelayProtocol
@@ -212,6 +213,26 @@ extension SettingGroup {
 
   package static let limits = SettingGroup(
     "Limits", note: "0 means no limit, if the range of the limit begins at 0.", Limits.entries.map { Setting($0) })
+
+  package static let pace = SettingGroup(
+    "Pace of notifications",
+    note: """
+      These keys limit how often one user notifies another, in all rooms together. They count by the name of the sender,
+      also for messages that a backend sends. 0 means no limit.
+      """,
+    [
+      Setting(
+        "pace.messages", .whole(0...10_000), \.pace.messages,
+        "Maximum number of pushes of messages a minute. Further messages wait for the end of the minute, and become one "
+          + "push."),
+      Setting(
+        "pace.critical", .whole(0...10_000), \.pace.critical,
+        "Maximum number of alerts at the level `critical` a minute. Further ones have the level `timeSensitive`."),
+      Setting(
+        "pace.calls", .whole(0...10_000), \.pace.calls,
+        "Maximum number of calls a minute. Further ones do not ring, and if nobody can be called, the relay refuses "
+          + "them with 429."),
+    ])
 
   static let networkNoun = "an address or a network, such as 10.0.0.0/8"
 

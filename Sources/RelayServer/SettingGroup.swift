@@ -20,7 +20,7 @@ package struct SettingGroup: Sendable {
 
   /// All groups, in the order of the reference page.
   package static let all = [
-    common, identity, network, requests, operation, audit, cluster, limits, rooms, apps, apple, webPush,
+    common, identity, network, requests, operation, audit, cluster, limits, pace, rooms, apps, apple, webPush,
   ]
 }
 

@@ -30,6 +30,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup(title: SettingGroup.audit.title) var audit: SettingOptions<AuditOptions>
   @OptionGroup(title: SettingGroup.cluster.title) var cluster: SettingOptions<ClusterOptions>
   @OptionGroup(title: SettingGroup.limits.title) var limits: SettingOptions<LimitSettings>
+  @OptionGroup(title: SettingGroup.pace.title) var pace: SettingOptions<PaceSettings>
 
   @Flag(help: "Print each setting with its source, or the error, and exit.")
   var check = false

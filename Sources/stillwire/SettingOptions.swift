@@ -67,3 +67,4 @@ enum OperationSettings: SettingSource { static let group = SettingGroup.operatio
 enum AuditOptions: SettingSource { static let group = SettingGroup.audit }
 enum ClusterOptions: SettingSource { static let group = SettingGroup.cluster }
 enum LimitSettings: SettingSource { static let group = SettingGroup.limits }
+enum PaceSettings: SettingSource { static let group = SettingGroup.pace }

@@ -119,6 +119,24 @@ TEST(alarms_of_a_set_clock, "clock: alarms follow a wall clock that is set forwa
   host_end(host);
 }
 
+static void get_clock(relay_hub_t *hub, void *clock) {
+  *(int64_t *)clock = relay_hub_clock(hub);
+}
+
+TEST(loop_clock, "clock: a wall clock that is set does not move the loop's clock") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, NOON);
+  int64_t before, after, now = NOON / 2;
+  host_do(host, get_clock, &before);
+  host_do(host, set_wall_clock, &now);
+  host_do(host, get_clock, &after);
+  EXPECT_INTEGER(after, before);
+  host_set_clock(host, now + 500);
+  host_do(host, get_clock, &after);
+  EXPECT_INTEGER(after, before + 500);
+  host_end(host);
+}
+
 /* The token of Ann's session ends in 60 s. */
 static void set_expiry(relay_hub_t *hub, void *unused) {
   (void)unused;

@@ -83,7 +83,8 @@ TEST(user_request_rate, "rate: all sessions of a user together have twice the re
   EXPECT_CONTAINS(ask(peers[1], "ping"), "pong"); /* the refused request has taken no token of the user */
   const char *error = ask(peers[2], "ping");
   EXPECT_CONTAINS(error, limited);
-  EXPECT_CONTAINS(error, "the user exceeds twice the limit `requestRate`, with all sessions and HTTP requests");
+  EXPECT_CONTAINS(error,
+                  "the user exceeds twice the limit `requestRate`, with all sessions and HTTP requests");
   EXPECT_CONTAINS(error, "\"retryAfter\":");
   int64_t delay = 0;
   host_do(host, request_outside, &delay);

@@ -398,6 +398,51 @@ def test_changes_of_a_call_count_as_sends(start, connect, names):
     assert (refused["code"], refused["message"]) == ("rate_limited", "too many messages to the room")
 
 
+@pytest.fixture
+def paced(start, connect, names):
+    """Ann has called Bob as often as the pace allows. Each call was over at once."""
+    pair = Pair(start("--pace-calls", 2), connect, names)
+    for _ in range(2):
+        rung = pair.ring()
+        pair.caller.request("hangup", room=pair.room, seq=rung["seq"])
+    return pair
+
+
+def test_calls_above_the_pace_are_refused_if_they_ring_for_nobody(paced):
+    paced.caller.join(paced.room)
+    for type, fields in (("ring", {}), ("send", {"body": 1, "push": {"kind": "call"}})):
+        error = paced.caller.refusal(type, room=paced.room, **fields)
+        assert (error["code"], error["temporary"]) == ("rate_limited", True), type
+        assert "`pace.calls`" in error["message"] and 0 < error["retryAfter"] <= 60, type
+    # A backend that calls in the name of a user has the pace of this user.
+    answer = call(paced.relay, "POST", f"/v1/rooms/{paced.room}/calls", {"from": paced.ann})
+    assert (answer.status, answer.problem["code"]) == (429, "rate_limited")
+    assert 0 < int(answer.headers["Retry-After"]) <= 60
+    assert len(paced.caller.request("calls", room=paced.room)["calls"]) == 2
+    # Bob has a pace of his own.
+    assert paced.ring(session=paced.devices["phone"])["from"] == paced.bob
+
+
+def test_a_call_rings_only_for_the_members_below_the_pace(paced):
+    phone = paced.phone()
+    rung = paced.ring(paced.group)
+    assert "muted" not in paced.other.expect("call", event="ring", room=paced.group)
+    assert paced.devices["phone"].expect("call", event="ring", room=paced.group)["muted"] is True
+    late = paced.connect(paced.relay, paced.bob, device="late")
+    assert late.expect("call", event="ring", room=paced.group)["muted"] is True
+    # Bob sees the call, and may take part. His phone shows neither the call nor a missed call.
+    answered = paced.devices["tablet"].request("answer", room=paced.group, seq=rung["seq"])
+    assert answered["state"] == "answered"
+    paced.caller.request("hangup", room=paced.group, seq=rung["seq"])
+    second = paced.ring(paced.group)
+    paced.caller.request("hangup", room=paced.group, seq=second["seq"])
+    assert paced.caller.refusal("ring", room=paced.group)["code"] == "rate_limited"
+    pushes = call(paced.relay, "GET", f"/v1/pushes?user={paced.bob}").json["pushes"]
+    assert [push for push in pushes if push["room"] == paced.group] == [] and phone.notifications() == []
+    unread = call(paced.relay, "GET", "/v1/users/me/rooms", user=paced.bob).json["rooms"]
+    assert next(room["unread"] for room in unread if room["room"] == paced.group) >= 1
+
+
 @pytest.mark.parametrize("members", [256, 257])
 def test_a_call_in_a_room_at_the_limit_of_members(pair, members):
     for number in range(members - 3):

@@ -123,8 +123,8 @@ def test_pushes_beyond_the_pace_wait_for_the_end_of_the_minute(circle):
     # The minute may end during the loop. Then the digest contains the waiting messages.
     waiting = eventually(waiting_jobs)
     explained = call(circle.relay, "GET", f"/v1/pushes/{waiting[0]['id']}").json
-    assert explained["due"] % 60_000 == 0 and explained["due"] - time.time() * 1000 <= 60_000
-    assert "20 pushes a minute" in explained["summary"]
+    assert explained["due"] - time.time() * 1000 <= 60_000
+    assert "`pace.messages`" in explained["summary"]
     # Pushes of other senders do not wait.
     circle.post("from another sender", **{"from": "shop"})
     screen.ring("from another sender")

@@ -160,6 +160,26 @@ def test_a_dry_run_has_the_rights_of_its_sender(circle, gather, tmp_path):
     assert level(calm, carol, rights=["send", "urgent"]) == ("timeSensitive", True)
 
 
+def test_critical_alerts_above_the_pace_have_a_lower_level(gather):
+    circle = gather("--presence-grace", "0", "--pace-critical", "2")
+    bob = circle.away("bob")
+    for number in range(4):
+        circle.send(f"alert {number}", push={"level": "critical"})
+    bob.phone.ring("alert 3")
+    found = call(circle.relay, "GET", f"/v1/pushes?user={bob.user}").json["pushes"]
+    pushes = sorted(found, key=lambda push: push["seq"])
+    assert [push["level"] for push in pushes] == ["critical", "critical", "timeSensitive", "timeSensitive"]
+    explanation = call(circle.relay, "GET", f"/v1/pushes/{pushes[2]['id']}").json["explanation"]
+    assert explanation["facts"]["recipient"]["isOverCriticalPace"] is True
+    lowered = explanation["decision"]["reasons"][-1]
+    assert (lowered["code"], "`pace.critical`" in lowered["words"]) == ("level_lowered", True)
+    # Another sender has another pace, and every message is unread.
+    circle.post("from a shop", **{"from": "shop", "push": {"level": "critical"}})
+    assert bob.phone.ring("from a shop")["payload"]["aps"]["interruption-level"] == "critical"
+    (entry,) = bob.ask("GET", "rooms").json["rooms"]
+    assert entry["unread"] == 5
+
+
 def test_decisions_and_pushes_are_for_backends(start, secret):
     relay = start(secret=secret)
     token = relay.token("alice")

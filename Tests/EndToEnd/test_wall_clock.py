@@ -61,6 +61,18 @@ def test_a_message_right_after_the_step_is_pushed_at_once(circle, clock):
         bob.phone.ring(f"text {number}")
 
 
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_step_begins_no_new_minute_of_the_pace(circle, clock, seconds):
+    bob = circle.away("bob")
+    for number in range(6):
+        circle.send(f"alert {number}", push={"level": "critical"})
+    clock.set(seconds)
+    noticed(circle.relay)
+    circle.send("after the step", push={"level": "critical"})
+    shown = bob.phone.ring("after the step")
+    assert shown["payload"]["aps"]["interruption-level"] == "time-sensitive"
+
+
 def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, clock):
     clock.set(HOUR // 1000)
     noticed(circle.relay, 1)

@@ -139,8 +139,7 @@ import Testing
       let codes = decide(call).reasons.map(\.code)
       let allowed: Set<Reason.Code> = [
         .ownMessage, .noPushAsked, .largeRoom, .blocked, .read, .deleted, .expired, .notMember, .suspended, .muted,
-        .nothingAgainst,
-        .levelLowered, .noVoIPEntitlement,
+        .overPace, .nothingAgainst, .levelLowered, .noVoIPEntitlement,
       ]
       return allowed.isSuperset(of: codes) ? nil : "a call is affected by \(codes)"
     }

@@ -276,7 +276,7 @@ struct Row: CustomTestStringConvertible, Sendable {
 
   @Test func `a reason names its rule in words`() {
     let decision = decide(Self.plain.with { $0.device = nil })
-    #expect(decision.reasons == [Reason(rule: 12, code: .noDevice, words: "no device is registered")])
+    #expect(decision.reasons == [Reason(rule: 13, code: .noDevice, words: "no device is registered")])
   }
 
   /// Without `time(ofStored:now:)` the limit of its waits would be an hour ahead.

@@ -71,6 +71,27 @@ import Testing
     #expect(explanation.facts.message.expires == .at(1) + PushRequest.lifetime(of: .message))
   }
 
+  @Test func `a push whose level the pace has lowered does not become critical again`() {
+    let urgent = PushRequest(level: .critical)
+    func levels(_ stored: Level?, of recipient: HoldRecipient = Self.bobs()) -> [Made] {
+      actions(
+        Self.queued(1) {
+          $0.traits.push = urgent
+          $0.level = stored
+        }, of: recipient)
+    }
+    #expect(levels(.timeSensitive).isEmpty && levels(.critical).isEmpty)
+    #expect(levels(nil) == [Made("tea-1", .push(.critical))])
+    let held = plan([
+      Self.push(1) {
+        $0.traits.push = urgent
+        $0.level = .active
+      }
+    ])
+    #expect(held.made == [Made("tea-1", .push(.timeSensitive))])
+    #expect(held.decisions.first?.explanation.facts.recipient.isOverCriticalPace == true)
+  }
+
   @Test func `the plan without open pushes is empty`() {
     #expect(plan([]) == HoldPlan())
   }

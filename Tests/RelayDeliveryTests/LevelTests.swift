@@ -11,6 +11,7 @@ import Testing
     var maySender = true
     var mayTimeSensitive = true
     var mayCritical = true
+    var isOverPace = false
     let given: Level
 
     var facts: DeliveryCase {
@@ -19,6 +20,7 @@ import Testing
         $0.message.isUrgentAllowed = maySender
         $0.device?.allowsTimeSensitive = mayTimeSensitive
         $0.device?.allowsCritical = mayCritical
+        if isOverPace { $0.recipient.isOverCriticalPace = true }
       }
     }
   }
@@ -37,6 +39,10 @@ import Testing
     Case(requested: .critical, mayTimeSensitive: false, given: .critical),
     Case(requested: .critical, mayCritical: false, given: .timeSensitive),
     Case(requested: .critical, mayTimeSensitive: false, mayCritical: false, given: .active),
+    Case(requested: .critical, isOverPace: true, given: .timeSensitive),
+    Case(requested: .critical, mayTimeSensitive: false, isOverPace: true, given: .active),
+    Case(requested: .critical, maySender: false, isOverPace: true, given: .active),
+    Case(requested: .timeSensitive, isOverPace: true, given: .timeSensitive),
   ])
   func `a level that is not allowed is lowered, and the decision gives the reason`(row: Case) {
     let decision = decide(row.facts)
@@ -45,6 +51,19 @@ import Testing
       decision.reasons.map(\.code)
         == (row.given < row.requested ? [.nothingAgainst, .levelLowered] : [.nothingAgainst]))
     #expect(decision.reasons.allSatisfy { $0.rule == lastRule && !$0.words.isEmpty })
+  }
+
+  @Test func `the reason names the pace only if nothing else lowers the level`() {
+    func words(_ row: Case) -> String? { decide(row.facts).reasons.last?.words }
+    #expect(
+      words(Case(requested: .critical, isOverPace: true, given: .timeSensitive))?.contains("`pace.critical`") == true)
+    for row in [
+      Case(requested: .critical, maySender: false, isOverPace: true, given: .active),
+      Case(requested: .critical, mayCritical: false, isOverPace: true, given: .timeSensitive),
+      Case(requested: .critical, mayCritical: false, given: .timeSensitive),
+    ] {
+      #expect(words(row)?.contains("the sender, the device and its app") == true)
+    }
   }
 
   @Test func `a call without the entitlement for VoIP is an alert, and the decision gives the reason`() {

@@ -236,12 +236,13 @@ import Testing
 
   /// The due times of a push after the limit of the pace is used up.
   private mutating func next(_ message: PlanMessage, to member: PlanMember = member()) -> [Timestamp] {
-    for _ in 0..<PushPace.maxPerMinute { _ = plan(Self.message(), Self.member()) }
+    for _ in 0..<Self.maxPerMinute { _ = plan(Self.message(), Self.member()) }
     return plan(message, member).pushes.map(\.due)
   }
 
+  static let maxPerMinute = PushPace.Limits().messages
   /// The end of the present minute.
-  static let minute = Timestamp(rawValue: (now.rawValue / 60_000 + 1) * 60_000)
+  static let minute = now + PushPace.minute
 
   @Test mutating func `pushes beyond the pace wait for the end of the minute`() {
     #expect(next(Self.message()) == [Self.minute])
@@ -259,15 +260,15 @@ import Testing
   }
 
   @Test mutating func `a message to several devices counts once`() {
-    let member = Self.member { $0.devices = (0..<PushPace.maxPerMinute).map { Self.device("d\($0)") } }
+    let member = Self.member { $0.devices = (0..<Self.maxPerMinute).map { Self.device("d\($0)") } }
     #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.now })
-    for _ in 1..<PushPace.maxPerMinute { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
+    for _ in 1..<Self.maxPerMinute { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
     #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.minute })
   }
 
   @Test mutating func `held, critical and refused messages do not count`() {
     let quietHours = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)))
-    for _ in 0..<2 * PushPace.maxPerMinute {
+    for _ in 0..<2 * Self.maxPerMinute {
       _ = plan(Self.message(), quietHours)
       _ = plan(Self.message(PushRequest(level: .critical)), Self.member())
       _ = plan(Self.message(), Self.member { $0.blocked = [ann] })
@@ -275,6 +276,68 @@ import Testing
     #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now])
     // A held push is not delayed, either.
     #expect(next(Self.message(), to: quietHours) == [.at(hour)])
+  }
+
+  /// The levels of the pushes of critical alerts, and the codes of the last one.
+  private mutating func alert(_ count: Int, _ member: PlanMember = member()) -> ([Level], [Reason.Code]) {
+    let message = Self.message(PushRequest(level: .critical))
+    let pushes = (0..<count).flatMap { _ in plan(message, member).pushes }
+    return (pushes.map(\.level), pushes.last?.explanation.decision.reasons.map(\.code) ?? [])
+  }
+
+  @Test mutating func `critical alerts beyond the pace are time-sensitive`() {
+    pace.limits.critical = 2
+    #expect(alert(2) == ([.critical, .critical], [.nothingAgainst]))
+    #expect(alert(1) == ([.timeSensitive], [.nothingAgainst, .levelLowered]))
+    // Other recipients, other senders and the next minute are not affected.
+    #expect(alert(1, Self.member(UserID(unchecked: "eve"))).0 == [.critical])
+    let other = MessageTraits(from: UserID(unchecked: "eve"), push: PushRequest(level: .critical))
+    #expect(plan(Self.message(other), Self.member()).pushes.map(\.level) == [.critical])
+    pace.advance(to: PushPace.minute)
+    #expect(alert(1).0 == [.critical])
+  }
+
+  @Test mutating func `a critical alert beyond the pace is a message in every other way`() {
+    pace.limits = PushPace.Limits(messages: 1, critical: 1)
+    #expect(alert(1).0 == [.critical])
+    let due = (0..<2).flatMap { _ in plan(Self.message(PushRequest(level: .critical)), Self.member()).pushes.map(\.due)
+    }
+    #expect(due == [Self.now, Self.minute])
+    let focused = Self.member {
+      $0.preferences.onFocus = .hold
+      $0.devices[0].allowsTimeSensitive = false
+      Self.focus(&$0)
+    }
+    let held = plan(Self.message(PushRequest(level: .critical)), focused).pushes
+    #expect(held.map(\.isHeld) == [true] && held.map(\.level) == [.active])
+    #expect(held.first?.explanation.facts.recipient.isOverCriticalPace == true)
+  }
+
+  @Test mutating func `a critical alert to several devices counts once, and one that nothing pushes not at all`() {
+    pace.limits.critical = 1
+    for _ in 0..<3 { _ = alert(1, Self.member { $0.blocked = [ann] }) }
+    for _ in 0..<3 { _ = plan(Self.message(PushRequest(kind: .call, level: .critical)), Self.member()) }
+    let two = Self.member { $0.devices = [Self.device("phone"), Self.device("laptop")] }
+    #expect(alert(2, two).0 == [.critical, .critical, .timeSensitive, .timeSensitive])
+  }
+
+  @Test mutating func `calls beyond the pace are not pushed`() {
+    pace.limits.calls = 2
+    let call = Self.message(PushRequest(kind: .call))
+    for _ in 0..<2 { #expect(plan(call, Self.member()).pushes.count == 1) }
+    #expect(plan(call, Self.member()) == Plan(outcomes: [.none(.overPace)]))
+    #expect(plan(call, Self.member(UserID(unchecked: "eve"))).pushes.count == 1)
+    pace.advance(to: PushPace.minute)
+    #expect(plan(call, Self.member()).pushes.count == 1)
+  }
+
+  @Test mutating func `a call that was counted before does not count again`() {
+    pace.limits.calls = 1
+    let counted = MessageTraits(from: ann, push: PushRequest(kind: .call), unrung: [UserID(unchecked: "eve")])
+    for _ in 0..<3 {
+      #expect(plan(Self.message(counted), Self.member()).pushes.count == 1)
+      #expect(plan(Self.message(counted), Self.member(UserID(unchecked: "eve"))).outcomes == [.none(.overPace)])
+    }
   }
 
   // MARK: Reports

@@ -21,9 +21,10 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
       && facts.now < message.expires
       && facts.device != nil
       && (message.kind == .call || !recipient.hasReceivedActively || recipient.pushUnreadAfter != nil)
-      && (recipient.isRoomTooLarge != true || recipient.isNamed == true)
+      && (recipient.isRoomTooLarge != true || recipient.isNamed == true) && recipient.isOverCallPace != true
     if !isFit { return "pushed although a fact forbids it" }
     if level > message.level { return "the level was raised" }
+    if level == .critical, recipient.isOverCriticalPace == true { return "a critical alert beyond the pace" }
     let isUrgent =
       message.level >= .timeSensitive && decision.reasons.last?.code != .levelLowered
       && recipient.quietTimeSensitive != true

@@ -43,6 +43,7 @@ extension RecipientFacts {
       hasBlockedSender: dice.hits(oneIn: 12), hasRead: dice.hits(oneIn: 12),
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
       isMentioned: dice.hits(oneIn: 2), isNamed: dice.hits(oneIn: 2), isRoomTooLarge: dice.hits(oneIn: 8),
+      isOverCallPace: dice.hits(oneIn: 12), isOverCriticalPace: dice.hits(oneIn: 4),
       roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
       breaksQuietHours: dice.hits(oneIn: 4), quietCalls: dice.hits(oneIn: 4), quietTimeSensitive: dice.hits(oneIn: 4),
       pushUnreadAfter: dice.one(of: [nil, nil, 10, 60, 7_200]),

@@ -46,7 +46,8 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
   /// The codes of the rules, in their order.
   static let ruleCodes: [Set<Reason.Code>] = [
     [.ownMessage], [.noPushAsked], [.largeRoom], [.blocked], [.read], [.received],
-    [.deleted, .expired, .notMember, .suspended], [.muted], [.notReceivedYet], [.receivedIdle], [.withinGrace],
+    [.deleted, .expired, .notMember, .suspended], [.muted], [.overPace], [.notReceivedYet], [.receivedIdle],
+    [.withinGrace],
     [.noDevice], [.notAllowed], [.unread], [.focused], [.quietHours],
   ]
 
@@ -65,6 +66,7 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
     RuleExample(.notMember) { $0.recipient.isMember = false },
     RuleExample(.suspended) { $0.recipient.isSuspended = true },
     RuleExample(.muted) { $0.recipient.roomLevel = .none },
+    RuleExample(.overPace) { $0.recipient.isOverCallPace = true },
     RuleExample(.notReceivedYet, .wait(until: .at(5_000)), exceptions: calls) {
       $0.recipient.sessions.append(.unreceived(.active, .written(at: .at(0))))
     },
@@ -166,6 +168,6 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
         example.apply(&facts)
       }
     }
-    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 7, 8, 9, 10, 13, 15])
+    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 14, 16])
   }
 }

@@ -134,8 +134,8 @@ EQUIVALENT = {
     # A user has a device once, and none registered in 1970.
     "Recipient.swift: `<` is `<=` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",
     "Recipient.swift: `0` is `1` in `.max { ($0.registered?.rawValue ?? 0, $0.id) < ($1.registered?.rawValue ?? 0, $1.id) }?.timeZone`",
-    # The minute is over at each later time.
-    "PushPace.swift: `0` is `1` in `private var end = Timestamp(rawValue: 0)`",
+    # The pairs are counted from the first one on.
+    "PushPace.swift: `0` is `1` in `if counts[kind]?.count ?? 0 < Self.maxPairs { counts[kind, default: [:]][pair] = 1 }`",
 }
 
 

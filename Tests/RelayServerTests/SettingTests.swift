@@ -2,6 +2,7 @@
 import Configuration
 import Logging
 import RelayCore
+import RelayDelivery
 import RelayGateways
 import RelayHub
 import RelayIdentity
@@ -47,6 +48,9 @@ import Testing
     ("limits.history", "10000", { $0.limits.history == 10_000 }),
     ("limits.heartbeat", "0.1", { $0.limits.heartbeat == 0.1 }),
     ("limits.heartbeat", "1.5e1", { $0.limits.heartbeat == 15 }),
+    ("pace.messages", "0", { $0.pace.messages == 0 }),
+    ("pace.critical", "1", { $0.pace.critical == 1 }),
+    ("pace.calls", "10000", { $0.pace.calls == 10_000 }),
     ("secretFile", "a", { $0.identity.secretFile == "a" }),
     ("tokens.secretFile", "a", { $0.identity.secretFile == "a" }),
   ]
@@ -79,6 +83,9 @@ import Testing
     ("limits.heartbeat", "0", "limits.heartbeat must be a number from 0.1 to 3600, not 0"),
     ("limits.sendRate", "1e7", "limits.sendRate must be a number from 0 to 1000000, not 1e7"),
     ("limits.history", "0", "limits.history must be a whole number from 1 to 10000, not 0"),
+    ("pace.messages", "-1", "pace.messages must be a whole number from 0 to 10000, not -1"),
+    ("pace.critical", "10001", "pace.critical must be a whole number from 0 to 10000, not 10001"),
+    ("pace.calls", "0.5", "pace.calls must be a whole number from 0 to 10000, not 0.5"),
     ("connections.idleTimeout", "0", "connections.idleTimeout must be a number from 1 to 3600, not 0"),
     ("metrics.open", "1", "metrics.open must be true or false, not 1"),
     ("audit.retention", "0", "audit.retention must be a number from 1 to 3153600000, not 0"),

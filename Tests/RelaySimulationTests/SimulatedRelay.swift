@@ -65,11 +65,12 @@ final class SimulatedRelay {
     let worker = PushWorker(
       store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { began + (clock.now - time) },
       log: log)
+    var settings = Relay.Settings(
+      authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: limits, policy: policy,
+      rooms: RoomPatterns(), isMetricsOpen: true)
+    settings.pace = PushPace.Limits(messages: 3, critical: 0, calls: 0)
     relay = Relay(
-      hub: hub, store: store,
-      settings: Relay.Settings(
-        authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: limits, policy: policy,
-        rooms: RoomPatterns(), isMetricsOpen: true),
+      hub: hub, store: store, settings: settings,
       gateways: Gateways(SimulatedGateway(now: { clock.now })), http: HTTPService(site: Site()), worker: worker,
       log: log)
     self.worker = worker
@@ -83,7 +84,6 @@ final class SimulatedRelay {
         await worker.takeOver()
         try await relay.start()
       })
-    onHub { $0.deliveries.use(PushPace(maxPerMinute: 3)) }
   }
 
   /// The default limits, but without rate limits.

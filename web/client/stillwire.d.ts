@@ -279,7 +279,7 @@ export interface CallEvent extends Call {
   readonly event: 'ring' | 'answer' | 'decline' | 'hangup' | 'expire' | 'delete'
   readonly user?: string
   readonly device?: string
-  /** The user has muted the room: do not ring. */
+  /** The user has muted the room, or the caller calls the user too often: do not ring. */
   readonly muted?: true
 }
 

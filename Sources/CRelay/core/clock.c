@@ -123,6 +123,10 @@ int64_t relay_hub_now(const relay_hub_t *hub) {
   return hub->now;
 }
 
+int64_t relay_hub_clock(const relay_hub_t *hub) {
+  return hub->clock;
+}
+
 void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
   if (!hub->is_simulated) {
     hub->is_simulated = true;

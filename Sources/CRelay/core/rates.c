@@ -75,8 +75,8 @@ static relay__bucket_t *bucket_of(relay_user_t *user, relay_rate_t kind) {
 static int64_t user_take(relay_hub_t *hub, relay_user_t *user, relay_rate_t kind, uint32_t count) {
   const relay__rate_t rate = user_rate(&hub->limits, kind);
   if (rate.tokens <= 0) return 0;
-  /* Several tokens are the additional cost of a request, which has already taken the first one. A user who has
-   * requested nothing for a while can therefore always make it. */
+  /* Several tokens are the additional cost of a request, which has already taken the first one. A user who
+   * has requested nothing for a while can therefore always make it. */
   if (count > 1 && count >= rate.burst) count = rate.burst - 1;
   return take(bucket_of(user, kind), rate, hub->clock, count);
 }

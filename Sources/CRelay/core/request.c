@@ -194,8 +194,7 @@ static void hand_over(request_t *request, relay_event_kind_t kind, relay_room_t 
 }
 
 static void limit(const request_t *request, const char *message, int64_t delay) {
-  relay__refuse(request->hub, request->session, &request->id, "rate_limited", message,
-                (double)delay / 1000);
+  relay__refuse(request->hub, request->session, &request->id, "rate_limited", message, (double)delay / 1000);
 }
 
 static const char room_is_limited[] = "too many messages to the room";
@@ -379,8 +378,8 @@ static void ping(const request_t *request) {
   relay__frame_release(request->hub, frame);
 }
 
-/* Takes a token of the session and one of its user. Otherwise sends `rate_limited` and returns false. Closes a
- * session that is refused 1,000 times in 10 s, or for 10 s without a pause of more than 1 s. If `marks` is
+/* Takes a token of the session and one of its user. Otherwise sends `rate_limited` and returns false. Closes
+ * a session that is refused 1,000 times in 10 s, or for 10 s without a pause of more than 1 s. If `marks` is
  * true, one frame of each room is free every ACK_INTERVAL. */
 static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   relay_hub_t *hub = request->hub;

@@ -170,6 +170,9 @@ void relay_hub_destroy(relay_hub_t *hub);
 void relay_hub_wake(relay_hub_t *hub);
 /* Returns the wall clock of this iteration. */
 int64_t relay_hub_now(const relay_hub_t *hub);
+/* Returns the loop's clock of this iteration, in ms. Nobody can set this clock, and its origin has no
+ * meaning. */
+int64_t relay_hub_clock(const relay_hub_t *hub);
 /* Queues RELAY_EVENT_ALARM once at this time. Replaces an earlier alarm; 0: no alarm. */
 void relay_hub_set_alarm(relay_hub_t *hub, int64_t time);
 /* For simulations: sets the wall clock and the clock of timers. After the first call, time passes only with
@@ -411,8 +414,8 @@ size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t cod
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
                         size_t max);
 /* Takes `count` tokens of a user. Returns 0, or takes none and returns the ms until they are available. Sends
- * and requests have twice the rate of a session. All sessions of the user and the calls of this function count
- * together. */
+ * and requests have twice the rate of a session. All sessions of the user and the calls of this function
+ * count together. */
 int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t user, relay_rate_t kind, uint32_t count);
 /* Returns the text of the error for a request above the rate of a user. */
 const char *relay_user_rate_refusal(relay_rate_t kind);

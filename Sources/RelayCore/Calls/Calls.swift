@@ -14,6 +14,8 @@ package final class Calls {
   /// The calls that ring for a member: see ``Call/rings(for:at:)``. Their rooms are pinned until the first answer. A
   /// call that was answered may stay after the end of its ringing, until ``removeSilent(on:)`` finds it.
   private var ringing: [MessageReference: Call] = [:]
+  /// A call of ``ringing`` does not ring for these members, because its caller calls them too often.
+  private var unrung: [MessageReference: Set<UserID>] = [:]
   /// The number of calls with which ``removeSilent(on:)`` runs again.
   private var maxKept = Calls.minKept
   /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
@@ -124,7 +126,9 @@ package final class Calls {
   // MARK: Changes
 
   /// A call is stored, and its message is published.
-  func began(_ call: Call, on relay: isolated Relay) {
+  /// - Parameter users: The call does not ring for these members.
+  func began(_ call: Call, unrung users: Set<UserID>, on relay: isolated Relay) {
+    if !users.isEmpty { unrung[call.message] = users }
     changed(call, .ring, by: call.caller, on: nil, relay: relay)
   }
 
@@ -177,6 +181,7 @@ package final class Calls {
   }
 
   private func forget(_ message: MessageReference, on relay: isolated Relay) {
+    unrung[message] = nil
     if ringing.removeValue(forKey: message)?.state == .ringing { relay.rooms.unpin(message.room, on: relay) }
   }
 
@@ -322,7 +327,8 @@ package final class Calls {
     let room = call.message.room
     let recipient = relay.people.recipient(user)
     guard !recipient.blocked.contains(call.caller) else { return }
-    let isMuted = recipient.preferences[room].level(at: relay.hub.now) == .none
+    let isUnrung = relay.hub.name(of: user).map { unrung[call.message]?.contains($0) == true } ?? false
+    let isMuted = isUnrung || recipient.preferences[room].level(at: relay.hub.now) == .none
     for session in sessions where relay.hub.isOpen(session) {
       guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { continue }
       relay.hub.push(isMuted ? muted : text, to: session)
@@ -342,6 +348,7 @@ extension Call.Action {
 
 extension Replies {
   /// The `call` event. It names the user who has caused it, and not all users of the call.
+  /// - Parameter isMuted: The client must not ring for its user.
   static func call(
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, isMuted: Bool = false
   ) -> [UInt8] {

@@ -49,6 +49,7 @@ struct Ring: Command {
         try relay.spend(sendTo: access.handle, by: user, pushes: true)
       }
       try relay.admitMentions(of: draft)
+      try relay.admitCall(of: &draft, in: access.handle)
       let sender = request.callSender(caller, on: device, relay: relay)
       let rung = try await relay.calls.ring(draft, in: access, by: sender, relay: relay)
       let isNew = rung.sent?.stored.isDuplicate == false

@@ -63,6 +63,7 @@ struct PostMessage: Command {
         try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
       }
       try relay.admitMentions(of: draft)
+      try relay.admitCall(of: &draft, in: access.handle)
       let sent = try await relay.post(
         draft, in: access.handle, showsPresence: access.rights.contains(.presence))
       return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))

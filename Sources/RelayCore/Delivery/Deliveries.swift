@@ -22,9 +22,6 @@ package final class Deliveries {
   private var dueMembers = DueMembers()
   private var isDecidingDue = false
 
-  /// Replaces the pace of pushes. Tests set a slower one.
-  package func use(_ pace: PushPace) { self.pace = pace }
-
   /// Decides a message for each device of a user, and stores nothing.
   package func decisions(
     about message: MessageTraits, in room: RoomID, for name: UserID, _ user: UserHandle, as membership: Membership,
@@ -71,9 +68,24 @@ package final class Deliveries {
 
   package func plan(_ message: PlanMessage, for members: [PlanMember], now: Timestamp, on relay: isolated Relay) -> Plan
   {
+    advancePace(on: relay)
     let plan = relay.settings.planner.plan(message, for: members, now: now, pace: &pace)
     for outcome in plan.outcomes { relay.diagnostics.tally.count(outcome) }
     return plan
+  }
+
+  /// Counts a call to members of a room.
+  /// - Returns: The members above the pace, and the time after which they may be called again.
+  func countCall(
+    from sender: UserID, to members: [UserID], on relay: isolated Relay
+  ) -> (unrung: Set<UserID>, delay: Duration) {
+    advancePace(on: relay)
+    return (Set(members.filter { !pace.admits(.call, from: sender, to: $0) }), pace.rest)
+  }
+
+  private func advancePace(on relay: isolated Relay) {
+    pace.limits = relay.settings.pace
+    pace.advance(to: relay.hub.clock)
   }
 
   /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.

@@ -21,7 +21,7 @@ struct PushSummary {
     }
     return switch job.state {
     case .waiting:
-      "The sender exceeds \(PushPace.maxPerMinute) pushes a minute; the waiting pushes are sent at \(date(job.due))."
+      "The sender exceeds the limit `pace.messages`; the waiting pushes are sent at \(date(job.due))."
     case .ready: "It is ready to be sent to the gateway."
     case .held: "It is held until \(date(job.due)), or until the device is no longer silenced."
     case .merged: "It is part of the push \(job.mergedInto ?? "of another message")."

@@ -24,7 +24,9 @@ extension MessageDraft {
     self.push = push == PushRequest() ? nil : push
   }
 
-  var traits: MessageTraits { MessageTraits(from: from.id, mentions: mentions, push: push ?? PushRequest()) }
+  var traits: MessageTraits {
+    MessageTraits(from: from.id, mentions: mentions, push: push ?? PushRequest(), unrung: call?.unrung)
+  }
 
   /// The message as the hub publishes it to the sessions of its room.
   /// - Parameters:

@@ -35,6 +35,7 @@ extension Relay {
         try resolveMentions(of: &draft, in: message.room, fields.pointer)
         if let push = draft.push { try check(push, from: sender, to: room) }
         try admitMentions(of: draft)
+        try admitCall(of: &draft, in: message.room)
       }
       guard isStored else {
         let stored = try show(draft, from: message.session, in: message.room)
@@ -149,9 +150,6 @@ extension Relay {
     let policy = rooms.policy(of: handle)
     draft.retention = policy?.history ?? .everything
     draft.quoting = draft.quoting.within(policy)
-    if isCall, draft.call == nil, hub.memberCount(of: handle) <= Call.maxMembers {
-      draft.call = CallDraft(media: traits.push.style.callMedia)
-    }
     rooms.pin(room)
     let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
       assumeIsolated { relay in
@@ -176,7 +174,7 @@ extension Relay {
         // The reply is sent before the `delivery` events.
         guard !stored.isDuplicate else { return }
         relay.inbox.roomChanged(handle, on: relay)
-        if let call = stored.call { relay.calls.began(call, on: relay) }
+        if let call = stored.call { relay.calls.began(call, unrung: traits.unrung ?? [], on: relay) }
         relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {

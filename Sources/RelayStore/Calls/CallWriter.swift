@@ -8,6 +8,8 @@ public struct CallDraft: Equatable, Sendable {
   /// True if the message is not stored while another call rings in its room. ``StoreError/ringing(_:)`` names that
   /// call. With false the message is stored and begins no call.
   public var isExclusive: Bool
+  /// The call does not ring for these members, because its sender calls them too often.
+  public var unrung: Set<UserID> = []
 
   public init(media: Call.Media = .audio, isExclusive: Bool = false) {
     self.media = media

@@ -50,7 +50,7 @@ public struct CallEvent: Equatable, Sendable {
   public var user: UserID?
   /// The device of this user. Is `nil` if the session has none.
   public var device: DeviceID?
-  /// True if the user of this client has muted the room. The app does not ring.
+  /// True if the user of this client has muted the room, or the caller calls this user too often. The app does not ring.
   public var isMuted: Bool
 
   /// Parses a frame of type `call`. Returns `nil` for other frames.

@@ -33,9 +33,9 @@ Audience: TypeAlias = Literal["none", "rooms", "watchers"]
 
 ReasonCode: TypeAlias = Literal[
     "own_message", "no_push_asked", "large_room", "blocked", "read", "received", "deleted", "expired",
-    "not_a_member", "suspended", "muted", "not_received_yet", "received_idle", "within_grace", "no_device",
-    "not_allowed", "unread", "focused", "filtered", "quiet_hours", "nothing_against", "level_lowered",
-    "no_voip_entitlement",
+    "not_a_member", "suspended", "muted", "over_pace", "not_received_yet", "received_idle", "within_grace",
+    "no_device", "not_allowed", "unread", "focused", "filtered", "quiet_hours", "nothing_against",
+    "level_lowered", "no_voip_entitlement",
 ]
 
 Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
@@ -968,6 +968,10 @@ class RecipientFacts(TypedDict):
     """The message mentions the recipient by name, or answers a message of the recipient."""
     isRoomTooLarge: NotRequired[Literal[True]]
     """The room has more than `limits.pushedMembersPerRoom` members."""
+    isOverCallPace: NotRequired[Literal[True]]
+    """The sender calls the recipient more often than `pace.calls` allows."""
+    isOverCriticalPace: NotRequired[Literal[True]]
+    """The sender sends the recipient more alerts at the level `critical` than `pace.critical` allows."""
     roomCriteria: NotRequired[str]
     """The recipient's own label of the room."""
     onFocus: SilenceMode
