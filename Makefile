@@ -145,6 +145,7 @@ $(VENV)/site: site/requirements.txt
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/*/*.c Sources/CRelay/*/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
   Sources/CRows/*.c Sources/CRows/*.h Sources/CRows/include/*.h \
+  Sources/CDocuments/*.c Sources/CDocuments/include/*.h \
   Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/CRowsTests/*.c Tests/CRowsTests/*.h \
   Tests/Fuzz/*.c Tests/Fuzz/*.h
 

@@ -77,6 +77,11 @@ let package = Package(
       linkerSettings: [.linkedLibrary("sqlite3")]
     ),
     .target(
+      name: "CDocuments",
+      // `#embed` is of C23; clang has it in all versions of C.
+      cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Wno-c23-extensions"] + (isStrict ? ["-Werror"] : []))]
+    ),
+    .target(
       name: "CRows",
       cSettings: [.unsafeFlags(["-Wall", "-Wextra"] + (isStrict ? ["-Werror"] : []))],
       linkerSettings: [.linkedLibrary("sqlite3")]
@@ -182,15 +187,12 @@ let package = Package(
     .target(
       name: "RelayHTTP",
       dependencies: [
-        "CZlib", "RelayCore", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
-        "RelayStore", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "CDocuments", "CZlib", "RelayCore", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayPush", "RelayStore", .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      // Embeds the documents, so that the program is one file.
-      resources: [
-        .embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json"),
-        .embedInCode("Documents/schemas.json"),
-      ],
+      // `CDocuments` embeds them.
+      exclude: ["Documents"],
       swiftSettings: swift
     ),
     // Configuration and composition.

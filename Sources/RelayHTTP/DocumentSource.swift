@@ -9,12 +9,12 @@ import RelayProtocol
 /// - Adds the schemas that both documents use, from `schemas.json`. Each document is complete without the other.
 enum DocumentSource {
   static var openAPI: [UInt8] {
-    var text = JSONText(PackageResources.openapi_json)
+    var text = JSONText(DocumentFile.openAPI)
     addErrors(of: HTTPService.routes, to: &text)
     return withSchemas(text)
   }
 
-  static var asyncAPI: [UInt8] { withSchemas(JSONText(PackageResources.asyncapi_json)) }
+  static var asyncAPI: [UInt8] { withSchemas(JSONText(DocumentFile.asyncAPI)) }
 
   // MARK: Errors
 
@@ -52,7 +52,7 @@ enum DocumentSource {
 
   /// Adds the schemas of `schemas.json` that the document refers to, directly or through other schemas.
   private static func withSchemas(_ document: JSONText) -> [UInt8] {
-    let file = JSONText(PackageResources.schemas_json)
+    let file = JSONText(DocumentFile.schemas)
     let schemas = file.members(of: file.root)
     var missing = references(in: document.bytes[...])
     var found: Set<String> = []

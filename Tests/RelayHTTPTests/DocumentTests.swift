@@ -91,7 +91,7 @@ struct DocumentTests {
   @Test func `a scope checks every member that names a room or a user`() throws {
     let checked = Set(NamedMembers.rooms + NamedMembers.roomObjects + NamedMembers.users)
     var found: Set<String> = []
-    let paths = try #require(try Self.object(PackageResources.openapi_json)["paths"] as? [String: [String: Any]])
+    let paths = try #require(try Self.object(DocumentFile.openAPI)["paths"] as? [String: [String: Any]])
     for (path, item) in paths {
       found.formUnion(path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) })
       for case let operation as [String: Any] in item.values {
@@ -186,10 +186,10 @@ struct DocumentTests {
   }
 
   @Test func `a schema that both documents use is in one file`() throws {
-    let shared = try Self.object(PackageResources.schemas_json)
+    let shared = try Self.object(DocumentFile.schemas)
     var own: [Set<String>] = []
     for (document, source) in [
-      (openAPI, PackageResources.openapi_json), (asyncAPI, PackageResources.asyncapi_json),
+      (openAPI, DocumentFile.openAPI), (asyncAPI, DocumentFile.asyncAPI),
     ] {
       let whole = try #require((document["components"] as? [String: Any])?["schemas"] as? [String: Any])
       let described = try #require(
