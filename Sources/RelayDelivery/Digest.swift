@@ -100,7 +100,7 @@ extension DigestSubject {
 extension DigestRoom {
   /// `Ann: text`, or only the name if there is no text.
   fileprivate var line: String {
-    guard let text, !text.isBlank else { return sender.shownName }
+    guard let text = text?.asLine, !text.isBlank else { return sender.shownName }
     return "\(sender.shownName): \(text)".onOneLine(maxLength: maxLine)
   }
 }

@@ -121,7 +121,10 @@ struct Serve: AsyncParsableCommand {
 
   /// The values of all options on the command line, by the names of their settings.
   var given: [String: String] {
-    [common.given, identity.given, network.given, operation.given, audit.given, cluster.given, limits.given]
-      .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
+    [
+      common.given, identity.given, network.given, operation.given, audit.given, cluster.given, limits.given,
+      pace.given,
+    ]
+    .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
   }
 }

@@ -90,7 +90,7 @@ import Testing
   func `a field of a profile or of a status refuses other texts`(key: String) throws {
     let isStatus = key == "text" || key == "emoji"
     for text in Self.bad {
-      let fields = Fields(["handle": .string("1"), key: .string(text)])
+      let fields = Fields(["handle": JSON.string("1")].merging([key: .string(text)]) { $1 })
       let error = #expect(throws: RequestError.self) {
         _ =
           try isStatus ? UserStatus(fields)?.text : fields.profile(of: UserID(unchecked: "ann"), hasAddress: true).name

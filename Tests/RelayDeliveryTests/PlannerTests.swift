@@ -270,9 +270,9 @@ import Testing
     let quietHours = Self.member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)))
     for _ in 0..<2 * Self.maxPerMinute {
       _ = plan(Self.message(), quietHours)
-      _ = plan(Self.message(PushRequest(level: .critical)), Self.member())
       _ = plan(Self.message(), Self.member { $0.blocked = [ann] })
     }
+    for _ in 0..<PushPace.Limits().critical { _ = plan(Self.message(PushRequest(level: .critical)), Self.member()) }
     #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now])
     // A held push is not delayed, either.
     #expect(next(Self.message(), to: quietHours) == [.at(hour)])

@@ -487,7 +487,8 @@ class Operations(ABC):
         call. If another member's call rings in the room, the request answers that call; if one of the two has
         blocked the other: `conflict`. If a call of the same user rings, the reply has that call. Both have
         `duplicate`. A room of more than 256 members: `too_large`. A room without another member: `conflict`.
-        A room that stores nothing: `unsupported`.
+        A room that stores nothing: `unsupported`. The call does not ring for a member whom the user has
+        called more often than `pace.calls` in a minute. If no other member is left: `rate_limited`.
 
         Args:
             media: The default is `audio`. With `video`, the payload has the custom key `video`: True.
@@ -2835,7 +2836,8 @@ class AsyncOperations(ABC):
         call. If another member's call rings in the room, the request answers that call; if one of the two has
         blocked the other: `conflict`. If a call of the same user rings, the reply has that call. Both have
         `duplicate`. A room of more than 256 members: `too_large`. A room without another member: `conflict`.
-        A room that stores nothing: `unsupported`.
+        A room that stores nothing: `unsupported`. The call does not ring for a member whom the user has
+        called more often than `pace.calls` in a minute. If no other member is left: `rate_limited`.
 
         Args:
             media: The default is `audio`. With `video`, the payload has the custom key `video`: True.

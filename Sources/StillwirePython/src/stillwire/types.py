@@ -185,7 +185,8 @@ class PushRequest(TypedDict):
     """`call` rings immediately on every device. It needs the right `urgent`."""
     level: NotRequired[Literal["passive", "active", "timeSensitive", "critical", None]]
     """The interruption level. The default is `active`. The relay lowers a higher level if the sender lacks the
-    right `urgent`, or if the device or its app does not allow the level.
+    right `urgent`, or if the device or its app does not allow the level. It lowers `critical` if the sender
+    sends more critical alerts to the recipient than `pace.critical` in a minute.
     """
     criteria: NotRequired[str | None]
     """The label that Focus filters of recipients match. A recipient's own label of the room takes precedence. At
