@@ -309,9 +309,10 @@ presence refresh remove report reports resolve respond restrict roles room rooms
 watch""".split()
 
 
-def test_requests_of_all_sessions_of_a_user_share_a_rate(start, connect):
-    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 10)
-    sessions = [connect(relay, "alice") for _ in range(3)]
+def test_requests_of_all_sessions_of_a_user_share_a_rate(start, connect, secret):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 10, secret=secret)
+    token = relay.token("alice")
+    sessions = [connect(relay, token=token) for _ in range(3)]
     for session in sessions[:2]:
         for _ in range(5):
             session.join("room")
@@ -321,19 +322,20 @@ def test_requests_of_all_sessions_of_a_user_share_a_rate(start, connect):
         assert (error["code"], error["temporary"]) == ("rate_limited", True), type
         assert "the user exceeds twice the limit `requestRate`" in error["message"], type
         assert error["retryAfter"] > 0
-    refused = call(relay, "GET", "/v1/users/me/rooms", user="alice")
+    refused = call(relay, "GET", "/v1/users/me/rooms", token=token)
     assert (refused.status, refused.problem["code"]) == (429, "rate_limited")
     assert "the user exceeds twice the limit `requestRate`" in refused.problem["detail"]
-    connect(relay, "bob").join("room")
+    connect(relay, token=relay.token("bob")).join("room")
 
 
-def test_requests_over_http_count_together_with_those_of_sessions(start, connect):
-    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 2)
-    alice = connect(relay, "alice")
+def test_requests_over_http_count_together_with_those_of_sessions(start, connect, secret):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 2, secret=secret)
+    token = relay.token("alice")
+    alice = connect(relay, token=token)
     for _ in range(4):
-        assert call(relay, "GET", "/v1/users/me/rooms", user="alice").status == 200
+        assert call(relay, "GET", "/v1/users/me/rooms", token=token).status == 200
     assert "the user exceeds" in alice.refusal("rooms")["message"]
-    assert call(relay, "GET", "/v1/users/me/rooms", user="bob").status == 200
+    assert call(relay, "GET", "/v1/users/me/rooms", token=relay.token("bob")).status == 200
 
 
 def test_long_lists_of_names_cost_more_than_one_request(start, connect):

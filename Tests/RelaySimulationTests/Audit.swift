@@ -110,7 +110,7 @@ extension Simulation {
   // MARK: Jobs
 
   private func look(at job: JobRow, _ known: JobRow?) throws {
-    if [.held, .merged].contains(job.state) || job.isThrottled || job.isAnyway { audit.disordered.insert(job.id) }
+    if [.held, .merged, .waiting].contains(job.state) || job.isAnyway { audit.disordered.insert(job.id) }
     if known?.explanation != job.explanation { try lookAtExplanation(of: job) }
     // A new job whose device or membership had ended before it was stored.
     if job.state == .cancelled { return audit.tally.count(cancelled: job.note ?? "") }

@@ -45,9 +45,6 @@ struct JobRow: Sendable {
     explanation = row[14]
   }
 
-  /// True if the job waits, or has waited, for the end of a minute. Other jobs may have overtaken it.
-  var isThrottled: Bool { due > created && due.rawValue.isMultiple(of: 60_000) }
-
   /// True if the other state has the same decision.
   func isAsDecided(_ other: JobRow) -> Bool {
     state == other.state && due == other.due && level == other.level && isAnyway == other.isAnyway
