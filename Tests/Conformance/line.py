@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP proxy between a client and a relay. A subclass changes how it forwards the bytes."""
+"""TCP proxies between a client and a relay. Each subclass of `Line` changes how it forwards the bytes."""
 
 import asyncio
 from typing import Self
+
+#: Seconds of a slow line's bytes that its buffers hold.
+BUFFERED = 0.25
 
 
 class Line:
@@ -58,3 +61,44 @@ class Line:
         finally:
             # The end of one side also closes the other side, because no client or relay half-closes.
             writer.close()
+
+
+class SlowLine(Line):
+    """A line with a rate from the relay to the client, in bytes a second."""
+
+    def __init__(self, port: int):
+        super().__init__(port)
+        self.rate: float | None = None
+        self.bytes = 0
+        #: The time at which each connection has forwarded its last bytes.
+        self._due: dict[asyncio.StreamWriter, float] = {}
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        # A small buffer, so that the bytes wait in the relay as they do before a slow line.
+        return await asyncio.open_connection("127.0.0.1", self._target, limit=4_096)
+
+    def size(self, is_answer: bool) -> int:
+        return int(self.rate * BUFFERED) if self.rate and is_answer else super().size(is_answer)
+
+    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        if is_answer:
+            self.bytes += len(piece)
+        if is_answer and self.rate:
+            now = asyncio.get_running_loop().time()
+            due = self._due[writer] = max(self._due.get(writer, now), now) + len(piece) / self.rate
+            await asyncio.sleep(due - now)
+        await super().forward(piece, writer, is_answer)
+
+
+class MuteLine(Line):
+    """A line that can lose the bytes to the client."""
+
+    is_mute = False
+
+    def cut(self) -> None:
+        self.is_mute = False
+        super().cut()
+
+    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        if not (is_answer and self.is_mute):
+            await super().forward(piece, writer, is_answer)

@@ -45,7 +45,7 @@ from api import Answer, call  # noqa: E402
 from clients import CHECKOUT, CLIENTS  # noqa: E402
 from database import value  # noqa: E402
 from driver import Driver  # noqa: E402
-from line import Line  # noqa: E402
+from line import MuteLine  # noqa: E402
 from relay import Relay, run, running  # noqa: E402
 from rfc6455 import Connection  # noqa: E402
 from wall_clock import Clock  # noqa: E402
@@ -192,20 +192,6 @@ class User:
         if reply["type"] == "error":
             raise Stuck(f"{type} is refused: {reply}")
         return reply
-
-
-class MuteLine(Line):
-    """A line that can lose the bytes to the client."""
-
-    is_mute = False
-
-    def cut(self) -> None:
-        self.is_mute = False
-        super().cut()
-
-    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
-        if not (is_answer and self.is_mute):
-            await super().forward(piece, writer, is_answer)
 
 
 class Row:

@@ -3,18 +3,20 @@
 """Measures how both clients catch up over slow lines, and prints a table.
 
     python3 Tests/Conformance/measure_slow_lines.py [--rates 5 12 25 60 250] [--clients javascript swift]
-      [--loads one many live] [--cuts 1]
+      [--loads one many live big] [--addresses 2] [--cuts 1]
 
 A client that was away returns over a line of a fixed rate, in thousands of bytes a second. It has missed:
 
 - `one`: 500 KiB in one room
 - `many`: 40 kB in each of 60 rooms
 - `live`: the same, and one more room has new messages all the time, for a third of the rate
+- `big`: 8 messages of 60 kB in one room. A frame has one message at least, so these are the largest frames
 
-With `--cuts` the line is cut that often during the catch-up. The columns: the time until all rooms are joined, the
-bytes that the relay has written to the line (without live messages) divided by those of the missed messages, and how
-many rooms were ready before the room that the app has used last. Set `STILLWIRE_BINARY` for another relay than the
-debug build.
+With `--addresses` the client has several addresses, and each of them has such a line to the same relay. With `--cuts`
+the line is cut that often during the catch-up. The columns: the time until all rooms are joined, the bytes that the
+relay has written to the lines (without live messages) divided by those of the missed messages, how many rooms were
+ready before the room that the app has used last, and how many connections the client has lost. Set `STILLWIRE_BINARY`
+for another relay than the debug build.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import json
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -31,43 +34,14 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "EndToEnd" / "shared"), str(HERE.pa
 
 from clients import CLIENTS  # noqa: E402
 from driver import Driver  # noqa: E402
-from line import Line  # noqa: E402
+from line import SlowLine  # noqa: E402
 from relay import Relay, running  # noqa: E402
 from rfc6455 import Connection  # noqa: E402
 
 #: Room, number of messages and size of a message for each load.
-LOADS = {"one": (1, 250, 2_048), "many": (60, 20, 2_000), "live": (60, 20, 2_000)}
-#: Seconds of the line's bytes that its buffers hold.
-BUFFERED = 0.25
+LOADS = {"one": (1, 250, 2_048), "many": (60, 20, 2_000), "live": (60, 20, 2_000), "big": (1, 8, 60_000)}
 LIVE_SIZE = 500
 LIMITS = ("--limits-send-rate", "0", "--limits-rooms-per-user", "0")
-
-
-class SlowLine(Line):
-    """A line with a rate from the relay to the client, in bytes a second."""
-
-    def __init__(self, port: int):
-        super().__init__(port)
-        self.rate: float | None = None
-        self.bytes = 0
-        #: The time at which each connection has forwarded its last bytes.
-        self._due: dict[asyncio.StreamWriter, float] = {}
-
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        # A small buffer, so that the bytes wait in the relay as they do before a slow line.
-        return await asyncio.open_connection("127.0.0.1", self._target, limit=4_096)
-
-    def size(self, is_answer: bool) -> int:
-        return int(self.rate * BUFFERED) if self.rate and is_answer else super().size(is_answer)
-
-    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, is_answer: bool) -> None:
-        if is_answer:
-            self.bytes += len(piece)
-        if is_answer and self.rate:
-            now = asyncio.get_running_loop().time()
-            due = self._due[writer] = max(self._due.get(writer, now), now) + len(piece) / self.rate
-            await asyncio.sleep(due - now)
-        await super().forward(piece, writer, is_answer)
 
 
 async def ask(socket: Connection, **frame: Any) -> dict[str, Any]:
@@ -105,15 +79,16 @@ async def talk(port: int, room: str, rate: float) -> None:
             await asyncio.sleep((LIVE_SIZE + 90) / (rate / 3))
 
 
-async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) -> dict[str, Any]:
+async def measure(relay: Relay, client: str, load: str, rate: float, addresses: int, cuts: int) -> dict[str, Any]:
     count, messages, size = LOADS[load]
     prefix = f"{client}-{load}-{rate}-{cuts}-{time.time_ns()}"
     rooms = [f"{prefix}-{number}" for number in range(count)]
     live_room = f"{prefix}-live"
     joined = [*rooms, live_room] if load == "live" else rooms
-    async with SlowLine(relay.port) as line:
+    async with AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(SlowLine(relay.port)) for _ in range(addresses)]
         options = {"hello": {"user": prefix}, "clock": "real", "random": [0]}
-        async with Driver(CLIENTS[client], line.url, options) as driver:
+        async with Driver(CLIENTS[client], " ".join(line.url for line in lines), options) as driver:
             driver.command("connect")
             for room in joined:
                 driver.command("join", room=room)
@@ -124,12 +99,13 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
                 pass
             needed = await fill(relay.port, rooms, messages, size)
             driver.events.clear()
-            line.rate, line.bytes = rate, 0
+            for line in lines:
+                line.rate, line.bytes = rate, 0
             talking = asyncio.create_task(talk(relay.port, live_room, rate)) if load == "live" else None
             start = time.monotonic()
             driver.command("connect")
             order: list[str] = []
-            shown = live = 0
+            shown = live = lost = 0
             limit = 3 * (needed / rate) + 60
             cut_at = [needed * (number + 1) / (cuts + 1) for number in range(cuts)]
             while len(set(order)) < len(joined) and time.monotonic() - start < limit:
@@ -143,9 +119,12 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
                         shown += 1
                 while not driver.events["joined"].empty():
                     order.append(driver.events["joined"].get_nowait()["room"])
-                if cut_at and line.bytes >= cut_at[0]:
+                while not driver.events["state"].empty():
+                    lost += driver.events["state"].get_nowait()["state"] == "waiting"
+                if cut_at and sum(line.bytes for line in lines) >= cut_at[0]:
                     cut_at.pop(0)
-                    line.cut()
+                    for line in lines:
+                        line.cut()
             took = time.monotonic() - start
             if talking:
                 talking.cancel()
@@ -154,8 +133,9 @@ async def measure(relay: Relay, client: str, load: str, rate: float, cuts: int) 
                 "time": took,
                 "rooms": f"{len(set(order))}/{len(joined)}",
                 "shown": f"{shown}/{count * messages}",
-                "ratio": (line.bytes - live * (LIVE_SIZE + 90)) / needed,
+                "ratio": (sum(line.bytes for line in lines) - live * (LIVE_SIZE + 90)) / needed,
                 "at": order.index(last) if last in order else -1,
+                "lost": lost,
             }
 
 
@@ -164,17 +144,21 @@ async def main() -> None:
     parser.add_argument("--rates", type=float, nargs="+", default=[5, 12, 25, 60, 250])
     parser.add_argument("--clients", nargs="+", default=list(CLIENTS))
     parser.add_argument("--loads", nargs="+", default=list(LOADS))
+    parser.add_argument("--addresses", type=int, default=1)
     parser.add_argument("--cuts", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), *LIMITS) as relay:
-        print("| client | kB/s | load | cuts | seconds | rooms | messages | sent ÷ needed | rooms before the last used |")
-        print("|---|---|---|---|---|---|---|---|---|", flush=True)
+        print(
+            "| client | kB/s | load | addresses | cuts | seconds | rooms | messages | sent ÷ needed "
+            "| rooms before the last used | lost |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
 
         async def row(client: str, load: str, rate: float) -> None:
-            found = await measure(relay, client, load, rate * 1000, options.cuts)
+            found = await measure(relay, client, load, rate * 1000, options.addresses, options.cuts)
             print(
-                f"| {client} | {rate:g} | {load} | {options.cuts} | {found['time']:.0f} | {found['rooms']} "
-                f"| {found['shown']} | {found['ratio']:.2f} | {found['at']} |",
+                f"| {client} | {rate:g} | {load} | {options.addresses} | {options.cuts} | {found['time']:.0f} "
+                f"| {found['rooms']} | {found['shown']} | {found['ratio']:.2f} | {found['at']} | {found['lost']} |",
                 flush=True,
             )
 
