@@ -224,6 +224,16 @@ def test_the_client_tries_each_node_once_before_it_waits(is_async: bool) -> None
     assert (hosts(relay), len(client.delays)) == ("abca", 1)
 
 
+@pytest.mark.parametrize("urls, connect", [(NODES[0], 10), (NODES, 5)])
+def test_a_node_of_several_has_a_shorter_timeout_to_connect(
+    urls: str | list[str], connect: float, is_async: bool
+) -> None:
+    relay = Relay(SENT)
+    Both(is_async, urls, relay).call(send)
+    timeout = relay.requests[0].extensions["timeout"]
+    assert (timeout["connect"], timeout["read"]) == (connect, 10)
+
+
 def test_a_request_that_may_have_arrived_is_not_sent_to_another_node(is_async: bool) -> None:
     relay = Relay(httpx.ConnectError("refused"), httpx.ReadError("lost"), SENT)
     with pytest.raises(ConnectionFailedError):
@@ -360,6 +370,13 @@ def test_the_presence_stream_connects_again_after_a_silence(timeout: float, expe
     assert {request.extensions["timeout"]["read"] for request in relay.requests} == {expected}
 
 
+def test_the_presence_stream_leaves_a_silent_node_sooner(is_async: bool) -> None:
+    reset = events("id: r.1", "event: reset", 'data: {"reason":"new"}', "")
+    relay = Relay(httpx.ReadTimeout("silence"), reset, problem(403, "forbidden"))
+    assert Both(is_async, NODES, relay).call(lambda client: followed(client, ForbiddenError)) == ["reset"]
+    assert {request.extensions["timeout"]["read"] for request in relay.requests} == {20}
+
+
 def test_the_presence_stream_raises_an_error_if_it_was_never_open(is_async: bool) -> None:
     relay = Relay(*[httpx.ConnectError("refused")] * 4)
     client = Both(is_async, handler=relay)
@@ -394,6 +411,24 @@ def test_only_a_long_open_stream_resets_the_delays(is_async: bool) -> None:
     assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"] * 5
     for delay, ceiling in zip(client.delays, [0.5, 1, 2, 0.5, 1], strict=True):
         assert ceiling / 2 <= delay <= ceiling
+
+
+def test_failovers_in_sequence_do_not_make_the_delays_grow(is_async: bool) -> None:
+    reset = events("id: r.1", "event: reset", 'data: {"reason":"new"}', "")
+    end = events("id: r.1", "event: end", 'data: {"reason":"shutdown"}', "")
+    slow = events("id: r.1", "event: end", 'data: {"reason":"too_slow"}', "")
+    down = httpx.ConnectError("refused")
+    # Each leader fails at once, and the next one follows.
+    relay = Relay(reset, down, reset, down, reset, down, reset, problem(403, "forbidden"))
+    client = Both(is_async, NODES, relay)
+    assert client.call(lambda client: followed(client, ForbiddenError)) == ["reset"] * 4
+    assert hosts(relay) == "aabbccaa"
+    assert all(0.25 <= delay <= 0.5 for delay in client.delays), client.delays
+    for answer, ceilings in ((end, [0.5, 0.5, 0.5]), (slow, [0.5, 1, 2])):
+        client = Both(is_async, NODES, Relay(answer, answer, answer, problem(403, "forbidden")))
+        assert client.call(lambda client: followed(client, ForbiddenError)) == ["end"] * 3
+        for delay, ceiling in zip(client.delays, ceilings, strict=True):
+            assert ceiling / 2 <= delay <= ceiling
 
 
 def test_the_presence_stream_finds_the_leader(is_async: bool) -> None:

@@ -31,6 +31,10 @@ class Addresses:
         #: The index of the address with which the next round begins.
         self.first = 0
 
+    @property
+    def are_several(self) -> bool:
+        return len(self.urls) > 1
+
     def round(self, request: Request) -> "Round":
         """Begins to try the addresses, with the one that has answered last as the leader."""
         return Round(self, request)

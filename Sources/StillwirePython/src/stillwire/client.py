@@ -20,8 +20,12 @@ from .operations import AsyncOperations, Operations
 from .requests import OMITTED, Omitted, Request, StreamRetries, retry_delay, segment
 from .version import __version__
 
-#: The minimum timeout of a stream without bytes, in seconds. The relay sends a comment every 15 s.
+#: The minimum timeout of a stream without bytes, in seconds, and the same for a node of a cluster. The relay sends a
+#: comment every 15 s.
 _SILENCE = 45.0
+_SILENCE_OF_NODE = 20.0
+#: The maximum timeout to connect to a node of a cluster, in seconds: a machine without power refuses no connection.
+_CONNECT = 5.0
 #: The largest pages that the relay returns.
 _MESSAGES = 300
 _ENTRIES = 100
@@ -94,8 +98,12 @@ class _Settings:
             headers["X-Stillwire-User"] = self._user
         return {
             "method": request.method, "url": url + request.path, "params": request.parameters,
-            "json": request.json, "headers": headers, "timeout": self._timeout,
+            "json": request.json, "headers": headers, "timeout": self._timeouts(self._timeout),
         }  # fmt: skip
+
+    def _timeouts(self, read: float) -> httpx.Timeout:
+        connect = min(self._timeout, _CONNECT) if self._addresses.are_several else self._timeout
+        return httpx.Timeout(self._timeout, connect=connect, read=read)
 
     def _delay(self, request: Request, failure: StillwireError, attempt: int) -> float:
         """Returns the seconds until the next attempt. Raises the failure if it is final."""
@@ -108,7 +116,8 @@ class _Settings:
         arguments = self._arguments(request, url)
         if after:
             arguments["headers"]["Last-Event-ID"] = after
-        return {**arguments, "timeout": httpx.Timeout(self._timeout, read=max(self._timeout, _SILENCE))}
+        silence = _SILENCE_OF_NODE if self._addresses.are_several else _SILENCE
+        return {**arguments, "timeout": self._timeouts(max(self._timeout, silence))}
 
 
 def _result(request: Request, response: httpx.Response) -> Any:
@@ -142,6 +151,8 @@ class _EventReader:
         self._id = ""
         self.position = position
         """The id of the last complete event that has one."""
+        self.is_handed_over = False
+        """True if the relay has ended the stream because it shuts down, or because another node leads."""
 
     def read_numbered(self, line: str) -> PresenceEvent | None:
         """Returns the event with its id that ends with this line."""
@@ -150,7 +161,10 @@ class _EventReader:
         if not line.strip():
             self.position = self._id or self.position
         event = self.read(line)
-        return None if event is None else {"id": self._id, **event}
+        if event is None:
+            return None
+        self.is_handed_over = event["event"] == "end" and event["data"].get("reason") == "shutdown"
+        return {"id": self._id, **event}
 
     def read(self, line: str) -> LockScreenEvent | None:
         """Returns the event that ends with this line."""
@@ -181,7 +195,8 @@ class Stillwire(_Settings, Operations):
             tries these URLs until the leader answers, and connects to no URL outside the list.
         api_key: An API key, or a function that returns one. It can also be a user's token.
         user: The user in whose name the client sends its requests: the header `X-Stillwire-User`.
-        timeout: The timeout of each attempt in seconds: to connect, and for each wait for bytes.
+        timeout: The timeout of each attempt in seconds: to connect, and for each wait for bytes. With several URLs, the
+            timeout to connect is at most 5 s.
         retries: The maximum number of retries.
         http: A client of httpx with your own settings. You close it yourself.
     """
@@ -328,7 +343,7 @@ class Stillwire(_Settings, Operations):
                     raise
                 self._sleep(delay)
                 continue
-            retries.opened(self._now())
+            retries.opened(self._now(), response.url.netloc)
             reader = _EventReader(position)
             with closing(response):
                 try:
@@ -338,7 +353,7 @@ class Stillwire(_Settings, Operations):
                         position = reader.position
                 except httpx.TransportError:
                     pass  # The connection is lost.
-            self._sleep(retries.ended(self._now()))
+            self._sleep(retries.ended(self._now(), reader.is_handed_over))
 
 
 class AsyncStillwire(_Settings, AsyncOperations):
@@ -469,7 +484,7 @@ class AsyncStillwire(_Settings, AsyncOperations):
                     raise
                 await self._sleep(delay)
                 continue
-            retries.opened(self._now())
+            retries.opened(self._now(), response.url.netloc)
             reader = _EventReader(position)
             async with aclosing(response):
                 try:
@@ -479,4 +494,4 @@ class AsyncStillwire(_Settings, AsyncOperations):
                         position = reader.position
                 except httpx.TransportError:
                     pass  # The connection is lost.
-            await self._sleep(retries.ended(self._now()))
+            await self._sleep(retries.ended(self._now(), reader.is_handed_over))

@@ -111,31 +111,32 @@ class StreamRetries:
     """The delays before a stream is opened again.
 
     A stream that was never open is opened again as often as a request. After that the client retries without a limit:
-    a backend must not lose its stream because the relay restarts.
+    a backend must not lose its stream because the relay restarts. A stream that ends soon counts as a failure, unless
+    the relay has ended it in order, or another node has become the leader.
     """
 
     def __init__(self, request: Request, retries: int):
         self._request = request
         self._retries = retries
         self._attempt = 0
-        self._was_open = False
+        self._node: bytes | None = None
         self._opened_at = 0.0
 
-    def opened(self, now: float) -> None:
-        if not self._was_open:
+    def opened(self, now: float, node: bytes) -> None:
+        if node != self._node:
             self._attempt = 0
-        self._was_open = True
+        self._node = node
         self._opened_at = now
 
-    def ended(self, now: float) -> float:
+    def ended(self, now: float, is_handed_over: bool) -> float:
         """Returns the seconds until the next attempt, after the end of an open stream."""
-        if now - self._opened_at >= STEADY:
+        if is_handed_over or now - self._opened_at >= STEADY:
             self._attempt = 0
         return self._next()
 
     def failed(self, failure: StillwireError) -> float | None:
         """Returns the seconds until the next attempt. Returns None if the error does not end by itself."""
-        if not self._was_open:
+        if self._node is None:
             delay = retry_delay(self._request, failure, self._attempt, self._retries)
             self._attempt += 1
             return delay
