@@ -11,12 +11,19 @@ import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 const address = (node) => `wss://${node}.example.org/v1/connect`
 const nodes = ['a', 'b', 'c'].map(address)
 
-/** Plays a round: each step is the leader that the node names, or undefined. Returns the nodes that were tried. */
+/** The answer of a standby node that knows no leader. */
+const unaware = Symbol('unaware')
+
+/**
+ * Plays a round: each step is the leader that the node names, `unaware`, or undefined for no answer. Returns the nodes
+ * that were tried.
+ */
 function play(addresses, steps) {
   const round = addresses.round()
   const tried = [new URL(round.url).host[0]]
-  for (const leader of steps) {
-    if (!round.next(leader)) return tried
+  for (const answer of steps) {
+    const leader = answer === unaware ? undefined : answer
+    if (!round.next(leader, answer !== undefined)) return tried
     tried.push(new URL(round.url).host[0])
   }
   return tried
@@ -34,6 +41,7 @@ for (const [name, steps, expected] of [
   ['a leader below another path is ignored', ['https://c.example.org/chat', undefined], 'abc'],
   ['a name that looks like a node is ignored', ['https://c.example.org@evil.example', undefined], 'abc'],
   ['a text that is no URL is ignored', ['c.example.org', undefined], 'abc'],
+  ['nodes that know no leader are tried once', [unaware, address('a'), unaware, unaware], 'abc'],
 ]) {
   test(`in a round ${name}`, () => assert.equal(play(new Addresses(nodes), steps).join(''), expected))
 }
@@ -58,6 +66,49 @@ test('a round begins after a leader that no longer answers', () => {
   round.succeeded()
   round.avoid()
   assert.equal(play(addresses, [undefined, undefined]).join(''), 'bca')
+})
+
+/** Addresses of which `a` was silent at 0. `time.now` is the time. */
+function afterSilence() {
+  const time = { now: 0 }
+  const addresses = new Addresses(nodes, () => time.now)
+  const round = addresses.round()
+  round.succeeded()
+  round.avoid()
+  return { time, addresses }
+}
+
+for (const [name, at, steps, expected] of [
+  ['a silent node is left out if the others know no leader', 9_999, [unaware, unaware], 'bc'],
+  ['a silent node is tried again after 10 s', 10_000, [unaware, unaware], 'bca'],
+  ['a silent node is tried if a node names it', 0, [unaware, address('a')], 'bca'],
+  ['a silent node is tried if a node names a leader with an unknown address', 0, [unaware, 'https://x.example'], 'bca'],
+  ['a silent node is tried if no other node answers', 0, [undefined, undefined], 'bca'],
+]) {
+  test(`in a round ${name}`, () => {
+    const { time, addresses } = afterSilence()
+    time.now = at
+    assert.equal(play(addresses, steps).join(''), expected)
+  })
+}
+
+test('a node that answers is no longer silent', () => {
+  const { addresses } = afterSilence()
+  assert.equal(play(addresses, [address('a'), unaware, unaware]).join(''), 'bac')
+  assert.equal(play(addresses, [unaware, unaware]).join(''), 'abc')
+})
+
+test('a leader is news if it is another node than before, or if a node has named it', () => {
+  const addresses = new Addresses(nodes)
+  const answered = (...steps) => {
+    const round = addresses.round()
+    for (const leader of steps) round.next(leader, true)
+    return round.succeeded()
+  }
+  assert.deepEqual([answered(), answered(), answered()], [true, false, false])
+  assert.deepEqual([answered(address('b')), answered()], [true, false])
+  assert.deepEqual([answered(undefined, address('b')), answered()], [true, false])
+  assert.equal(new Addresses(address('a')).round().succeeded(), false)
 })
 
 test('an address that occurs twice counts once', () => {
@@ -241,6 +292,28 @@ test('a reporter rejects with the last error if no node leads', async () => {
   const { sent, fetch } = answers({ a: redirect(address('b')), b: redirect(address('a')), c: unavailable })
   await assert.rejects(new Reporter(nodes, 'swr_key', { fetch }).focus(true), { code: 'unavailable', isTemporary: true })
   assert.equal(sent.length, 3)
+})
+
+test('a reporter finds each of three leaders in sequence, and begins with the last one', async () => {
+  const table = { a: applied, b: unavailable, c: unavailable }
+  const { sent, fetch } = answers(table)
+  const reporter = new Reporter(nodes, 'swr_key', { fetch })
+  await reporter.focus(true)
+  for (const [last, next, other] of ['abc', 'bca', 'cab']) {
+    Object.assign(table, { [last]: gone, [next]: redirect(address(other)), [other]: applied })
+    await reporter.focus(true)
+    Object.assign(table, { [last]: unavailable, [next]: applied, [other]: redirect(address(next)) })
+    await reporter.focus(true)
+  }
+  assert.equal(sent.map(([host]) => host).join(''), 'a' + 'abc' + 'cb' + 'bca' + 'ac' + 'cab' + 'ba')
+})
+
+test('a reporter does not begin with a node that did not answer the last report', async () => {
+  const { sent, fetch } = answers({ a: gone, b: unavailable, c: unavailable })
+  const reporter = new Reporter(nodes, 'swr_key', { fetch })
+  await assert.rejects(reporter.focus(true), { code: 'unavailable' })
+  await assert.rejects(reporter.focus(true), { code: 'unavailable' })
+  assert.equal(sent.map(([host]) => host).join(''), 'abc' + 'bc')
 })
 
 test('a reporter does not repeat a report that the leader refuses', async () => {

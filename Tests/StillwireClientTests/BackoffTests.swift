@@ -37,6 +37,15 @@ import Testing
     #expect(backoff.failed(random: 0.5) == .seconds(1))
   }
 
+  @Test func `a session that the relay has ended in order is no failure`() {
+    var backoff = Backoff()
+    for _ in 0..<5 { _ = backoff.failed(random: 1) }
+    #expect(backoff.handedOver(random: 0.5, retryAfter: nil, jitter: .seconds(8)) == .seconds(4))
+    #expect(backoff.handedOver(random: 0.5, retryAfter: .seconds(3), jitter: .seconds(8)) == .seconds(3))
+    #expect(backoff.handedOver(random: 0.5, retryAfter: nil, jitter: .zero) == nil)
+    #expect(backoff.failed(random: 1) == .milliseconds(500))
+  }
+
   @Test func `a success resets the backoff`() {
     var backoff = Backoff()
     for _ in 0..<5 { _ = backoff.failed(random: 1) }

@@ -7,12 +7,17 @@ import Testing
   private static let nodes = ["a", "b", "c"].map { node($0) }
   private var book = AddressBook(nodes)
 
-  /// Plays a round. Each step is the leader that the node names. Returns the nodes that were tried.
-  private mutating func play(_ leaders: [String?]) -> String {
+  /// The answer of a standby node that knows no leader.
+  private static let unaware = "unaware"
+
+  /// Plays a round. Each step is the leader that the node names, `unaware`, or `nil` for no answer. Returns the nodes
+  /// that were tried.
+  private mutating func play(_ answers: [String?], at now: Duration = .zero) -> String {
     book.beginRound()
     var tried = book.address.host.prefix(1)
-    for leader in leaders {
-      guard book.selectNext(leader: leader) else { break }
+    for answer in answers {
+      let leader = answer == Self.unaware ? nil : answer
+      guard book.selectNext(leader: leader, isStandby: answer != nil, at: now) else { break }
       tried += book.address.host.prefix(1)
     }
     return String(tried)
@@ -31,6 +36,7 @@ import Testing
     ("a leader below another path is ignored", ["https://c.example.org/chat"], "ab"),
     ("a name that looks like a node is ignored", ["https://c.example.org@evil.example"], "ab"),
     ("a text that is no URL is ignored", ["c.example.org"], "ab"),
+    ("nodes that know no leader are tried once", [unaware, "https://a.example.org", unaware, unaware], "abc"),
   ]
 
   @Test(arguments: table.indices) mutating func `a round tries each address at most once`(_ index: Int) {
@@ -51,8 +57,43 @@ import Testing
 
   @Test mutating func `a round begins after a leader that no longer answers`() {
     book.succeeded()
-    book.avoid()
+    book.avoid(at: .zero)
     #expect(play([nil, nil]) == "bca")
+  }
+
+  static let silences: [(name: String, at: Duration, answers: [String?], tried: String)] = [
+    ("a silent node is left out if the others know no leader", .milliseconds(9_999), [unaware, unaware], "bc"),
+    ("a silent node is tried again after 10 s", .seconds(10), [unaware, unaware], "bca"),
+    ("a silent node is tried if a node names it", .zero, [unaware, "https://a.example.org"], "bca"),
+    ("a silent node is tried if a node names an unknown address", .zero, [unaware, "https://x.example"], "bca"),
+    ("a silent node is tried if no other node answers", .zero, [nil, nil], "bca"),
+  ]
+
+  @Test(arguments: silences.indices) mutating func `a round may leave out a silent node`(_ index: Int) {
+    let (name, now, answers, tried) = Self.silences[index]
+    book.succeeded()
+    book.avoid(at: .zero)
+    #expect(play(answers, at: now) == tried, "\(name)")
+  }
+
+  @Test mutating func `a node that answers is no longer silent`() {
+    book.succeeded()
+    book.avoid(at: .zero)
+    #expect(play(["https://a.example.org", Self.unaware, Self.unaware]) == "bac")
+    #expect(play([Self.unaware, Self.unaware]) == "abc")
+  }
+
+  @Test mutating func `a leader is news if it is another node than before, or if a node has named it`() {
+    let rounds: [[String?]] = [[], [], ["https://b.example.org"], [], [nil, "https://b.example.org"], []]
+    let found = rounds.map { leaders in
+      book.beginRound()
+      for leader in leaders { _ = book.selectNext(leader: leader, isStandby: true, at: .zero) }
+      return book.succeeded()
+    }
+    #expect(found == [true, false, true, false, true, false])
+    var single = AddressBook([node("a")])
+    single.beginRound()
+    #expect(single.succeeded() == false)
   }
 
   @Test func `an address that occurs twice counts once`() {

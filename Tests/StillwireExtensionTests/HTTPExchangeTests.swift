@@ -78,6 +78,17 @@ import Testing
     #expect(requests[4].hasSuffix(#"{"action":"reply","text":"Yes","key":"k"}"#))
   }
 
+  @Test func `a request begins with the node that has answered the last one`() async throws {
+    let standby = try TestServer(
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    let leader = try TestServer("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    let nodes = try [standby, leader].map { try #require(RelayAddress("http://127.0.0.1:\($0.port)")) }
+    let api = RelayAPI(nodes, patience: .seconds(60)) { .reportKey("swr_key") }
+    for _ in 1...3 { try await api.received("dd03c85b-fe98-48f9-98b0-2da51fbeeed8") }
+    #expect(standby.received.count == 1)
+    #expect(leader.received.count == 3)
+  }
+
   @Test func `a report is sent with the time as its number while the file is locked`() async throws {
     let server = try TestServer(
       "HTTP/1.1 200 OK\r\nContent-Length: 16\r\nConnection: close\r\n\r\n", body: Data(#"{"applied":true}"#.utf8))

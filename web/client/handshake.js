@@ -9,9 +9,10 @@ const finalCodes = new Set(['forbidden', 'not_found', 'bad_request'])
 /**
  * Finds out over HTTP why a WebSocket handshake failed, because browsers give a page no reason.
  *
- * Resolves with {`code`, `message`, `isFinal`, `leader`}, or with null if it finds no reason. The code and the message
- * are the relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change
- * later. `leader` is the URL of the leader if the answer is that of a standby node.
+ * Resolves with {`code`, `message`, `isFinal`, `isStandby`, `leader`}, or with null if it finds no reason. The code and
+ * the message are the relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy
+ * may change later. `isStandby` is true if the node does not lead, and `leader` is then the URL of the leader, if the
+ * node knows it.
  *
  * The relay refuses an Origin with an answer that any page may read. A GET to the page's own origin carries no Origin
  * header. So if a proxy changes Host, the relay refuses the handshake but not this GET. The cause cannot be seen, and
@@ -70,8 +71,15 @@ async function refusalIn(response, origin) {
   const problem = isProblem ? await response.json().catch(() => null) : null
   if (typeof problem?.code !== 'string') return refused(`the answer was HTTP status ${response.status}`)
   const page = problem.code === 'forbidden' && origin ? ` (the page is from ${origin})` : ''
-  const leader = leaderIn(response, problem)
-  return { code: problem.code, message: `${problem.detail}${page}`, isFinal: finalCodes.has(problem.code), leader }
+  const { code, detail } = problem
+  const isFinal = finalCodes.has(code)
+  const answer = { isStandby: isStandby(response, problem), leader: leaderIn(response, problem) }
+  return { code, message: `${detail}${page}`, isFinal, ...answer }
+}
+
+/** Returns true if this answer of the relay says that the node does not lead. */
+export function isStandby(response, problem) {
+  return response.status === 503 && problem?.code === 'unavailable'
 }
 
 /**

@@ -3,6 +3,8 @@
 
 /** The close code with which a proxy that reloads closes all its connections. */
 const goingAway = 1001
+/** The close code with which a relay ends a session because it shuts down, or because another node leads. */
+const shutdown = 4000
 
 /** Returns true if the client reconnects by itself after this close code. */
 export function comesBack(code) {
@@ -34,6 +36,21 @@ export function jitterAfter(code, bye) {
   if (!bye) return code === goingAway ? 1 : 0
   const { retryAfter, jitter } = bye
   return retryAfter === undefined && Number.isFinite(jitter) ? Math.max(0, jitter) : 0
+}
+
+/** Returns true if a session with this `bye` has ended in order, and another relay or node accepts the client soon. */
+export function isHandover(bye) {
+  return bye?.code === shutdown
+}
+
+/**
+ * Returns the delay in milliseconds after a session that has ended in order: a time within the jitter of the relay. Is
+ * undefined if `bye` states none.
+ */
+export function handoverDelay(bye, random) {
+  if (Number.isFinite(bye.retryAfter)) return 1000 * Math.max(0, bye.retryAfter)
+  const jitter = jitterAfter(shutdown, bye)
+  return jitter > 0 ? 1000 * jitter * random() : undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Addresses } from './addresses.js'
 import { StillwireError } from './error.js'
-import { leaderIn } from './handshake.js'
+import { isStandby, leaderIn } from './handshake.js'
 import { ReportNumbers } from './report-number.js'
 
 /** Timeout of each of several addresses, in milliseconds. */
@@ -14,8 +14,9 @@ const limit = 5_000
  * call resolves with the relay's reply. Otherwise it rejects with a `StillwireError` that has the relay's code and
  * message, or the code `unreachable` (no answer) or `bad_answer` (an answer that is not the relay's).
  *
- * With several addresses each call tries them until one answers as the leader. The relay accepts a repeated report. The
- * reporter follows no redirect, because the key must reach only the given addresses.
+ * With several addresses each call tries them until one answers as the leader: first the last leader, and immediately
+ * the leader that a node names. The relay accepts a repeated report. The reporter follows no redirect, because the key
+ * must reach only the given addresses.
  */
 export class Reporter {
   #addresses
@@ -59,14 +60,15 @@ export class Reporter {
   async #call(method, path, body) {
     const round = this.#addresses.round()
     for (;;) {
-      const { reply, error, isStandby, leader } = await this.#ask(round.url, method, path, body)
-      if (!isStandby) round.succeeded()
+      const { reply, error, isElsewhere, ...answer } = await this.#ask(round.url, method, path, body)
+      if (!isElsewhere) round.succeeded()
       if (reply) return reply
-      if (!isStandby || !round.next(leader)) throw error
+      if (error.code === 'unreachable') round.avoid()
+      if (!isElsewhere || !round.next(answer.leader, answer.isStandby)) throw error
     }
   }
 
-  // Resolves with the reply or the error. `isStandby` is true if the leader may be another node.
+  // Resolves with the reply or the error. `isElsewhere` is true if the leader may be another node.
   async #ask(address, method, path, body) {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${this.#key}` }
     const url = new URL(`/v1/${path}`, address.replace(/^ws/, 'http'))
@@ -77,7 +79,7 @@ export class Reporter {
     const response = await fetch(url, options).catch(() => null)
     if (!response) {
       const error = new StillwireError({ code: 'unreachable', message: 'the relay does not answer', temporary: true })
-      return { error, isStandby: true }
+      return { error, isElsewhere: true }
     }
     const reply = await response.json().catch(() => null)
     if (response.ok && reply) return { reply }
@@ -88,6 +90,7 @@ export class Reporter {
     // A redirect is that of a standby node, so the leader may answer later.
     const temporary = isRedirect || response.status === 429 || response.status >= 500
     const error = new StillwireError({ code, message: detail, temporary, retryAfter })
-    return { error, isStandby: isRedirect || response.status === 503, leader: leaderIn(response, reply) }
+    const isElsewhere = isRedirect || response.status === 503
+    return { error, isElsewhere, isStandby: isStandby(response, reply), leader: leaderIn(response, reply) }
   }
 }

@@ -9,7 +9,7 @@ import { handshakeRefusal } from './handshake.js'
 import { InboxPlace } from './inbox.js'
 import { JoinQueue } from './join-queue.js'
 import { watchPage } from './page-life.js'
-import { comesBack, jitterAfter, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
+import { comesBack, handoverDelay, isHandover, jitterAfter, mayTryNext, reconnectDelay, refusal } from './reconnect.js'
 import { Room, changed, ended, join, lost, received } from './room.js'
 import { Watches } from './watches.js'
 
@@ -85,6 +85,7 @@ export class Stillwire extends EventTarget {
   #rooms = new Map()
   #joins = new JoinQueue((room, done) => room[join](done))
   #waiting = 0
+  /** The number of failures of the backoff. */
   #attempt = 0
   /** The number of handshakes that failed since the last welcome. */
   #failures = 0
@@ -112,7 +113,6 @@ export class Stillwire extends EventTarget {
 
   constructor(urls, options = {}) {
     super()
-    this.#addresses = new Addresses(urls)
     const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
     const { page = globalThis.document ? globalThis : null, random = Math.random, fetch = globalThis.fetch } = options
     if (!WebSocket) {
@@ -120,6 +120,7 @@ export class Stillwire extends EventTarget {
       throw new TypeError(`no global WebSocket${node}: pass the class of the package ws in the option WebSocket`)
     }
     this.#options = { ...options, WebSocket, clock, timeout: 1000 * timeout, fetch }
+    this.#addresses = new Addresses(urls, () => clock.elapsed())
     this.#clock = clock
     this.#page = page
     this.#link = {
@@ -134,6 +135,7 @@ export class Stillwire extends EventTarget {
         else settle(closed())
       },
       notify: (type, fields) => this.notify(type, fields),
+      random,
       delay: (attempt, retryAfter, jitter) => reconnectDelay(attempt, retryAfter, random, jitter),
       reserve: () => this.#waiting < outbox && ++this.#waiting > 0,
       release: () => (this.#waiting -= 1),
@@ -339,7 +341,7 @@ export class Stillwire extends EventTarget {
     this.#isExpired = false
     this.#failures = 0
     this.#reported = ''
-    this.#round.succeeded()
+    if (this.#round.succeeded()) this.#attempt = 0
     this.user = frame.user
     this.#preferences = frame.limits?.preferences
     // The client joins the rooms that the app joins in a listener below at once.
@@ -391,22 +393,31 @@ export class Stillwire extends EventTarget {
     if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false || isSpent) {
       return this.#refuse(last, refusal(last, bye?.reason ?? reason, answer))
     }
+    if (isSilent) this.#round.avoid()
     const isAttempt = this.#welcomedAt === null
-    if (isAttempt && !error && !found?.isFinal && mayTryNext(last) && this.#round.next(found?.leader)) {
+    const mayGoOn = isAttempt && !error && !found?.isFinal && mayTryNext(last)
+    if (mayGoOn && this.#round.next(found?.leader, found?.isStandby)) {
       if (!this.#isSuspended) return this.#dial()
-    } else if (!isAttempt && isSilent) {
-      this.#round.avoid()
     }
-    // A connection that ends soon after its welcome counts as a failure. A longer one resets the backoff.
-    if (this.#welcomedAt !== null && this.#clock.elapsed() - this.#welcomedAt >= steady) this.#attempt = 0
+    const delay = this.#delay(code, bye)
     this.#welcomedAt = null
-    const delay = this.#link.delay(this.#attempt++, bye?.retryAfter, jitterAfter(code, bye))
     if (isUnopened && !this.#addresses.areSeveral) this.#explain()
     if (this.#isSuspended) return this.#become('waiting')
     this.#comeBack = this.#clock.setTimeout(() => this.#open(), delay)
     const stops = this.#stops
     this.#become('waiting', { delay: delay / 1000 })
     if (isUnopened && this.#addresses.areSeveral) this.#report(found, ++this.#failures, stops)
+  }
+
+  // Returns the delay of the next attempt. A session that ends soon after its welcome counts as a failure, unless the
+  // relay has ended it in order. A longer session resets the backoff.
+  #delay(code, bye) {
+    const isSession = this.#welcomedAt !== null
+    const isOrderly = isSession && isHandover(bye)
+    if (isOrderly || (isSession && this.#clock.elapsed() - this.#welcomedAt >= steady)) this.#attempt = 0
+    const { delay, random } = this.#link
+    const handover = isOrderly ? handoverDelay(bye, random) : undefined
+    return handover ?? delay(this.#attempt++, bye?.retryAfter, jitterAfter(code, bye))
   }
 
   #refuse(code, reason) {

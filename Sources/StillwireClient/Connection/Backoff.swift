@@ -24,6 +24,18 @@ struct Backoff: Equatable {
     return retryAfter + .rounded(seconds: max(ceiling, jitter).seconds * random)
   }
 
+  /// Counts no failure, because the relay has ended the session in order: another relay or node accepts the client soon.
+  ///
+  /// Returns the delay before the next attempt: a time within the jitter of the relay. Is `nil` if the relay states none.
+  /// - Parameters:
+  ///   - random: 0 to 1.
+  ///   - retryAfter: The delay that the relay has chosen for this client within its jitter.
+  ///   - jitter: The time within which all clients of the relay should reconnect.
+  mutating func handedOver(random: Double, retryAfter: Duration?, jitter: Duration) -> Duration? {
+    succeeded()
+    return retryAfter ?? (jitter > .zero ? .rounded(seconds: jitter.seconds * random) : nil)
+  }
+
   mutating func succeeded() { attempt = 0 }
 }
 

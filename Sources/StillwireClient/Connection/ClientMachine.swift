@@ -49,6 +49,8 @@ package struct ClientMachine {
   private var backoff = Backoff()
   /// The end of the current attempt, up to the welcome.
   private var attemptEnd = Duration.zero
+  /// True if the current attempt has the app's identity, so that only the node can delay it.
+  private var hasIdentity = false
   private var isExpired = false
   private var bye: Frame?
   /// The `error` that answered `hello`.
@@ -202,6 +204,7 @@ extension ClientMachine {
 
   /// Notes that the app has supplied its identity, and that a socket is opened now.
   mutating func identityArrived() {
+    hasIdentity = true
     guard case .connecting(let until) = link, book.areSeveral else { return }
     link = .connecting(until: min(until, now + Self.socketPatience))
   }
@@ -209,6 +212,7 @@ extension ClientMachine {
   /// Sends `hello` with the app's identity on the upgraded socket.
   mutating func opened(_ identity: Identity?) {
     guard case .connecting = link else { return }
+    hasIdentity = true
     link = .greeting(until: attemptEnd)
     var hello = settings.hello
     identity?.write(to: &hello)
@@ -245,9 +249,11 @@ extension ClientMachine {
   }
 
   /// Ends an attempt without a socket: no relay answered, or it refused the handshake.
-  /// - Parameter leader: The URL of the leader that a standby node named.
-  mutating func attemptFailed(leader: String? = nil) {
-    guard case .connecting = link, !tryNext(leader: leader) else { return }
+  /// - Parameters:
+  ///   - leader: The URL of the leader that a standby node named.
+  ///   - isStandby: True if the answer is that of a standby node.
+  mutating func attemptFailed(leader: String? = nil, isStandby: Bool = false) {
+    guard case .connecting = link, !tryNext(leader: leader, isStandby: isStandby) else { return }
     lost(code: nil, reason: "")
   }
 
@@ -279,9 +285,7 @@ extension ClientMachine {
     case .open:
       switch silence?.timePassed(at: now) {
       case .ping: write("ping", [:])
-      case .giveUp:
-        book.avoid()
-        give()
+      case .giveUp: give()
       case nil: break
       }
     case .closed, .refused: break
@@ -317,14 +321,15 @@ extension ClientMachine {
     attempt += 1
     bye = nil
     refusal = nil
+    hasIdentity = false
     attemptEnd = now + Self.patience
     link = .connecting(until: attemptEnd)
     act(.open(attempt: attempt, book.address, isExpired: isExpired))
   }
 
   /// Ends an attempt, and begins the next one of the round. Returns false if all addresses were tried.
-  private mutating func tryNext(leader: String? = nil) -> Bool {
-    guard book.selectNext(leader: leader) else { return false }
+  private mutating func tryNext(leader: String? = nil, isStandby: Bool = false) -> Bool {
+    guard book.selectNext(leader: leader, isStandby: isStandby, at: now) else { return false }
     dial()
     return true
   }
@@ -332,10 +337,12 @@ extension ClientMachine {
   /// Gives up a connection or an attempt whose peer did not respond in time, and waits for the next attempt.
   private mutating func give() {
     act(.drop)
+    if hasIdentity { book.avoid(at: now) }
     if !(isAttempting && tryNext()) { lost(code: nil, reason: "") }
   }
 
   private mutating func lost(code: UInt16?, reason: String) {
+    let isHandedOver = isOpen && byeCode == CloseCode.shutdown.rawValue
     if case .open(let since) = link, now - since >= Backoff.proof { backoff.succeeded() }
     connectionEnded()
     // `isExpired` stays set until a welcome shows that a newer token was accepted.
@@ -349,10 +356,21 @@ extension ClientMachine {
       failAll(.closed)
       return
     }
-    let delay = backoff.failed(
-      random: settings.random(), retryAfter: bye?.members.duration("retryAfter") ?? .zero, jitter: jitter(after: code))
+    let delay = delay(after: code, isHandedOver: isHandedOver)
     link = .waiting(until: now + delay)
     become(.waiting(delay))
+  }
+
+  /// Returns the delay of the next attempt.
+  /// - Parameter isHandedOver: True if the relay has ended a session in order.
+  private mutating func delay(after code: UInt16?, isHandedOver: Bool) -> Duration {
+    let random = settings.random()
+    let retryAfter = bye?.members.duration("retryAfter")
+    let jitter = jitter(after: code)
+    if isHandedOver, let delay = backoff.handedOver(random: random, retryAfter: retryAfter, jitter: jitter) {
+      return delay
+    }
+    return backoff.failed(random: random, retryAfter: retryAfter ?? .zero, jitter: jitter)
   }
 
   /// The time within which the clients of the relay should reconnect after this end of a connection. `bye` states it. If
@@ -414,7 +432,8 @@ extension ClientMachine {
 
   private mutating func welcomed(_ welcome: Frame) {
     link = .open(since: now)
-    book.succeeded()
+    // A leader that fails soon after its welcome is a failure, except if another node leads since.
+    if book.succeeded() { backoff.succeeded() }
     isExpired = false
     user = welcome.user
     if let clock = welcome["clock"]?.integer { relayStart = .milliseconds(clock) - now }

@@ -144,8 +144,8 @@ package actor Engine {
       self.channel = channel
       take { $0.opened(identity) }
     } catch {
-      let leader = (error as? ConnectError)?.leader
-      failed(attempt) { $0.attemptFailed(leader: leader) }
+      let answer = error as? ConnectError
+      failed(attempt) { $0.attemptFailed(leader: answer?.leader, isStandby: answer?.isStandby ?? false) }
     }
   }
 

@@ -6,12 +6,19 @@ import StillwireExtension
 
 /// The reason why a socket could not be opened.
 enum ConnectError: Error, Equatable {
-  /// The server did not upgrade the connection, or chose another subprotocol. A standby node names its leader's URL.
-  case notUpgraded(leader: String?)
+  /// The server did not upgrade the connection, or chose another subprotocol. A standby node names its leader's URL, if
+  /// it knows a leader.
+  case notUpgraded(isStandby: Bool, leader: String?)
+
+  var isStandby: Bool {
+    switch self {
+    case .notUpgraded(let isStandby, _): isStandby
+    }
+  }
 
   var leader: String? {
     switch self {
-    case .notUpgraded(let leader): leader
+    case .notUpgraded(_, let leader): leader
     }
   }
 }
@@ -68,34 +75,38 @@ struct WebSocketConnector: Sendable {
     headers.add(name: "Host", value: address.authority)
     headers.add(name: "Sec-WebSocket-Protocol", value: Self.subprotocol)
     let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.socketPath, headers: headers)
-    let leader = NIOLoopBound(LeaderReader(), eventLoop: channel.eventLoop)
+    let reader = NIOLoopBound(StandbyReader(), eventLoop: channel.eventLoop)
     var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
       upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration<any Channel>(
         upgradeRequestHead: head, upgraders: [upgrader],
         notUpgradingCompletionHandler: {
-          $0.eventLoop.makeFailedFuture(ConnectError.notUpgraded(leader: leader.value.leader))
+          $0.eventLoop.makeFailedFuture(
+            ConnectError.notUpgraded(isStandby: reader.value.isStandby, leader: reader.value.leader))
         }))
     // Bytes after the answer to the handshake are the first frame, or a part of it.
     configuration.leftOverBytesStrategy = .forwardBytes
     let result = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
       configuration: configuration)
     let decoder = try channel.pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-    try channel.pipeline.syncOperations.addHandler(leader.value, position: .after(decoder))
+    try channel.pipeline.syncOperations.addHandler(reader.value, position: .after(decoder))
     // A failed attempt closes its socket.
     result.whenFailure { _ in channel.close(promise: nil) }
     return result
   }
 }
 
-/// Reads the URL of the leader from the answer to a handshake, and then removes itself.
-private final class LeaderReader: ChannelInboundHandler, RemovableChannelHandler {
+/// Reads the answer of a standby node to a handshake, and then removes itself.
+private final class StandbyReader: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPClientResponsePart
 
+  /// True if the answer is that of a relay. A proxy that has no relay sends no problem document.
+  private(set) var isStandby = false
   private(set) var leader: String?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if case .head(let head) = unwrapInboundIn(data), head.status == .serviceUnavailable {
       leader = head.headers.first(name: leaderHeader)
+      isStandby = head.headers.first(name: "Content-Type")?.hasPrefix("application/problem+json") ?? false
     }
     context.fireChannelRead(data)
     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)

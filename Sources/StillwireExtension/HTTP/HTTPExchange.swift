@@ -20,23 +20,36 @@ enum HTTPExchange {
   /// Maximum size of an answer in bytes. The category registry is the largest answer.
   static let maxAnswer = 1 << 20
 
+  private static let start = ContinuousClock.now
+
   /// Sends a request to the addresses in turn until one answers as the leader, and returns the answer. Sends it to each
   /// address at most once. The relay must accept the request twice, because a node without an answer may have received
   /// it.
   /// - Parameters:
-  ///   - addresses: At least one address.
+  ///   - shared: The addresses, and the leader that has answered an earlier request. It is first.
   ///   - patience: Timeout of the complete answer of each address.
   ///   - request: Makes the request to an address.
   static func answer(
-    from addresses: [RelayAddress], patience: Duration, to request: (RelayAddress) -> URLRequest
+    from shared: Locked<AddressBook>, patience: Duration, to request: (RelayAddress) -> URLRequest
   ) async throws -> HTTPAnswer {
-    var book = AddressBook(addresses)
+    var book = shared.current
+    defer { shared.withLock { $0 = book } }
+    book.beginRound()
     while true {
       do {
         let answer = try await answer(to: request(book.address), patience: patience)
-        guard answer.mayBeStandby, book.selectNext(leader: answer.leader) else { return answer }
+        guard answer.mayBeStandby else {
+          book.succeeded()
+          return answer
+        }
+        let isStandby = answer.status == 503
+        guard book.selectNext(leader: answer.leader, isStandby: isStandby, at: start.duration(to: .now)) else {
+          return answer
+        }
       } catch let error as StillwireError where error.code == .unreachable {
-        guard book.selectNext(leader: nil) else { throw error }
+        let now = start.duration(to: .now)
+        book.avoid(at: now)
+        guard book.selectNext(leader: nil, at: now) else { throw error }
       }
     }
   }

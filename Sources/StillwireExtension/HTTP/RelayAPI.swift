@@ -10,12 +10,14 @@ public import RelayProtocol
 /// Single HTTP requests for code without a socket: extensions, and an app that the system woke for a moment.
 ///
 /// Each method sends one request. It throws the relay's error as ``StillwireError``, and `unreachable` after the
-/// timeout. With the addresses of a cluster it sends the request to each node in turn, until the leader answers.
+/// timeout. With the addresses of a cluster it sends the request to each node in turn, until the leader answers. It
+/// begins with the node that has answered the last request.
 public struct RelayAPI: Sendable {
   /// The relay, or all nodes of a cluster.
   public let addresses: [RelayAddress]
   /// Timeout of the complete answer of each address. An extension runs only for seconds.
   public let patience: Duration
+  private let book: Locked<AddressBook>
   private let identity: @Sendable () async throws -> Identity
 
   /// - Parameters:
@@ -39,6 +41,7 @@ public struct RelayAPI: Sendable {
   ) {
     precondition(!addresses.isEmpty, "a request needs an address")
     self.addresses = addresses
+    book = Locked(AddressBook(addresses))
     self.patience = patience
     self.identity = identity
   }
@@ -192,7 +195,7 @@ public struct RelayAPI: Sendable {
     let identity = try await identity()
     try identity.check()
     let field = identity.field
-    return try await HTTPExchange.answer(from: addresses, patience: patience) { address in
+    return try await HTTPExchange.answer(from: book, patience: patience) { address in
       var request = URLRequest(relay: address, method, path, body)
       request.setValue(field.value, forHTTPHeaderField: field.name)
       if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }

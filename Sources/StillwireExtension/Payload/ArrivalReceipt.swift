@@ -46,7 +46,7 @@ public struct ArrivalReceipt: Equatable, Sendable {
   /// - Parameter patience: Timeout of the answer of each node.
   public func report(to nodes: [RelayAddress], patience: Duration = .seconds(5)) async throws {
     let body = JSONWriter.object { $0["receipt"] = receipt }
-    let answer = try await HTTPExchange.answer(from: nodes, patience: patience) { node in
+    let answer = try await HTTPExchange.answer(from: Locked(AddressBook(nodes)), patience: patience) { node in
       URLRequest(relay: node, "POST", "/v1/notifications/\(notification)/received", body)
     }
     _ = try answer.json()
