@@ -13,7 +13,7 @@ extension Stillwire {
     /// The events of the list of rooms: ``Event/frame(_:)`` of type `inbox`. Is `nil` for none. After a reconnect the
     /// client continues without a gap.
     public var inbox: Inbox?
-    /// Timeout of a reply: the time without any frame of the relay since the request.
+    /// Timeout of a reply: the time since the request without any frame of the relay, except `pong`.
     public var timeout = Duration.seconds(15)
     /// Maximum number of messages that wait to be sent, in all rooms together. One more fails with `full`.
     public var outbox = 100

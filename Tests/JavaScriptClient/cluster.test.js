@@ -249,6 +249,78 @@ test('a socket to one of several nodes has a timeout of 5 s, which does not incl
   relay.close()
 })
 
+/** A client with an open session, whose welcome took this time. */
+async function open(seconds, options) {
+  const all = await connecting(options)
+  const welcome = async (after) => {
+    Socket.all.at(-1).onopen()
+    await all.pass(after)
+    const limits = { frame: 65_536, pongTimeout: 10, preferences: Array(100).fill('quietHours') }
+    Socket.all.at(-1).say({ type: 'welcome', user: 'ann', heartbeat: 25, limits })
+  }
+  await welcome(seconds)
+  return { ...all, welcome }
+}
+
+test('on a slow line the client leaves a silent node when a large frame would have arrived', async () => {
+  const { relay, pass, tried } = await open(0.3, { timeout: 60 })
+  relay.request('status', {}).catch(() => {})
+  await pass(3)
+  assert.equal(Socket.all[0].sent.at(-1).type, 'ping')
+  await pass(14.3)
+  assert.equal(relay.state, 'open')
+  await pass(0.2)
+  assert.equal(relay.state, 'waiting')
+  await pass(1)
+  assert.equal(tried(), 'ab')
+  relay.close()
+})
+
+test('a reply shows that the line is fast', async () => {
+  const { relay, pass } = await open(0.3)
+  const listed = relay.request('rooms')
+  Socket.all[0].say({ type: 'ok', id: Socket.all[0].sent.at(-1).id, rooms: ['tea'] })
+  await listed
+  relay.request('status', {}).catch(() => {})
+  await pass(3.9)
+  assert.equal(relay.state, 'open')
+  await pass(0.1)
+  assert.equal(relay.state, 'waiting')
+  relay.close()
+})
+
+test('after a silent session the line counts as slow for 5 s', async () => {
+  const { relay, pass, welcome, tried } = await open(0, { timeout: 60 })
+  const ask = () => relay.request('status', {}).catch(() => {})
+  ask()
+  await pass(5)
+  assert.equal(tried(), 'ab')
+  await welcome(0)
+  ask()
+  await pass(17.3)
+  assert.equal(relay.state, 'open')
+  await pass(0.2)
+  assert.equal(relay.state, 'waiting')
+  await pass(1)
+  await welcome(0)
+  await pass(5)
+  ask()
+  await pass(4)
+  assert.equal(relay.state, 'waiting')
+  relay.close()
+})
+
+test('a hanging token function makes no address silent', async () => {
+  const { relay, pass, fail, tried } = await connecting({
+    token: () => (Socket.all.length ? new Promise(() => {}) : 'a.b.c'), fetch: standbys({ a: undefined }),
+  })
+  await fail()
+  await pass(15)
+  await pass(15)
+  assert.deepEqual([tried(), relay.state], ['a', 'waiting'])
+  relay.close()
+})
+
 // Reports over HTTP
 
 function answers(table) {

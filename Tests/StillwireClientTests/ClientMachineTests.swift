@@ -30,6 +30,11 @@ import Testing
     #expect(machine.tracks["tea"]?.phase == .joined)
   }
 
+  /// Returns the types of the frames that these actions write.
+  private func written(_ actions: [Action]) -> [JSON?] {
+    actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, maxDepth: 9)?["type"] } else { nil } }
+  }
+
   private func finished(_ actions: [Action]) -> [Ticket] {
     actions.compactMap { if case .finish(let ticket, _) = $0 { ticket } else { nil } }
   }
@@ -70,9 +75,6 @@ import Testing
   }
 
   @Test mutating func `a newer token is sent only in the session that needs it`() {
-    func written(_ actions: [Action]) -> [JSON?] {
-      actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, maxDepth: 9)?["type"] } else { nil } }
-    }
     open(expires: 100_000)
     #expect(take(70) { $0.timePassed() }.contains(.renew(attempt: 1)))
     #expect(take(70) { $0.renewed(.open("ann"), of: 1) }.isEmpty)
@@ -209,6 +211,37 @@ import Testing
     _ = feed(["type": "bye", "code": 4000, "reason": "no", "reconnect": false])
     #expect(opened(take { $0.socketClosed(code: 4000, reason: "") }) == "")
     #expect(machine.link == .refused)
+  }
+
+  @Test mutating func `each part of a frame keeps the connection and the timeout of a request`() {
+    machine = Self.cluster
+    open()
+    _ = take(1) { $0.requested("presence", [:], 7) }
+    for second in 2...90 { #expect(take(Double(second)) { $0.partArrived() }.isEmpty) }
+    #expect(machine.nextDue == .seconds(93))
+    #expect(written(take(93) { $0.timePassed() }) == ["ping"])
+    #expect(take(94) { $0.timePassed() }.contains(.drop))
+  }
+
+  @Test mutating func `a large request has time to arrive`() {
+    machine = Self.cluster
+    open()
+    _ = take { $0.requested("edit", ["body": .string(String(repeating: "x", count: 49_950))], 7) }
+    #expect(written(take(3) { $0.timePassed() }) == ["ping"])
+    #expect(take(10.9) { $0.timePassed() }.isEmpty)
+    #expect(take(11.1) { $0.timePassed() }.contains(.drop))
+  }
+
+  @Test mutating func `an identity that does not arrive makes no address silent`() {
+    machine = Self.cluster
+    _ = take { $0.connectRequested() }
+    #expect(opened(take(15) { $0.timePassed() }) == "b")
+    _ = take(15) { $0.identityArrived() }
+    _ = take(15) { $0.attemptFailed(isStandby: true) }
+    _ = take(15) { $0.identityArrived() }
+    _ = take(15) { $0.attemptFailed(isStandby: true) }
+    #expect(machine.state == .waiting(.milliseconds(500)))
+    #expect(opened(take(16) { $0.timePassed() }) == "a")
   }
 
   @Test mutating func `data that is not part of the protocol before the welcome is followed by the next address`() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the small types of the Swift client: silence, token renewal, receipts, Focus reports, addresses and errors.
+import NIOCore
 import RelayJSON
 import RelayProtocol
 import Testing
@@ -8,20 +9,128 @@ import Testing
 @testable import StillwireExtension
 
 @Suite struct SilenceTests {
-  private var silence = Silence(heartbeat: .seconds(25), patience: .seconds(10), at: .zero)
-
-  @Test mutating func `the client sends a ping after a silence, and then closes the connection`() {
-    #expect(silence.timePassed(at: .milliseconds(24_999)) == nil)
-    #expect(silence.timePassed(at: .seconds(25)) == .ping)
-    #expect(silence.timePassed(at: .milliseconds(34_999)) == nil)
-    #expect(silence.timePassed(at: .seconds(35)) == .giveUp)
+  private static func silence(ofSeveral areSeveral: Bool, pongTimeout: Duration = .seconds(10)) -> Silence {
+    Silence(heartbeat: .seconds(25), pongTimeout: pongTimeout, areSeveral: areSeveral, at: .zero)
   }
 
-  @Test mutating func `each frame ends the silence`() {
-    _ = silence.timePassed(at: .seconds(25))
+  struct Row: Sendable {
+    var name: String
+    var areSeveral = true
+    var pongTimeout = 10
+    /// The time of the oldest request without a reply, in seconds, and the size of all.
+    var asked: Int?
+    var size = 100
+    var ping: Int
+    var end: Int
+  }
+
+  static let table = [
+    Row(name: "one address", areSeveral: false, ping: 25, end: 35),
+    Row(name: "one address, and a request", areSeveral: false, asked: 1, ping: 25, end: 35),
+    Row(name: "no request", ping: 25, end: 29),
+    Row(name: "a request", asked: 1, ping: 4, end: 5),
+    Row(name: "a request after half of the heartbeat", asked: 12, ping: 15, end: 16),
+    Row(name: "a request shortly before the heartbeat", asked: 24, ping: 25, end: 28),
+    Row(name: "a request before the newest frame", asked: -9, ping: 3, end: 4),
+    Row(name: "a short pongTimeout", pongTimeout: 2, ping: 25, end: 27),
+    Row(name: "a large request, which takes time to arrive", asked: 0, size: 50_000, ping: 3, end: 11),
+  ]
+
+  @Test(arguments: table.indices) func `the client sends a ping after a silence, and then closes the connection`(
+    _ index: Int
+  ) {
+    let row = Self.table[index]
+    var silence = Self.silence(ofSeveral: row.areSeveral, pongTimeout: .seconds(row.pongTimeout))
+    let waiting = row.asked.map { Silence.Waiting(since: .seconds($0), size: row.size) }
+    for (seconds, step) in [(row.ping, Silence.Step.ping), (row.end, .giveUp)] {
+      let at = Duration.seconds(seconds)
+      #expect(silence.due(waiting) == at, "\(row.name)")
+      #expect(silence.timePassed(at: at - .milliseconds(1), waiting) == nil, "\(row.name)")
+      #expect(silence.timePassed(at: at, waiting) == step, "\(row.name)")
+    }
+  }
+
+  @Test func `each byte of a frame ends the silence`() {
+    var silence = Self.silence(ofSeveral: false)
+    _ = silence.timePassed(at: .seconds(25), nil)
     silence.received(at: .seconds(30))
-    #expect(silence.timePassed(at: .seconds(54)) == nil)
-    #expect(silence.timePassed(at: .seconds(55)) == .ping)
+    #expect(silence.timePassed(at: .seconds(54), nil) == nil)
+    #expect(silence.timePassed(at: .seconds(55), nil) == .ping)
+  }
+
+  @Test func `a probe is sent once, and a silent relay has a second for its answer`() {
+    let waiting = Silence.Waiting(since: .zero)
+    var silence = Self.silence(ofSeveral: true)
+    #expect(silence.probe(at: .seconds(1)) == true)
+    #expect(silence.probe(at: .seconds(1)) == false)
+    #expect(silence.due(waiting) == .seconds(4))
+    var late = Self.silence(ofSeveral: true)
+    _ = late.probe(at: .milliseconds(3_900))
+    #expect(late.due(waiting) == .milliseconds(4_900))
+  }
+
+  @Test func `after a pause of the process, the client reads the frames that have arrived`() {
+    let waiting = Silence.Waiting(since: .zero)
+    var silence = Self.silence(ofSeveral: true)
+    #expect(silence.timePassed(at: .seconds(60), waiting) == .ping)
+    #expect(silence.timePassed(at: .seconds(120), waiting) == nil)
+    #expect(silence.due(waiting) == .seconds(121))
+    silence.received(at: .milliseconds(120_500))
+    #expect(silence.timePassed(at: .milliseconds(123_500), waiting) == .ping)
+    #expect(silence.timePassed(at: .seconds(180), waiting) == nil)
+    #expect(silence.timePassed(at: .seconds(240), waiting) == .giveUp)
+  }
+}
+
+@Suite struct FramePartsTests {
+  /// A frame with a payload of zeros.
+  private static func frame(_ opcode: UInt8, _ count: Int, isMasked: Bool = false) -> [UInt8] {
+    let mask: UInt8 = isMasked ? 0x80 : 0
+    let length: [UInt8] =
+      switch count {
+      case ..<126: [mask | UInt8(count)]
+      case ..<65_536: [mask | 126] + (0..<2).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+      default: [mask | 127] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+      }
+    return [0x80 | opcode] + length + Array(repeating: 0, count: count + (isMasked ? 4 : 0))
+  }
+
+  private static func read(_ pieces: [ArraySlice<UInt8>]) -> [Bool] {
+    var parts = FrameParts()
+    return pieces.map { parts.read(ByteBuffer(bytes: $0)) }
+  }
+
+  @Test(arguments: [0, 1, 125, 126, 65_535, 65_536], [false, true])
+  func `each byte of a data frame is a part, except the last one`(_ count: Int, _ isMasked: Bool) {
+    let text = Self.frame(1, count, isMasked: isMasked)
+    let bytes = text + text
+    let found = Self.read(bytes.indices.map { bytes[$0...$0] })
+    let expected = bytes.indices.map { ($0 + 1) % text.count != 0 }
+    #expect(found == expected)
+  }
+
+  @Test func `complete frames in one read are no part`() {
+    let bytes = Self.frame(1, 10) + Self.frame(9, 5) + Self.frame(1, 300)
+    #expect(Self.read([bytes[...]]) == [false])
+  }
+
+  @Test func `a part of a frame after a complete one is a part`() {
+    let bytes = Self.frame(9, 5) + Self.frame(1, 300).prefix(9)
+    #expect(Self.read([bytes[...]]) == [true])
+  }
+
+  @Test(arguments: [8, 9, 10] as [UInt8]) func `a control frame is no part`(_ opcode: UInt8) {
+    let bytes = Self.frame(opcode, 100)
+    #expect(Self.read([bytes[..<40], bytes[40...]]) == [false, false])
+  }
+
+  @Test func `a continuation is a part`() {
+    #expect(Self.read([Self.frame(0, 100).prefix(50)]) == [true])
+  }
+
+  @Test func `a length that overflows does not trap`() {
+    let head: [UInt8] = [0x81, 0xFF] + Array(repeating: 0xFF, count: 8)
+    #expect(Self.read([head[...], Array(repeating: 0xFF, count: 100)[...]]).count == 2)
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to a relay, without rooms and reconnects. Depends on error.js.
+// One connection to a relay, without rooms and reconnects. Depends on error.js and silence.js.
 import { StillwireError, closed } from './error.js'
+import { Silence } from './silence.js'
 
 const subprotocol = 'stillwire.v1.json'
 /** Timeout of an attempt in milliseconds, from the request for the token to the welcome. */
@@ -9,6 +10,8 @@ const attemptLimit = 15_000
 const socketLimit = 5_000
 /** Maximum number of requests that may still get a late reply. */
 const maxRequests = 1_000
+/** The value of `limits.frame` of a relay that does not state it, in bytes. */
+const defaultFrame = 65_536
 /** Minimum delay before the client requests a newer token, in milliseconds. */
 const minRenewal = 1_000
 /** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports less than 2³¹ ms. */
@@ -28,8 +31,8 @@ const silent = 4004
  * - `framed(detail)` for each frame in either direction
  * - `ended(outcome)` once at the end: {`code`, `reason`, `bye`, `error`, `refusal`, `isUnopened`, `isSilent`, `found`}.
  *   `refusal` is the `error` frame that answers `hello`. `isUnopened` is true if the socket closed before it opened. It
- *   is absent after a timeout, and then `isSilent` is true. `found` is the result of `explain`. `error` is the
- *   exception of `hello` or of the WebSocket constructor.
+ *   is absent after a timeout. `isSilent` is true if the relay did not answer in time. `found` is the result of
+ *   `explain`. `error` is the exception of `hello` or of the WebSocket constructor.
  */
 export class Connection {
   #clock
@@ -41,10 +44,14 @@ export class Connection {
   #timer
   #opening
   #explain
+  #areSeveral
+  #trustAfter
+  #helloAt = 0
+  /** The time of the newest frame, except `pong`: it goes before the replies that wait for a slow connection. */
   #receivedAt = 0
-  #isAsked = false
-  #heartbeat = 0
-  #patience = 10_000
+  #silence
+  /** The time for which the timer of the silence is set. */
+  #dueAt = Infinity
   #frameLimit = Infinity
   #isWelcome = false
   #isOver = false
@@ -59,13 +66,16 @@ export class Connection {
   #expires = 0
 
   /**
-   * `hello` returns the fields of the first frame, or a promise of them. `token` is called for a newer token, if the app
-   * has a token function. `delay(attempt, retryAfter)` is the delay of a retry in milliseconds. `areSeveral` is true if
-   * the client has other addresses: the socket then has a shorter timeout. If the socket closes before it opens and
-   * `explain` is given, the connection ends with its result.
+   * `hello` returns the fields of the first frame, or a promise of them. `token` is called for a newer token, if the
+   * app has a token function. `delay(attempt, retryAfter)` is the delay of a retry in milliseconds. `areSeveral` is true if
+   * the client has other addresses: the socket and a silent relay then have shorter timeouts. The line counts as slow
+   * in the first `trustAfter` milliseconds. If the socket closes before it opens and `explain` is given, the connection
+   * ends with its result.
    */
-  constructor({ url, WebSocket, clock, timeout, token, delay, areSeveral, explain }, hello, listener) {
+  constructor({ url, WebSocket, clock, timeout, token, delay, areSeveral, trustAfter = 0, explain }, hello, listener) {
     this.#explain = explain
+    this.#areSeveral = areSeveral
+    this.#trustAfter = trustAfter
     this.#clock = clock
     this.#limit = timeout
     this.#token = token
@@ -89,14 +99,16 @@ export class Connection {
     const id = ++this.#lastID
     const frame = { type, id, ...fields }
     const text = JSON.stringify(frame)
-    if (bytes(text) > this.#frameLimit) {
+    const size = bytes(text)
+    if (size > this.#frameLimit) {
       const message = `the frame exceeds the limit of ${this.#frameLimit} bytes`
       return settle(new StillwireError({ code: 'too_large', message }))
     }
-    const request = { type, settle }
+    const request = { type, settle, size, askedAt: this.#clock.elapsed(), isLate: false }
     this.#requests.set(id, request)
     // A second join would transfer the messages again, so a join has no timeout.
     if (type !== 'join') this.#startTimeout(id, request)
+    this.#watch()
     // A listener of the frame may close the connection, which ends all timers.
     this.#write(text, frame)
   }
@@ -109,13 +121,8 @@ export class Connection {
 
   /** Sends a ping immediately, to find out if the connection still works, unless the answer to a ping is missing. */
   probe() {
-    if (!this.#isWelcome || this.#isOver || this.#isAsked) return
-    this.#clock.clearTimeout(this.#timer)
-    this.#isAsked = true
-    this.#timer = this.#clock.setTimeout(() => {
-      if (this.#isAsked) this.#lose(silent, 'silence')
-      else this.#watch()
-    }, this.#patience)
+    if (!this.#isWelcome || this.#isOver || !this.#silence.probe(this.#clock.elapsed())) return
+    this.#watch()
     this.notify('ping')
   }
 
@@ -126,11 +133,11 @@ export class Connection {
   }
 
   #startTimeout(id, request) {
-    const { type, settle } = request
-    const askedAt = this.#clock.elapsed()
+    const { type, settle, askedAt } = request
     const look = () => {
       const rest = Math.max(askedAt, this.#receivedAt) + this.#limit - this.#clock.elapsed()
       if (rest > 0) return (request.timer = this.#clock.setTimeout(look, rest))
+      request.isLate = true
       if (this.#requests.size > maxRequests) this.#requests.delete(id)
       settle(new StillwireError({ code: 'timeout', message: `no reply to “${type}”`, temporary: true }))
     }
@@ -145,6 +152,7 @@ export class Connection {
       socket.onopen = () => {
         this.#hasOpened = true
         this.#clock.clearTimeout(this.#opening)
+        this.#helloAt = this.#clock.elapsed()
         const frame = { type: 'hello', ...fields }
         this.#write(JSON.stringify(frame), frame)
       }
@@ -170,18 +178,20 @@ export class Connection {
   #read(data) {
     const frame = typeof data === 'string' ? parsed(data) : undefined
     if (!frame) return this.#lose(malformed, 'malformed frame')
-    this.#receivedAt = this.#clock.elapsed()
-    this.#isAsked = false
+    const now = this.#clock.elapsed()
+    if (frame.type !== 'pong') this.#receivedAt = now
+    this.#silence?.received(now)
     const request = this.#requests.get(frame.id)
     this.#listener.framed({ isOwn: false, text: data, frame, answers: request?.type })
     if (this.#isOver) return
     if (request) {
       this.#requests.delete(frame.id)
       this.#clock.clearTimeout(request.timer)
+      this.#silence.measured(data.length, now - request.askedAt)
       if (frame.type === 'error') request.settle(new StillwireError(frame))
       else request.settle(null, frame)
     } else if (frame.type === 'welcome') {
-      this.#welcome(frame)
+      this.#welcome(frame, data.length)
     } else if (frame.id === undefined) {
       if (frame.type === 'bye') this.#bye = frame
       if (frame.type === 'error' && !this.#isWelcome) this.#error = frame
@@ -189,15 +199,24 @@ export class Connection {
     }
   }
 
-  #welcome(frame) {
+  #welcome(frame, size) {
     if (this.#isWelcome) return
     this.#isWelcome = true
-    this.#heartbeat = 1000 * (frame.heartbeat > 0 ? frame.heartbeat : 25)
-    this.#patience = 1000 * (frame.limits?.pongTimeout ?? 10)
-    this.#frameLimit = frame.limits?.frame ?? Infinity
+    const now = this.#clock.elapsed()
+    const { limits = {} } = frame
+    this.#frameLimit = limits.frame ?? Infinity
+    const options = {
+      heartbeat: 1000 * (frame.heartbeat > 0 ? frame.heartbeat : 25),
+      pongTimeout: 1000 * (limits.pongTimeout ?? 10),
+      frame: limits.frame ?? defaultFrame,
+      areSeveral: this.#areSeveral,
+      trustAt: now + this.#trustAfter,
+    }
+    this.#silence = new Silence(options, now)
+    this.#silence.measured(size, now - this.#helloAt)
     this.#clock.clearTimeout(this.#timer)
     this.#watch()
-    this.#renew(frame.expires, frame.time - this.#clock.elapsed())
+    this.#renew(frame.expires, frame.time - now)
     this.#listener.welcomed(frame)
   }
 
@@ -232,11 +251,28 @@ export class Connection {
     renewAfter(Math.max(life - 30_000, life / 2, minRenewal), 0)
   }
 
-  // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence.
+  // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence. The timer may be
+  // early, because the relay has sent frames since, but not late.
   #watch() {
-    const rest = this.#receivedAt + this.#heartbeat - this.#clock.elapsed()
-    if (rest > 0) this.#timer = this.#clock.setTimeout(() => this.#watch(), rest)
-    else this.probe()
+    const due = this.#silence.due(this.#waiting())
+    if (due >= this.#dueAt) return
+    this.#clock.clearTimeout(this.#timer)
+    this.#dueAt = due
+    this.#timer = this.#clock.setTimeout(() => this.#look(), Math.max(0, due - this.#clock.elapsed()))
+  }
+
+  #look() {
+    this.#dueAt = Infinity
+    const step = this.#silence.step(this.#clock.elapsed(), this.#waiting())
+    if (step === 'lost') return this.#lose(silent, 'silence')
+    this.#watch()
+    // A listener of the frame may close the connection, which ends all timers.
+    if (step === 'ping') this.notify('ping')
+  }
+
+  // The requests that wait for a reply, oldest first.
+  #waiting() {
+    return [...this.#requests.values()].filter(({ isLate }) => !isLate)
   }
 
   #write(text, frame) {
@@ -245,9 +281,11 @@ export class Connection {
   }
 
   #lose(code, reason) {
+    // Without a socket, the app has not supplied its token in time.
+    const isSilent = code === silent && this.#socket !== null
     this.#abandon(code, reason)
     // The backoff treats this as a lost connection, although the client closed it.
-    this.#end({ code: 1006, reason, isSilent: code === silent })
+    this.#end({ code: 1006, reason, isSilent })
   }
 
   // Does not wait for the close handshake, which a silent relay never answers. `ws` in Node would wait for it, so its

@@ -25,7 +25,7 @@ export interface Options {
    * object) the client dispatches `inbox` events, and continues without a gap after a reconnect.
    */
   hello?: Fields | (() => Fields)
-  /** Timeout of a reply (default: 15): the time without any frame of the relay since the request. */
+  /** Timeout of a reply (default: 15): the time since the request without any frame of the relay, except `pong`. */
   timeout?: number
   /** Maximum number of messages that wait, in all rooms together (default: 100). */
   outbox?: number

@@ -20,6 +20,8 @@ export { quoteAfter } from './quote.js'
 
 /** A connection that lasts this long after its welcome, in milliseconds, resets the backoff. */
 const steady = 20_000
+/** After a silent session, the line counts as slow in the first milliseconds of the next one. */
+const doubt = 5_000
 const expired = 4002
 /**
  * The events that the client dispatches. It ignores unknown events, which could have the name of its own events. It
@@ -66,7 +68,8 @@ const ownClock = {
  *
  * With the addresses of a cluster's nodes the client finds the leader. After a failed attempt it immediately tries the
  * leader that the node names, or else the next address, and each address at most once. It waits only after that. It
- * connects only to the given addresses.
+ * leaves a node that does not answer a request for 4 s, or for longer on a slow line. It connects only to the given
+ * addresses.
  *
  * All durations are in seconds, as in the protocol. `stillwire.d.ts` describes each option.
  */
@@ -87,6 +90,8 @@ export class Stillwire extends EventTarget {
   #waiting = 0
   /** The number of failures of the backoff. */
   #attempt = 0
+  /** True if the last session was silent: perhaps a large frame was on its way. */
+  #wasSilent = false
   /** The number of handshakes that failed since the last welcome. */
   #failures = 0
   /** The number of times that the client was stopped, by `close` or a refusal. */
@@ -287,7 +292,8 @@ export class Stillwire extends EventTarget {
     const explain = areSeveral && this.#options.fetch ? () => this.#askReason(url) : undefined
     const { delay } = this.#link
     const token = typeof this.#options.token === 'function' ? (about) => this.#newToken(about) : undefined
-    const options = { ...this.#options, url, token, delay, areSeveral, explain }
+    const trustAfter = this.#wasSilent ? doubt : 0
+    const options = { ...this.#options, url, token, delay, areSeveral, trustAfter, explain }
     const connection = new Connection(options, () => this.#hello(), {
       welcomed: (frame) => this.#welcomed(frame),
       received: (frame) => this.#received(frame),
@@ -400,6 +406,7 @@ export class Stillwire extends EventTarget {
       if (!this.#isSuspended) return this.#dial()
     }
     const delay = this.#delay(code, bye)
+    if (!isAttempt) this.#wasSilent = Boolean(isSilent)
     this.#welcomedAt = null
     if (isUnopened && !this.#addresses.areSeveral) this.#explain()
     if (this.#isSuspended) return this.#become('waiting')

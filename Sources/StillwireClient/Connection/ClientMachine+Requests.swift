@@ -18,6 +18,7 @@ extension ClientMachine {
       requests.forget(ticket)
       return answered(.app(ticket), .failure(tooLarge(bytes.count)))
     }
+    requests.sized(id, bytes.count)
     act(.write(bytes))
   }
 

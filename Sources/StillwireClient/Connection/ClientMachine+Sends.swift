@@ -29,7 +29,10 @@ extension ClientMachine {
       case .send(let draft):
         let id = requests.begin(.send(room, key: draft.key), at: now)
         let bytes = frame("send", draft.fields, id: id)
-        guard bytes.count > maxFrame else { return act(.write(bytes)) }
+        guard bytes.count > maxFrame else {
+          requests.sized(id, bytes.count)
+          return act(.write(bytes))
+        }
         _ = requests.answered(id)
         _ = outbox.withLane(room) { $0.answered() }
         finish(draft.ticket, .failure(tooLarge(bytes.count)))

@@ -283,7 +283,7 @@ extension ClientMachine {
     case .waiting(let until):
       if until <= now { open() }
     case .open:
-      switch silence?.timePassed(at: now) {
+      switch silence?.timePassed(at: now, requests.waiting) {
       case .ping: write("ping", [:])
       case .giveUp: give()
       case nil: break
@@ -304,7 +304,7 @@ extension ClientMachine {
     switch link {
     case .connecting(let until), .greeting(let until), .waiting(let until): dues.append(until)
     case .open:
-      dues += [silence?.due, renewal?.due, focus.retry.at, watches.retryAt, outbox.nextDue]
+      dues += [silence?.due(requests.waiting), renewal?.due, focus.retry.at, watches.retryAt, outbox.nextDue]
       dues += tracks.values.map(\.nextDue)
     case .closed, .refused: break
     }
@@ -411,10 +411,17 @@ extension ClientMachine {
 // MARK: Frames
 
 extension ClientMachine {
+  /// Notes a part of a frame. On a slow line, a frame may take longer than the timeout of a silence.
+  mutating func partArrived() {
+    silence?.received(at: now)
+    requests.received(at: now)
+  }
+
   mutating func textArrived(_ text: [UInt8]) {
     guard let frame = Frame(reading: text) else { return nonsenseArrived() }
     silence?.received(at: now)
-    requests.received(at: now)
+    // A pong goes before the replies that wait for a slow connection.
+    if frame.type != "pong" { requests.received(at: now) }
     switch (frame.type, link) {
     case ("bye", _): bye = frame
     case ("welcome", .greeting): welcomed(frame)
@@ -442,7 +449,8 @@ extension ClientMachine {
     preferences = limits?["preferences"]?.items.map { Set($0.compactMap(\.text)) }
     silence = Silence(
       heartbeat: welcome.members.duration("heartbeat") ?? .seconds(Limits().heartbeat),
-      patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)
+      pongTimeout: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), areSeveral: book.areSeveral,
+      at: now)
     renewal = Renewal(welcome, at: now)
     become(.open)
     if let reset = inbox.welcomed(welcome) { emit(.frame(reset)) }

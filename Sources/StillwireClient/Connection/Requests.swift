@@ -46,6 +46,8 @@ struct Requests: Equatable {
     var purpose: Purpose
     /// The time of the request.
     var began: Duration
+    /// The size of the frame in bytes, if it may be large.
+    var size = 0
     /// True after the timeout.
     var isLate = false
   }
@@ -56,7 +58,7 @@ struct Requests: Equatable {
   /// The requests, oldest first.
   private var all: [Pending] = []
   private let timeout: Duration
-  /// The time of the newest frame from the relay.
+  /// The time of the newest bytes from the relay.
   private var heard = Duration.zero
   private var lastID: Int64 = 0
 
@@ -75,7 +77,18 @@ struct Requests: Equatable {
     return lastID
   }
 
-  /// Notes that a frame of the relay has arrived.
+  /// Notes the size of a request, which may be large.
+  mutating func sized(_ id: Int64, _ size: Int) {
+    if let index = all.lastIndex(where: { $0.id == id }) { all[index].size = size }
+  }
+
+  /// The requests that wait for a reply and have not timed out. Is `nil` if there are none.
+  var waiting: Silence.Waiting? {
+    guard let oldest = all.first(where: { !$0.isLate }) else { return nil }
+    return Silence.Waiting(since: oldest.began, size: all.reduce(0) { $0 + ($1.isLate ? 0 : $1.size) })
+  }
+
+  /// Notes that bytes of the relay have arrived.
   mutating func received(at now: Duration) { heard = now }
 
   /// Removes the request that a reply names. Returns `nil` if no such request waits for a reply.

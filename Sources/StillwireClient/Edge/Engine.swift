@@ -183,6 +183,7 @@ package actor Engine {
     guard machine.attempt == attempt else { return }
     take { machine in
       switch event {
+      case .partArrived: machine.partArrived()
       case .textArrived(let text): machine.textArrived(text)
       case .bytesArrived: machine.nonsenseArrived()
       case .closed(let code, let reason): machine.socketClosed(code: code, reason: reason)

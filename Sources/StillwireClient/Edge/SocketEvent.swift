@@ -2,6 +2,8 @@
 
 /// An event of a socket. `WebSocketHandler` delivers the events in their order.
 enum SocketEvent: Equatable, Sendable {
+  /// Bytes of a message arrived that is not complete yet.
+  case partArrived
   /// A complete text message arrived.
   case textArrived([UInt8])
   /// A message arrived that is not text. The protocol has none.

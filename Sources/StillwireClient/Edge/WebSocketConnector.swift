@@ -61,8 +61,11 @@ struct WebSocketConnector: Sendable {
     let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: maxMessageSize) { channel, head in
       channel.eventLoop.makeCompletedFuture {
         guard head.headers["sec-websocket-protocol"] == [Self.subprotocol] else {
-          throw ConnectError.notUpgraded(leader: nil)
+          throw ConnectError.notUpgraded(isStandby: false, leader: nil)
         }
+        let decoder = try channel.pipeline.syncOperations.handler(
+          type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+        try channel.pipeline.syncOperations.addHandler(PartReader { emit(.partArrived) }, position: .before(decoder))
         try channel.pipeline.syncOperations.addHandlers(
           NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.maxFragments,

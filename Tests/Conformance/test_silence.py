@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every client leaves a node that dies silently, and no connection on which bytes arrive."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from clients import CLIENTS
+from driver import Driver
+from line import MuteLine, SlowLine
+from relay import DEADLINE, SLOW, Relay, running
+from rfc6455 import Connection
+
+ROOM = "tea"
+#: Bytes per second, and the size of a message that needs 12 s on such a line.
+RATE, LARGE = 5_000, 60_000
+
+
+@pytest.fixture
+def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
+    with running(tmp_path_factory.mktemp("relay")) as relay:
+        yield relay
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_leaves_a_node_that_dies_silently(client: str, relay: Relay) -> None:
+    asyncio.run(asyncio.wait_for(left(client, relay), 3 * DEADLINE))
+
+
+async def left(client: str, relay: Relay) -> None:
+    async with AsyncExitStack() as stack:
+        dead, other = [await stack.enter_async_context(MuteLine(relay.port)) for _ in range(2)]
+        driver = await stack.enter_async_context(joined(client, dead.url, other.url))
+        dead.is_mute = True
+        begun = asyncio.get_running_loop().time()
+        driver.command("send", tag="first", room=ROOM, body="hello")
+        assert (await driver.events["sent"].get())["reply"]["seq"] == 1
+        # 4 s on a fast line, and more if this machine is slow. Without this rule it is 35 s.
+        assert asyncio.get_running_loop().time() - begun < 25 * SLOW
+        assert await states(driver) == ["waiting", "connecting", "open"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_large_message_on_a_slow_line_ends_no_connection(client: str, relay: Relay) -> None:
+    asyncio.run(asyncio.wait_for(kept(client, relay), 3 * DEADLINE))
+
+
+async def kept(client: str, relay: Relay) -> None:
+    async with AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(SlowLine(relay.port)) for _ in range(2)]
+        for line in lines:
+            line.rate = RATE
+        driver = await stack.enter_async_context(joined(client, *(line.url for line in lines)))
+        async with await Connection.open(relay.port) as bob:
+            for frame in (
+                {"type": "hello", "user": "bob"},
+                {"type": "join", "room": ROOM, "id": 1},
+                {"type": "send", "room": ROOM, "body": "x" * LARGE, "id": 2},
+            ):
+                bob.send_text(json.dumps(frame))
+            while json.loads(await bob.text()).get("id") != 2:
+                pass
+            # The reply to this request is behind the message.
+            driver.command("request", tag="status", type="status", fields={"text": "busy"})
+            message = await driver.events["message"].get()
+            assert len(message["body"]) == LARGE
+            await driver.events["replied"].get()
+        assert await states(driver) == []
+
+
+def joined(client: str, *urls: str) -> Any:
+    """Returns a driver whose client has joined the room."""
+    return JoinedDriver(CLIENTS[client], " ".join(urls), {"hello": {"user": "ann"}, "clock": "real"})
+
+
+class JoinedDriver(Driver):
+    """A driver whose client has joined the room. It then has the later states."""
+
+    async def __aenter__(self) -> "JoinedDriver":
+        await super().__aenter__()
+        self.command("connect")
+        self.command("join", room=ROOM)
+        await self.events["joined"].get()
+        self.events["state"] = asyncio.Queue()
+        return self
+
+
+async def states(driver: Driver) -> list[str]:
+    """Returns the states of the client since it has joined."""
+    await driver.settle()
+    queue = driver.events["state"]
+    return [queue.get_nowait()["state"] for _ in range(queue.qsize())]
