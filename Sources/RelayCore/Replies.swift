@@ -206,14 +206,15 @@ enum Replies {
 
 extension Replies {
   /// The `response` event.
-  package static func response(_ response: StoredResponse) -> [UInt8] {
+  /// - Parameter hasText: False for a session that may not read the text.
+  package static func response(_ response: StoredResponse, hasText: Bool) -> [UInt8] {
     JSONWriter.object {
       $0["type"] = "response"
       $0["notification"] = response.notification
       response.message.write(to: &$0)
       $0["user"] = response.user.rawValue
       $0["action"] = response.action.rawValue
-      $0["text"] = response.text
+      if hasText { $0["text"] = response.text }
     }
   }
 }

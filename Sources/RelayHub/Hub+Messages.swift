@@ -12,6 +12,9 @@ public struct ShownMessage: Sendable {
   public var body: [UInt8]
   /// Further JSON members of the event, with a leading comma. May be empty.
   public var more: [UInt8]
+  /// The same, with a text of an earlier message: only the sessions that ``Hub/mayRead(_:by:in:)`` this message get
+  /// them.
+  public var quote: (seq: Int64, members: [UInt8])?
   /// True if the message causes no pushes.
   public var isSilent: Bool
   /// The members whose pushes were decided with the message.
@@ -24,13 +27,15 @@ public struct ShownMessage: Sendable {
   public var named: [UserHandle] = []
 
   public init(
-    from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [], isSilent: Bool = false,
-    decided: [UserHandle] = [], keepsMarks: Bool = false
+    from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [],
+    quote: (seq: Int64, members: [UInt8])? = nil, isSilent: Bool = false, decided: [UserHandle] = [],
+    keepsMarks: Bool = false
   ) {
     self.from = from
     self.sender = sender
     self.body = body
     self.more = more
+    self.quote = quote
     self.isSilent = isSilent
     self.decided = decided
     self.keepsMarks = keepsMarks
@@ -67,15 +72,17 @@ extension Hub {
     message.from.rawValue.withCString { from in
       message.body.withBytes { body in
         message.more.withBytes { more in
-          message.decided.map(\.rawValue).withUnsafeBufferPointer { decided in
-            message.named.map(\.rawValue).withUnsafeBufferPointer { named in
-              var shown = relay_message(
-                from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, seq: seq,
-                time: time.rawValue, is_silent: message.isSilent, keeps_marks: message.keepsMarks,
-                is_due_now: message.isDueNow, decided: decided.baseAddress, decided_count: decided.count,
-                named: named.baseAddress, named_count: named.count)
-              let seq = relay_room_publish(hub, room.rawValue, &shown)
-              return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
+          (message.quote?.members ?? []).withBytes { quote in
+            message.decided.map(\.rawValue).withUnsafeBufferPointer { decided in
+              message.named.map(\.rawValue).withUnsafeBufferPointer { named in
+                var shown = relay_message(
+                  from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, quote: quote,
+                  quoted: message.quote?.seq ?? 0, seq: seq, time: time.rawValue, is_silent: message.isSilent,
+                  keeps_marks: message.keepsMarks, is_due_now: message.isDueNow, decided: decided.baseAddress,
+                  decided_count: decided.count, named: named.baseAddress, named_count: named.count)
+                let seq = relay_room_publish(hub, room.rawValue, &shown)
+                return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
+              }
             }
           }
         }
@@ -84,8 +91,16 @@ extension Hub {
   }
 
   /// Sends an event to every session in the room except `cause`.
-  public func sendEvent(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?) {
-    _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
+  /// - Parameter seq: The message of which the event has a text: only the sessions that ``mayRead(_:by:in:)`` this
+  ///   message get the event. With `nil`, all sessions get it.
+  public func sendEvent(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?, withTextOf seq: Int64?) {
+    _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, seq ?? 0, $0) }
+  }
+
+  /// True if a session may read a message: it has ``RoomRights/history``, or the message was sent to it since it joined
+  /// the room.
+  public func mayRead(_ seq: Int64, by session: SessionHandle, in room: RoomHandle) -> Bool {
+    relay_room_may_read(hub, room.rawValue, session.rawValue, seq)
   }
 
   /// True if messages to the room cause pushes, but the room has more than `pushedMembersPerRoom` members. The relay

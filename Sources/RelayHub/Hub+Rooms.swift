@@ -13,6 +13,8 @@ public struct RoomRights: OptionSet, Sendable {
   public static let presence = RoomRights(rawValue: UInt32(RELAY_RIGHT_PRESENCE))
   /// Send like a moderator in a room that is read-only.
   public static let moderate = RoomRights(rawValue: UInt32(RELAY_RIGHT_MODERATE))
+  /// Read all messages, and not only those since the join.
+  public static let history = RoomRights(rawValue: UInt32(RELAY_RIGHT_HISTORY))
 }
 
 /// The settings of a room that the hub needs.
@@ -105,9 +107,9 @@ extension Hub {
   /// Removes a room that the store has deleted from memory, with its members and its sessions.
   public func delete(_ room: RoomHandle) { relay_room_delete(hub, room.rawValue) }
 
-  /// Sends a frame to all sessions of the members except `cause`, also to sessions that have not joined the room.
-  public func notifyMembers(of room: RoomHandle, _ json: [UInt8], except cause: SessionHandle?) {
-    json.withBytes { relay_room_notify(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
+  /// The open sessions of all members, also those that have not joined the room.
+  public func sessions(ofMembersOf room: RoomHandle) -> [SessionHandle] {
+    handles { relay_room_member_sessions(hub, room.rawValue, $0, $1) }
   }
 
   /// The position of the newest message.

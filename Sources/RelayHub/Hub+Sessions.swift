@@ -102,6 +102,13 @@ extension Hub {
     json.withBytes { relay_session_push(hub, session.rawValue, $0) }
   }
 
+  /// Sends an event to several sessions. They share one frame.
+  public func push(_ json: [UInt8], to sessions: [SessionHandle]) {
+    sessions.map(\.rawValue).withUnsafeBufferPointer { ids in
+      json.withBytes { relay_sessions_push(hub, ids.baseAddress, ids.count, $0) }
+    }
+  }
+
   /// Requests ``HubEvent/confirmed(_:_:)`` for the time when everything sent to the session until now has arrived. The
   /// hub sends a ping for it. No event follows if the session ends first.
   /// - Returns: The number that the event will have, or a higher one. Is `nil` if the session is not open.

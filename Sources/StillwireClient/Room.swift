@@ -82,14 +82,15 @@ public struct Room: Sendable {
 
   /// Adds a reaction of this user to a message. Nothing changes if the user has this reaction already.
   /// - Parameter key: An emoji, or another text of at most 64 bytes.
-  /// - Returns: All reactions to the message.
+  /// - Returns: All reactions to the message. Is empty without the right `history`, if the message is older than the
+  ///   join.
   @discardableResult
   public func react(_ seq: Int64, key: String) async throws -> [Reaction] {
     Reaction.list(try await request("react", ["seq": seq.json, "key": .string(key)])["reactions"])
   }
 
   /// Removes a reaction of this user.
-  /// - Returns: All reactions to the message.
+  /// - Returns: All reactions to the message, as ``react(_:key:)`` does.
   @discardableResult
   public func unreact(_ seq: Int64, key: String) async throws -> [Reaction] {
     Reaction.list(try await request("unreact", ["seq": seq.json, "key": .string(key)])["reactions"])

@@ -103,9 +103,11 @@ static void join(host_t *host, const relay_event_t *event) {
     return;
   }
   relay_room_add_member(hub, room, event->user, RELAY_ROLE_MEMBER, "joined", NULL);
-  const unsigned rights = is_true(event->json, "mute")   ? RELAY_RIGHT_PRESENCE
-                          : is_true(event->json, "hide") ? RELAY_RIGHT_SEND
-                                                         : RELAY_RIGHT_SEND | RELAY_RIGHT_PRESENCE;
+  const unsigned all = RELAY_RIGHT_SEND | RELAY_RIGHT_PRESENCE | RELAY_RIGHT_HISTORY;
+  const unsigned rights = is_true(event->json, "mute")     ? RELAY_RIGHT_PRESENCE
+                          : is_true(event->json, "hide")   ? RELAY_RIGHT_SEND
+                          : is_true(event->json, "forget") ? RELAY_RIGHT_SEND | RELAY_RIGHT_PRESENCE
+                                                           : all;
   const int64_t seq = relay_room_seq(hub, room);
   relay_room_join(hub, room, event->session, rights, seq + 1);
   const relay_room_facts_t facts = relay_room_facts(hub, room, event->user);

@@ -207,7 +207,9 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT(!relay_room_name(hub, id) && !relay_room_epoch(hub, id) && !relay_room_seq(hub, id));
     EXPECT(!relay_room_release(hub, id));
     relay_room_delete(hub, id);
-    relay_room_notify(hub, id, id, body);
+    EXPECT_INTEGER(relay_room_member_sessions(hub, id, NULL, 0), 0);
+    relay_sessions_push(hub, &id, 1, body);
+    EXPECT(!relay_room_may_read(hub, id, id, 1));
     EXPECT_INTEGER(relay_room_add_member(hub, id, id, RELAY_ROLE_MEMBER, "joined", NULL), RELAY_GONE);
     EXPECT_INTEGER(relay_room_remove_member(hub, id, id, "left", NULL), RELAY_GONE);
     EXPECT_INTEGER(relay_room_join(hub, id, id, 3, 0), RELAY_GONE);
@@ -216,7 +218,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT_INTEGER(relay_room_facts(hub, id, id).read, -1);
     EXPECT(!relay_room_tail(hub, id, 0, &size, &count));
     EXPECT_INTEGER(relay_room_publish(hub, id, &message), 0);
-    EXPECT_INTEGER(relay_room_send_event(hub, id, id, body), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_send_event(hub, id, id, 1, body), RELAY_GONE);
     EXPECT(!relay_room_pushes(hub, id) && !relay_room_delivery(hub, id, id, &delivery, NULL, 0));
     EXPECT(!relay_user_set_sharing(hub, id, RELAY_SHARE_NONE, RELAY_SHARE_NONE));
     EXPECT(!relay_user_set_blocked(hub, id, "ann", true) && !relay_user_set_has_filter(hub, id, true));

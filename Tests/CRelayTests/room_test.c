@@ -221,10 +221,15 @@ TEST(deserted,
   host_end(host);
 }
 
-static void notify_and_delete(relay_hub_t *hub, void *except) {
+static void notify_and_delete(relay_hub_t *hub, void *unused) {
+  (void)unused;
   static const char frame[] = "{\"type\":\"room\",\"event\":\"deleted\"}";
   const relay_id_t room = relay_room_named(hub, "stored.a");
-  relay_room_notify(hub, room, *(relay_id_t *)except, (relay_bytes_t){frame, sizeof frame - 1});
+  relay_id_t sessions[4];
+  EXPECT_INTEGER(relay_room_member_sessions(hub, room, sessions, 1), 3);
+  const size_t count = relay_room_member_sessions(hub, room, sessions, 4);
+  EXPECT_INTEGER(count, 3);
+  relay_sessions_push(hub, sessions, count, (relay_bytes_t){frame, sizeof frame - 1});
   relay_room_delete(hub, room);
   EXPECT(!relay_room_named(hub, "stored.a"));
 }
@@ -238,8 +243,7 @@ TEST(deleted, "room: a deleted room notifies all sessions of its members, and en
   peer_join(bob, "stored.a");
   peer_say(ann, "{\"type\":\"send\",\"id\":5,\"room\":\"stored.a\",\"body\":1}");
   EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":5"), "\"seq\":1");
-  relay_id_t nobody = 0;
-  host_do(host, notify_and_delete, &nobody);
+  host_do(host, notify_and_delete, NULL);
   peer_t *const all[] = {ann, bob, tablet};
   for (int i = 0; i < 3; i++) EXPECT_CONTAINS(peer_receive_with(all[i], "\"type\":\"room\""), "deleted");
   /* The sessions are open, but not in the room. The next frame is the error, and no `member` event. */
@@ -249,6 +253,82 @@ TEST(deleted, "room: a deleted room notifies all sessions of its members, and en
   EXPECT_INTEGER(host_counts(host).members, 0);
   EXPECT_INTEGER(host_counts(host).seats, 0);
   for (int i = 0; i < 3; i++) peer_leave(all[i]);
+  host_end(host);
+}
+
+static relay_bytes_t bytes_of(const char *text) {
+  return (relay_bytes_t){text, strlen(text)};
+}
+
+/* Publishes a message that answers the message before it, and an event of each of the two. */
+static void publish_answer(relay_hub_t *hub, void *seq) {
+  const relay_id_t room = relay_room_named(hub, "stored.a");
+  const int64_t answer = *(int64_t *)seq, quoted = answer - 1;
+  char quote[64], edit[64], pin[64];
+  snprintf(quote, sizeof quote, ",\"quote\":{\"seq\":%lld}", (long long)quoted);
+  snprintf(edit, sizeof edit, "{\"type\":\"edited\",\"of\":%lld}", (long long)quoted);
+  snprintf(pin, sizeof pin, "{\"type\":\"pinned\",\"of\":%lld}", (long long)quoted);
+  relay_message_t message = {.from = "ann",
+                             .body = bytes_of("1"),
+                             .more = bytes_of(",\"replyTo\":1"),
+                             .quote = bytes_of(quote),
+                             .quoted = quoted,
+                             .seq = answer,
+                             .time = 1};
+  EXPECT_INTEGER(relay_room_publish(hub, room, &message), answer);
+  EXPECT_INTEGER(relay_room_send_event(hub, room, 0, quoted, bytes_of(edit)), RELAY_OK);
+  EXPECT_INTEGER(relay_room_send_event(hub, room, 0, 0, bytes_of(pin)), RELAY_OK);
+  size_t size, count;
+  char *tail = relay_room_tail(hub, room, quoted, &size, &count);
+  EXPECT_CONTAINS(tail, quote);
+  free(tail);
+}
+
+typedef struct reading {
+  relay_id_t session;
+  bool before, since; /* may read the message 1, which is before the join, and the message 2 */
+} reading_t;
+
+static void expect_reading(relay_hub_t *hub, void *argument) {
+  const reading_t *reading = argument;
+  const relay_id_t room = relay_room_named(hub, "stored.a");
+  EXPECT_INTEGER(relay_room_may_read(hub, room, reading->session, 1), reading->before);
+  EXPECT_INTEGER(relay_room_may_read(hub, room, reading->session, 2), reading->since);
+}
+
+TEST(old_texts,
+     "room: a session without the right to the history gets no text of a message before its join") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_t *eve = peer_open(host_port(host), "eve", "");
+  reading_t by_bob = {host_session(bob->text), false, true};
+  peer_join(ann, "stored.a");
+  peer_say(ann, "{\"type\":\"send\",\"id\":5,\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_receive_with(ann, "\"id\":5"), "\"seq\":1");
+  peer_say(bob, "{\"type\":\"join\",\"id\":1,\"room\":\"stored.a\",\"forget\":true}");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"id\":1"), "\"seq\":1");
+  peer_join(eve, "stored.a");
+  for (int64_t seq = 2; seq <= 3; seq++) host_do(host, publish_answer, &seq);
+  peer_t *const readers[] = {ann, eve};
+  for (int i = 0; i < 2; i++) {
+    EXPECT_CONTAINS(peer_receive_with(readers[i], "\"message\""), "\"seq\":2");
+    EXPECT_CONTAINS(readers[i]->text, "\"replyTo\":1,\"quote\":{\"seq\":1}}");
+    EXPECT_CONTAINS(peer_receive_with(readers[i], "\"edited\""), "\"of\":1");
+    EXPECT_CONTAINS(peer_receive_with(readers[i], "\"pinned\""), "\"of\":1");
+    EXPECT_CONTAINS(peer_receive_with(readers[i], "\"message\""), "\"quote\":{\"seq\":2}");
+  }
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"seq\":2");
+  EXPECT_CONTAINS(bob->text, "\"replyTo\":1}");
+  EXPECT_CONTAINS(peer_receive(bob), "\"pinned\"");
+  EXPECT_CONTAINS(peer_receive_with(bob, "\"message\""), "\"replyTo\":1,\"quote\":{\"seq\":2}}");
+  EXPECT_CONTAINS(peer_receive(bob), "\"edited\"");
+  host_do(host, expect_reading, &by_bob);
+  by_bob.session = 0;
+  by_bob.since = false;
+  host_do(host, expect_reading, &by_bob);
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(eve);
   host_end(host);
 }
 

@@ -4,8 +4,10 @@
 import base64
 import json
 import itertools
+import re
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,9 @@ from client import Refused
 from database import rows
 from relay import run, running
 from waiting import eventually
+
+
+PROTOCOL = Path(__file__).parents[2] / "Sources/RelayProtocol/RelayProtocol.docc/Protocol.md"
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +130,41 @@ def test_http_checks_the_same_rights(relay, enter, names, key):
     assert answer("send", "POST", f"{room}/messages", {"body": 1}) == (201, None)
     assert answer("join send history", "GET", f"{room}/members") == (403, "forbidden")
     assert answer("presence", "GET", f"{room}/members") == (200, None)
+
+
+def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, enter, names, key):
+    """Sends each request of the protocol's table that a session sends."""
+    alice, bob, carol, room = names("alice", "bob", "carol", "room")
+    members = {"room": room, "owner": bob, "members": [alice, carol]}
+    assert call(relay, "POST", "/v1/rooms", members, headers=bearer(backend)).status == 201
+    owner = enter(bob)
+    owner.join(room)
+    owner.send(room, "hi")
+    call_seq = owner.request("ring", room=room)["seq"]
+    section = PROTOCOL.read_text().split("#### Requests about rooms\n")[1].split("\n###")[0]
+    frames = {found[1] for found in re.finditer(r"^\| `(\w+)`[ ,]", section, re.MULTILINE)}
+    assert {"room", "report", "answer", "hangup", "read", "pins", "leave"} <= frames and len(frames) > 30
+    session = enter(alice, **only(("*", "")))
+    assert session.request("rooms")["rooms"] == []
+    fields = {"room": room, "seq": 1, "user": carol, "users": [carol], "key": "k", "body": 1, "name": "typing"}
+    fields |= {"reason": "spam", "role": "member", "report": 1, "state": "resolved"}
+    # A response needs a notification.
+    for frame in frames - {"rooms", "leave", "respond"}:
+        seq = call_seq if frame in ("answer", "decline", "hangup", "call") else 1
+        assert session.refusal(frame, **fields | {"seq": seq})["code"] in ("forbidden", "not_joined"), frame
+    token = tokens.token(key, tokens.claims(alice, **only(("*", ""))))
+    answer = call(relay, "GET", f"/v1/rooms/{room}", token=token)
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", "/path/room")
+    # The events of the room need the right, too.
+    owner.request("update", room=room, title="Tea")
+    owner.request("hangup", room=room, seq=call_seq)
+    owner.request("react", room=room, seq=1, key="k")
+    witness = enter(carol)
+    owner.request("update", room=room, title="Coffee")
+    assert witness.expect("room", event="updated")["title"] == "Coffee"
+    assert [frame for frame in session.received("room") + session.received("call") if frame["room"] == room] == []
+    session.request("leave", room=room)
+    assert session.refusal("leave", room=room)["code"] == "not_joined"
 
 
 def test_a_user_sends_only_under_their_own_name(relay, enter, names, key):

@@ -172,7 +172,7 @@ static void intervene(scene_t *scene) {
     break;
   case 11:
     relay_room_release(hub, room);
-    if (which & 64) relay_room_notify(hub, room, session, text);
+    if (which & 64) relay_sessions_push(hub, &session, 1, text);
     if (which & 128) relay_room_delete(hub, room);
     break;
   case 12:

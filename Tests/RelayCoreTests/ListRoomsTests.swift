@@ -38,4 +38,25 @@ import Testing
       #expect(try await rooms(ann("*", .presence), test) == [])
     }
   }
+
+  @Test func `a preview needs the right to the history`() async throws {
+    try await TestRelay.run { test async throws in
+      let member: [String: JSON] = ["room": .string("tea"), "user": .string("ann")]
+      _ = try await test.perform(AddMember.self, as: "ann", member)
+      let message: [String: JSON] = ["room": .string("tea"), "body": .raw(Array(#""Kettle is on""#.utf8))]
+      _ = try await test.perform(PostMessage.self, as: "ann", message)
+      func last(_ caller: Caller) async throws -> JSON? {
+        let reply = try await test.perform(ListRooms.self, by: caller, ["user": .string("ann")])
+        guard case .array(let entries) = reply.body?["rooms"] else { return nil }
+        return entries.first?["lastMessage"]
+      }
+      for caller in [Caller.backend(acting: nil), try ann("*", [.join, .history])] {
+        #expect(try await last(caller)?["preview"] == .string("Kettle is on"))
+      }
+      for rights: Rights in [.join, .standard.subtracting(.history)] {
+        let shown = try await last(ann("*", rights))
+        #expect(shown?["seq"] == .number("1") && shown?["from"] == .string("ann") && shown?["preview"] == nil)
+      }
+    }
+  }
 }

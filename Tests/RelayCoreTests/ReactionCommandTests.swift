@@ -57,6 +57,25 @@ import Testing
     }
   }
 
+  @Test func `the reactions of others need the right to the history`() async throws {
+    try await TestRelay.run { test async throws in
+      try await prepare(test)
+      _ = try await test.perform(React.self, as: "ann", reaction(.string("👍")))
+      let name = UserID(unchecked: "ann")
+      let cases: [(Rights, Bool)] = [([.send, .history], true), (.send, false), ([.join, .send], false)]
+      for (rights, isReadable) in cases {
+        let grant = Grant(match: try #require(Glob("*")), can: rights)
+        let ann = Caller.user(
+          Identity(user: User(id: name), permissions: Permissions(grants: [grant], watch: [], account: [])))
+        for command: any Command.Type in [React.self, Unreact.self] {
+          let reply = try await test.perform(command, by: ann, reaction(.string("🎉")))
+          #expect(reply.body?["seq"] == .number("1"))
+          #expect((reply.body?["reactions"] != nil) == isReadable, "\(command) \(rights.names)")
+        }
+      }
+    }
+  }
+
   @Test func `a wrong request names the field and the bound`() async throws {
     try await TestRelay.run { test async throws in
       try await prepare(test)

@@ -380,10 +380,13 @@ export interface Room extends Target<RoomEvents> {
   signal(name: string, body?: unknown): void
   edit(seq: number, body: unknown): Promise<Frame>
   delete(seq: number): Promise<Frame>
-  /** Adds a reaction of the user: an emoji, or another text of at most 64 bytes. Resolves with all `reactions`. */
-  react(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
-  /** Removes a reaction of the user. Resolves with all `reactions`. */
-  unreact(seq: number, key: string): Promise<Frame & { reactions: readonly Reaction[] }>
+  /**
+   * Adds a reaction of the user: an emoji, or another text of at most 64 bytes. Resolves with all `reactions`. They are
+   * absent without the right `history`, if the message is older than the `join`.
+   */
+  react(seq: number, key: string): Promise<Frame & { reactions?: readonly Reaction[] }>
+  /** Removes a reaction of the user. Resolves with all `reactions`, as `react` does. */
+  unreact(seq: number, key: string): Promise<Frame & { reactions?: readonly Reaction[] }>
   /** Pins a message. Requires the role of a moderator or an owner; in a direct room, both people pin messages. */
   pin(seq: number): Promise<Frame & { pinned: true }>
   /** Ends the pin of a message. */

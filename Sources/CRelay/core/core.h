@@ -545,6 +545,8 @@ bool relay__room_batches(const relay_room_t *room);
 /* Ends a session's part in a room. `is_clean` is true if the client has left or closed, and false if the
  * connection was lost. */
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
+/* True if the session may read the message, see relay_room_may_read(). */
+bool relay__seat_may_read(const relay_seat_t *seat, int64_t seq);
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
 /* Ends a membership, and sends `member` with the cause (`left`, `removed` or `banned`) to the sessions in the
  * room. NULL: sends nothing, because the whole room is deleted. `by` is the name of the user who caused it;

@@ -492,6 +492,17 @@ relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room_id, relay
   return RELAY_OK;
 }
 
+bool relay__seat_may_read(const relay_seat_t *seat, int64_t seq) {
+  return seat->rights & RELAY_RIGHT_HISTORY || seq >= seat->given_from;
+}
+
+bool relay_room_may_read(const relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id, int64_t seq) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_session_t *session = relay__session_find(hub, session_id);
+  const relay_seat_t *seat = room && session ? relay__seat_find(session, room) : NULL;
+  return seat && relay__seat_may_read(seat, seq);
+}
+
 size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t max) {
   const relay_room_t *room = relay__room_find(hub, id);
   if (!room) return 0;

@@ -44,11 +44,48 @@ static void keep(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *ent
   relay__away_trim(hub, room);
 }
 
+/* Sends a frame that has a text of the message `seq` to each session in the room but `sender`. A session that
+ * may not read this message gets `other` in its place; NULL: nothing. */
+static void send_readable(relay_hub_t *hub, const relay_room_t *room, int64_t seq, relay_frame_t *frame,
+                          relay_frame_t *other, const relay_session_t *sender) {
+  for (uint32_t i = 0; i < room->live_count; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (seat->session == sender) continue;
+    relay_frame_t *readable = relay__seat_may_read(seat, seq) ? frame : other;
+    if (readable) relay__outbox_add(hub, seat->session, readable, false);
+  }
+}
+
+static void count_deliveries(relay_hub_t *hub, const relay_room_t *room, const relay_session_t *sender) {
+  hub->stats.deliveries += room->live_count;
+  if (sender && relay__seat_find(sender, room)) hub->stats.deliveries--;
+}
+
 static void fan_out(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                     const relay_session_t *sender) {
   relay__room_send(hub, room, frame, sender, false);
-  hub->stats.deliveries += room->live_count;
-  if (sender && relay__seat_find(sender, room)) hub->stats.deliveries--;
+  count_deliveries(hub, room, sender);
+}
+
+/* Sends the message in `text` to all sessions in the room but `sender`, and returns its frame. The text lacks
+ * its quote and its last brace. */
+static relay_frame_t *send_message(relay_hub_t *hub, relay_room_t *room, relay__text_t *text,
+                                   const relay_message_t *message, const relay_session_t *sender) {
+  const size_t size = text->size;
+  relay__puts(text, "}");
+  relay_frame_t *plain = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+  if (!message->quote.count) {
+    fan_out(hub, room, plain, sender);
+    return plain;
+  }
+  text->size = size;
+  relay__put(text, message->quote.at, message->quote.count);
+  relay__puts(text, "}");
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+  send_readable(hub, room, message->quoted, frame, plain, sender);
+  count_deliveries(hub, room, sender);
+  relay__frame_release(hub, plain);
+  return frame;
 }
 
 /* Keeps a stored message, raises its sender's marks, and plans the decisions about pushes. `author` is NULL
@@ -99,9 +136,7 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
   relay__puts(text, ",\"body\":");
   relay__put(text, message->body.at, message->body.count);
   relay__put(text, message->more.at, message->more.count);
-  relay__puts(text, "}");
-  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
-  fan_out(hub, room, frame, sender);
+  relay_frame_t *frame = send_message(hub, room, text, message, sender);
   relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
   relay__frozen_published(hub, room, author, sender, message->seq);
   if (is_stored)
@@ -201,11 +236,12 @@ int64_t relay_room_publish(relay_hub_t *hub, relay_id_t id, relay_message_t *mes
   return room ? relay__room_publish(hub, room, message, relay__session_find(hub, message->sender)) : 0;
 }
 
-relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t id, relay_id_t sender, relay_bytes_t json) {
+relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t id, relay_id_t sender, int64_t seq,
+                                     relay_bytes_t json) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return RELAY_GONE;
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
-  relay__room_send(hub, room, frame, relay__session_find(hub, sender), false);
+  send_readable(hub, room, seq, frame, seq ? NULL : frame, relay__session_find(hub, sender));
   relay__frame_release(hub, frame);
   return RELAY_OK;
 }

@@ -203,19 +203,19 @@ void relay_room_delete(relay_hub_t *hub, relay_id_t id) {
   destroy(hub, room);
 }
 
-void relay_room_notify(relay_hub_t *hub, relay_id_t id, relay_id_t except, relay_bytes_t json) {
+size_t relay_room_member_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t max) {
   const relay_room_t *room = relay__room_find(hub, id);
-  if (!room) return;
-  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
-  for (uint32_t i = 0; i < room->member_count; i++) {
+  size_t count = 0;
+  for (uint32_t i = 0; room && i < room->member_count; i++) {
     const relay_user_t *user = room->members[i]->user;
     for (uint32_t j = 0; j < user->sessions.count; j++) {
-      relay_session_t *session = relay__list_at(&user->sessions, j);
-      if (session->id != except && relay__session_is_live(session))
-        relay__outbox_add(hub, session, frame, false);
+      const relay_session_t *session = relay__list_at(&user->sessions, j);
+      if (!relay__session_is_live(session)) continue;
+      if (count < max) sessions[count] = session->id;
+      count++;
     }
   }
-  relay__frame_release(hub, frame);
+  return count;
 }
 
 size_t relay_room_inbox(const relay_hub_t *hub, relay_id_t id, relay_id_t *users, size_t max) {

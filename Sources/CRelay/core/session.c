@@ -486,6 +486,16 @@ void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   relay__frame_release(hub, frame);
 }
 
+void relay_sessions_push(relay_hub_t *hub, const relay_id_t *ids, size_t count, relay_bytes_t json) {
+  if (!count || !json.count) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  for (size_t i = 0; i < count; i++) {
+    relay_session_t *session = find_live(hub, ids[i]);
+    if (session) relay__outbox_add(hub, session, frame, false);
+  }
+  relay__frame_release(hub, frame);
+}
+
 static void add_reply(relay_hub_t *hub, relay_session_t *session, relay_bytes_t json, relay__page_t page,
                       relay_id_t room) {
   if (!session || !json.count) return;

@@ -298,6 +298,8 @@ void relay_session_finish_join(relay_hub_t *hub, relay_id_t session, relay_id_t 
                                const relay_bytes_t *parts, size_t count);
 /* Sends an event to the session. */
 void relay_session_push(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
+/* Sends an event to several sessions. They share one frame. */
+void relay_sessions_push(relay_hub_t *hub, const relay_id_t *sessions, size_t count, relay_bytes_t json);
 /* Sends `bye` and a close frame, and cuts the connection after 5 s at most. `retry_after` is in seconds;
  * below 0: `bye` has no `retryAfter`. */
 void relay_session_close(relay_hub_t *hub, relay_id_t session, uint16_t code, const char *reason,
@@ -499,9 +501,9 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t room);
 /* Frees a room that the store has deleted. All memberships end, and the sessions leave, without events for
  * clients. */
 void relay_room_delete(relay_hub_t *hub, relay_id_t room);
-/* Sends a frame to all sessions of the members except `except` (0: to all), also to sessions that have not
- * joined the room. */
-void relay_room_notify(relay_hub_t *hub, relay_id_t room, relay_id_t except, relay_bytes_t json);
+/* Writes at most `max` ids of the open sessions of all members, also of sessions that have not joined the
+ * room. Returns the number of these sessions. */
+size_t relay_room_member_sessions(const relay_hub_t *hub, relay_id_t room, relay_id_t *sessions, size_t max);
 
 /* Adds a durable member of a stored room as the store has it. Sends no event to clients. */
 relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t read,
@@ -552,6 +554,7 @@ enum {
   RELAY_RIGHT_SEND = 1,
   RELAY_RIGHT_PRESENCE = 2, /* the session sees the members, their presence and their receipts */
   RELAY_RIGHT_MODERATE = 4, /* the session sends like a moderator, see relay_room_set_read_only() */
+  RELAY_RIGHT_HISTORY = 8,  /* the session reads all messages, see relay_room_may_read() */
 };
 
 /* The session joins the room: it gets the room's events from now on. Its user must be a member. The reply to
@@ -564,6 +567,9 @@ relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room, relay_id
 /* Writes at most `max` ids of the sessions that have joined the room. Returns the number of these
  * sessions. */
 size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t room, relay_id_t *sessions, size_t max);
+/* True if the session may read the message: it has RELAY_RIGHT_HISTORY, or the message was sent to it since
+ * it joined the room. */
+bool relay_room_may_read(const relay_hub_t *hub, relay_id_t room, relay_id_t session, int64_t seq);
 /* The session leaves the room. Its user stays a member of a stored room. In another room the membership ends
  * with the last session. */
 relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room, relay_id_t session);
@@ -611,6 +617,8 @@ typedef struct relay_message {
   relay_id_t sender;         /* the session that sent it, which gets no frame; 0: none */
   relay_bytes_t body;        /* JSON */
   relay_bytes_t more;        /* empty, or further JSON members of the event that begin with a comma */
+  relay_bytes_t quote;       /* the same, only for sessions that may read the message `quoted` */
+  int64_t quoted;            /* 0 without a quote */
   int64_t seq, time;         /* from the store; in a room that is not stored the hub sets both */
   bool is_silent;            /* it is pushed to nobody */
   bool keeps_marks;          /* it does not raise the marks of its user */
@@ -624,8 +632,9 @@ typedef struct relay_message {
 /* Sends a message to each session in the room but `sender`. Plans a decision for each member that it may have
  * to be pushed to. Returns the seq; 0: the room is gone. */
 int64_t relay_room_publish(relay_hub_t *hub, relay_id_t room, relay_message_t *message);
-/* Sends an event to each session in the room but `sender`. */
-relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t room, relay_id_t sender,
+/* Sends an event to each session in the room but `sender`. `seq` is the message of which the event has a
+ * text: only sessions that may read this message get the event. 0: all sessions get it. */
+relay_status_t relay_room_send_event(relay_hub_t *hub, relay_id_t room, relay_id_t sender, int64_t seq,
                                      relay_bytes_t json);
 /* Sends a signal to each session in the room but `sender`. `name` is a JSON string with its quotes, and
  * `body` is JSON; at: NULL if there is none. */

@@ -14,7 +14,7 @@ import RelayStore
 struct SetFocus: Command {
   package static let operation = "reportFocus"
   package static let declaration = Declaration(
-    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, rate: .focus, errors: [.tooLarge])
+    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, room: .noRoom, rate: .focus, errors: [.tooLarge])
 
   private let caller: Caller
   private let user: UserID
@@ -45,7 +45,7 @@ struct SetFocus: Command {
 struct SetFilter: Command {
   package static let operation = "reportFilter"
   package static let declaration = Declaration(
-    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, rate: .focus, errors: [.tooLarge])
+    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, room: .noRoom, rate: .focus, errors: [.tooLarge])
 
   private let user: UserID
   private let report: FilterReport
@@ -70,7 +70,8 @@ struct SetFilter: Command {
 // MARK: Preferences
 
 struct GetPreferences: Command {
-  package static let declaration = Declaration("GET", "/v1/users/{user}/preferences", reach: .rooms)
+  package static let declaration = Declaration(
+    "GET", "/v1/users/{user}/preferences", room: .noRoom, reach: .rooms)
 
   private let user: UserID
 
@@ -89,7 +90,7 @@ struct GetPreferences: Command {
 /// Changes the preferences that the request contains.
 struct SetPreferences: Command {
   package static let declaration = Declaration(
-    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences, reach: .rooms,
+    frame: "preferences", "PUT", "/v1/users/{user}/preferences", room: .noRoom, account: .preferences, reach: .rooms,
     errors: [.tooLarge])
 
   private let user: UserID
@@ -115,8 +116,8 @@ struct SetPreferences: Command {
 package struct Block: Command {
   package static let operation = "blockUser"
   package static let declaration = Declaration(
-    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: .ignored, errors: [.tooLarge]
-  )
+    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences, body: .ignored,
+    errors: [.tooLarge])
 
   private let blocks: BlockChange
 
@@ -139,7 +140,7 @@ package struct Block: Command {
 struct Unblock: Command {
   package static let operation = "unblockUser"
   package static let declaration = Declaration(
-    frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", account: .preferences)
+    frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences)
 
   private let blocks: BlockChange
 
@@ -198,7 +199,8 @@ private struct BlockChange {
 // MARK: Devices
 
 struct GetDevice: Command {
-  package static let declaration = Declaration("GET", "/v1/users/{user}/devices/{device}", errors: [.notFound])
+  package static let declaration = Declaration(
+    "GET", "/v1/users/{user}/devices/{device}", room: .noRoom, errors: [.notFound])
 
   private let user: UserID
   private let device: DeviceID
@@ -221,7 +223,8 @@ struct GetDevice: Command {
 /// Registers a device for pushes. A null token forgets it.
 struct RegisterDevice: Command {
   package static let declaration = Declaration(
-    frame: "device", "PUT", "/v1/users/{user}/devices/{device}", account: .devices, errors: [.tooLarge, .unsupported])
+    frame: "device", "PUT", "/v1/users/{user}/devices/{device}", room: .noRoom, account: .devices,
+    errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let user: UserID
@@ -259,7 +262,7 @@ struct RegisterDevice: Command {
 /// Forgets a device. A report key may forget its own device, so that a sign-out needs no valid token.
 struct ForgetDevice: Command {
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}/devices/{device}", by: .ownDevice, account: .devices)
+    "DELETE", "/v1/users/{user}/devices/{device}", by: .ownDevice, room: .noRoom, account: .devices)
 
   private let user: UserID
   private let device: DeviceID
@@ -284,7 +287,7 @@ struct ForgetDevice: Command {
 struct RevokeDeviceReportKeys: Command {
   package static let operation = "revokeReportKeys"
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}/devices/{device}/report-keys", account: .devices, errors: [.notFound])
+    "DELETE", "/v1/users/{user}/devices/{device}/report-keys", room: .noRoom, account: .devices, errors: [.notFound])
 
   private let user: UserID
   private let device: DeviceID
@@ -323,7 +326,7 @@ struct RevokeReportKeys: Command {
 /// Gives a session a newer token of the same user. The permissions of the new token apply at once.
 struct RefreshToken: Command {
   package static let declaration = Declaration(
-    frame: "refresh", errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
+    frame: "refresh", room: .noRoom, errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
 
   private let session: SessionCaller
   private let verifier: TokenVerifier

@@ -11,8 +11,8 @@ import RelayStore
 /// Rings for all members of a room, or answers the call that rings there.
 struct Ring: Command {
   package static let declaration = Declaration(
-    frame: "ring", "POST", "/v1/rooms/{room}/calls", room: .member(.send), rate: .send, body: .optional,
-    errors: [.conflict, .restricted, .tooLarge, .unsupported])
+    frame: "ring", "POST", "/v1/rooms/{room}/calls", room: .member([.send, .urgent], "a new call"), rate: .send,
+    body: .optional, errors: [.conflict, .restricted, .tooLarge, .unsupported])
 
   private let request: Request
   private let media: Call.Media
@@ -41,7 +41,7 @@ struct Ring: Command {
       try draft.read(
         request.fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
       try relay.resolveMentions(of: &draft, in: access.handle, request.fields.pointer)
-      let push = try push(draft.push ?? PushRequest(), access)
+      let push = try push(draft.push ?? PushRequest())
       try relay.check(push, from: caller, to: access.room)
       draft.push = push
       draft.call = CallDraft(media: media, isExclusive: true)
@@ -70,11 +70,8 @@ struct Ring: Command {
   }
 
   /// The push of the call, from the field `push`.
-  private func push(_ requested: PushRequest, _ access: RoomAccess) throws(RequestError) -> PushRequest {
+  private func push(_ requested: PushRequest) throws(RequestError) -> PushRequest {
     let fields = request.fields
-    guard access.rights.contains(.urgent) else {
-      throw RequestError(.forbidden, "the right urgent is needed to call", at: fields.pointer(to: "room"))
-    }
     if case .bool? = fields.members["push"] { throw fields.wrong("push", "must be an object: a call always rings") }
     guard !requested.isSilent, requested.style.isCommunication != false else {
       throw fields.wrong("push", "must not be silent or without communication: a call rings")
@@ -92,7 +89,7 @@ struct Ring: Command {
 
 /// Answers a call. Its ringing ends on the other devices of the user.
 struct AnswerCall: CallAction {
-  package static let declaration = Declaration.callAction("answer")
+  package static let declaration = Declaration.callAction("answer", reportKey: .join)
   static let action = Call.Action.answer
   let change: CallRequest
 }
@@ -114,7 +111,8 @@ struct HangUpCall: CallAction {
 /// Reads a call. A phone that the call has woken reads with its report key whether the call still rings.
 struct GetCall: Command {
   package static let declaration = Declaration(
-    frame: "call", "GET", "/v1/rooms/{room}/calls/{seq}", by: .reporters, room: .member(.history), errors: [.notFound])
+    frame: "call", "GET", "/v1/rooms/{room}/calls/{seq}", by: .reporters, room: .member(.history, "a call"),
+    errors: [.notFound])
 
   private let request: Request
   private let message: MessageReference
@@ -134,7 +132,7 @@ struct GetCall: Command {
 /// Lists the calls of a room, newest first.
 struct ListCalls: Command {
   package static let declaration = Declaration(
-    frame: "calls", "GET", "/v1/rooms/{room}/calls", room: .member(.history),
+    frame: "calls", "GET", "/v1/rooms/{room}/calls", room: .member(.history, "calls"),
     query: ["before": .number, "limit": .number])
 
   private let request: Request
@@ -183,10 +181,13 @@ extension CallAction {
 }
 
 extension Declaration {
-  fileprivate static func callAction(_ name: String) -> Declaration {
+  /// - Parameter reportKey: The rights that a report key needs. It stays valid when the user's token has expired or
+  ///   gives fewer rights: the newest token decides about an answer, and the ringing of a phone can always end.
+  fileprivate static func callAction(_ name: String, reportKey: Rights = []) -> Declaration {
     Declaration(
-      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", by: .reporters, room: .member([]), rate: .send,
-      body: .optional, errors: [.conflict, .notFound, .restricted, .tooLarge])
+      frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", by: .reporters,
+      room: .member(.join, reportKey: reportKey, "a call"), rate: .send, body: .optional,
+      errors: [.conflict, .notFound, .restricted, .tooLarge])
   }
 }
 
@@ -214,14 +215,7 @@ struct CallRequest: Sendable {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
     }
-    // A report key stays valid when its token has expired or gives fewer rights. The newest token decides about the
-    // answer.
-    if action == .answer {
-      if case .reporter = request.caller {
-        try access.rights.check(.join, in: access.room, at: request.fields.pointer(to: "room"))
-      }
-      try relay.rooms.checkIsNotRestricted(access, request, on: relay)
-    }
+    if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: relay) }
     // The event reaches as many sessions as a message.
     if let user = try request.caller.viewer(relay.hub) {
       try relay.spend(sendTo: access.handle, by: user, pushes: false)

@@ -45,8 +45,10 @@ package struct Declaration: Sendable {
   package let callers: Callers
   /// The rate that a request counts against: the rate of the user, and for a frame also the rate of the session.
   package let rate: Rate
-  /// The room of the request, and the rights in it. Is `nil` if the command needs no room.
-  package let room: Room?
+  /// The use of a room that each request makes. Is `nil` only if all callers are backends, which need no rights.
+  package let room: RoomUse?
+  /// Further uses of a room: they need more than ``room``, or some requests make them instead.
+  package let furtherUses: [RoomUse]
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
   /// The parameters of the query.
@@ -77,16 +79,6 @@ package struct Declaration: Sendable {
     package var includeReporters: Bool { self == .reporters || self == .ownDevice }
   }
 
-  /// A room, and the rights that the caller needs in it.
-  package enum Room: Sendable {
-    /// A room that the session has joined. Over HTTP, the user must be a member.
-    case joined(Rights)
-    /// A room of which the user is a member. A session need not have joined it.
-    case member(Rights)
-    /// Any room. The caller need not be a member.
-    case any(Rights)
-  }
-
   package enum Parameter: Sendable {
     case number, text
     /// `true` or `false`.
@@ -105,14 +97,16 @@ package struct Declaration: Sendable {
 
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
-    room: Room? = nil, rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:],
-    body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [], errors: Set<RequestError.Kind> = []
+    room: RoomUse? = nil, also furtherUses: [RoomUse] = [], rate: Rate = .request, account: AccountRights = [],
+    query: [String: Parameter] = [:], body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [],
+    errors: Set<RequestError.Kind> = []
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }
     self.callers = callers
     self.rate = rate
     self.room = room
+    self.furtherUses = furtherUses
     self.account = account
     self.query = query
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
@@ -124,12 +118,7 @@ package struct Declaration: Sendable {
   }
 
   /// The rights that the caller needs in the room of the request.
-  package var rights: Rights {
-    switch room {
-    case .joined(let rights), .member(let rights), .any(let rights): rights
-    case nil: []
-    }
-  }
+  package var rights: Rights { room?.rights ?? [] }
 
   /// The errors that the command may return. HTTP adds those of the transport and of authentication.
   package var errors: Set<RequestError.Kind> {
@@ -139,12 +128,12 @@ package struct Declaration: Sendable {
     if frame != nil || body != .ignored || !query.isEmpty || path.contains("{") { errors.insert(.badRequest) }
     // Each route may reject a caller, or the path of another user.
     if route != nil || !account.isEmpty || !rights.isEmpty { errors.insert(.forbidden) }
-    switch room {
+    switch room?.scope {
     case .joined, .member:
       errors.insert(.notJoined)
       // A backend may name a room that does not exist.
       if path.contains("{room}") { errors.insert(.notFound) }
-    case .any, nil: break
+    case .any, .found, .noRoom, nil: break
     }
     return errors
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayHub
+import RelayProtocol
 
 /// The table of all commands: all operations except the frames in ``hubFrames``, which the hub parses in C.
 ///
@@ -44,6 +45,11 @@ package enum Commands {
   }
 
   /// The types of the frames that the hub handles itself, or passes to the relay as its own kind of event, such as
-  /// `HubEvent.send`.
-  static let hubFrames = ["hello", "send", "signal", "received", "read", "activity", "ping"]
+  /// `HubEvent.send`. Each has its uses of a room. The hub checks the first one: a session has joined a room only with
+  /// the right `join`.
+  static let hubFrames: [(name: String, uses: [RoomUse])] = [
+    ("hello", [.noRoom]), ("send", PostMessage.uses), ("signal", [.joined(.send, "a signal")]),
+    ("received", [.joined(.join, "the own received mark")]), ("read", [.joined(.join, "the own read mark")]),
+    ("activity", [.noRoom]), ("ping", [.noRoom]),
+  ]
 }

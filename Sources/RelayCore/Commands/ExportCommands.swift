@@ -15,7 +15,8 @@ import RelayStore
 /// page has the position of the next one, or ends the export.
 struct ExportUser: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/export", by: .backend, query: ["cursor": .text, "limit": .number], reach: .rooms,
+    "GET", "/v1/users/{user}/export", by: StoredText.export.callers, query: ["cursor": .text, "limit": .number],
+    reach: .rooms,
     errors: [.notFound])
 
   private let user: UserID

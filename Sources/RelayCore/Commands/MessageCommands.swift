@@ -14,7 +14,7 @@ import RelayStore
 struct ReadHistory: Command {
   package static let operation = "listMessages"
   package static let declaration = Declaration(
-    frame: "history", "GET", "/v1/rooms/{room}/messages", room: .joined(.history),
+    frame: "history", "GET", "/v1/rooms/{room}/messages", room: .joined(StoredText.history.rights, "stored messages"),
     query: ["before": .number, "after": .number, "limit": .number])
 
   private let request: Request
@@ -37,8 +37,17 @@ struct ReadHistory: Command {
 struct PostMessage: Command {
   package static let operation = "sendMessage"
   package static let declaration = Declaration(
-    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send,
+    "POST", "/v1/rooms/{room}/messages", room: uses[0], also: Array(uses.dropFirst()), rate: .send,
     errors: [.restricted, .tooLarge, .unsupported])
+
+  /// The uses of a room by a message, also by that of a session.
+  static let uses: [RoomUse] = [
+    .joined(.send, "a new message"),
+    .joined([.send, .push], "the texts, the sound and the badge of its pushes"),
+    .joined([.send, .urgent], "a level above `active`, and a push of the kind `call`"),
+    .joined([.send, .mentionAll], "a mention of all members"),
+    .joined(StoredText.quote.rights.union(.send), "the quote of the answered message", isRead: true),
+  ]
 
   private let request: Request
 
@@ -74,8 +83,8 @@ struct PostMessage: Command {
 /// Replaces the body of a message. Only its sender may do so.
 struct EditMessage: Command {
   package static let declaration = Declaration(
-    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send,
-    errors: [.restricted, .unsupported])
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send, "a message of the own user"),
+    rate: .send, errors: [.restricted, .unsupported])
 
   private let request: Request
   private let seq: Int64
@@ -111,8 +120,8 @@ struct EditMessage: Command {
 /// Deletes a message. A user deletes the own messages; a moderator and a backend delete any message.
 struct DeleteMessage: Command {
   package static let declaration = Declaration(
-    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined([]), rate: .send, errors: [.unsupported]
-  )
+    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined(.join, "a message of the own user"),
+    also: [.joined(.join, role: .moderator, "a message of another user")], rate: .send, errors: [.unsupported])
 
   private let request: Request
   private let seq: Int64
@@ -149,8 +158,8 @@ struct DeleteMessage: Command {
 /// Notifies recipients who were silenced when the message was sent.
 struct NotifyAnyway: Command {
   package static let declaration = Declaration(
-    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional,
-    errors: [.restricted])
+    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify",
+    room: .joined(.send, "pushes of a message of the own user"), body: .optional, errors: [.restricted])
 
   private let request: Request
   private let seq: Int64

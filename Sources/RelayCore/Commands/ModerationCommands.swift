@@ -12,8 +12,8 @@ import RelayStore
 /// Restricts a member until a time: the member reads, but sends nothing. Ends the restriction without a time.
 struct RestrictMember: Command {
   package static let declaration = Declaration(
-    frame: "restrict", "PUT", "/v1/rooms/{room}/restrictions", room: .member(.join),
-    errors: [.notFound, .tooLarge, .unsupported])
+    frame: "restrict", "PUT", "/v1/rooms/{room}/restrictions",
+    room: .member(.join, role: .moderator, "the restriction of a member"), errors: [.notFound, .tooLarge, .unsupported])
 
   private let request: Request
   private let user: UserID
@@ -45,7 +45,7 @@ struct RestrictMember: Command {
 /// Reports a message to the moderators of its room.
 struct ReportMessage: Command {
   package static let declaration = Declaration(
-    frame: "report", "POST", "/v1/rooms/{room}/messages/{seq}/reports", room: .member([]),
+    frame: "report", "POST", "/v1/rooms/{room}/messages/{seq}/reports", room: .member(.join, "a report"),
     errors: [.conflict, .notFound, .tooLarge, .unsupported])
 
   private let request: Request
@@ -86,7 +86,7 @@ struct ReportMessage: Command {
 /// Lists the reports of messages of a room, newest first. A moderator gets none about the own messages.
 struct ListReports: Command {
   package static let declaration = Declaration(
-    frame: "reports", "GET", "/v1/rooms/{room}/reports", room: .member(.moderate),
+    frame: "reports", "GET", "/v1/rooms/{room}/reports", room: .member(.moderate, "reports of messages"),
     query: ["before": .number, "limit": .number, "state": .text])
 
   private let request: Request
@@ -129,7 +129,8 @@ struct ListAllReports: Command {
 struct EndReport: Command {
   package static let operation = "resolveReport"
   package static let declaration = Declaration(
-    frame: "resolve", "PUT", "/v1/rooms/{room}/reports/{report}", room: .member(.moderate), errors: [.notFound])
+    frame: "resolve", "PUT", "/v1/rooms/{room}/reports/{report}", room: .member(.moderate, "the state of a report"),
+    errors: [.notFound])
 
   private let request: Request
   private let report: Int64

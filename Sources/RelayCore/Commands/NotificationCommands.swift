@@ -14,8 +14,13 @@ import RelayStore
 /// Reports the action that a user took on a notification. The relay may post its text as a message of the user.
 struct Respond: Command {
   package static let declaration = Declaration(
-    frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters,
+    frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters, room: use, also: [postingUse],
     errors: [.notJoined, .notFound, .conflict, .restricted])
+
+  /// The room of the notification, if it has one. A phone has the notification, and may be offline or without a valid
+  /// token when the user responds. Its report key therefore needs no right for a response that posts nothing.
+  private static let use = RoomUse.found(.join, reportKey: [], "the response to a notification")
+  private static let postingUse = RoomUse.found([.join, .send], "a new message: the text of the response")
 
   private let request: Request
   private let user: UserID
@@ -70,20 +75,23 @@ struct Respond: Command {
     guard found.isMember else { throw notMember }
     let category = found.category.flatMap { relay.responses.categories.registry[$0] }
     let posts = try response.posts(by: category)
-    let draft = ResponseDraft(
-      notification: id, user: name, action: response.action, text: response.text, key: response.key)
-    guard posts else { return try await relay.store.write { try $0.responses.respond(draft) } }
     let room = found.message.room
-    guard !room.isNotifications else {
-      throw RequestError(.badRequest, "this action posts its text, and the notification has no room", at: "/action")
-    }
     let rights =
       if let permissions {
         relay.access.rights(permissions, in: room, on: relay)
       } else {
         relay.access.rights(of: request.caller, in: room, on: relay)
       }
-    try rights.check(.send, in: room, at: pointer)
+    if !room.isNotifications {
+      let use = posts ? Self.postingUse : Self.use
+      try use.check(rights, of: request.caller, in: room, at: pointer)
+    }
+    let draft = ResponseDraft(
+      notification: id, user: name, action: response.action, text: response.text, key: response.key)
+    guard posts else { return try await relay.store.write { try $0.responses.respond(draft) } }
+    guard !room.isNotifications else {
+      throw RequestError(.badRequest, "this action posts its text, and the notification has no room", at: "/action")
+    }
     return try await post(draft, of: user, with: rights, answering: found.message, on: relay)
   }
 
@@ -282,7 +290,7 @@ struct ExplainDecision: Command {
 
 /// Reads the registry of categories. Apps read it at launch.
 struct GetCategories: Command {
-  package static let declaration = Declaration("GET", "/v1/categories")
+  package static let declaration = Declaration("GET", "/v1/categories", room: .noRoom)
 
   private let knownTags: EntityTags?
 

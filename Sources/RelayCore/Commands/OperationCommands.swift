@@ -295,7 +295,7 @@ extension JSONWriter.Object {
 /// Checks a push that another program would send.
 struct LintPush: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/pushes/lint", body: .spelled("payload"), isRead: true, errors: [.tooLarge])
+    "POST", "/v1/pushes/lint", room: .noRoom, body: .spelled("payload"), isRead: true, errors: [.tooLarge])
 
   private let text: [UInt8]
   private let headers: [(name: String, value: String)]
@@ -348,7 +348,8 @@ extension Fields {
 /// Reads the lock screen of a simulated phone.
 struct GetSimulatedPhone: Command {
   package static let operation = "getLockScreen"
-  package static let declaration = Declaration("GET", "/v1/simulator/devices/{token}", by: .backend, reach: .everything)
+  package static let declaration = Declaration(
+    "GET", "/v1/simulator/devices/{token}", by: StoredText.simulatedPhone.callers, reach: .everything)
 
   private let token: String
 

@@ -10,8 +10,8 @@ import RelayStore
 /// Pins a message of a room.
 struct PinMessage: Command {
   package static let declaration = Declaration(
-    frame: "pin", "PUT", "/v1/rooms/{room}/pins/{seq}", room: .member(.join), rate: .send, body: .ignored,
-    errors: [.notFound, .restricted, .tooLarge, .unsupported])
+    frame: "pin", "PUT", "/v1/rooms/{room}/pins/{seq}", room: PinChange.inDirectRooms, also: [PinChange.inGroups],
+    rate: .send, body: .ignored, errors: [.notFound, .restricted, .tooLarge, .unsupported])
 
   private let change: PinChange
 
@@ -27,8 +27,8 @@ struct PinMessage: Command {
 /// Ends the pin of a message.
 struct UnpinMessage: Command {
   package static let declaration = Declaration(
-    frame: "unpin", "DELETE", "/v1/rooms/{room}/pins/{seq}", room: .member(.join), rate: .send,
-    errors: [.notFound, .restricted, .unsupported])
+    frame: "unpin", "DELETE", "/v1/rooms/{room}/pins/{seq}", room: PinChange.inDirectRooms,
+    also: [PinChange.inGroups], rate: .send, errors: [.notFound, .restricted, .unsupported])
 
   private let change: PinChange
 
@@ -44,7 +44,8 @@ struct UnpinMessage: Command {
 /// Lists the pinned messages of a room, the newest pin first.
 struct ListPins: Command {
   package static let declaration = Declaration(
-    frame: "pins", "GET", "/v1/rooms/{room}/pins", room: .member(.history))
+    frame: "pins", "GET", "/v1/rooms/{room}/pins",
+    room: .member(StoredText.pins.rights, "the pinned messages, with previews"))
 
   private let request: Request
 
@@ -79,6 +80,9 @@ struct ListPins: Command {
 
 /// The message of a request to pin or to unpin.
 private struct PinChange {
+  static let inDirectRooms = RoomUse.member(.join, "the pin of a message of a direct room")
+  static let inGroups = RoomUse.member(.join, role: .moderator, "the pin of a message of a group")
+
   let request: Request
   let seq: Int64
 

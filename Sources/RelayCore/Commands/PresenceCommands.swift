@@ -10,7 +10,8 @@ import RelayProtocol
 struct QueryPresence: Command {
   package static let operation = "listPresence"
   package static let declaration = Declaration(
-    frame: "presence", "POST", "/v1/presence", room: .joined(.presence), isRead: true, errors: [.tooLarge])
+    frame: "presence", "POST", "/v1/presence", room: .joined(.presence, "the presence of all members"),
+    also: [People.sharedRoom], isRead: true, errors: [.tooLarge])
 
   private let request: Request
   private let subject: Subject
@@ -56,7 +57,7 @@ struct QueryPresence: Command {
 
 /// Reads the presence of one user.
 struct GetPresence: Command {
-  package static let declaration = Declaration("GET", "/v1/users/{user}/presence")
+  package static let declaration = Declaration("GET", "/v1/users/{user}/presence", room: People.sharedRoom)
 
   private let caller: Caller
   private let user: UserID
@@ -73,7 +74,7 @@ struct GetPresence: Command {
 
 /// Subscribes a session to the presence of users, with or without a common room.
 struct Watch: Command {
-  package static let declaration = Declaration(frame: "watch", errors: [.forbidden, .tooLarge])
+  package static let declaration = Declaration(frame: "watch", room: People.sharedRoom, errors: [.tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]
@@ -91,7 +92,7 @@ struct Watch: Command {
 
 /// Ends subscriptions of a session.
 struct Unwatch: Command {
-  package static let declaration = Declaration(frame: "unwatch", errors: [.tooLarge])
+  package static let declaration = Declaration(frame: "unwatch", room: .noRoom, errors: [.tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]

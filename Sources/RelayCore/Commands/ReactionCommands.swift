@@ -10,8 +10,9 @@ import RelayStore
 /// Adds a reaction of a user to a message.
 struct React: Command {
   package static let declaration = Declaration(
-    frame: "react", "PUT", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: .joined(.send), rate: .send,
-    body: .optional, errors: [.restricted, .tooLarge, .notFound, .unsupported])
+    frame: "react", "PUT", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: ReactionChange.change,
+    also: [ReactionChange.result], rate: .send, body: .optional,
+    errors: [.restricted, .tooLarge, .notFound, .unsupported])
 
   private let change: ReactionChange
 
@@ -28,8 +29,8 @@ struct React: Command {
 /// Removes a reaction of a user.
 struct Unreact: Command {
   package static let declaration = Declaration(
-    frame: "unreact", "DELETE", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: .joined(.send), rate: .send,
-    query: ["from": .text], errors: [.notFound, .unsupported])
+    frame: "unreact", "DELETE", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: ReactionChange.change,
+    also: [ReactionChange.result], rate: .send, query: ["from": .text], errors: [.notFound, .unsupported])
 
   private let change: ReactionChange
 
@@ -44,6 +45,10 @@ struct Unreact: Command {
 
 /// A reaction to add or to remove.
 private struct ReactionChange {
+  static let change = RoomUse.joined(.send, "a reaction of the own user")
+  static let result = RoomUse.joined(
+    StoredText.reactions.rights.union(.send), "all reactions to the message", isRead: true)
+
   let request: Request
   let seq: Int64
   let key: String
@@ -72,11 +77,13 @@ private struct ReactionChange {
         ? try messages.react(room, seq, key, by: user, at: time, kept: kept)
         : try messages.unreact(room, seq, key, by: user, at: time, kept: kept)
     }
+    // The others have reacted earlier.
+    let isReadable = relay.access.mayRead(.reactions, of: seq, request.caller, access, on: relay)
     return Reply {
       $0["room"] = room.rawValue
       $0.integer("seq", seq)
       $0.integer("change", reactions.change)
-      $0.raw("reactions", reactions.value ?? Replies.emptyList)
+      if isReadable { $0.raw("reactions", reactions.value ?? Replies.emptyList) }
     }
   }
 }

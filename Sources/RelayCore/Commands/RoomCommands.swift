@@ -12,7 +12,12 @@ import RelayStore
 /// Joins a room with a session. The user becomes a member.
 struct JoinRoom: Command {
   package static let declaration = Declaration(
-    frame: "join", room: .any(.join),
+    frame: "join", room: .any(.join, "the own membership, and the events of the room"),
+    also: [
+      .any([.join, .create], "a room that does not exist"),
+      .any(StoredText.join.rights, "stored messages, and their changes", isRead: true),
+      .any([.join, .presence], "the members, their read marks and the number that is online", isRead: true),
+    ],
     // The membership may end while the relay reads the history.
     errors: [.notJoined, .tooLarge])
 
@@ -48,12 +53,13 @@ struct JoinRoom: Command {
     try relay.hub.checkMayJoin(session, relay.hub.room(room))
     let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, pointer: "/room", isBounded: true)
     let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
-    let replay =
-      requested.contains(.history)
+    let read =
+      StoredText.join.isReadable(with: requested)
       ? try await RoomHistory(room: room).replay(handle, history, on: relay) : .nothing
     // The configuration may have been reloaded during the read.
     let rights = relay.access.rights(of: session, in: room, on: relay)
     try rights.check(Self.declaration.rights, in: room, at: "/room")
+    let replay = StoredText.join.isReadable(with: rights) ? read : .nothing
     guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
     let parts = replay.pages.dropLast().map { page in
       JSONWriter.object {
@@ -116,39 +122,36 @@ struct JoinRoom: Command {
 
 /// Ends the membership of the session's user. With `stay`, only the session leaves the room.
 struct LeaveRoom: Command {
-  package static let declaration = Declaration(frame: "leave", errors: [.notJoined])
+  package static let declaration = Declaration(frame: "leave", room: .member([], "the own membership, or the session"))
 
-  private let session: SessionCaller
-  private let room: RoomID
+  private let request: Request
   private let stays: Bool
 
   init(_ request: Request) throws(RequestError) {
-    session = request.session
-    room = try request.room
+    self.request = request
+    _ = try request.room
     stays = try request.fields.bool("stay") ?? false
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let user = session.user
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
-    guard let handle = try await relay.rooms.room(room, for: session.name, on: relay),
-      relay.hub.isMember(user, of: handle)
-    else { throw HubRefusal.notThere }
-    if stays {
-      try relay.hub.leave(session.session, handle)
-    } else {
-      try relay.spend(.membership, of: handle)
-      try await relay.rooms.remove(user, from: room, handle, on: relay)
+    let session = request.session
+    return try await inRoom(of: request, on: relay) { access in
+      if stays {
+        try relay.hub.leave(session.session, access.handle)
+      } else {
+        try relay.spend(.membership, of: access.handle)
+        try await relay.rooms.remove(session.user, from: access.room, access.handle, on: relay)
+      }
+      return Reply { $0["room"] = access.room.rawValue }
     }
-    return Reply { $0["room"] = room.rawValue }
   }
 }
 
 /// Reads a page of the members of a room.
 struct ListMembers: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/rooms/{room}/members", room: .joined(.presence), query: ["limit": .number, "after": .text])
+    "GET", "/v1/rooms/{room}/members", room: .joined(.presence, "the members, and their presence"),
+    query: ["limit": .number, "after": .text])
 
   private let request: Request
   private let limit: Int
@@ -180,7 +183,11 @@ struct ListMembers: Command {
 /// Makes a user a member of a room, without a session that joins. Moderators add other users.
 struct AddMember: Command {
   package static let declaration = Declaration(
-    frame: "add", "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored,
+    frame: "add", "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join, "the own membership"),
+    also: [
+      .any([.join, .create], "a room that does not exist"),
+      .member(.join, role: .moderator, "the membership of another user"),
+    ], body: .ignored,
     errors: [.notJoined, .notFound, .tooLarge, .unsupported])
 
   private let request: Request
@@ -246,8 +253,9 @@ struct AddMember: Command {
 /// Ends a membership, without a session that leaves. Moderators remove and ban other users.
 struct RemoveMember: Command {
   package static let declaration = Declaration(
-    frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", query: ["ban": .flag, "until": .number],
-    errors: [.notJoined, .notFound, .tooLarge, .unsupported])
+    frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", room: .member([], "the own membership"),
+    also: [.member([], role: .moderator, "the membership of another user")],
+    query: ["ban": .flag, "until": .number], errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let room: RoomID
@@ -308,7 +316,7 @@ struct RemoveMember: Command {
 /// Changes the role of a member. Owners and backends do so.
 struct SetRole: Command {
   package static let declaration = Declaration(
-    frame: "roles", "PUT", "/v1/rooms/{room}/roles", room: .member(.join),
+    frame: "roles", "PUT", "/v1/rooms/{room}/roles", room: .member(.join, role: .owner, "the role of a member"),
     errors: [.conflict, .notFound, .unsupported])
 
   private let request: Request
@@ -340,7 +348,8 @@ struct SetRole: Command {
 /// Moves a member's read mark.
 struct SetRead: Command {
   package static let operation = "markRead"
-  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/read", room: .joined([]))
+  package static let declaration = Declaration(
+    "PUT", "/v1/rooms/{room}/read", room: .joined(.join, "the own read mark"))
 
   private let request: Request
   private let seq: Int64

@@ -12,7 +12,8 @@ import RelayStore
 /// ``OpenDirectRoom``.
 struct CreateRoom: Command {
   package static let declaration = Declaration(
-    frame: "create", "POST", "/v1/rooms", room: .any([.join, .create]), errors: [.conflict, .tooLarge, .unsupported])
+    frame: "create", "POST", "/v1/rooms", room: .any([.join, .create], "a room that does not exist"),
+    errors: [.conflict, .tooLarge, .unsupported])
 
   private let request: Request
   private let room: RoomID
@@ -55,7 +56,9 @@ struct CreateRoom: Command {
 /// Finds or creates the one room of two people.
 struct OpenDirectRoom: Command {
   package static let declaration = Declaration(
-    frame: "direct", "PUT", "/v1/users/{user}/direct/{other}", room: .any([.join, .create]), body: .ignored,
+    frame: "direct", "PUT", "/v1/users/{user}/direct/{other}",
+    room: .any([.join, .create], "a direct room that does not exist"),
+    also: [.found(.join, "the record of a direct room that exists, and a membership that has ended")], body: .ignored,
     errors: [.tooLarge, .unsupported])
 
   private let request: Request
@@ -81,7 +84,8 @@ struct OpenDirectRoom: Command {
 
 /// Reads the record of a room.
 struct GetRoom: Command {
-  package static let declaration = Declaration(frame: "room", "GET", "/v1/rooms/{room}", room: .member([]))
+  package static let declaration = Declaration(
+    frame: "room", "GET", "/v1/rooms/{room}", room: .member(.join, "the record"))
 
   private let request: Request
 
@@ -110,7 +114,8 @@ struct GetRoom: Command {
 /// Changes the title, the picture and the metadata of a room, and opens or closes sending. Absent fields do not change.
 struct UpdateRoom: Command {
   package static let declaration = Declaration(
-    frame: "update", "PUT", "/v1/rooms/{room}", room: .member(.join),
+    frame: "update", "PUT", "/v1/rooms/{room}", room: .member(.join, "the metadata of a direct room"),
+    also: [.member(.join, role: .moderator, "the record of a group")],
     errors: [.conflict, .preconditionFailed, .tooLarge, .unsupported])
 
   private let request: Request
@@ -158,7 +163,8 @@ struct UpdateRoom: Command {
 /// Deletes a room with its history, its pushes and its memberships.
 struct DeleteRoom: Command {
   package static let declaration = Declaration(
-    frame: "deleteRoom", "DELETE", "/v1/rooms/{room}", room: .member(.join), errors: [.unsupported])
+    frame: "deleteRoom", "DELETE", "/v1/rooms/{room}", room: .member(.join, role: .owner, "the room"),
+    errors: [.unsupported])
 
   private let request: Request
 

@@ -11,7 +11,7 @@ import RelayStore
 /// Sets the status of a user, in place of the earlier one. A request without a text and an emoji ends the status.
 struct SetStatus: Command {
   package static let declaration = Declaration(
-    frame: "status", "PUT", "/v1/users/{user}/status", account: .preferences)
+    frame: "status", "PUT", "/v1/users/{user}/status", room: .noRoom, account: .preferences)
 
   private let request: Request
   private let user: UserID

@@ -238,8 +238,10 @@ package final class Inbox {
       for event in changes.events {
         // The session gets the events of the rooms that it has joined.
         if let room = relay.hub.room(event.room), relay.hub.isJoined(session, to: room) { continue }
-        guard relay.access.rights(of: session, in: event.room, on: relay).contains(.join) else { continue }
-        relay.hub.push(options.hasPreview ? event.text : event.plain, to: session)
+        let rights = relay.access.rights(of: session, in: event.room, on: relay)
+        guard ListRooms.shows(rights) else { continue }
+        let hasPreview = options.hasPreview && StoredText.inboxEvent.isReadable(with: rights)
+        relay.hub.push(hasPreview ? event.text : event.plain, to: session)
         sent.append((event.room, event.seq))
       }
       if !sent.isEmpty, let number = relay.hub.confirm(session) {
@@ -267,7 +269,7 @@ extension Inbox {
     return subscriber.sessions.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { session in
       guard relay.hub.record(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
       if let handle = relay.hub.room(room), relay.hub.isJoined(session, to: handle) { return nil }
-      guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { return nil }
+      guard ListRooms.shows(relay.access.rights(of: session, in: room, on: relay)) else { return nil }
       let received = subscriber.shown[session]?.received(room) ?? 0
       return SessionFacts(activity: .active, writing: .written(at: shown), hasReceived: received >= seq)
     }

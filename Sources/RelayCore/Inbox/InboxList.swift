@@ -51,9 +51,9 @@ struct InboxList: Sendable {
     let (patterns, isOpen, now) = (relay.settings.rooms, relay.settings.isOpen, relay.hub.now)
     let page = try await relay.store.read { reader -> Page in
       try self.page(reader.inbox, of: user, now: now) { room in
-        guard let permissions else { return true }
+        guard let permissions else { return nil }
         let pattern = patterns.policy(for: room).can
-        return permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).contains(.join)
+        return permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen)
       }
     }
     return {
@@ -64,8 +64,9 @@ struct InboxList: Sendable {
     }
   }
 
+  /// - Parameter rights: Returns the rights of the caller in a room, and `nil` for a backend.
   private func page(
-    _ inbox: InboxReader, of user: UserID, now: Timestamp, shows: (RoomID) -> Bool
+    _ inbox: InboxReader, of user: UserID, now: Timestamp, rights: (RoomID) -> Rights?
   ) throws -> Page {
     var start = cursor
     let newest = try inbox.position()
@@ -98,14 +99,19 @@ struct InboxList: Sendable {
     }
     var writer = JSONWriter()
     writer.array { list in
-      for entry in found.entries where shows(entry.room) { list.object { entry.write(to: &$0) } }
+      for entry in found.entries {
+        let given = rights(entry.room)
+        guard given.map(ListRooms.shows) ?? true else { continue }
+        let isReadable = given.map(StoredText.roomList.isReadable(with:)) ?? true
+        list.object { entry.write(to: &$0, hasPreview: hasPreview && isReadable) }
+      }
     }
     return Page(rooms: writer.bytes, position: position, next: next, isReset: isReset)
   }
 }
 
 extension InboxEntry {
-  func write(to object: inout JSONWriter.Object, hasPreview: Bool = true) {
+  func write(to object: inout JSONWriter.Object, hasPreview: Bool) {
     object["room"] = room.rawValue
     object["kind"] = details.kind.rawValue
     object["title"] = details.title

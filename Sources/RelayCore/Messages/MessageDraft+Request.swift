@@ -35,14 +35,15 @@ extension MessageDraft {
   ///   - quote: The message that this one answers.
   func shown(without session: SessionHandle?, decided: [UserHandle] = [], quote: Quote? = nil) -> ShownMessage {
     ShownMessage(
-      from: from.id, sender: session, body: body, more: eventMembers(quote), isSilent: push?.isAsked == false,
-      decided: decided, keepsMarks: response != nil)
+      from: from.id, sender: session, body: body,
+      more: mentions.words.isEmpty && replyTo == nil ? [] : Self.members(Replies.address(mentions, replyTo)),
+      quote: quote.map { quote in (seq: quote.seq, members: Self.members { quote.write(to: &$0) }) },
+      isSilent: push?.isAsked == false, decided: decided, keepsMarks: response != nil)
   }
 
-  /// The members of a `message` event beside its body. The text begins with a comma, or is empty.
-  private func eventMembers(_ quote: Quote?) -> [UInt8] {
-    guard !mentions.words.isEmpty || replyTo != nil else { return [] }
-    var object = JSONWriter.object { Replies.address(mentions, replyTo, quote)(&$0) }
+  /// The text of at least one member of an event. It begins with a comma.
+  private static func members(_ members: (inout JSONWriter.Object) -> Void) -> [UInt8] {
+    var object = JSONWriter.object(members)
     object[0] = UInt8(ascii: ",")
     object.removeLast()
     return object
@@ -67,7 +68,7 @@ extension Mentions {
 extension QuotedParts {
   /// The parts that the event of a new reply has. A sender without the right to read old messages must not read them by
   /// answering them.
-  init(_ rights: Rights) { self = rights.contains(.history) ? .preview : .nothing }
+  init(_ rights: Rights) { self = StoredText.quote.isReadable(with: rights) ? .preview : .nothing }
 
   /// The same parts, without texts in a room whose messages have no previews.
   func within(_ policy: RoomPolicy?) -> QuotedParts {

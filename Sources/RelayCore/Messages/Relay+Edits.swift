@@ -111,6 +111,12 @@ extension Relay {
     } else {
       hub.trim(handle, before: change.seq + 1)
     }
-    hub.sendEvent(Replies.change(change, in: room), in: handle, cause: cause)
+    hub.sendEvent(
+      Replies.change(change, in: room), in: handle, cause: cause, withTextOf: change.hasText ? change.seq : nil)
   }
+}
+
+extension ChangedMessage {
+  /// True if the event has a text of the message: its new body, or its reactions. See ``StoredText/changeEvent``.
+  fileprivate var hasText: Bool { annotation.map { $0.kind == .reactions } ?? (body != nil) }
 }

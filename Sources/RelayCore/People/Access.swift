@@ -88,6 +88,23 @@ package final class Access {
     return rights
   }
 
+  /// True if a caller may read a stored text: by its rights in the room, or because the message was sent to its session
+  /// since the session joined.
+  func mayRead(
+    _ text: StoredText, of seq: Int64, _ caller: Caller, _ access: RoomAccess, on relay: isolated Relay
+  ) -> Bool {
+    if text.isReadable(with: access.rights) { return true }
+    guard text.includesLive, let session = caller.session else { return false }
+    return relay.hub.mayRead(seq, by: session, in: access.handle)
+  }
+
+  /// The sessions whose tokens give these rights in a room.
+  func sessions(
+    among sessions: [SessionHandle], with needed: Rights, in room: RoomID, on relay: isolated Relay
+  ) -> [SessionHandle] {
+    sessions.filter { rights(of: $0, in: room, on: relay).isSuperset(of: needed) }
+  }
+
   /// True if a caller has the right `moderate` without a role in the room.
   func moderates(_ caller: Caller, in room: RoomID, on relay: isolated Relay) -> Bool {
     guard let permissions = permissions(of: caller, on: relay) else { return true }
@@ -129,12 +146,13 @@ package final class Access {
   ) async throws -> Set<RoomID> {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     let patterns = relay.settings.rooms
-    let isSure = permissions.grants == nil ? patterns.allGive(.join) : permissions.givesEverywhere(.join)
+    let needed = StoredText.push.rights
+    let isSure = permissions.grants == nil ? patterns.allGive(needed) : permissions.givesEverywhere(needed)
     guard !isSure else { return [] }
     return try await relay.store.read { [isOpen = relay.settings.isOpen] reader in
       let rooms = try reader.rooms.names(of: name).filter { room in
         let pattern = patterns.policy(for: room).can
-        return !permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).contains(.join)
+        return !permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).isSuperset(of: needed)
       }
       return Set(rooms)
     }
@@ -233,5 +251,6 @@ extension RoomRights {
     if rights.contains(.send) { insert(.send) }
     if rights.contains(.presence) { insert(.presence) }
     if rights.contains(.moderate) { insert(.moderate) }
+    if StoredText.quote.isReadable(with: rights), StoredText.changeEvent.isReadable(with: rights) { insert(.history) }
   }
 }

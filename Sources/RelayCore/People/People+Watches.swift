@@ -7,6 +7,9 @@ import RelayStore
 
 /// The presence of users as other users may see it, and the watches on them.
 extension People {
+  /// The right that a viewer needs in a common room to see the presence of its members.
+  static let sharedRoom = RoomUse.found(.presence, "the presence of users in a common room", isRead: true)
+
   /// The users who share with a viewer a room in which the viewer may see presence.
   package struct RelatedUsers {
     package let users: Set<UserID>
@@ -100,11 +103,14 @@ extension People {
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
   ) async throws -> RelatedUsers {
     guard let name = relay.hub.name(of: viewer) else { throw HubRefusal.gone }
-    guard permissions.grants != nil || !relay.settings.rooms.allGive(.presence) else {
+    let needed = Self.sharedRoom.rights
+    guard permissions.grants != nil || !relay.settings.rooms.allGive(needed) else {
       return RelatedUsers(
         users: try await relay.store.read { try $0.rooms.relatedUsers(of: name, among: users) }, isEvaluated: false)
     }
-    func shows(_ room: RoomID) -> Bool { relay.access.rights(permissions, in: room, on: relay).contains(.presence) }
+    func shows(_ room: RoomID) -> Bool {
+      relay.access.rights(permissions, in: room, on: relay).isSuperset(of: needed)
+    }
     let rooms = try await relay.store.read { try $0.rooms.names(of: name) }.filter(shows)
     var found = try await relay.store.read { try $0.rooms.members(of: rooms, among: users) }
     for user in users where !found.contains(user) {

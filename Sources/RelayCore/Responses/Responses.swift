@@ -110,13 +110,37 @@ package final class Responses {
   }
 
   private func write(_ found: [StoredResponse], to session: SessionHandle, on relay: isolated Relay) {
-    let frames = found.map(Replies.response)
-    guard let count = sessions[session]?.fitting(frames), count > 0 else { return }
+    let readable = found.filter { isReadable($0, by: session, on: relay) }
+    let frames = readable.map { response in
+      Replies.response(response, hasText: hasText(response, for: session, on: relay))
+    }
+    guard let count = sessions[session]?.fitting(frames) else { return }
+    if count == readable.count, readable.count < found.count, let last = found.last {
+      // The session gets the responses after those that it may not read.
+      sessions[session]?.newest = last.id
+      sessions[session]?.isAgain = true
+    } else if count > 0 {
+      sessions[session]?.newest = readable[count - 1].id
+    }
+    guard count > 0 else { return }
     for frame in frames.prefix(count) { relay.hub.push(frame, to: session) }
     guard let number = relay.hub.confirm(session) else { return }
-    sessions[session]?.newest = found[count - 1].id
     sessions[session]?.unconfirmed.append(
-      (number, found.prefix(count).map(\.id), frames.prefix(count).reduce(0) { $0 + $1.count }))
+      (number, readable.prefix(count).map(\.id), frames.prefix(count).reduce(0) { $0 + $1.count }))
+  }
+
+  /// True if a session may get a response: its token gives `join` in the room of the message, or the notification has
+  /// no room.
+  private func isReadable(_ response: StoredResponse, by session: SessionHandle, on relay: isolated Relay) -> Bool {
+    let room = response.message.room
+    return room.isNotifications || relay.access.rights(of: session, in: room, on: relay).contains(.join)
+  }
+
+  /// True if a session may get the text of a response. A text that was posted is a message of the room.
+  private func hasText(_ response: StoredResponse, for session: SessionHandle, on relay: isolated Relay) -> Bool {
+    guard response.posted != nil else { return true }
+    let rights = relay.access.rights(of: session, in: response.message.room, on: relay)
+    return StoredText.responseEvent.isReadable(with: rights)
   }
 
   /// Records that a session has received all frames before the ping with this number.

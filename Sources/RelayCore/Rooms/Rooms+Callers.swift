@@ -15,16 +15,17 @@ package struct RoomAccess {
 extension Rooms {
   /// Checks that the caller may use the room of a request, and pins the room until the matching ``unpin(_:on:)``.
   ///
-  /// A session must have joined the room, unless the declaration only needs the membership. A user must be a member.
+  /// The declaration decides: its ``Declaration/room`` must be a ``RoomUse/Scope/joined`` or a
+  /// ``RoomUse/Scope/member``.
   /// Throws `not_joined`, `not_found`, and `forbidden` if the caller lacks a right.
   func admit(_ request: Request, _ declaration: Declaration, on relay: isolated Relay) async throws -> RoomAccess {
+    guard let use = declaration.room else { preconditionFailure("the command declares no use of a room") }
     let room = try request.room
     pin(room)
     do {
-      let needsSession = if case .member = declaration.room { false } else { true }
-      let handle = try await self.room(request, room, needsSession: needsSession, on: relay)
+      let handle = try await self.room(request, room, needsSession: use.scope == .joined, on: relay)
       let rights = relay.access.rights(of: request.caller, in: room, on: relay)
-      try rights.check(declaration.rights, in: room, at: request.fields.pointer(to: "room"))
+      try use.check(rights, of: request.caller, in: room, at: request.fields.pointer(to: "room"))
       return RoomAccess(room: room, handle: handle, rights: rights)
     } catch {
       unpin(room, on: relay)

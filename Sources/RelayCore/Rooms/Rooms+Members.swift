@@ -178,7 +178,19 @@ extension Rooms {
     _ user: UserHandle, _ event: String, _ room: RoomID, _ details: RoomDetails? = nil, by caller: UserID?,
     except cause: SessionHandle? = nil, on relay: isolated Relay
   ) {
-    let json = Replies.roomEvent(event, room, details, by: caller)
-    for session in relay.hub.sessions(of: user) where session != cause { relay.hub.push(json, to: session) }
+    notify(relay.hub.sessions(of: user), event, room, details, by: caller, except: cause, on: relay)
+  }
+
+  /// Sends the event `room` to sessions. Sessions that may not read the record get no event that has it.
+  /// - Parameter details: The record. Is `nil` for an event that has only the name of the room.
+  func notify(
+    _ sessions: [SessionHandle], _ event: String, _ room: RoomID, _ details: RoomDetails?, by caller: UserID?,
+    except cause: SessionHandle?, on relay: isolated Relay
+  ) {
+    let others = sessions.filter { $0 != cause }
+    let needed = details == nil ? [] : GetRoom.declaration.rights
+    let readers =
+      needed.isEmpty ? others : relay.access.sessions(among: others, with: needed, in: room, on: relay)
+    relay.hub.push(Replies.roomEvent(event, room, details, by: caller), to: readers)
   }
 }

@@ -36,7 +36,12 @@ extension Rooms {
     guard let (room, isComplete, details) = known else {
       return try await makeNewDirect(creation, for: request, on: relay)
     }
-    try relay.backends.check(room, by: request.caller, at: request.fields.pointer(to: "room"))
+    let pointer = request.fields.pointer(to: "room")
+    try relay.backends.check(room, by: request.caller, at: pointer)
+    if let permissions = relay.access.permissions(of: request.caller, on: relay) {
+      // The room belongs to the user, so the rights are those of a member.
+      try relay.access.rights(permissions, in: room, on: relay).check(.join, in: room, at: pointer)
+    }
     if isComplete {
       let state = RoomState(room: room, epoch: "", seq: 0, cursor: 0)
       return MadeRoom(state: state, details: details, isNew: false, added: [])
@@ -47,11 +52,6 @@ extension Rooms {
     guard try await load(room, on: relay) != nil else {
       // The room was deleted after the first read.
       return try await makeNewDirect(creation, for: request, on: relay)
-    }
-    if let permissions = relay.access.permissions(of: request.caller, on: relay) {
-      // The room belongs to the user, so the rights are those of a member.
-      try relay.access.rights(permissions, in: room, on: relay)
-        .check(.join, in: room, at: request.fields.pointer(to: "room"))
     }
     let completion = Creation(
       room: room, details: details, creator: creation.creator, members: creation.members, key: creation.key)
@@ -152,8 +152,8 @@ extension Rooms {
     } then: { relay, details in
       guard let details = try? details.get() else { return }
       relay.hub.setReadOnly(details.isReadOnly, access.handle)
-      let event = Replies.roomEvent("updated", access.room, details, by: by)
-      relay.hub.notifyMembers(of: access.handle, event, except: cause)
+      let sessions = relay.hub.sessions(ofMembersOf: access.handle)
+      relay.rooms.notify(sessions, "updated", access.room, details, by: by, except: cause, on: relay)
       relay.inbox.roomChanged(access.handle, on: relay)
     }
   }
@@ -201,8 +201,8 @@ extension Rooms {
     } then: { relay, result in
       relay.rooms.endDeletion(of: access.room)
       guard case .success(let members) = result else { return }
-      relay.hub.notifyMembers(
-        of: access.handle, Replies.roomEvent("deleted", access.room, nil, by: by), except: cause)
+      let sessions = relay.hub.sessions(ofMembersOf: access.handle)
+      relay.rooms.notify(sessions, "deleted", access.room, nil, by: by, except: cause, on: relay)
       for name in members {
         relay.people.noteChange(of: name)
         if let user = relay.hub.user(name) { relay.inbox.removed(access.room, of: user, on: relay) }
