@@ -2,7 +2,7 @@
 
 /// Replaces the node's file by the newest snapshot.
 extension ClusterNode {
-  func load(_ file: any ReplicaFile) throws(ReplicaError) -> Turn {
+  func load() throws(ReplicaError) -> Turn {
     let manifest: SnapshotManifest
     do throws(LogUnavailable) {
       guard let newest = try log.newest() else {
@@ -26,7 +26,7 @@ extension ClusterNode {
     } catch {
       return logFailed(error)
     }
-    let result = try transfer.load(manifest) { () throws(ReplicaError) in try install(file) }
+    let result = try transfer.load(manifest) { () throws(ReplicaError) in try install() }
     switch result {
     case .failure(let error): return logFailed(error)
     case .success(.replaced): return .again(after: .zero)
@@ -70,9 +70,9 @@ extension ClusterNode {
   }
 
   /// Replaces the file by the checked copy. The next turn opens it.
-  private func install(_ file: any ReplicaFile) throws(ReplicaError) {
-    file.close()
-    self.file = nil
+  private func install() throws(ReplicaError) {
+    file?.close()
+    file = nil
     if mustKeep { onEvent(.kept(path: try folder.keep())) }
     try folder.install()
     mustKeep = false

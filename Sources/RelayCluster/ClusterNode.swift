@@ -75,10 +75,12 @@ public final class ClusterNode {
   /// The next time at which this node reports its alarm again. Is `nil` without an alarm.
   private var nextAlarmEvent: ContinuousClock.Instant?
 
-  /// - Parameter isReluctant: True if this node led until now, and its leadership has ended.
+  /// - Parameters:
+  ///   - isReluctant: True if this node led until now, and its leadership has ended.
+  ///   - isDamaged: True if the file is damaged, and follows the log. The node loads a snapshot before it follows.
   public init(
     _ transfer: SnapshotTransfer, board: NodeStatusBoard, inbox: NodeInbox, isReluctant: Bool = false,
-    onEvent: @escaping @Sendable (NodeEvent) -> Void
+    isDamaged: Bool = false, onEvent: @escaping @Sendable (NodeEvent) -> Void
   ) {
     node = transfer.node
     log = transfer.log
@@ -88,6 +90,7 @@ public final class ClusterNode {
     self.board = board
     self.inbox = inbox
     self.isReluctant = isReluctant
+    mustLoad = isDamaged
     self.onEvent = onEvent
     earliest = transfer.clock.now
     nextTick = transfer.clock.now
@@ -110,11 +113,12 @@ public final class ClusterNode {
   public func turn() -> Turn {
     readInbox()
     do throws(ReplicaError) {
+      // A damaged file may be impossible to open.
+      if mustLoad { return try load() }
       guard let file else {
         self.file = try folder.open()
         return .again(after: .zero)
       }
-      if mustLoad { return try load(file) }
       guard let takeover else { return try begin(file) }
       if !takeover.isPublishing {
         if needsCheck, let turn = checkLog() { return turn }
@@ -135,13 +139,25 @@ public final class ClusterNode {
       status.fileFailures += 1
       status.failure = .fileFailed(reason: "\(error)")
     }
-    if case .damaged = error, step.position.sequence > 0, !isFounding { mustLoad = true }
+    if case .damaged = error, isReplaceable() { mustLoad = true }
     if now >= nextFileEvent ?? now {
       onEvent(.fileFailed(reason: "\(error)"))
       nextFileEvent = now + .seconds(60)
     }
     restart()
     return .again(after: .seconds(1))
+  }
+
+  /// True if a snapshot of the log contains everything that clients have seen of a damaged file.
+  private func isReplaceable() -> Bool {
+    guard step.position.sequence == 0 else { return !isFounding }
+    // The node has just started. If its file belongs to another log, the operator must decide.
+    guard let position = try? folder.positionOfDamaged(), position.sequence > 0, let state = try? log.state(),
+      state.generation == position.generation
+    else { return false }
+    // The log may lack the newest records of the file.
+    mustKeep = true
+    return true
   }
 
   private func readInbox() {

@@ -82,7 +82,7 @@ extension NodeEvent: CustomStringConvertible {
         + "snapshot"
     case .electsServer(let position):
       "the log ends before \(position): this node asks the NATS servers for another leader of the log"
-    case .kept(let path): "keeps the file with the record that the log does not have: \(path)"
+    case .kept(let path): "keeps the file that the snapshot replaces: \(path)"
     case .skipped(let count): "skipped \(count) records of a deposed leader"
     case .fileFailed(let reason): "the file did not take records: \(reason)"
     case .migrated(let name): "ran the migration \(name)"

@@ -46,6 +46,8 @@ public protocol ReplicaFolder: Sendable {
   /// A path for a copy that the node loads.
   var incoming: String { get }
   func open() throws(ReplicaError) -> any ReplicaFile
+  /// Returns the position of a file that cannot be opened because it is damaged. Is `nil` if it follows no log.
+  func positionOfDamaged() throws(ReplicaError) -> LogPosition?
   /// Copies the file while it is in use. Returns the position in the copy.
   func copy(to path: String) throws(ReplicaError) -> LogPosition?
   /// Returns the position in a copy. Throws if the copy is not a database of this version.

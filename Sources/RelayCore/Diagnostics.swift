@@ -21,9 +21,10 @@ package final class Diagnostics {
 
   init(_ log: Logger) { self.log = log }
 
-  /// Logs that the store has failed. A failure lasts and affects everybody, so an occasional line is enough.
+  /// Logs that the store has failed. A failure lasts and affects everybody, so an occasional line is enough. A damage
+  /// has a line of its own, see ``Store/listenToDamage(_:)``.
   func logFailure(of error: StoreError) {
-    guard storePause.isOver() else { return }
+    guard !error.isDamage, storePause.isOver() else { return }
     log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"])
   }
 

@@ -46,6 +46,8 @@ package actor Relay {
   private let ends = EndSignal()
   /// True until the hub has delivered the events of ``flush()``.
   private var isFlushing = false
+  /// True after the hub has delivered its first events.
+  private var isAccepting = false
 
   /// The stage that `/ready` shows.
   package enum Stage: String {
@@ -82,7 +84,8 @@ package actor Relay {
   // MARK: The start
 
   /// Starts to accept requests, and loads the rooms that have undecided messages from an earlier run. Loading a room
-  /// decides its messages. Returns when all of these rooms are loaded.
+  /// decides its messages. Returns when all of these rooms are loaded. Throws `CancellationError` soon after
+  /// ``retire()``.
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await zones.load(on: self)
@@ -91,11 +94,13 @@ package actor Relay {
     try await people.awaitReturns(on: self)
     try await calls.load(on: self)
     try await erasures.load(on: self)
+    try checkStarting()
+    isAccepting = true
     // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.
     let now = hub.now
-    while try await store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
+    while try await store.write({ try $0.queue.decideHeldAgain(by: now) }) { try checkStarting() }
     // Unowned is safe, because the worker ends before the relay is released.
     await worker.listen { [unowned self] in await pushEnded($0) }
     store.listenToUpdates { [worker] in worker.wake() }
@@ -108,12 +113,17 @@ package actor Relay {
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
         if index >= Self.maxLoads { try await tasks.next() }
+        try checkStarting()
         tasks.addTask { try await self.decideAgain(in: room) }
       }
       try await tasks.waitForAll()
     }
-    if stage == .starting { stage = .ready }
+    try checkStarting()
+    stage = .ready
   }
+
+  /// Throws `CancellationError` if the relay ends before it has started.
+  private func checkStarting() throws { if stage != .starting { throw CancellationError() } }
 
   /// The number of rooms that are loaded at the same time at the start. It keeps the store busy, but leaves capacity
   /// for the requests of clients.
@@ -197,8 +207,9 @@ package actor Relay {
     await ends.wait(until: deadline) { await !self.hasExchanges }
   }
 
-  private var hasSessions: Bool { hub.hasSessions }
-  private var hasExchanges: Bool { hub.hasExchanges }
+  // Before the relay accepts requests, nobody gets an answer.
+  private var hasSessions: Bool { isAccepting && hub.hasSessions }
+  private var hasExchanges: Bool { isAccepting && hub.hasExchanges }
 
   /// Ends the hub's loop. Messages that still wait for a decision are decided by the next run.
   package func stopHub() {

@@ -38,8 +38,9 @@ extension RequestError {
       case .call(let refusal): RequestError(refusal)
       case .refused(let refusal): RequestError(refusal)
       // A retry would fail, too.
-      case .failed, .damaged: RequestError(.internal, "something went wrong here")
-      case .unavailable, .ended, .closed, .unusable, .newerSchema, .inUse:
+      case .failed, .invalidRow: RequestError(.internal, "something went wrong here")
+      // The operator replaces a damaged database, or another node takes over. Then a retry succeeds.
+      case .unavailable, .damaged, .ended, .closed, .unusable, .newerSchema, .inUse:
         RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
       }
   }

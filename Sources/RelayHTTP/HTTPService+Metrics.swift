@@ -118,6 +118,9 @@ extension HTTPService {
     text.histogram("stillwire_store_group_size", "Pieces of work in a transaction.", store.groups)
     text.counter("stillwire_store_failures_total", "Transactions that failed as a whole.", store.failures)
     text.gauge("stillwire_store_available", "1 if the last transaction reached the disk.", store.isAvailable ? 1 : 0)
+    text.gauge(
+      "stillwire_store_damaged", "1 after SQLite has found a damage of the database. The relay then stores nothing.",
+      store.isDamaged ? 1 : 0)
     text.gauge("stillwire_store_log_bytes", "Size of the write-ahead log of the database.", store.logSize)
     text.gauge(
       "stillwire_store_log_blocked_seconds",

@@ -37,23 +37,29 @@ extension HTTPService {
     },
   ]
 
-  /// Answers `/ready` with the stage. Adds details, which contain apps and services, if the caller may read the
-  /// metrics.
+  /// Answers `/ready` with the stage, and with a damage of the store. Adds details, which contain apps, services and
+  /// paths, if the caller may read the metrics.
   private func readiness(_ request: HTTPRequest, on relay: isolated Relay) async -> HTTPResponse {
     let showsDetails = await mayReadOperations(request, on: relay)
-    let stage = relay.stage
-    guard showsDetails else { return .json(stage == .ready ? 200 : 503) { $0["status"] = stage.rawValue } }
+    let store = relay.store.statistics
+    let readiness = Readiness(relay.stage, store)
+    guard showsDetails else {
+      return .json(readiness.code) {
+        $0["status"] = readiness.status
+        if store.isDamaged { $0["store"] = readiness.store }
+      }
+    }
     let gateways = relay.gateways
     let paused = gateways.apple?.statistics.paused ?? []
     let services = gateways.webPush?.statistics.paused ?? []
     let apps = gateways.http?.statistics.paused ?? []
     let forgetting = relay.worker.pausedForgetting
-    let store = relay.store.statistics
     let aging = relay.store.readClock()
-    return .json(stage == .ready ? 200 : 503) {
-      $0["status"] = stage.rawValue
-      // The relay is ready without its store: another server does not have these users, and live rooms still work here.
-      $0["store"] = store.isAvailable ? "available" : "unavailable"
+    let damage = relay.store.damage
+    return .json(readiness.code) {
+      $0["status"] = readiness.status
+      $0["store"] = readiness.store
+      $0["text"] = damage.map { "\($0)" }
       if let cause = aging.cause {
         $0.object("clock") {
           $0["cause"] = cause.rawValue

@@ -110,7 +110,7 @@ package actor PushWorker {
     do {
       try await store.write { try $0.queue.releaseLeases() }
     } catch {
-      log.error("push jobs of an earlier run stay claimed until their leases expire: \(error)")
+      if !error.isDamage { log.error("push jobs of an earlier run stay claimed until their leases expire: \(error)") }
     }
   }
 
@@ -187,7 +187,7 @@ package actor PushWorker {
   }
 
   private func fail(_ error: StoreError) -> Result {
-    if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
+    if !isFailing, !error.isDamage { log.error("push jobs cannot be claimed: \(error)") }
     isFailing = true
     return .failed
   }
@@ -436,7 +436,7 @@ package actor PushWorker {
       do {
         return try await store.write(work)
       } catch {
-        if !isFailing, logPause.isOver() {
+        if !isFailing, !error.isDamage, logPause.isOver() {
           log.error("the result of a push job (\(what)) cannot be stored: \(error)")
         }
         guard case .unavailable = error, (try? await Task.sleep(for: Self.pause)) != nil else { return nil }

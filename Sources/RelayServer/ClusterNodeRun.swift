@@ -29,8 +29,8 @@ final class ClusterNodeRun: Sendable {
   private let inbox = NodeInbox()
   private let nats: NATSConfiguration
   private let folder: any ReplicaFolder
-  /// The process led until now.
-  private let hasLed: Bool
+  /// The end of the leadership of this process, if it led until now.
+  private let former: ProcessReplacement.Mark?
   private let log: Logger
   private let schedule: SnapshotSchedule
   private let isSnapshotRequested = Mutex(false)
@@ -44,14 +44,14 @@ final class ClusterNodeRun: Sendable {
   private let onEnd: @Sendable (LeaderEnd) -> Void
 
   init(
-    _ configuration: ServerConfiguration, folder: any ReplicaFolder, hasLed: Bool, log: Logger,
+    _ configuration: ServerConfiguration, folder: any ReplicaFolder, former: ProcessReplacement.Mark?, log: Logger,
     onLost: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable (LeaderEnd) -> Void
   ) throws(StartupError) {
     leader = try configuration.cluster.leader()
     nats = try configuration.cluster.nats(leader)
     schedule = SnapshotSchedule(maxLog: UInt64(nats.maxLogBytes))
     self.folder = folder
-    self.hasLed = hasLed
+    self.former = former
     self.log = log
     self.onLost = onLost
     self.onEnd = onEnd
@@ -81,7 +81,8 @@ final class ClusterNodeRun: Sendable {
     Self.thread("stillwire snaps") { [self] in publishSnapshots(transfer) }
     Self.thread("stillwire watch") { [self] in watchLog() }
     let node = ClusterNode(
-      transfer, board: board, inbox: inbox, isReluctant: hasLed, onEvent: { [self] in note($0) })
+      transfer, board: board, inbox: inbox, isReluctant: former != nil, isDamaged: former == .ledDamaged,
+      onEvent: { [self] in note($0) })
     switch node.run() {
     case .shutDown: return .shutDown
     case .alarm(let alarm): return .alarm(alarm)

@@ -8,7 +8,6 @@ public import RelayIdentity
 import RelayProtocol
 import RelayStore
 import Synchronization
-public import UnixSignals
 
 /// A node of a cluster: a standby until it leads, and then a ``Server``.
 ///
@@ -21,9 +20,9 @@ public final class ClusterServer: RunningServer {
   /// The listener before this node leads.
   private let standby = Mutex<(Standby, ClusterNodeRun)?>(nil)
   /// The process is not replaced after this request.
-  private let endRequest = EndRequest()
-  /// This process led until now.
-  private let hasLed: Bool
+  private let endRequest: EndRequest
+  /// The end of the leadership of this process, if it led until now.
+  private let former: ProcessReplacement.Mark?
   private let log: Logger
   private let isReady: @Sendable (_ url: String) -> Void
 
@@ -32,11 +31,15 @@ public final class ClusterServer: RunningServer {
   /// The time between two writes of the log's position to the file of a leader.
   private static let positionInterval = Duration.seconds(60)
 
-  /// - Parameter isReady: Called with the URL when this node leads, answers requests and handles signals.
+  /// - Parameters:
+  ///   - end: The request to end, which another part of the program makes.
+  ///   - isReady: Called with the URL when this node leads and answers requests.
   public init(
-    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
+    _ configuration: ServerConfiguration, end: EndRequest, log: Logger,
+    isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
   ) async throws(StartupError) {
-    hasLed = ProcessReplacement.takeMark()
+    endRequest = end
+    former = ProcessReplacement.takeMark()
     // The name of a process that was replaced is `exe`.
     try? Data("stillwire".utf8).write(to: URL(fileURLWithPath: "/proc/self/comm"))
     // A wrong setting must be found now, and not at a takeover.
@@ -61,18 +64,14 @@ public final class ClusterServer: RunningServer {
     log.notice("the configuration was read again")
   }
 
-  public func run(until signals: [UnixSignal] = []) async throws {
-    // One sequence for the whole run: a signal between two of them would be lost.
-    let signals = await UnixSignalsSequence(trapping: signals)
-    let listening = Task { [endRequest] in await endRequest.make(at: signals) }
-    defer { listening.cancel() }
+  public func run() async throws {
     let configuration = configuration.withLock { $0 }
     let foreign = ForeignTables(log: log)
     let folder = StoreReplicaFolder(configuration.dataFolder) { foreign.note($0.foreignTables) }
     let node = try ClusterNodeRun(
-      configuration, folder: folder, hasLed: hasLed, log: log,
-      onLost: { [self] in replace(hasLed: false) }
-    ) { [self] end in if end != .shutDown { replace(hasLed: true) } }
+      configuration, folder: folder, former: former, log: log,
+      onLost: { [self] in replace(nil) }
+    ) { [self] end in if end != .shutDown { replace(damage == nil ? .led : .ledDamaged) } }
     let service = StandbyService(node, try Self.access(configuration))
     let standby: Standby
     do throws(HubError) {
@@ -158,7 +157,8 @@ public final class ClusterServer: RunningServer {
     let leadership = Leadership(
       leader: journal, journal: ClusterJournal(leader: journal), operations: node,
       beforeListening: { await standby.freePort() })
-    let server = try await Server(configuration, leadership: leadership, log: log, isReady: isReady)
+    let server = try await Server(
+      configuration, leadership: leadership, end: endRequest, log: log, isReady: isReady)
     self.server.withLock { $0 = server }
     // A reload before this moment has changed only the stored configuration.
     if reloads.load(ordering: .sequentiallyConsistent) != reload {
@@ -191,8 +191,12 @@ public final class ClusterServer: RunningServer {
       var failing = StoreFailure()
       while !Task.isCancelled {
         try? await Task.sleep(for: .seconds(1))
-        guard failing.isTooLong(isAvailable: server.isStoreAvailable, at: .now) else { continue }
-        log.error("the database has failed for \(StoreFailure.patience): the leader steps down")
+        let result = failing.observe(isAvailable: server.isStoreAvailable, isDamaged: server.damage != nil, at: .now)
+        switch result {
+        case nil: continue
+        case .outage: log.error("the database has failed for \(StoreFailure.patience): the leader steps down")
+        case .damage: log.error("the database is damaged: the leader steps down, and then loads a snapshot")
+        }
         journal.stepDown()
       }
     }
@@ -201,19 +205,31 @@ public final class ClusterServer: RunningServer {
       saving.cancel()
       patience.cancel()
     }
-    try await server.run(orUntil: endRequest)
+    do {
+      try await server.run()
+    } catch {
+      guard damage != nil, !endRequest.isMade else { throw error }
+      log.error("\(error)")
+      // The new run loads a snapshot.
+      journal.stepDown()
+      await endRequest.wait()
+    }
     endRequest.make()
     journal.close()
     node.clock.stop()
   }
 
+  /// The damage of the leader's database. See ``Store/damage``.
+  private var damage: StoreError? { server.withLock { $0 }?.damage }
+
   /// Replaces the process. Until then, the hub of a node that leads no more closes its sessions.
-  private func replace(hasLed: Bool) {
+  /// - Parameter mark: The end of the leadership, for the new run. Is `nil` for a node that did not lead.
+  private func replace(_ mark: ProcessReplacement.Mark?) {
     let thread = Thread { [endRequest] in
       usleep(UInt32(Self.farewell.seconds * 1_000_000))
       LogOutput.standardError.flush(within: .milliseconds(100))
       if endRequest.isMade { _exit(0) }
-      ProcessReplacement.begin(hasLed: hasLed)
+      ProcessReplacement.begin(mark)
     }
     thread.start()
   }

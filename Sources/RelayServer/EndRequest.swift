@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import ServiceLifecycle
 import Synchronization
-import UnixSignals
+public import UnixSignals
 
-/// The request to end the process. It is kept, so that a signal counts at any moment of a run: also while a node
-/// changes its role.
-final class EndRequest: Sendable {
+/// The request to end the process. It is kept, so that a signal counts at any moment of a run: also before a server
+/// exists, and while a node changes its role.
+public final class EndRequest: Sendable {
   private struct State {
     var isMade = false
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -14,9 +14,11 @@ final class EndRequest: Sendable {
 
   private let state = Mutex(State())
 
-  var isMade: Bool { state.withLock { $0.isMade } }
+  public init() {}
 
-  func make() {
+  public var isMade: Bool { state.withLock { $0.isMade } }
+
+  public func make() {
     let waiting = state.withLock { state in
       state.isMade = true
       defer { state.waiting = [:] }
@@ -26,10 +28,10 @@ final class EndRequest: Sendable {
   }
 
   /// Makes the request at the first of the signals, until the task is cancelled.
-  func make(at signals: UnixSignalsSequence) async { for await _ in signals { make() } }
+  public func make(at signals: UnixSignalsSequence) async { for await _ in signals { make() } }
 
   /// Waits for the request, or until the task is cancelled.
-  func wait() async {
+  public func wait() async {
     let id = state.withLock { state in
       state.count += 1
       return state.count

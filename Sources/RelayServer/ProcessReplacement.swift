@@ -5,20 +5,30 @@ import Synchronization
 /// Replaces the program of this process by a new run of itself, with the same id, arguments and environment.
 ///
 /// A node that leads no more starts again in this way, so that no state of the leader survives. Nothing is flushed: the
-/// log has everything that was acknowledged. The new run learns only whether the old one led.
+/// log has everything that was acknowledged. The new run gets only a mark.
 enum ProcessReplacement {
+  /// The end of the leadership of the old run.
+  enum Mark: String {
+    case led
+    /// It led with a damaged database, which a snapshot must replace.
+    case ledDamaged
+  }
+
   private static let hasBegun = Mutex(false)
-  /// The variable for the new run. Its value is the id of the process, so that no other process can inherit it.
+  /// The variable for the new run. Its value begins with the id of the process, so that no other process can inherit it.
   private static let variable = "STILLWIRE_HAS_LED"
 
-  /// True if this run replaces one that led. Removes the variable: call this once, at the start.
-  static func takeMark() -> Bool {
+  /// Returns the mark if this run replaces one that led. Removes the variable: call this once, at the start.
+  static func takeMark() -> Mark? {
     defer { unsetenv(variable) }
-    return getenv(variable).map { String(cString: $0) } == "\(getpid())"
+    guard let words = getenv(variable).map({ String(cString: $0).split(separator: " ") }), words.count == 2,
+      words[0] == "\(getpid())"
+    else { return nil }
+    return Mark(rawValue: String(words[1]))
   }
 
   /// Does not return, except if another thread has called it already or the system refuses.
-  static func begin(hasLed: Bool) {
+  static func begin(_ mark: Mark?) {
     guard
       hasBegun.withLock({ begun in
         defer { begun = true }
@@ -30,7 +40,7 @@ enum ProcessReplacement {
     var none = sigset_t()
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, nil)
-    if hasLed { setenv(variable, "\(getpid())", 1) }
+    if let mark { setenv(variable, "\(getpid()) \(mark.rawValue)", 1) }
     execv("/proc/self/exe", CommandLine.unsafeArgv)
     _exit(75)
   }

@@ -6,11 +6,11 @@ import ServiceLifecycle
 struct PushService: Service, CustomStringConvertible {
   let description = "push worker"
   let worker: PushWorker
-  let start: Task<Void, any Error>
+  let start: ServerStart
   let deadline: DrainDeadline
 
   func run() async throws {
-    try await start.value
+    guard try await start.waitForService() else { return }
     await withTaskGroup { tasks in
       tasks.addTask { await worker.run() }
       try? await gracefulShutdown()  // throws if the task is cancelled, which also ends the service

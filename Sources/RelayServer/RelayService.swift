@@ -3,11 +3,11 @@ import Logging
 import RelayCore
 import ServiceLifecycle
 
-/// Serves clients after the relay has started, and drains at a graceful shutdown.
+/// Serves clients after the relay has started, and drains at a graceful shutdown, also during the start.
 struct RelayService: Service, CustomStringConvertible {
   let description = "relay"
   let relay: Relay
-  let start: Task<Void, any Error>
+  let start: ServerStart
   /// The time for which `/ready` answers 503 before the relay closes sessions.
   let drainDelay: Duration
   let deadline: DrainDeadline
@@ -16,10 +16,12 @@ struct RelayService: Service, CustomStringConvertible {
   let isReady: @Sendable () -> Void
 
   func run() async throws {
-    try await start.value
-    isReady()
-    try? await gracefulShutdown()  // throws if the task is cancelled, which also ends the service
-    let delay = Task.isCancelled ? .zero : drainDelay
+    let hasStarted = try await start.wait()
+    if hasStarted {
+      isReady()
+      try? await gracefulShutdown()  // throws if the task is cancelled, which also ends the service
+    }
+    let delay = hasStarted && !Task.isCancelled ? drainDelay : .zero
     // A separate task is not cancelled, so that clients always get their `bye`.
     await Task { await drain(after: delay) }.value
   }

@@ -16,12 +16,12 @@ import ServiceLifecycle
 /// - entries of the audit log that are too old or too many
 ///
 /// While the store does not trust the wall clock, it deletes nothing by its age, see ``AgingClock``. The sweep stores the
-/// state of that clock once an hour.
+/// state of that clock once an hour. From a damage of the database on, it does nothing.
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
   let store: Store
-  let start: Task<Void, any Error>
+  let start: ServerStart
   let log: Logger
 
   /// The maximum number of rooms in one read.
@@ -35,7 +35,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
   static let waitingInterval = Duration.seconds(300)
 
   func run() async throws {
-    try await start.value
+    guard try await start.waitForService() else { return }
     await cancelWhenGracefulShutdown { await sweepRepeatedly() }
   }
 
@@ -45,6 +45,10 @@ struct RetentionSweep: Service, CustomStringConvertible {
     var noted: ContinuousClock.Instant?
     var cause: AgingClock.Cause?
     while !Task.isCancelled {
+      guard store.damage == nil else {
+        try? await Task.sleep(for: Self.maxPause)
+        continue
+      }
       let reading = store.readClock()
       if reading.cause != cause { logWait(reading) }
       let interval = reading.cause == nil ? Self.clockInterval : Self.waitingInterval
@@ -53,7 +57,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
           try await store.write { try $0.noteClock() }
           noted = .now
         } catch {
-          log.error("the state of the clock is not stored: \(error)")
+          if !error.isDamage { log.error("the state of the clock is not stored: \(error)") }
         }
       }
       cause = reading.cause
@@ -96,6 +100,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
     do {
       try await work()
     } catch {
+      guard (error as? StoreError)?.isDamage != true else { return }
       log.error("old \(what) are not deleted: \(error)")
     }
   }

@@ -12,7 +12,6 @@ import RelayPush
 import RelayStore
 import ServiceLifecycle
 import Synchronization
-public import UnixSignals
 
 /// A complete relay: hub, store, push worker and page. This file creates the parts, connects them, and ends them in
 /// order.
@@ -31,29 +30,35 @@ public final class Server: Sendable {
   /// The URL of the relay, for browsers on this machine.
   public let url: String
   private let isReady: @Sendable (_ url: String) -> Void
+  private let endRequest: EndRequest
 
   /// The default delay before draining on an address that is not loopback. It is long enough for a load balancer that
   /// checks `/ready` every few seconds.
   static let defaultDrainDelay = Duration.seconds(5)
 
   /// Opens the database and binds the port. Throws ``StartupError``, whose text is one line for an operator.
-  /// - Parameter isReady: Called with the URL when the relay answers requests and handles signals.
+  /// - Parameters:
+  ///   - end: The request to drain, which another part of the program makes.
+  ///   - isReady: Called with the URL when the relay answers requests.
   public convenience init(
-    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
+    _ configuration: ServerConfiguration, end: EndRequest, log: Logger,
+    isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
   ) async throws(StartupError) {
-    try await self.init(configuration, leadership: nil, log: log, isReady: isReady)
+    try await self.init(configuration, leadership: nil, end: end, log: log, isReady: isReady)
   }
 
   /// Opens the database and binds the port. Throws ``StartupError``.
   /// - Parameters:
   ///   - leadership: The cluster whose leader this node is. Is `nil` for a single node.
-  ///   - isReady: Called with the URL when the relay answers requests and handles signals.
+  ///   - end: The request to drain, which another part of the program makes.
+  ///   - isReady: Called with the URL when the relay answers requests.
   init(
-    _ configuration: ServerConfiguration, leadership: Leadership?, log: Logger,
+    _ configuration: ServerConfiguration, leadership: Leadership?, end: EndRequest, log: Logger,
     isReady: @escaping @Sendable (_ url: String) -> Void
   ) async throws(StartupError) {
     self.isReady = isReady
     isLeader = leadership != nil
+    endRequest = end
     self.configuration = Mutex(configuration)
     let settings = try await Self.settings(configuration, log)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
@@ -61,13 +66,16 @@ public final class Server: Sendable {
     let isOpen = configuration.identity.isOpen
     let thread = HubThread()
     do {
-      store = try Store(
-        folder: configuration.dataFolder,
-        // In a cluster the log is on disk before a commit.
-        synchronous: leadership == nil ? configuration.synchronous : .normal, journal: leadership?.journal
-      ) { completions in
-        // Runs all completions on the hub's thread with one wake.
-        thread.perform { for completion in completions { completion() } }
+      store = try await Self.open {
+        () throws(StoreError) in
+        try Store(
+          folder: configuration.dataFolder,
+          // In a cluster the log is on disk before a commit.
+          synchronous: leadership == nil ? configuration.synchronous : .normal, journal: leadership?.journal
+        ) { completions in
+          // Runs all completions on the hub's thread with one wake.
+          thread.perform { for completion in completions { completion() } }
+        }
       }
     } catch {
       throw StartupError("\(error)")
@@ -117,6 +125,18 @@ public final class Server: Sendable {
     let limits = configuration.limits
     let ghost = limits.heartbeat + limits.pongTimeout + configuration.presenceGrace.seconds
     log.info("a client whose connection is lost is shown as online for at most \(ghost) s")
+  }
+
+  /// Opens a store on a thread of its own: migrations may take long, and the threads of Swift's tasks must stay free for
+  /// the signals that end the process meanwhile.
+  private static func open(
+    _ open: @escaping @Sendable () throws(StoreError) -> Store
+  ) async throws(StoreError) -> Store {
+    let handover = Handover<Result<Store, StoreError>>()
+    let thread = Thread { handover.give(Result(catching: open)) }
+    thread.stackSize = 4 << 20
+    thread.start()
+    return try await handover.value().get()
   }
 
   /// Checks the files in the configuration. Does not open the database or bind the port. Throws ``StartupError``.
@@ -198,20 +218,13 @@ public final class Server: Sendable {
       && parts.allSatisfy { $0.allSatisfy { ("0"..."9").contains($0) } && UInt8($0) != nil }
   }
 
-  /// Serves until one of the signals arrives or the task is cancelled. Then the relay drains: it asks clients to
-  /// reconnect, and writes all data to disk.
-  public func run(until signals: [UnixSignal] = []) async throws { try await run(until: signals, orUntil: nil) }
-
-  /// - Parameter end: A request to drain. Another part of the program handles the signals, and makes it.
-  func run(until signals: [UnixSignal] = [], orUntil end: EndRequest?) async throws {
-    let start = Task { [worker, relay] in
-      await worker.takeOver()
-      try await relay.start()
-    }
+  /// Serves until the request to end is made, or the task is cancelled. Then the relay drains: it asks clients to
+  /// reconnect, and writes all data to disk. Throws ``StartupError`` if the relay cannot start.
+  public func run() async throws {
+    let start = ServerStart(relay, worker, store, log: log)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        services: services(after: start).map { .init(service: $0) } + (end.map { [$0.service] } ?? []),
-        gracefulShutdownSignals: signals, logger: log))
+        services: services(after: start).map { .init(service: $0) } + [endRequest.service], logger: log))
     do {
       try await group.run()
     } catch {
@@ -226,8 +239,8 @@ public final class Server: Sendable {
 
   /// The services of a running relay. A graceful shutdown ends them one after another, from the last to the first: the
   /// relay drains, then the push worker waits for its pushes, and then the background loops end.
-  /// - Parameter start: A task for which each service waits before it begins.
-  private func services(after start: Task<Void, any Error>) -> [any Service] {
+  /// - Parameter start: The start, for which each service waits before it begins.
+  private func services(after start: ServerStart) -> [any Service] {
     let deadline = DrainDeadline()
     return [
       StoreProbe(store: store, start: start, deadline: isLeader ? nil : deadline, log: log),
@@ -243,6 +256,9 @@ public final class Server: Sendable {
 
   /// Stores the position of the log, see ``Store/savePosition(_:)``.
   func savePosition(_ position: @escaping @Sendable () -> String) { store.savePosition(position) }
+
+  /// See ``Store/damage``. Any thread.
+  var damage: StoreError? { store.damage }
 
   /// False after a transaction that did not reach the disk, until one does. Any thread.
   var isStoreAvailable: Bool { store.statistics.isAvailable }

@@ -11,7 +11,7 @@ import ServiceLifecycle
 struct StoreProbe: Service, CustomStringConvertible {
   let description = "store probe"
   let store: Store
-  let start: Task<Void, any Error>
+  let start: ServerStart
   /// The deadline of a relay that ends because its files are lost. Is `nil` for the leader of a cluster, which steps down
   /// instead, see ``StoreFailure``.
   let deadline: DrainDeadline?
@@ -20,7 +20,7 @@ struct StoreProbe: Service, CustomStringConvertible {
   static let pause = Duration.seconds(1)
 
   func run() async throws {
-    try await start.value
+    guard try await start.waitForService() else { return }
     try await cancelWhenGracefulShutdown { try await probeRepeatedly() }
   }
 
@@ -50,7 +50,7 @@ struct StoreProbe: Service, CustomStringConvertible {
       }
       // No write can succeed.
       if loss != nil { continue }
-      if !store.statistics.isAvailable {
+      if !store.statistics.isAvailable, store.damage == nil {
         do {
           // The result of the write is in the statistics.
           try await store.write { try $0.touchDisk() }

@@ -100,6 +100,11 @@ struct StoreReplicaFolder: ReplicaFolder {
     return file
   }
 
+  func positionOfDamaged() throws(RelayCluster.ReplicaError) -> LogPosition? {
+    try LogPosition(
+      stored: StoreReplica.attempt { () throws(StoreError) in try Replica.position(ofDamaged: folder) })
+  }
+
   func copy(to path: String) throws(RelayCluster.ReplicaError) -> LogPosition? {
     try LogPosition(
       stored: StoreReplica.attempt { () throws(StoreError) in try Replica.copy(folder: folder, to: path) })

@@ -9,8 +9,8 @@ struct DataFolder {
   /// The path of the database, which need not exist.
   let database: String
 
-  /// Creates the folder if it does not exist. Ends an installation of a copy that a crash has interrupted, and refuses
-  /// the database of another program.
+  /// Creates the folder if it does not exist. Ends an installation of a copy that a crash has interrupted. Refuses the
+  /// database of another program, and a damaged one.
   /// - Parameter acceptsDamage: True if a copy replaces the database, which may be damaged.
   init(_ folder: String, acceptsDamage: Bool = false) throws(StoreError) {
     do {
@@ -28,8 +28,6 @@ struct DataFolder {
       try DatabaseOrigin.check(database)
     } catch StoreError.damaged where acceptsDamage {
       // Nobody can read it.
-    } catch StoreError.damaged(let reason) {
-      throw .unusable(path: database, reason: reason)
     }
   }
 

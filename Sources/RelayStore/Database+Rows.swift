@@ -57,7 +57,7 @@ extension Row {
   func choice<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice
   where Choice: RawRepresentable, Choice.RawValue == String {
     guard let choice = Choice(rawValue: self[column]) else {
-      throw StoreError.damaged(reason: "\(Choice.self) has no case of the stored name")
+      throw StoreError.invalidRow(reason: "\(Choice.self) has no case of the stored name")
     }
     return choice
   }

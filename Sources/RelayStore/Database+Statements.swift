@@ -50,7 +50,7 @@ extension Row {
   where Choice: RawRepresentable, Choice.RawValue == String {
     let text: String = self[index]
     guard let choice = Choice(rawValue: text) else {
-      throw StoreError.damaged(reason: "\(Choice.self) has no case of the stored name")
+      throw StoreError.invalidRow(reason: "\(Choice.self) has no case of the stored name")
     }
     return choice
   }

@@ -76,25 +76,31 @@ final class GroupCommit: Sendable {
   nonisolated(unsafe) private let run: RunCounter?
 
   private let files: DatabaseFiles
+  private let damage: StoreDamage
 
   // Safe: used only in `commitNext`. The sum of the steps of the wall clock that is on disk.
   nonisolated(unsafe) private var notedSteps: Duration
 
   init(
     log: sending LogBound, rows: sending JournaledRows?, run: sending RunCounter?, files: DatabaseFiles,
-    clock: StoreClock, aging: AgingClock, onCommit: @escaping @Sendable ([Completion]) -> Void
+    damage: StoreDamage, clock: StoreClock, aging: AgingClock, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) {
     self.log = log
     self.rows = rows
     self.run = run
     self.files = files
+    self.damage = damage
     self.clock = clock
     notedSteps = aging.storedSteps
     self.aging = Mutex(aging)
     self.onCommit = onCommit
   }
 
-  var statistics: StoreStatistics { counted.withLock { $0 } }
+  var statistics: StoreStatistics {
+    var statistics = counted.withLock { $0 }
+    if damage.error != nil { (statistics.isDamaged, statistics.isAvailable) = (true, false) }
+    return statistics
+  }
 
   /// Reads both clocks. Any thread.
   func readClock() -> ClockReading {
@@ -211,7 +217,7 @@ final class GroupCommit: Sendable {
 
   /// Commits the works, or the first ones if the rows of all are too large for the journal. Puts the others back.
   private func commit(_ works: [Work], _ db: Database) -> [Completion] {
-    if let end = rows?.end { return works.map { $0.task.failed(end) } }
+    if let end = rows?.end ?? damage.error { return works.map { $0.task.failed(end) } }
     let began = ContinuousClock.now
     cache.beginTransaction()
     do {
@@ -243,7 +249,7 @@ final class GroupCommit: Sendable {
       // The cache contains the seqs of the failed messages. It is cleared, so that the next messages read the rows on
       // disk and these seqs are used again.
       cache.removeAll()
-      let failure = StoreError(ofCommit: error)
+      let failure = damage.noted(ofCommit: (error as? GroupedMessages.UndoFailure)?.cause ?? error)
       let error = rows?.failed(failure) ?? failure
       guard error != .tooLarge else { return commitLess(works, db) }
       if let end = rows?.end { queue.withLock { $0.end = end } }
@@ -282,10 +288,12 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Moves the whole write-ahead log into the database, and increments the counter for a clean end.
+  /// Moves the whole write-ahead log into the database, and increments the counter for a clean end. Does nothing for a
+  /// damaged database.
   /// - Returns: True if the caller must call ``closeRun()`` after it has closed the database.
   func end(_ db: Database) -> Bool {
     defer { rows?.close() }
+    guard damage.error == nil else { return false }
     do {
       try files.check()
       if let run {
@@ -326,7 +334,7 @@ final class GroupCommit: Sendable {
         if let stored = try messages.append(message.draft) { return { message.completion(.success(stored)) } }
       } catch {
         guard transaction.db.isInsideTransaction, !(error is GroupedMessages.UndoFailure) else { throw error }
-        return task.failed(StoreError(error))
+        return task.failed(try workError(error))
       }
       return try protect(task, transaction, messages) {
         let stored = try $0.messages.append(message.draft)
@@ -356,11 +364,20 @@ final class GroupCommit: Sendable {
       // After some disk errors SQLite has already rolled back the whole transaction. Then do not continue: the next
       // SAVEPOINT would open a new transaction.
       guard db.isInsideTransaction else { throw error }
+      let failure = try workError(error)
       cache.forgetWork()
       try db.run("ROLLBACK TO work")
       rows?.cut(to: mark)
       try db.run("RELEASE work")
-      return task.failed(StoreError(error))
+      return task.failed(failure)
     }
+  }
+
+  /// Returns the error of a work item. Throws it if the database is damaged: then the whole transaction is lost, because
+  /// nothing may be written any more.
+  private func workError(_ error: any Error) throws(StoreError) -> StoreError {
+    let failure = damage.noted(error)
+    if failure.isDamage { throw failure }
+    return failure
   }
 }

@@ -29,6 +29,7 @@ public final class Store: Sendable {
   public let loss: DataLoss?
   private let threads: StoreThreads
   private let reads: GroupRead
+  private let damaged: StoreDamage
   private let lock: FolderLock
   /// The file's position in its log when the store was opened. Is `nil` without a journal.
   public let position: String?
@@ -70,26 +71,37 @@ public final class Store: Sendable {
     let log = LogBound(log: files.log, bound: maxLog)
     self.threads = threads
     reads = GroupRead(pool, threads)
+    damaged = StoreDamage(path: path)
     let aging = try StoreError.opening(path) { try pool.read { try AgingClock(stored: $0, clock) } }
     if let journal {
       (loss, position) = (nil, try StoreError.opening(path) { try pool.read(Installation.position) })
       guard position != nil else { throw .unusable(path: path, reason: "it follows no log") }
       writer = GroupCommit(
-        log: log, rows: try Self.capture(pool, path, journal, foreignTables), run: nil, files: files, clock: clock,
-        aging: aging, onCommit: onCommit)
+        log: log, rows: try Self.capture(pool, path, journal, foreignTables), run: nil, files: files, damage: damaged,
+        clock: clock, aging: aging, onCommit: onCommit)
     } else {
       let file = RunFile(folder: folder)
       let (record, loss) = try Self.begin(file, pool, path, synchronous, now: clock.now())
       (self.loss, position) = (loss, nil)
       writer = GroupCommit(
-        log: log, rows: nil, run: RunCounter(record, in: file), files: files, clock: clock, aging: aging,
-        onCommit: onCommit)
+        log: log, rows: nil, run: RunCounter(record, in: file), files: files, damage: damaged, clock: clock,
+        aging: aging, onCommit: onCommit)
     }
   }
 
   /// Sets the listener that each transaction with updates of phones calls, on the writer's thread. The next transaction
   /// finds the updates. The listener must return at once.
   public func listenToUpdates(_ listener: @escaping @Sendable () -> Void) { writer.updates.set(listener) }
+
+  /// The first damage of the database that SQLite has found since the store was opened. From then on, all writes fail
+  /// with it, and so do the reads of damaged pages.
+  public var damage: StoreError? { damaged.error }
+
+  /// Sets the listener that is called once, on any thread, when ``damage`` is found. Replaces an earlier listener.
+  /// - Returns: The damage that was found before. Nobody calls the listener then.
+  public func listenToDamage(_ listener: @escaping @Sendable (StoreError) -> Void) -> StoreError? {
+    damaged.listen(listener)
+  }
 
   /// Reads both clocks.
   public func readClock() -> ClockReading { writer.readClock() }
@@ -188,8 +200,8 @@ public final class Store: Sendable {
     _ work: @escaping @Sendable (Reader) throws -> T
   ) async throws(StoreError) -> T {
     let handover = Handover<Result<T, StoreError>>()
-    reads.append { database in
-      handover.give(Result { try work(Reader(db: database.get())) }.mapError(StoreError.init(_:)))
+    reads.append { [damaged] database in
+      handover.give(Result { try work(Reader(db: database.get())) }.mapError(damaged.noted(_:)))
     }
     return try await handover.value().get()
   }
@@ -275,8 +287,12 @@ public final class Store: Sendable {
     _ work: @escaping @Sendable (Database) throws -> Void
   ) async throws(StoreError) {
     let handover = Handover<Result<Void, StoreError>>()
-    threads.write(pool) { db in
-      handover.give(Result { try work(db) }.mapError { $0 as? StoreError ?? StoreError($0) })
+    threads.write(pool) { [damaged] db in
+      handover.give(
+        Result {
+          if let error = damaged.error { throw error }
+          try work(db)
+        }.mapError(damaged.noted(_:)))
     } next: {
     }
     try await handover.value().get()

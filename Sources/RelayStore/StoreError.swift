@@ -35,8 +35,10 @@ public enum StoreError: Error, Equatable, Sendable {
   case ended(reason: String)
   /// The change has more bytes than a journal accepts.
   case tooLarge
+  /// The database is damaged: SQLite cannot read a page, or the file is not a database. Only a backup or a repair helps.
+  case damaged(path: String, reason: String)
   /// A row has invalid content.
-  case damaged(reason: String)
+  case invalidRow(reason: String)
   /// Only this work failed.
   case failed(reason: String)
   /// The store was closed.
@@ -56,7 +58,9 @@ public enum StoreError: Error, Equatable, Sendable {
     case ringing, call, refused
     case unavailable, ended
     case tooLarge = "too_large"
-    case damaged, failed, closed
+    case damaged
+    case invalidRow = "invalid_row"
+    case failed, closed
   }
 
   public var code: Code {
@@ -77,10 +81,16 @@ public enum StoreError: Error, Equatable, Sendable {
     case .ended: .ended
     case .tooLarge: .tooLarge
     case .damaged: .damaged
+    case .invalidRow: .invalidRow
     case .failed: .failed
     case .closed: .closed
     }
   }
+}
+
+extension StoreError {
+  /// True if the database is damaged. The log has one line about it, so the parts that notice it need none.
+  public var isDamage: Bool { if case .damaged = self { true } else { false } }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -102,7 +112,10 @@ extension StoreError: CustomStringConvertible {
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .ended(let reason): "the store has ended: \(reason)"
     case .tooLarge: "the change has more bytes than the journal accepts"
-    case .damaged(let reason): "the database is damaged: \(reason)"
+    case .damaged(let path, let reason):
+      "the database \(path) is damaged (\(reason)): restore a backup or repair the file, see \"If the database is damaged\""
+        + " on the page \"Backup and restore\""
+    case .invalidRow(let reason): "a row of the database is invalid: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"
     case .closed: "the store is closed"
     }
@@ -111,36 +124,46 @@ extension StoreError: CustomStringConvertible {
 
 extension StoreError {
   /// Converts an error that a work item or a read threw.
-  init(_ error: any Error) {
+  /// - Parameter path: The path of the database.
+  init(_ error: any Error, at path: String) {
     self =
       switch error {
       case let error as StoreError: error
-      case let error as DatabaseError: Self.named(error)
+      case let error as DatabaseError: Self.damage(error, at: path) ?? Self.named(error)
       default: .failed(reason: String(describing: type(of: error)))
       }
   }
 
-  /// Runs `body`. Converts an error to ``unusable(path:reason:)``, unless it is an error of the store.
+  /// Runs `body`. Converts an error to ``damaged(path:reason:)`` or ``unusable(path:reason:)``, unless it is an error of
+  /// the store.
   static func opening<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
     do {
       return try body()
     } catch let error as StoreError {
       throw error
     } catch {
-      throw .unusable(path: path, reason: Disk.reason(at: path, error))
+      throw damage(error, at: path) ?? .unusable(path: path, reason: Disk.reason(at: path, error))
     }
   }
 
   /// The reason for an error about a file that is not in its place any more.
   package static func lostFile(_ path: String) -> String { "\(path) was removed or replaced while the relay runs" }
 
+  /// True for the result codes with which SQLite reports a damaged database.
   static func isDamage(_ code: ResultCode) -> Bool {
     [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(code.primaryResultCode)
   }
 
+  /// Returns ``damaged(path:reason:)`` if SQLite has found a damage, and `nil` for all other errors.
+  static func damage(_ error: any Error, at path: String) -> StoreError? {
+    guard let error = error as? DatabaseError, isDamage(error.resultCode) else { return nil }
+    return .damaged(path: path, reason: words(error))
+  }
+
   /// Converts the error of a whole transaction.
-  init(ofCommit error: any Error) {
-    self = error as? StoreError ?? .unavailable(reason: Self.words(error))
+  /// - Parameter path: The path of the database.
+  init(ofCommit error: any Error, at path: String) {
+    self = error as? StoreError ?? Self.damage(error, at: path) ?? .unavailable(reason: Self.words(error))
   }
 
   /// The message of SQLite or of `CRows`. It names tables, columns and keys, never other values.
@@ -158,7 +181,6 @@ extension StoreError {
     case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_READONLY,
       .SQLITE_CANTOPEN, .SQLITE_ABORT, .SQLITE_INTERRUPT:
       .unavailable(reason: words(error))
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB: .damaged(reason: words(error))
     case .SQLITE_MISUSE where error.message == "Connection is closed": .closed
     default: .failed(reason: words(error))
     }

@@ -11,6 +11,8 @@ public struct StoreStatistics: Sendable {
   public internal(set) var failures: UInt64 = 0
   /// True if the last transaction reached the disk.
   public internal(set) var isAvailable = true
+  /// True after SQLite has found a damaged page, see ``Store/damage``. The store is then not available.
+  public internal(set) var isDamaged = false
   /// The size of the write-ahead log after the last transaction, in bytes.
   public internal(set) var logSize = 0
   /// The time since when a reader, such as a backup or a shell, keeps a large log from a restart. Is `nil` if none does.

@@ -13,7 +13,7 @@ enum StoredJSON {
 }
 
 extension Row {
-  /// The value of a column of JSON. Is `nil` for NULL. Throws ``StoreError/damaged(reason:)``.
+  /// The value of a column of JSON. Is `nil` for NULL. Throws ``StoreError/invalidRow(reason:)``.
   /// - Parameter subject: The contents of the column, in words for an operator.
   func json<Value: Decodable>(_ column: String, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
     guard let text: String = self[column] else { return nil }
@@ -21,7 +21,7 @@ extension Row {
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     } catch {
       // The decoder's error is left out, because it may contain a user's own words.
-      throw StoreError.damaged(reason: "the stored JSON of \(subject) cannot be read")
+      throw StoreError.invalidRow(reason: "the stored JSON of \(subject) cannot be read")
     }
   }
 }

@@ -39,8 +39,14 @@ struct Serve: AsyncParsableCommand {
     // With SIGXFSZ ignored, a write above the limit of file sizes returns an error and does not end the process.
     signal(SIGXFSZ, SIG_IGN)
     guard !check else { return try await report() }
-    // Traps SIGHUP before anything else, because an untrapped SIGHUP ends the process.
+    // Traps the signals before anything else. An untrapped SIGHUP ends the process, and the first process of a container
+    // ignores an untrapped SIGTERM. One sequence serves the whole run: a signal between two of them would be lost.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
+    let ends = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    let end = EndRequest()
+    let listening = Task { await Self.request(end, at: ends) }
+    defer { listening.cancel() }
+    let ending = Task { await Self.endDuringStart(at: end) }
     let server: any RunningServer
     do {
       let configuration = try read()
@@ -52,11 +58,13 @@ struct Serve: AsyncParsableCommand {
       let log = Logger(label: "stillwire")
       server =
         configuration.cluster.isOn
-        ? try await ClusterServer(configuration, log: log, isReady: Self.printURL)
-        : try await Server(configuration, log: log, isReady: Self.printURL)
+        ? try await ClusterServer(configuration, end: end, log: log, isReady: Self.printURL)
+        : try await Server(configuration, end: end, log: log, isReady: Self.printURL)
     } catch {
       throw ExitCode.failure(error)
     }
+    // The server ends itself from now on.
+    ending.cancel()
     for line in EnvironmentNames.complaints(about: ProcessInfo.processInfo.environment.keys) {
       Logger(label: "stillwire").warning("\(line)")
     }
@@ -64,12 +72,10 @@ struct Serve: AsyncParsableCommand {
       for await _ in hangups { await reread(server) }
     }
     defer { rereading.cancel() }
-    let impatience = Task { await endAtOnceWhenRequestedAgain() }
-    defer { impatience.cancel() }
     do {
-      try await server.run(until: [.sigterm, .sigint])
+      try await server.run()
     } catch let error as StartupError {
-      // A node of a cluster opens its files and its port when it begins to lead.
+      // The relay reads the database, and a node of a cluster opens its files and its port, after this begin.
       throw ExitCode.failure(error)
     }
   }
@@ -79,16 +85,30 @@ struct Serve: AsyncParsableCommand {
     FileHandle.standardOutput.write(Data("Stillwire is at \(url)\n".utf8))
   }
 
-  /// Ends the process immediately at the second signal. Acknowledged messages are already on disk.
-  private func endAtOnceWhenRequestedAgain() async {
+  /// Makes the request at the first signal. Ends the process immediately at the second one. Acknowledged messages are
+  /// already on disk.
+  private static func request(_ end: EndRequest, at signals: UnixSignalsSequence) async {
     var count = 0
-    for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+    for await signal in signals {
       count += 1
-      guard count > 1 else { continue }
-      LogOutput.standardError.write("stillwire: ended immediately after a second signal\n")
-      LogOutput.standardError.flush(within: .milliseconds(200))
-      _exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
+      guard count > 1 else {
+        end.make()
+        continue
+      }
+      endAtOnce("ended immediately after a second signal", 128 + (signal == .sigint ? SIGINT : SIGTERM))
     }
+  }
+
+  /// Ends the process at the request, unless this task is cancelled first. An interrupted migration is undone.
+  private static func endDuringStart(at end: EndRequest) async {
+    await end.wait()
+    if !Task.isCancelled { endAtOnce("ended during the start", 0) }
+  }
+
+  private static func endAtOnce(_ reason: String, _ code: Int32) -> Never {
+    LogOutput.standardError.write("stillwire: \(reason)\n")
+    LogOutput.standardError.flush(within: .milliseconds(200))
+    _exit(code)
   }
 
   /// Reloads the configuration. A wrong configuration is logged and changes nothing.

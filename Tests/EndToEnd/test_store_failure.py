@@ -297,7 +297,7 @@ def test_a_client_that_connects_while_the_store_cannot_be_read_is_closed(start, 
         stranger.open().send_request("hello", id=1, user="stranger")
         ending = stranger.ending()
     (error,) = ending.errors
-    assert (error["id"], error["code"], error["temporary"]) == (1, "internal", True)
+    assert (error["id"], error["code"], error["temporary"]) == (1, "unavailable", True)
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4001, True, 4001)
     # Members of a live room need no store.
     ann.send("live.tea", "still here")

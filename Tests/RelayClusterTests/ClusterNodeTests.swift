@@ -365,6 +365,53 @@ import Testing
     #expect(follower.events.all.contains(.fileFailed(reason: "malformed")))
   }
 
+  @Test func `a leader with a damaged file gives its place away, and loads a snapshot before it follows`() throws {
+    let cluster = try started()
+    let leader = try #require(cluster.leading)
+    leader.folder.isUnreadable.withLock { $0 = true }
+    let again = cluster.restart(leader, isReluctant: true, isDamaged: true)
+    #expect(cluster.run { cluster.leading != nil && again.board.current.role == .follower })
+    #expect(cluster.leading !== again)
+    #expect(again.board.current.snapshotsLoaded == 1 && again.board.current.fileFailures == 0)
+    cluster.write(50, at: cluster.leading)
+    #expect(cluster.waitForRows([1, 2, 3, 50]))
+    // The log has everything that the leader has acknowledged.
+    #expect(again.folder.kept.withLock { $0 } == nil)
+  }
+
+  @Test func `a leader with a damaged file leads again after a snapshot if there is no other node`() throws {
+    let cluster = try started(nodes: 1)
+    let leader = cluster.processes[0]
+    leader.folder.isUnreadable.withLock { $0 = true }
+    let again = cluster.restart(leader, isReluctant: true, isDamaged: true)
+    #expect(cluster.run { cluster.leading === again })
+    #expect(again.folder.current.rows == [1, 2, 3])
+  }
+
+  @Test func `a node whose damaged file cannot be opened keeps it and loads a snapshot`() throws {
+    let cluster = try started()
+    let follower = try #require(cluster.processes.first { $0.journal == nil })
+    let before = follower.folder.current
+    follower.folder.isUnreadable.withLock { $0 = true }
+    let again = cluster.restart(follower)
+    #expect(cluster.run { again.board.current.role == .follower })
+    #expect(again.folder.current.rows == [1, 2, 3])
+    #expect(again.folder.kept.withLock { $0 } == before)
+    #expect(again.events.all.contains(.fileFailed(reason: "malformed")))
+  }
+
+  @Test(arguments: [nil, LogPosition(generation: -1, term: 1, sequence: 5, gid: "x")])
+  func `a damaged file that does not follow this log is left to the operator`(position: LogPosition?) throws {
+    let cluster = try started()
+    let follower = try #require(cluster.processes.first { $0.journal == nil })
+    follower.folder.change { $0.position = position }
+    follower.folder.isUnreadable.withLock { $0 = true }
+    let again = cluster.restart(follower)
+    #expect(!cluster.run(for: .seconds(10)) { again.board.current.role != .loading })
+    #expect(again.board.current.obstacle == .fileFailed(reason: "malformed"))
+    #expect(again.folder.current.position == position)
+  }
+
   @Test func `a node with a full disk does not take over, and the leader with one leaves`() throws {
     let cluster = try started()
     let first = try #require(cluster.leading)

@@ -18,12 +18,17 @@ final class TestCluster {
     /// A stopped process, which still has its state.
     var isPaused = false
 
-    init(_ leader: Leader, _ folder: TestFolder, _ log: TestLog, _ clock: TestClock, isReluctant: Bool = false) {
+    init(
+      _ leader: Leader, _ folder: TestFolder, _ log: TestLog, _ clock: TestClock, isReluctant: Bool = false,
+      isDamaged: Bool = false
+    ) {
       self.leader = leader
       self.folder = folder
       transfer = SnapshotTransfer(leader, log: log, folder: folder, clock: clock) { TestDigest() }
       let events = events
-      node = ClusterNode(transfer, board: board, inbox: inbox, isReluctant: isReluctant) { events.append($0) }
+      node = ClusterNode(
+        transfer, board: board, inbox: inbox, isReluctant: isReluctant, isDamaged: isDamaged
+      ) { events.append($0) }
     }
   }
 
@@ -60,10 +65,11 @@ final class TestCluster {
 
   /// Starts a new process in the folder of a killed one.
   @discardableResult
-  func restart(_ process: Process, isReluctant: Bool = false) -> Process {
+  func restart(_ process: Process, isReluctant: Bool = false, isDamaged: Bool = false) -> Process {
     guard let index = processes.firstIndex(where: { $0 === process }) else { preconditionFailure("unknown process") }
     kill(process)
-    let new = Process(process.leader, process.folder, log, clock, isReluctant: isReluctant)
+    let new = Process(
+      process.leader, process.folder, log, clock, isReluctant: isReluctant, isDamaged: isDamaged)
     processes[index] = new
     return new
   }

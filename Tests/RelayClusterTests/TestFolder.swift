@@ -36,6 +36,8 @@ final class TestFolder: ReplicaFolder {
   private let opens = Mutex(0)
   /// Until a snapshot replaces the file, its writes fail.
   let isDamaged = Mutex(false)
+  /// Until a snapshot replaces the file, it cannot be opened.
+  let isUnreadable = Mutex(false)
   /// The disk is full.
   let isFull = Mutex(false)
   /// The number of transactions of the file.
@@ -70,7 +72,13 @@ final class TestFolder: ReplicaFolder {
 
   func change<Value: Sendable>(_ change: (inout TestContents) -> Value) -> Value { contents.withLock { change(&$0) } }
 
+  func positionOfDamaged() throws(ReplicaError) -> LogPosition? {
+    precondition(!isOpen, "the file is open")
+    return current.position
+  }
+
   func open() throws(ReplicaError) -> any ReplicaFile {
+    if isUnreadable.withLock({ $0 }) { throw .damaged(reason: "malformed") }
     // A new file has all migrations.
     change { [migrations] in if $0.position == nil && $0.rows.isEmpty { $0.migrations = migrations } }
     try check(current)
@@ -116,6 +124,7 @@ final class TestFolder: ReplicaFolder {
     let new = try contents(of: incoming)
     change { $0 = new }
     isDamaged.withLock { $0 = false }
+    isUnreadable.withLock { $0 = false }
   }
 
   private final class File: ReplicaFile {

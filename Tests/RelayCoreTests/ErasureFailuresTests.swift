@@ -37,7 +37,8 @@ import Testing
   @Test(
     arguments: [
       (.unavailable(reason: "full"), .unavailable), (.ended(reason: "deposed"), .unavailable), (.closed, .unavailable),
-      (.damaged(reason: "row"), .damaged), (.failed(reason: "constraint"), .internal), (.tooLarge, .internal),
+      (.damaged(path: "/data", reason: "page"), .damaged), (.invalidRow(reason: "row"), .damaged),
+      (.failed(reason: "constraint"), .internal), (.tooLarge, .internal),
     ] as [(StoreError, ErasureFailures.Cause)])
   func `an error of the store has a cause`(_ error: StoreError, _ cause: ErasureFailures.Cause) {
     #expect(ErasureFailures.Cause(error) == cause)

@@ -8,7 +8,8 @@ import Testing
 @Suite struct RequestErrorTests {
   @Test(arguments: [
     (StoreError.unavailable(reason: "full"), ErrorCode.unavailable, true), (.closed, .unavailable, true),
-    (.failed(reason: "constraint"), .internal, false), (.damaged(reason: "malformed"), .internal, false),
+    (.failed(reason: "constraint"), .internal, false), (.invalidRow(reason: "malformed"), .internal, false),
+    (.damaged(path: "/data", reason: "malformed"), .unavailable, true),
     (.noRoom(RoomID(unchecked: "tea")), .notFound, false), (.tooMany(.roomsPerUser), .tooLarge, false),
     (.answered, .conflict, false),
   ])

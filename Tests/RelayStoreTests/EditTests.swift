@@ -163,7 +163,7 @@ import Testing
       _ = try transaction.messages.append(Self.full)
       try transaction.db.execute(sql: "UPDATE messages SET mentions = '[1]'")
     }
-    await #expect(throws: StoreError.damaged(reason: "the stored JSON of a message's mentions cannot be read")) {
+    await #expect(throws: StoreError.invalidRow(reason: "the stored JSON of a message's mentions cannot be read")) {
       try await test.read { try $0.messages.message(room, 1) }
     }
   }

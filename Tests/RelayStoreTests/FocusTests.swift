@@ -107,7 +107,7 @@ import Testing
       try transaction.people.save(Self.record("a", allow: ["secret"]), of: alice.id)
       try transaction.db.execute(sql: "UPDATE filters SET allow = '[\"secret\"'")
     }
-    await #expect(throws: StoreError.damaged(reason: "the stored JSON of a filter's criteria cannot be read")) {
+    await #expect(throws: StoreError.invalidRow(reason: "the stored JSON of a filter's criteria cannot be read")) {
       try await test.read { try $0.people.user(alice.id) }
     }
   }

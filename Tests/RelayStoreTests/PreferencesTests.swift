@@ -51,7 +51,7 @@ import Testing
       try transaction.prepareRoom()
       try transaction.db.execute(sql: "UPDATE users SET preferences = ?", arguments: [text])
     }
-    let damaged = StoreError.damaged(reason: "the stored JSON of a user's preferences cannot be read")
+    let damaged = StoreError.invalidRow(reason: "the stored JSON of a user's preferences cannot be read")
     await #expect(throws: damaged) { try await test.read { try $0.people.user(bob.id) } }
     await #expect(throws: damaged) { try await test.read { try $0.rooms.snapshot(room) } }
     await #expect(throws: damaged) { try await test.read { try $0.messages.unread(of: bob.id, now: .at(0)) } }

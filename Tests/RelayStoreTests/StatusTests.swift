@@ -29,7 +29,7 @@ import Testing
       try transaction.people.save(UserStatus(text: "x"), of: bob.id)
       try transaction.db.execute(sql: "UPDATE users SET status = '{\"text\":1}'")
     }
-    await #expect(throws: StoreError.damaged(reason: "the stored JSON of a user's status cannot be read")) {
+    await #expect(throws: StoreError.invalidRow(reason: "the stored JSON of a user's status cannot be read")) {
       _ = try await test.read { try $0.people.user(bob.id) }
     }
   }

@@ -52,11 +52,11 @@ import Testing
     #expect(error == .unusable(path: folder + "/data", reason: "the folder cannot be created"))
   }
 
-  @Test func `a file that is not a database is unusable`() throws {
+  @Test func `a file that is not a database counts as damaged`() throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: folder + "/stillwire.db"))
     let error = #expect(throws: StoreError.self) { try open(folder) }
-    #expect(error == .unusable(path: folder + "/stillwire.db", reason: "file is not a database"))
+    #expect(error == .damaged(path: folder + "/stillwire.db", reason: "file is not a database"))
   }
 
   @Test func `a database of a newer release is refused and not changed`() throws {
@@ -124,7 +124,8 @@ import Testing
   @Test(arguments: [
     (StoreError.unusable(path: "/data", reason: "no"), "unusable"), (.newerSchema(path: "/data"), "newer_schema"),
     (.inUse(path: "/data"), "in_use"), (.noRoom(room), "no_room"), (.unavailable(reason: "full"), "unavailable"),
-    (.damaged(reason: "bad"), "damaged"), (.failed(reason: "bad"), "failed"), (.closed, "closed"),
+    (.damaged(path: "/data", reason: "bad"), "damaged"), (.invalidRow(reason: "bad"), "invalid_row"),
+    (.failed(reason: "bad"), "failed"), (.closed, "closed"),
     (.answered, "answered"), (.ended(reason: "deposed"), "ended"), (.tooLarge, "too_large"),
   ])
   func `an error has a code and one line`(error: StoreError, code: String) {

@@ -27,7 +27,8 @@ final class LiveRelay: Sendable {
     configuration.limits.requestRate = 0
     configuration.presenceGrace = grace
     try change(&configuration)
-    let server = try await Server(configuration, log: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() })
+    let server = try await Server(
+      configuration, end: EndRequest(), log: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() })
     let address = RelayAddress(server.url)!
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask { try await server.run() }

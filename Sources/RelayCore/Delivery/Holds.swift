@@ -90,15 +90,15 @@ package final class Holds {
   func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
     do {
       try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
-    } catch StoreError.damaged(let reason) {
-      relay.diagnostics.logFailure(of: .damaged(reason: reason))
-      let later = relay.hub.now + Self.damagedPause
+    } catch StoreError.invalidRow(let reason) {
+      relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
+      let later = relay.hub.now + Self.invalidRowPause
       try await relay.store.write { try $0.queue.postponeHeld(of: user, to: later) }
     }
   }
 
   /// The pause before pushes that cannot be read are read again.
-  private static let damagedPause = Duration.seconds(60)
+  private static let invalidRowPause = Duration.seconds(60)
 
   // MARK: At the start
 
@@ -144,8 +144,8 @@ package final class Holds {
       defer { relay.hub.release(user) }
       do {
         try await decideAgain(user, name, on: relay)
-      } catch StoreError.damaged(let reason) {
-        relay.diagnostics.logFailure(of: .damaged(reason: reason))
+      } catch StoreError.invalidRow(let reason) {
+        relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       } catch {
         // Retries as above.
         _ = relay.requestError(error)

@@ -23,7 +23,7 @@ package struct ErasureFailures {
   package enum Cause: String, Sendable, CaseIterable {
     /// The disk, or the log of the cluster, does not accept the change.
     case unavailable
-    /// A row of the database has invalid content.
+    /// A page or a row of the database has invalid content.
     case damaged
     /// The database rejected the change, which is a fault of the relay.
     case `internal`
@@ -60,7 +60,7 @@ extension ErasureFailures.Cause {
     self =
       switch error {
       case .unavailable, .ended, .closed: .unavailable
-      case .damaged: .damaged
+      case .damaged, .invalidRow: .damaged
       default: .internal
       }
   }

@@ -201,7 +201,7 @@ package final class Erasures {
   ) {
     // `unavailable` is a failure of the store. Other causes concern one erasure.
     guard cause != .unavailable else { return relay.diagnostics.logFailure(of: error) }
-    guard logPause.isOver() else { return }
+    guard !error.isDamage, logPause.isOver() else { return }
     relay.diagnostics.log.error(
       "an erasure has failed, and the relay will try it again: \(error)",
       metadata: [

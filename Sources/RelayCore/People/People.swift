@@ -249,8 +249,8 @@ package final class People {
       do {
         try await reload(name, on: relay)
         relay.deliveries.holds.reconsider(name, on: relay)
-      } catch StoreError.damaged(let reason) {
-        relay.diagnostics.logFailure(of: .damaged(reason: reason))
+      } catch StoreError.invalidRow(let reason) {
+        relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       } catch {
         _ = relay.requestError(error)  // logs the failure
         try? await Task.sleep(for: Relay.storePause)

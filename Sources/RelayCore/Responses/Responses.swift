@@ -28,13 +28,13 @@ package final class Responses {
 
   init(receipts: ReceiptKey) { self.receipts = receipts }
 
-  /// Loads the categories, and the senders with unconfirmed responses. Throws ``StoreError/damaged(reason:)``.
+  /// Loads the categories, and the senders with unconfirmed responses. Throws ``StoreError/invalidRow(reason:)``.
   package func load(on relay: isolated Relay) async throws {
     senders = Set(try await relay.store.read { try $0.responses.sendersWithResponses() })
     guard let stored = try await relay.store.read({ try $0.responses.categories() }) else { return }
     guard let list = JSON(reading: stored.categories),
       let registry = try? CategoryRegistry(version: stored.version, Fields(stored: ["categories": list]))
-    else { throw StoreError.damaged(reason: "the stored categories cannot be read") }
+    else { throw StoreError.invalidRow(reason: "the stored categories cannot be read") }
     categories = Categories(registry)
   }
 

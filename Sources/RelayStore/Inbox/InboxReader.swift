@@ -9,7 +9,7 @@ public struct InboxReader {
   /// The newest change of all lists.
   public func position() throws -> InboxPosition {
     guard let row = try db.first("SELECT epoch, newest FROM inbox WHERE id = 1") else {
-      throw StoreError.damaged(reason: "the table inbox has no row")
+      throw StoreError.invalidRow(reason: "the table inbox has no row")
     }
     return InboxPosition(epoch: row["epoch"], number: row["newest"])
   }

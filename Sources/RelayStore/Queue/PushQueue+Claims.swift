@@ -64,8 +64,8 @@ extension PushQueue {
         try finish(id, state: .cancelled, note: obstacle.note, now: now)
         // A call that ended while its push was held is a missed call.
         if obstacle == .ringsNoMore { try transaction.updates.putEntry(of: id, due: now) }
-      } catch StoreError.damaged(let reason) {
-        // A damaged row must not block the pushes of other users.
+      } catch StoreError.invalidRow(let reason) {
+        // An invalid row must not block the pushes of other users.
         try finish(id, state: .dead, note: reason, now: now)
       }
     }

@@ -7,7 +7,8 @@ extension Replica {
   /// Copies the database of a folder to a single file, with a connection of its own. A ``Replica`` or a ``Store`` may
   /// write at the same time. The copy has the state of one moment.
   ///
-  /// A copy of a large file keeps SQLite's log from being restarted until it ends.
+  /// A copy of a large file keeps SQLite's log from being restarted until it ends. All pages of the copy are checked, so
+  /// that a damaged file has no copy.
   /// - Parameter path: A file that does not exist, or that is replaced. Only its owner can read it.
   /// - Returns: The position of the copy.
   public static func copy(folder: String, to path: String) throws(StoreError) -> String? {
@@ -30,7 +31,10 @@ extension Replica {
         try source.backup(to: target)
         try target.close()
         try source.close()
-        return try openCopy(path, Installation.position)
+        return try openCopy(path) { db in
+          if let fault = try pageFault(db) { throw StoreError.damaged(path: database, reason: fault) }
+          return try Installation.position(db)
+        }
       }
     } catch {
       try? removeCopy(path)
@@ -70,19 +74,44 @@ extension Replica {
   /// Returns the position of a copy. Throws an error if the copy is damaged, from another program or from a newer
   /// release.
   public static func position(ofCopy copy: String) throws(StoreError) -> String? {
-    try DatabaseOrigin.check(copy)
-    return try StoreError.opening(copy) {
-      try openCopy(copy) { db in
-        if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.newerSchema(path: copy) }
-        guard try !Schema.migrator.appliedMigrations(db).isEmpty, try db.has("SELECT 1 FROM installation") else {
-          throw StoreError.unusable(path: copy, reason: "it is not a copy of a relay's database")
+    do {
+      try DatabaseOrigin.check(copy)
+      return try StoreError.opening(copy) {
+        try openCopy(copy) { db in
+          if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.newerSchema(path: copy) }
+          guard try !Schema.migrator.appliedMigrations(db).isEmpty, try db.has("SELECT 1 FROM installation") else {
+            throw StoreError.unusable(path: copy, reason: "it is not a copy of a relay's database")
+          }
+          if let fault = try pageFault(db) { throw StoreError.damaged(path: copy, reason: fault) }
+          return try Installation.position(db)
         }
-        let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
-        guard result == "ok" else {
-          throw StoreError.unusable(path: copy, reason: "it is damaged: \(result ?? "no result")")
-        }
-        return try Installation.position(db)
       }
+    } catch .damaged(_, let reason) {
+      // The advice for a damaged database does not apply to a copy.
+      throw .unusable(path: copy, reason: "it is damaged: \(reason)")
+    }
+  }
+
+  /// Returns the position in the database of a folder, although other parts of it may be damaged. Is `nil` if the file
+  /// follows no log. The folder must not be in use.
+  public static func position(ofDamaged folder: String) throws(StoreError) -> String? {
+    let folder = try DataFolder(folder, acceptsDamage: true)
+    defer { folder.lock.release() }
+    return try StoreError.opening(folder.database) {
+      var configuration = Configuration()
+      configuration.readonly = true
+      configuration.busyMode = .timeout(5)
+      return try DatabaseQueue(path: folder.database, configuration: configuration).read(Installation.position)
+    }
+  }
+
+  /// Reads all pages. Returns the first fault in one line. Is `nil` when SQLite can read all pages.
+  private static func pageFault(_ db: Database) throws -> String? {
+    do {
+      let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
+      return result == "ok" ? nil : result?.split(whereSeparator: \.isNewline).joined(separator: " ") ?? "no result"
+    } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
+      return StoreError.words(error)
     }
   }
 

@@ -103,7 +103,8 @@ public final class Replica: Sendable {
               throw ReplicaError.conflict(index: index, reason: reason)
             } catch RowApplier.Failure.unavailable(let reason) {
               let isDamaged = StoreError.isDamage(db.lastErrorCode)
-              throw ReplicaError.failed(isDamaged ? .damaged(reason: reason) : .unavailable(reason: reason))
+              throw ReplicaError.failed(
+                isDamaged ? .damaged(path: folder.database, reason: reason) : .unavailable(reason: reason))
             }
           }
           try Installation.save(position: position, db)
@@ -112,10 +113,8 @@ public final class Replica: Sendable {
       }
     } catch let error as ReplicaError {
       throw error
-    } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
-      throw .failed(StoreError(error))
     } catch {
-      throw .failed(StoreError(ofCommit: error))
+      throw .failed(StoreError(ofCommit: error, at: folder.database))
     }
     state.withLock { $0.position = position }
   }
@@ -195,7 +194,7 @@ public final class Replica: Sendable {
     do {
       return try use { db, _ in try db.isolated(value) }
     } catch {
-      throw StoreError(error)
+      throw StoreError(error, at: folder.database)
     }
   }
 

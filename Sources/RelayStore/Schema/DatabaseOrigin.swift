@@ -8,8 +8,9 @@ enum DatabaseOrigin {
   static let applicationID: Int32 = 0x5374_7772
 
   /// Throws ``StoreError/unusable(path:reason:)`` when a new database must not be created at `path`, or when another
-  /// program has created the database there. Does not write to the file or its log, so that another program can still
-  /// recover from its crash.
+  /// program has created the database there. Throws ``StoreError/damaged(path:reason:)`` for a damage that
+  /// ``DamageCheck`` finds. Does not write to the file or its log, so that another program can still recover from its
+  /// crash.
   static func check(_ path: String) throws(StoreError) {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -19,18 +20,18 @@ enum DatabaseOrigin {
     }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw .unusable(path: path, reason: "it is not a file") }
     guard facts.st_size > 0 else { return }
-    let origin: Origin
-    do {
+    let origin = try StoreError.opening(path) {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
       configuration.readonly = true
       let queue = try DatabaseQueue(path: path, configuration: configuration)
-      origin = try queue.read(self.origin)
+      let origin = try queue.read { db in
+        let origin = try self.origin(db)
+        if origin == .own { try DamageCheck.readFirstEntries(db, at: path) }
+        return origin
+      }
       try queue.close()
-    } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
-      throw .damaged(reason: StoreError.words(error))
-    } catch {
-      throw .unusable(path: path, reason: Disk.reason(at: path, error))
+      return origin
     }
     switch origin {
     case .own: break

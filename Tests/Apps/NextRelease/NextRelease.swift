@@ -30,8 +30,11 @@ enum NextRelease {
       setenv("STILLWIRE_\(variable)", value, 1)
     }
     LoggingSystem.bootstrap { StreamLogHandler(label: $0, stream: LogOutput.standardError) }
-    let server = try await ClusterServer(configuration(), log: Logger(label: "next"))
-    try await server.run(until: [.sigterm, .sigint])
+    let end = EndRequest()
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    let listening = Task { await end.make(at: signals) }
+    defer { listening.cancel() }
+    try await ClusterServer(configuration(), end: end, log: Logger(label: "next")).run()
   }
 
   private static func configuration() throws -> ServerConfiguration {
