@@ -89,6 +89,8 @@ void relay__client_release(relay_hub_t *hub, relay__client_t *client);
 void relay__edge_timer(relay__timer_t *timer);
 /* The request of an HTTP exchange; NULL if the client has left. */
 const relay_http_t *relay__edge_request(const relay_hub_t *hub, relay_id_t exchange);
+/* The same for a request that is answered while the hub is held; NULL for any other one. */
+const relay_http_t *relay__edge_held_request(const relay_hub_t *hub, relay_id_t exchange);
 /* Fills in the counts of the edge. */
 void relay__edge_count(const relay_hub_t *hub, relay_counts_t *counts);
 

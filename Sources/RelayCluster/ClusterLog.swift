@@ -6,6 +6,40 @@ public protocol ClusterLog: ReplicatedLog, SnapshotStore {
   func createStreams() throws(LogUnavailable) -> LogState
   /// Sends a heartbeat to the other nodes. It may get lost.
   func send(_ heartbeat: Heartbeat)
+  /// Returns `nil` if the stream does not exist. Throws if it has no leader.
+  func condition(of stream: LogStream) throws(LogUnavailable) -> StreamCondition?
+}
+
+/// The streams of a cluster.
+public enum LogStream: String, Sendable, CaseIterable {
+  case log, snapshots
+}
+
+/// The servers that store a stream.
+public struct StreamReplicas: Hashable, Sendable {
+  /// The number of servers that should store each record.
+  public let configured: Int
+  /// The number of servers that run and have all records.
+  public let current: Int
+  /// The names of the servers that are not current.
+  public let missing: [String]
+
+  public init(configured: Int, current: Int, missing: [String] = []) {
+    self.configured = configured
+    self.current = current
+    self.missing = missing
+  }
+}
+
+public struct StreamCondition: Hashable, Sendable {
+  /// The sequence of the newest message.
+  public let last: UInt64
+  public let replicas: StreamReplicas
+
+  public init(last: UInt64, replicas: StreamReplicas) {
+    self.last = last
+    self.replicas = replicas
+  }
 }
 
 /// The time of a node, and its random numbers. Tests replace it.

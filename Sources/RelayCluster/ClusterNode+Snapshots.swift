@@ -78,19 +78,22 @@ extension ClusterNode {
     mustKeep = false
   }
 
-  /// Publishes a copy of a file whose log has no snapshot. Other nodes can only join from it. Blocks until it is done.
+  /// Publishes a copy of a file whose log never had a snapshot. Other nodes can only join from it. Blocks until it is
+  /// done. Any other leader does not wait for the store of snapshots, whose servers may be electing their leader.
   /// - Parameter isOver: Returns true after the end of the leadership.
   /// - Returns: False if the node shuts down or leads no more.
   public static func publishFirstSnapshot(
-    _ transfer: SnapshotTransfer, at position: LogPosition, board: NodeStatusBoard,
+    _ transfer: SnapshotTransfer, of file: any ReplicaFile, at position: LogPosition, board: NodeStatusBoard,
     isOver: () -> Bool = { false }, onEvent: (NodeEvent) -> Void
   ) -> Bool {
+    // After a failure to read the file, the store of snapshots decides.
+    if (try? file.hasSnapshot) == true { return true }
     var isFirstFailure = true
-    var pause = Self.pause
     while !isOver() {
       do throws(LogUnavailable) {
         if let newest = try transfer.log.newest()?.position, try transfer.log.isSame(newest, position) {
           board.change { $0.end { if case .snapshotFailed = $0 { true } else { false } } }
+          try? file.noteSnapshot()
           return true
         }
         let manifest = try transfer.publish()
@@ -101,7 +104,6 @@ extension ClusterNode {
         isFirstFailure = false
         board.change { $0.failure = .snapshotFailed(reason: error.reason) }
         guard transfer.clock.wait(pause) else { return false }
-        pause = min(pause * 2, .seconds(10))
       }
     }
     return false

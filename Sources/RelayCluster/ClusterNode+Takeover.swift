@@ -5,6 +5,9 @@ extension ClusterNode {
   func takeOver(_ file: any ReplicaFile) throws(ReplicaError) -> Turn {
     guard var takeover else { return .again(after: .zero) }
     defer { if self.takeover != nil { self.takeover = takeover } }
+    // A log without records has no time yet.
+    takeover.newest = step.time ?? clock.reading.timeOfDay
+    takeover.yields = inbox.clocks.yields(node.name, to: newestLeader?.name, at: clock.now)
     if takeover.doubtsLeader(at: clock.now) { board.change { $0.leader = nil } }
     let wasPublishing = takeover.isPublishing
     guard let action = next(&takeover) else {
@@ -18,9 +21,12 @@ extension ClusterNode {
     switch action {
     case .wait(let time):
       nextTick = time
+      catchUp(false)
       if wasPublishing { onEvent(.lostElection) }
     case .compare: needsCheck = true
-    case .catchUp: nextTick = clock.now + .milliseconds(100)
+    case .catchUp:
+      nextTick = clock.now + .milliseconds(100)
+      catchUp(true)
     case .inspect(let pause), .read(_, let pause), .publish(_, let pause):
       if isFounding, case .publish(let record, _) = action { try claim(record, file) }
       if case .inspect = action, pause == .zero, isNew, !takeover.isPublishing { silent() }
@@ -31,9 +37,19 @@ extension ClusterNode {
       restart()
       return .again(after: .zero)
     case .stop(let alarm): return stop(alarm)
-    case .lead(let position): return try lead(position, file)
+    case .lead(let position):
+      guard let keys = takeover.keys else { preconditionFailure("a claim has begun the clock for keys") }
+      return try lead(position, keys, file)
     }
     return .again(after: .zero)
+  }
+
+  /// Before a takeover, the node reads the last records without a consumer: the server with the consumer may be gone,
+  /// too, and another consumer may need an election of NATS.
+  private func catchUp(_ isCatchingUp: Bool) {
+    guard self.isCatchingUp != isCatchingUp else { return }
+    self.isCatchingUp = isCatchingUp
+    reader = nil
   }
 
   private func silent() {
@@ -77,19 +93,20 @@ extension ClusterNode {
   }
 
   /// This node has won. Writes the position of the term's first record.
-  private func lead(_ position: LogPosition, _ file: any ReplicaFile) throws(ReplicaError) -> Turn {
+  private func lead(
+    _ position: LogPosition, _ keys: KeyClock, _ file: any ReplicaFile
+  ) throws(ReplicaError) -> Turn {
     try file.setPosition(position)
     board.change { status in
       status.role = .leader
-      status.position = position
-      status.newest = position.sequence
+      status.move(to: position)
       status.leader = node
       status.takeovers += 1
       status.failure = nil
     }
     onEvent(.leads(position))
     self.file = nil
-    return .ended(.leads(position, file))
+    return .ended(.leads(position, keys, file))
   }
 
   /// Runs the migrations that this version knows and the file lacks, each after a record of the log. A new leader does

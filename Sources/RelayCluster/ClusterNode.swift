@@ -6,7 +6,7 @@
 public final class ClusterNode {
   public enum End {
     /// This node leads. The position is written to the file, which is open.
-    case leads(LogPosition, any ReplicaFile)
+    case leads(LogPosition, KeyClock, any ReplicaFile)
     case alarm(Alarm)
     case shutDown
   }
@@ -18,8 +18,8 @@ public final class ClusterNode {
 
   /// The maximum number of records without changes after which the node writes its position to the file.
   static let maxUnwritten = 256
-  /// The time between two attempts to reach the log.
-  static let pause = Duration.milliseconds(200)
+  /// The time between two attempts to reach the log. It does not grow: an election of NATS ends at any moment.
+  public static let pause = Duration.milliseconds(500)
   /// The time without a leader and a snapshot after which a node has an alarm. It repeats the alarm with this interval.
   static let patience = Duration.seconds(60)
 
@@ -29,18 +29,22 @@ public final class ClusterNode {
   let clock: any NodeClock
   let transfer: SnapshotTransfer
   let board: NodeStatusBoard
-  private let inbox: NodeInbox
+  let inbox: NodeInbox
   let onEvent: @Sendable (NodeEvent) -> Void
 
   var file: (any ReplicaFile)?
   var step = FollowerStep(position: LogPosition())
   /// Is `nil` before the file is compared with the log.
   var takeover: Takeover?
-  private var reader: (any LogReader)?
+  var reader: (any LogReader)?
+  /// The node reads the last records of the log before it takes over.
+  var isCatchingUp = false
   /// This process led until now. Its first takeover waits longer, so that another node leads.
   private var isReluctant: Bool
   /// The leader that has left, until another one is seen.
   var leaver: Leader?
+  /// The newest leader that this node has seen.
+  private(set) var newestLeader: Leader?
   /// Records that were read and not decided.
   private var reads: [LogRead] = []
   /// The log is empty, and the file follows no log. The node begins the cluster, unless another node does.
@@ -76,12 +80,14 @@ public final class ClusterNode {
   private var nextAlarmEvent: ContinuousClock.Instant?
 
   /// - Parameters:
+  ///   - file: The node's file if it is open already.
   ///   - isReluctant: True if this node led until now, and its leadership has ended.
   ///   - isDamaged: True if the file is damaged, and follows the log. The node loads a snapshot before it follows.
   public init(
-    _ transfer: SnapshotTransfer, board: NodeStatusBoard, inbox: NodeInbox, isReluctant: Bool = false,
-    isDamaged: Bool = false, onEvent: @escaping @Sendable (NodeEvent) -> Void
+    _ transfer: SnapshotTransfer, file: (any ReplicaFile)? = nil, board: NodeStatusBoard, inbox: NodeInbox,
+    isReluctant: Bool = false, isDamaged: Bool = false, onEvent: @escaping @Sendable (NodeEvent) -> Void
   ) {
+    self.file = file
     node = transfer.node
     log = transfer.log
     folder = transfer.folder
@@ -180,12 +186,13 @@ public final class ClusterNode {
     board.change { status in
       if isWaiting { status.clearAlarm() }
       status.leader = heartbeat.leader
-      status.newest = heartbeat.sequence
+      status.noteNewest(heartbeat.sequence, at: time)
     }
   }
 
   private func found(_ leader: Leader) {
     leaver = nil
+    newestLeader = leader
     if leader != node { isReluctant = false }
   }
 
@@ -238,6 +245,7 @@ public final class ClusterNode {
   func restart() {
     takeover = nil
     reader = nil
+    isCatchingUp = false
     reads = []
     pending = nil
     isFounding = false
@@ -294,6 +302,8 @@ public final class ClusterNode {
     needsCheck = false
     takeover = makeTakeover()
     pending = nil
+    if isCatchingUp { reader = nil }
+    isCatchingUp = false
     onEvent(.follows(step.position))
     nextWaitEvent = nil
     nextAlarmEvent = nil
@@ -302,7 +312,7 @@ public final class ClusterNode {
       status.end { failure in
         switch failure {
         case .loadingSnapshot, .waitingForSnapshot, .snapshotRejected: true
-        case .logUnavailable, .takeoverRefused, .fileFailed, .snapshotFailed, .behind: false
+        case .logUnavailable, .takeoverRefused, .fileFailed, .snapshotFailed, .behind, .unproved: false
         }
       }
       if !isFounding { status.role = .follower }
@@ -361,10 +371,13 @@ public final class ClusterNode {
         let reader: any LogReader
         if let open = self.reader {
           reader = open
+        } else if isCatchingUp {
+          reader = MessageReader(log, after: step.position.sequence) { [clock] in _ = clock.wait($0) }
         } else {
           reader = try log.follow(after: step.position.sequence)
         }
         self.reader = reader
+        defer { board.change { $0.readerObstacle = reader.obstacle } }
         let until = pending == nil ? nextTick : earliest
         let timeout = min(max(until - clock.now, .milliseconds(1)), .milliseconds(100))
         reads = try reader.next(max: FollowerBatch.maxRecords, timeout: timeout)
@@ -374,6 +387,7 @@ public final class ClusterNode {
       reader = nil
       reads = []
       needsCheck = true
+      board.change { $0.readerObstacle = nil }
       // The takeover also waits for an answer of the log.
       return logFailed(error)
     }
@@ -404,8 +418,7 @@ public final class ClusterNode {
     }
     if batch.skipped > 0 { onEvent(.skipped(batch.skipped)) }
     board.change { status in
-      status.position = step.position
-      status.newest = max(status.newest, step.position.sequence)
+      status.move(to: step.position)
       status.skipped += UInt64(batch.skipped)
       guard let leader = batch.leader else { return }
       status.leader = leader

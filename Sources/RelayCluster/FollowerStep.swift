@@ -41,6 +41,8 @@ public struct FollowerStep: Sendable {
   public private(set) var position: LogPosition
   /// The leader of the newest term. Is `nil` until a record of kind `term` arrives.
   public private(set) var leader: Leader?
+  /// The time of the newest record of the file, see ``LogRecord/time``. Is `nil` until the log has delivered a record.
+  public private(set) var time: Duration?
   private var logCheck = LogCheck()
   /// The alarm that ends if the log has the record of the position again.
   private var raised: Alarm?
@@ -76,8 +78,9 @@ public struct FollowerStep: Sendable {
       guard case .record(let record) = newest, record.gid == position.gid else { return .raise(raised, elects: false) }
       self.raised = nil
     }
-    if case .record(let record) = newest, record.gid != position.gid {
-      return .diverged(term: record.term)
+    if case .record(let record) = newest {
+      guard record.gid == position.gid else { return .diverged(term: record.term) }
+      note(record.time)
     }
     return state.first > position.sequence + 1 ? .loadSnapshot : .advance
   }
@@ -98,6 +101,7 @@ public struct FollowerStep: Sendable {
       }
       position.sequence = record.sequence
       position.gid = record.gid
+      note(record.time)
       if case .follow(let leader) = decision {
         position.term = record.term
         self.leader = leader
@@ -105,6 +109,9 @@ public struct FollowerStep: Sendable {
       return decision
     }
   }
+
+  /// The clock for keys never goes back.
+  private mutating func note(_ time: Duration) { self.time = max(self.time ?? time, time) }
 
   private func decide(_ record: LogRecord) -> Decision {
     guard record.term >= position.term else { return .skip }

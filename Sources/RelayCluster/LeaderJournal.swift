@@ -47,6 +47,7 @@ public final class LeaderJournal: Sendable {
   static let maxCommit = Duration.seconds(5)
 
   private let node: Leader
+  private let keys: KeyClock
   private let log: MeasuredLog
   private let clock: any NodeClock
   private let board: NodeStatusBoard
@@ -62,14 +63,17 @@ public final class LeaderJournal: Sendable {
 
   /// - Parameters:
   ///   - position: The position after the record that began the term.
+  ///   - keys: The clock for keys of the term.
   ///   - onPublished: Receives the result and the duration of each publish.
   ///   - onEnd: Called once. The process must then serve nobody any more.
   public init(
-    _ node: Leader, at position: LogPosition, log: any ClusterLog, clock: any NodeClock, board: NodeStatusBoard,
+    _ node: Leader, at position: LogPosition, keys: KeyClock, log: any ClusterLog, clock: any NodeClock,
+    board: NodeStatusBoard,
     onPublished: @escaping @Sendable (PublishOutcome, Duration) -> Void = { _, _ in },
     onEvent: @escaping @Sendable (NodeEvent) -> Void, onEnd: @escaping @Sendable (LeaderEnd) -> Void
   ) {
     self.node = node
+    self.keys = keys
     self.log = MeasuredLog(log: log) { outcome, duration in
       board.change { status in
         switch outcome {
@@ -93,6 +97,8 @@ public final class LeaderJournal: Sendable {
   /// The end of the leadership. Is `nil` while this node leads.
   public var end: LeaderEnd? { state.withLock { $0.end } }
   public var position: LogPosition { state.withLock { $0.position } }
+  /// The present time by the clock for keys, since 1970.
+  public var keyTime: Duration { keys.time(at: clock.now) }
 
   // MARK: Groups
 
@@ -117,14 +123,13 @@ public final class LeaderJournal: Sendable {
       guard step.provesLeadership else { return false }
       let needed = state.detector.needsCheck
       state.detector.confirmed(began: began, now: now)
+      if !state.detector.needsCheck { state.doubtful = nil }
       return needed && !state.detector.needsCheck
     }
     turn.signal()
-    board.change { status in
-      status.position = position
-      status.newest = position.sequence
-    }
+    board.change { $0.move(to: position) }
     guard wasProved else { return }
+    board.change { $0.unprovedSince = nil }
     onEvent(.proved)
     noteChange()
   }
@@ -147,7 +152,8 @@ public final class LeaderJournal: Sendable {
     let reading = clock.reading
     began = reading
     state.withLock { _ = $0.detector.observed(reading) }
-    let action = step.decide(content, gid: clock.gid(), on: log) { [clock, self] pause in
+    let time = keys.time(at: reading.clock)
+    let action = step.decide(content, gid: clock.gid(), time: time, on: log) { [clock, self] pause in
       clock.wait(pause) && end == nil
     } onUnknown: {
       noteUnknown($0)
@@ -224,15 +230,16 @@ public final class LeaderJournal: Sendable {
   /// Sends a heartbeat. Call this every ``Heartbeat/interval`` on a thread that nothing blocks.
   public func pulse() {
     let reading = clock.reading
-    let (position, becameDoubtful, isTooLong, failure, isSilent) = state.withLock { state in
+    let (position, doubtful, becameDoubtful, isTooLong, failure, isSilent) = state.withLock { state in
       let needsProof = state.detector.observed(reading)
       let became = needsProof && state.doubtful == nil
       state.doubtful = needsProof ? state.doubtful ?? reading.clock : nil
       let isTooLong =
         state.onChange != nil && state.doubtful.map { reading.clock - $0 >= Self.maxDoubt } ?? false
       let hangs = state.decided.map { reading.clock - $0 >= Self.maxCommit } ?? false
-      return (state.position, became, isTooLong, state.failure, hangs)
+      return (state.position, state.doubtful, became, isTooLong, state.failure, hangs)
     }
+    board.change { $0.unprovedSince = doubtful }
     guard end == nil else { return }
     guard !isTooLong else {
       finish(.unproved(reason: failure))

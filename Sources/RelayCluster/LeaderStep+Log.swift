@@ -10,10 +10,10 @@ extension LeaderStep {
   /// - Returns: `.commit`, `.rollBack` or `.stop`. Returns `nil` if the node shuts down before a decision: close the
   ///   file without COMMIT. The next start applies the group if the log contains it.
   public mutating func decide(
-    _ content: LogRecord.Content, gid: String, on log: some ReplicatedLog, wait: (Duration) -> Bool,
+    _ content: LogRecord.Content, gid: String, time: Duration, on log: some ReplicatedLog, wait: (Duration) -> Bool,
     onUnknown: (_ reason: String) -> Void = { _ in }
   ) -> Action? {
-    var action = begin(content, gid: gid)
+    var action = begin(content, gid: gid, time: time)
     while true {
       switch action {
       case .publish(let record, let pause):

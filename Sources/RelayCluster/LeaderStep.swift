@@ -53,10 +53,12 @@ public struct LeaderStep: Sendable {
   public mutating func disconnected() { isConnected = false }
 
   /// Begins a group whose transaction is open. A group without changed rows needs no record.
-  public mutating func begin(_ content: LogRecord.Content, gid: String) -> Action {
+  /// - Parameter time: See ``LogRecord/time``.
+  public mutating func begin(_ content: LogRecord.Content, gid: String, time: Duration) -> Action {
     precondition(isIdle, "a leader has at most one publish in flight")
     phase = .publishing
-    let record = LogRecord(sequence: position.sequence + 1, term: position.term, gid: gid, content: content)
+    let record = LogRecord(
+      sequence: position.sequence + 1, term: position.term, gid: gid, time: time, content: content)
     var resolution = PublishResolution(record, after: position)
     let action = resolution.begin(isConnected: isConnected)
     self.resolution = resolution

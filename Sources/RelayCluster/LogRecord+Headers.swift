@@ -8,6 +8,8 @@ public enum RecordHeader: String, Sendable, CaseIterable {
   case term = "Term"
   case kind = "Kind"
   case gid = "Gid"
+  /// See ``LogRecord/time``.
+  case time = "Time"
   /// The log drops a second record with the same value for some time.
   case messageID = "Nats-Msg-Id"
   /// Written by hand: cnats 3.4.1 does not send an expected sequence of 0.
@@ -57,13 +59,15 @@ extension LogRecord {
   static let maxHeaders = 16
   static let maxGid = 64
   static let maxSchema = 64
+  /// The last millisecond of the year 9999.
+  static let maxTime: UInt64 = 253_402_300_799_999
 
   /// The headers to publish.
   public var headers: [HeaderField] {
     func field(_ header: RecordHeader, _ value: String) -> HeaderField { HeaderField(header.rawValue, value) }
     let common = [
       field(.term, "\(term)"), field(.kind, kind.rawValue), field(.gid, gid), field(.messageID, gid),
-      field(.expected, "\(sequence - 1)"),
+      field(.expected, "\(sequence - 1)"), field(.time, "\(time.wholeMilliseconds)"),
     ]
     return switch content {
     case .term(let leader): common + [field(.leader, leader.name), field(.leaderURL, leader.url)]
@@ -75,12 +79,13 @@ extension LogRecord {
   /// Parses a stored record.
   public init(sequence: UInt64, headers: [HeaderField], body: [UInt8]) throws(RecordError) {
     var fields = try Fields(sequence: sequence, headers: headers)
-    let term = try fields.number(.term, from: 1)
+    let term = try fields.number(.term, in: 1...UInt64(Int64.max))
     let kind = try fields.parse(.kind) { Kind(rawValue: $0) }
     let gid = try fields.parse(.gid) { $0.isIdentifier(maxLength: Self.maxGid) ? $0 : nil }
     _ = try fields.parse(.messageID) { $0 == gid ? $0 : nil }
     // A publisher without compare-and-set is not a node.
     _ = try fields.parse(.expected) { $0.strictNumber() == sequence &- 1 ? $0 : nil }
+    let time = try fields.number(.time, in: 0...Self.maxTime)
     let content: Content
     switch kind {
     case .term:
@@ -94,7 +99,7 @@ extension LogRecord {
     try fields.checkEnd()
     let sizes = kind == .rows ? 1...Self.maxBody : 0...0
     guard sizes.contains(body.count) else { throw RecordError(sequence: sequence, code: .invalidBody) }
-    self.init(sequence: sequence, term: term, gid: gid, content: content)
+    self.init(sequence: sequence, term: term, gid: gid, time: .milliseconds(Int64(time)), content: content)
   }
 }
 
@@ -132,8 +137,8 @@ private struct Fields {
     return value
   }
 
-  mutating func number(_ header: RecordHeader, from least: UInt64) throws(RecordError) -> UInt64 {
-    try parse(header) { $0.strictNumber().flatMap { $0 >= least ? $0 : nil } }
+  mutating func number(_ header: RecordHeader, in range: ClosedRange<UInt64>) throws(RecordError) -> UInt64 {
+    try parse(header) { $0.strictNumber().flatMap { range.contains($0) ? $0 : nil } }
   }
 
   /// Throws if a header is left that does not belong to the record's kind.

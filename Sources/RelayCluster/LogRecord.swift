@@ -28,9 +28,11 @@ public struct LogRecord: Hashable, Sendable {
   public let term: UInt64
   /// A unique id. A leader compares it to find out whether a record in the log is its own.
   public let gid: String
+  /// The leader's clock for idempotency keys when it made the record, in whole milliseconds since 1970. See ``KeyClock``.
+  public let time: Duration
   public let content: Content
 
-  public init(sequence: UInt64, term: UInt64, gid: String, content: Content) {
+  public init(sequence: UInt64, term: UInt64, gid: String, time: Duration, content: Content) {
     precondition(sequence > 0 && term > 0, "sequences and terms begin at 1")
     if case .rows(let body) = content {
       precondition((1...Self.maxBody).contains(body.count), "the writer ends a group before the limit of a body")
@@ -38,6 +40,7 @@ public struct LogRecord: Hashable, Sendable {
     self.sequence = sequence
     self.term = term
     self.gid = gid
+    self.time = .milliseconds(time.wholeMilliseconds)
     self.content = content
   }
 

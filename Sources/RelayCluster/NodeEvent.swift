@@ -43,6 +43,8 @@ public enum NodeEvent: Hashable, Sendable {
   case proved
   case leadershipEnded(LeaderEnd)
   case alarm(Alarm)
+  case warning(NodeWarning)
+  case warningEnded(NodeWarning)
 
   public enum Level: Sendable { case info, notice, warning, error }
 
@@ -50,8 +52,9 @@ public enum NodeEvent: Hashable, Sendable {
     switch self {
     case .follows, .loads, .published, .needsProof, .proved, .lostElection: .info
     case .leaderChanged, .leaderSilent, .leaderLeft, .leads: .notice
-    case .logAvailable, .loaded, .migrated, .publishDecided: .notice
+    case .logAvailable, .loaded, .migrated, .publishDecided, .warningEnded: .notice
     case .waitsForSnapshot, .logUnavailable, .snapshotFailed, .skipped, .publishUnknown, .kept, .electsServer: .warning
+    case .warning: .warning
     case .leadershipEnded(let end): end.level
     case .snapshotRejected, .conflict, .diverged, .fileFailed, .takeoverUnknown, .alarm: .error
     }
@@ -93,6 +96,8 @@ extension NodeEvent: CustomStringConvertible {
     case .proved: "the log confirms that this node leads"
     case .leadershipEnded(let end): "this node leads no more: \(end)"
     case .alarm(let alarm): "alarm \(alarm.code): \(alarm)"
+    case .warning(let warning): "\(warning.code): \(warning)"
+    case .warningEnded(let warning): "\(warning.code) has ended"
     }
   }
 }

@@ -10,6 +10,7 @@ public final class NodeInbox: Sendable {
   }
 
   private let contents = Mutex(Contents())
+  private let compared = Mutex(NodeClocks())
 
   public init() {}
 
@@ -22,6 +23,13 @@ public final class NodeInbox: Sendable {
       contents.heartbeat = (heartbeat, now)
     }
   }
+
+  public func received(_ notice: ClockNotice, at now: PauseDetector.Reading) {
+    compared.withLock { $0.received(notice, at: now) }
+  }
+
+  /// The clocks of the other nodes.
+  public var clocks: NodeClocks { compared.withLock { $0 } }
 
   /// The connection to the log was lost.
   public func disconnected() { contents.withLock { $0.wasDisconnected = true } }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reason why a node cannot follow or take over now. It ends by itself, unlike an ``Alarm``.
+/// The reason why a node cannot follow, take over or serve now. It ends by itself, unlike an ``Alarm``.
 public enum NodeObstacle: Hashable, Sendable {
   /// `reason` is the error of NATS.
   case logUnavailable(reason: String)
@@ -16,6 +16,8 @@ public enum NodeObstacle: Hashable, Sendable {
   case fileFailed(reason: String)
   /// The number of records that the file lacks.
   case behind(UInt64)
+  /// The node leads, and waits until the log proves it.
+  case unproved
 
   /// A short name, safe as a label.
   public var code: String {
@@ -28,6 +30,7 @@ public enum NodeObstacle: Hashable, Sendable {
     case .snapshotFailed: "snapshot_failed"
     case .fileFailed: "file_failed"
     case .behind: "behind"
+    case .unproved: "no_proof"
     }
   }
 }
@@ -43,6 +46,7 @@ extension NodeObstacle: CustomStringConvertible {
     case .snapshotFailed(let reason): "the node leads, but cannot publish the first snapshot: \(reason)"
     case .fileFailed(let reason): "the node cannot use its file: \(reason)"
     case .behind(let count): "the node is \(count) records behind the leader"
+    case .unproved: "the node leads, but the log has not confirmed it, so the node serves nobody"
     }
   }
 }

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Synchronization
 
-/// The state of a node, for `/ready`, the metrics and `stillwire cluster status`.
+/// The facts about a node that its threads collect. ``health(at:)`` is what an operator sees of them.
 public struct NodeStatus: Sendable {
+  /// The result of the newest look of ``LogMonitor``.
+  public enum Contact: Hashable, Sendable {
+    /// There was no look yet.
+    case none
+    case answered(ContinuousClock.Instant)
+    case silent(reason: String)
+  }
+
   public enum Role: String, Sendable, CaseIterable {
     /// The node has no complete copy of the data yet.
     case loading
@@ -13,10 +21,20 @@ public struct NodeStatus: Sendable {
   public var position = LogPosition()
   /// The leader of the newest term. Is `nil` if it is not known, or if its heartbeats stopped.
   public var leader: Leader?
-  /// The sequence of the leader's newest record, from its last heartbeat.
-  public var newest: UInt64 = 0
+  /// The sequence of the newest record: from the last heartbeat of the leader, or from the log.
+  public private(set) var newest: UInt64 = 0
+  /// The time at which ``newest`` was the newest record. Is `nil` before the first answer.
+  public private(set) var newestAt: ContinuousClock.Instant?
+  public var contact = Contact.none
+  public var replicas: [LogStream: StreamReplicas] = [:]
+  /// See ``NodeHealth/clockDifference``.
+  public var clockDifference: Duration?
+  /// See ``LogReader/obstacle``.
+  public var readerObstacle: String?
+  /// The time since which a leader has no proof that it leads.
+  public var unprovedSince: ContinuousClock.Instant?
   public var alarm: Alarm?
-  /// The newest failure that has not ended. See ``obstacle``.
+  /// The newest failure that has not ended. See ``NodeHealth/obstacle``.
   public var failure: NodeObstacle?
   /// The number of times that this process began to lead.
   public var takeovers: UInt64 = 0
@@ -49,17 +67,24 @@ public struct NodeStatus: Sendable {
     alarm = nil
   }
 
-  /// The reason why the node cannot follow or take over now. Is `nil` if it can, and after an alarm.
-  public var obstacle: NodeObstacle? {
-    guard alarm == nil else { return nil }
-    return failure ?? (lag > 0 && role != .leader ? .behind(lag) : nil)
-  }
-
   /// Ends a failure, if it is one of these.
   mutating func end(_ isEnded: (NodeObstacle) -> Bool) { if let failure, isEnded(failure) { self.failure = nil } }
 
-  /// The number of records that the file lacks.
-  public var lag: UInt64 { newest > position.sequence ? newest - position.sequence : 0 }
+  /// Notes the newest record of the log at this time. An older answer may arrive later.
+  mutating func noteNewest(_ sequence: UInt64, at now: ContinuousClock.Instant) {
+    let isOutdated = newestAt.map { now - $0 > NodeHealth.maxAge } ?? true
+    newest = isOutdated ? sequence : max(newest, sequence)
+    newestAt = now
+  }
+
+  /// The file contains this position, so that the log has it.
+  public mutating func move(to position: LogPosition) {
+    self.position = position
+    newest = max(newest, position.sequence)
+  }
+
+  /// The number of records that the file lacks, compared with ``newest``.
+  var missing: UInt64 { newest > position.sequence ? newest - position.sequence : 0 }
 }
 
 /// The status that the threads of a node share. Any thread.
@@ -71,4 +96,6 @@ public final class NodeStatusBoard: Sendable {
   public var current: NodeStatus { status.withLock { $0 } }
 
   public func change(_ change: (inout NodeStatus) -> Void) { status.withLock { change(&$0) } }
+
+  public func health(at now: ContinuousClock.Instant) -> NodeHealth { current.health(at: now) }
 }

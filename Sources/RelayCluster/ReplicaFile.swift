@@ -26,6 +26,9 @@ public protocol ReplicaFile: AnyObject {
   var position: LogPosition? { get throws(ReplicaError) }
   /// True if the file has no users and no rooms.
   var isEmpty: Bool { get throws(ReplicaError) }
+  /// True if the log of the file has had a snapshot. It may not be the newest one, or may have been deleted.
+  var hasSnapshot: Bool { get throws(ReplicaError) }
+  func noteSnapshot() throws(ReplicaError)
   /// The migrations that the file lacks and that this version knows, in their order.
   var missingMigrations: [String] { get throws(ReplicaError) }
   /// Applies the bodies and writes the position, in one transaction.
@@ -57,6 +60,6 @@ public protocol ReplicaFolder: Sendable {
   /// - Returns: The path of the kept file.
   func keep() throws(ReplicaError) -> String
   /// Replaces the file, which must be closed, by the copy at ``incoming``. Afterwards the file has either the old or
-  /// the new content, also after a loss of power.
+  /// the new content, also after a loss of power. The new file has a snapshot, see ``ReplicaFile/hasSnapshot``.
   func install() throws(ReplicaError)
 }

@@ -91,9 +91,15 @@ extension ReplicatedLog {
 
 /// Delivers records in order. Belongs to one thread.
 public protocol LogReader: AnyObject {
+  /// The reason why the reader reads single records. Is `nil` if it has a consumer.
+  var obstacle: String? { get }
   /// Returns the next records, at most `max`, and fewer if they are large. Returns an empty array if there is none
   /// within `timeout`. After an error the caller opens a new reader.
   func next(max: Int, timeout: Duration) throws(LogUnavailable) -> [LogRead]
+}
+
+extension LogReader {
+  public var obstacle: String? { nil }
 }
 
 /// The copies of a node's file, for nodes that cannot start from the log.

@@ -42,6 +42,9 @@ public struct Takeover: Sendable {
   public static let maxJitter = Duration.milliseconds(300)
   /// The same for the first takeover of a node that has led until now: another node should lead.
   public static let reluctance = Duration.seconds(5)
+  /// The further wait of a node that lets another one go first, see ``NodeClocks/yields(_:to:at:)``. It is longer than
+  /// the jitter.
+  public static let yieldPause = Duration.milliseconds(500)
 
   /// The leader in the record that this node writes.
   private let node: Leader
@@ -53,6 +56,12 @@ public struct Takeover: Sendable {
   private var seen: Instant
   /// The newest term whose leader has left.
   private var leftTerm: UInt64 = 0
+  /// The time of the newest record of the file. The caller sets it before each call.
+  public var newest = Duration.zero
+  /// True if another node should go first. The caller sets it before each call.
+  public var yields = false
+  /// The clock for keys of this node's term. Is `nil` before the first claim.
+  public private(set) var keys: KeyClock?
 
   /// - Parameters:
   ///   - jitter: Returns a random time up to ``maxJitter``, so that followers do not take over together.
@@ -98,8 +107,9 @@ public struct Takeover: Sendable {
   }
 
   public mutating func ticked(at now: Instant, position: LogPosition) -> Action {
+    let start = yields ? deadline + Self.yieldPause : deadline
     switch phase {
-    case .following where now < deadline: return .wait(until: deadline)
+    case .following where now < start: return .wait(until: start)
     case .following, .inspecting:
       phase = .inspecting
       return .inspect(after: .zero)
@@ -125,8 +135,9 @@ public struct Takeover: Sendable {
   public mutating func caughtUp(_ position: LogPosition, at now: Instant) -> Action {
     guard case .catchingUp(let last) = phase else { return .wait(until: deadline) }
     guard position.sequence >= last else { return .catchUp(to: last) }
+    keys = KeyClock(after: newest, at: now)
     let record = LogRecord(
-      sequence: position.sequence + 1, term: position.term + 1, gid: gid(), content: .term(node))
+      sequence: position.sequence + 1, term: position.term + 1, gid: gid(), time: newest, content: .term(node))
     var resolution = PublishResolution(record, after: position)
     // The file may have a newest record that the log does not have: from a NATS server that has kept it alone, or from
     // a log that was shorter for a moment. Such a node must not lead.

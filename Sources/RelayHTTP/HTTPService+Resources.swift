@@ -56,10 +56,12 @@ extension HTTPService {
     let forgetting = relay.worker.pausedForgetting
     let aging = relay.store.readClock()
     let damage = relay.store.damage
+    let report = cluster?.report
     return .json(readiness.code) {
       $0["status"] = readiness.status
       $0["store"] = readiness.store
       $0["text"] = damage.map { "\($0)" }
+      report?.write(warnings: &$0)
       if let cause = aging.cause {
         $0.object("clock") {
           $0["cause"] = cause.rawValue

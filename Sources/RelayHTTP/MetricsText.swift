@@ -23,14 +23,15 @@ struct MetricsText {
     sample(name, "\(seconds)")
   }
 
-  mutating func gauge(_ name: String, _ help: String, _ value: some BinaryInteger) {
+  /// Writes no sample if there is no value.
+  mutating func gauge(_ name: String, _ help: String, _ value: (some BinaryInteger)?) {
     begin(name, help, .gauge)
-    sample(name, "\(value)")
+    if let value { sample(name, "\(value)") }
   }
 
-  mutating func gauge(_ name: String, _ help: String, seconds: Double) {
+  mutating func gauge(_ name: String, _ help: String, seconds: Double?) {
     begin(name, help, .gauge)
-    sample(name, "\(seconds)")
+    if let seconds { sample(name, "\(seconds)") }
   }
 
   /// Writes one sample for each value of a label. Values must not contain quotes, backslashes or line breaks.

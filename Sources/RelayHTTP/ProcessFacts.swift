@@ -39,8 +39,11 @@ struct ProcessFacts: Sendable {
     return boot + ticks / Double(ticksPerSecond)
   }
 
-  /// Reads the current values. This reads files, so it must not run on the hub's thread.
-  @concurrent static func current() async -> ProcessFacts {
+  /// Reads the current values on another thread than the hub's.
+  @concurrent static func current() async -> ProcessFacts { read() }
+
+  /// Reads the current values. This reads files, so it must not run on the hub's thread while the hub serves clients.
+  static func read() -> ProcessFacts {
     var usage = rusage()
     getrusage(Self.own, &usage)
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }

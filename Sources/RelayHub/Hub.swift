@@ -113,11 +113,24 @@ public enum HostRule: Sendable {
 /// The service that the clients of a hub get.
 public enum HubService: Sendable {
   case serves
-  /// The hub keeps the requests of sessions, and runs no job of its thread. It answers `/live`, and all other HTTP
-  /// requests and handshakes with 503.
+  /// The hub keeps the requests of sessions, and runs no job of its thread. It answers `/live`, calls ``HeldRequests``,
+  /// and answers all other HTTP requests and handshakes with 503.
   case held
   /// For good: the hub closes all sessions at once, and sends them nothing else. HTTP connections are cut.
   case ended
+}
+
+/// The HTTP requests that are answered while the hub is held.
+public struct HeldRequests: Sendable {
+  /// The paths, as clients write them.
+  let paths: [String]
+  /// Called on the hub's thread. It must not call the hub.
+  let answer: @Sendable (HTTPRequest) -> HTTPResponse
+
+  public init(paths: [String], answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) {
+    self.paths = paths
+    self.answer = answer
+  }
 }
 
 /// The reason why a hub could not be created.
@@ -147,6 +160,7 @@ public final class Hub {
   }
   private var early: [HubEvent] = []
   private let service: (@Sendable () -> HubService)?
+  private let held: HeldRequests?
   private let log: @Sendable (HubLogLevel, String) -> Void
 
   /// Creates a hub and binds its port. The hub accepts connections after ``start()``.
@@ -155,14 +169,15 @@ public final class Hub {
   ///   - thread: A thread that no other hub uses.
   ///   - service: Returns the service that clients get now. The hub calls it on its thread before each iteration and
   ///     each answer. It must not block, and must not call the hub. After a change, call ``HubThread/wakeLoop()``.
+  ///   - held: The requests that are answered while the hub is held. Without it, the hub answers all with 503.
   ///   - log: Receives log lines for the operator, on the hub's thread.
   public init(
     _ configuration: HubConfiguration, thread: HubThread, service: (@Sendable () -> HubService)? = nil,
-    log: @escaping @Sendable (HubLogLevel, String) -> Void
+    held: HeldRequests? = nil, log: @escaping @Sendable (HubLogLevel, String) -> Void
   ) throws(HubError) {
     // The box gets its owner at the end, when `self` exists. No callback runs before the loop.
     let box = CallbackBox()
-    guard let hub = Self.create(configuration, box, hasService: service != nil) else {
+    guard let hub = Self.create(configuration, box, hasService: service != nil, held?.paths) else {
       throw HubError(code: .failed, description: "libwebsockets could not be started")
     }
     let error = relay_hub_listen(hub)
@@ -179,6 +194,7 @@ public final class Hub {
     self.hub = hub
     self.log = log
     self.service = service
+    self.held = held
     port = relay_hub_port(hub)
     self.thread = thread
     self.box = box
@@ -208,7 +224,15 @@ public final class Hub {
   }
 
   private static func create(
-    _ configuration: HubConfiguration, _ box: CallbackBox, hasService: Bool
+    _ configuration: HubConfiguration, _ box: CallbackBox, hasService: Bool, _ heldPaths: [String]?
+  ) -> OpaquePointer? {
+    (heldPaths ?? []).joined(separator: " ").withCString { held in
+      create(configuration, box, hasService: hasService, heldPaths: held)
+    }
+  }
+
+  private static func create(
+    _ configuration: HubConfiguration, _ box: CallbackBox, hasService: Bool, heldPaths: UnsafePointer<CChar>
   ) -> OpaquePointer? {
     return configuration.address.withCString { address in
       configuration.subprotocol.withCString { subprotocol in
@@ -220,14 +244,14 @@ public final class Hub {
                   var config = relay_config(
                     address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
                     requests: requests.baseAddress, request_count: requests.count, trusted_proxies: proxies,
-                    host_rule: configuration.hostRule.code, hosts: hosts,
+                    host_rule: configuration.hostRule.code, hosts: hosts, held_paths: heldPaths,
                     logs_debug: configuration.logsDebug, is_standby: configuration.isStandby,
                     limits: Self.limits(
                       configuration.limits, grace: configuration.grace, connections: configuration.connections,
                       receivedTimeout: configuration.receivedTimeout))
                   var callbacks = relay_callbacks(
                     context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
-                    log: Self.logged, service: hasService ? Self.serviceNow : nil)
+                    log: Self.logged, service: hasService ? Self.serviceNow : nil, held: Self.answerHeld)
                   return relay_hub_create(&config, &callbacks)
                 }
               }
@@ -287,6 +311,15 @@ public final class Hub {
     case .ended: RELAY_ENDED
     }
   }
+
+  private static let answerHeld:
+    @convention(c) (UnsafeMutableRawPointer?, relay_id_t, UnsafePointer<relay_http>?) -> Void = {
+      context, exchange, http in
+      let hub = owner(context)
+      guard let http, let held = hub.held else { return }
+      let handle = ExchangeHandle(rawValue: exchange)
+      hub.respond(to: handle, with: held.answer(HTTPRequest(exchange: handle, http.pointee)))
+    }
 
   private static let logged:
     @convention(c) (UnsafeMutableRawPointer?, relay_log_level_t, UnsafePointer<CChar>?) -> Void = {

@@ -7,6 +7,9 @@ enum NATSAdvice {
     "Allow the nodes to publish to stillwire.NAME.>, $JS.API.> and $JS.FC.>, and to subscribe to stillwire.NAME.> and "
     + "_INBOX.>, where NAME is cluster.name"
 
+  /// A server that could not write to its disk stores nothing more, also when the disk has space again.
+  static let restart = "When a full disk has space again, restart its nats-server: it stores nothing before"
+
   /// The text of the failure, with the next step if there is one.
   static func text(_ error: NATSError, _ configuration: NATSConfiguration) -> String {
     step(error, configuration).map { "\(error.reason). \($0)" } ?? error.reason
@@ -20,7 +23,9 @@ enum NATSAdvice {
     case NATS_SECURE_CONNECTION_REQUIRED: return "The server requires TLS: use the scheme tls:// in cluster.servers"
     case NATS_SECURE_CONNECTION_WANTED: return "The server has no TLS: use the scheme nats:// in cluster.servers"
     case NATS_NO_RESPONDERS:
-      return "JetStream does not answer. Check that the NATS servers have it enabled, and that a majority of them runs"
+      return
+        "JetStream does not answer. Check that the NATS servers have it enabled, and that a majority of them runs. "
+        + restart
     case NATS_SSL_ERROR, NATS_PROTOCOL_ERROR, NATS_IO_ERROR, NATS_CONNECTION_CLOSED:
       if let step = certificateStep(error, configuration) { return step }
     default: break
@@ -45,12 +50,14 @@ enum NATSAdvice {
   private static func streamStep(_ code: UInt32) -> String? {
     switch code {
     case JSStreamStoreFailedErr.rawValue:
-      "Check the disk of the NATS servers and the limits of the stream. `stillwire cluster snapshot` shortens the log"
+      "If the log has reached cluster.maxLog, `stillwire cluster snapshot` on a standby shortens it. Otherwise check the "
+        + "disks of the NATS servers. \(restart)"
     case JSNotEnabledErr.rawValue, JSNotEnabledForAccountErr.rawValue:
       "Enable JetStream on the NATS servers, and for the account of the nodes"
     case JSInsufficientResourcesErr.rawValue, JSStorageResourcesExceededErr.rawValue,
       JSAccountResourcesExceededErr.rawValue:
-      "Raise the limit of JetStream's disk space (max_file_store) on the NATS servers, or of the account"
+      "Raise the limit of JetStream's disk space (max_file_store) on the NATS servers, or of the account, and check "
+        + "their disks. \(restart)"
     case JSClusterNoPeersErr.rawValue, JSStreamReplicasNotSupportedErr.rawValue:
       "cluster.replicas needs as many NATS servers in one cluster, all of them running"
     case JSMaximumStreamsLimitErr.rawValue: "Raise the number of streams that the account may have"

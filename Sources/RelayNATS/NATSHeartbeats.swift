@@ -4,20 +4,26 @@ public import RelayCluster
 
 extension NATSLog: ClusterLog {}
 
-/// The heartbeats of the leader, over plain NATS: they are not stored, and they may get lost.
+/// The heartbeats of the leader and the clock notices of all nodes, over plain NATS: they are not stored, and they may
+/// get lost.
 extension NATSLog {
-  /// Sends a heartbeat. Sends nothing while there is no connection, because cnats would keep it and send it later.
-  public func send(_ heartbeat: Heartbeat) {
+  public func send(_ heartbeat: Heartbeat) { send(heartbeat.text) }
+  /// Sends the clock of this node to the other nodes.
+  public func send(_ notice: ClockNotice) { send(notice.text) }
+
+  /// Sends nothing while there is no connection, because cnats would keep the text and send it later.
+  private func send(_ text: String) {
     guard nats.isConnected else { return }
-    _ = natsConnection_PublishString(nats.connection, configuration.heartbeatSubject, heartbeat.text)
+    _ = natsConnection_PublishString(nats.connection, configuration.heartbeatSubject, text)
   }
 
-  /// Calls `receive` for each heartbeat until the subscription ends, on a thread of cnats. Other texts on the subject
-  /// are ignored.
+  /// Calls `receive` for each heartbeat and `receiveClock` for each clock notice until the subscription ends, on a
+  /// thread of cnats. Other texts on the subject are ignored.
   public func onHeartbeat(
-    _ receive: @escaping @Sendable (Heartbeat) -> Void
+    _ receive: @escaping @Sendable (Heartbeat) -> Void,
+    onClock receiveClock: @escaping @Sendable (ClockNotice) -> Void = { _ in }
   ) throws(LogUnavailable) -> HeartbeatSubscription {
-    let receiver = HeartbeatReceiver(receive)
+    let receiver = HeartbeatReceiver(receive, receiveClock)
     var subscription: OpaquePointer?
     let status = natsConnection_Subscribe(
       &subscription, nats.connection, configuration.heartbeatSubject,
@@ -25,8 +31,7 @@ extension NATSLog {
         defer { natsMsg_Destroy(message) }
         guard let message, let receiver else { return }
         let text = String(decoding: NATSMessage.body(message).prefix(Heartbeat.maxText + 1), as: UTF8.self)
-        guard let heartbeat = Heartbeat(text: text) else { return }
-        Unmanaged<HeartbeatReceiver>.fromOpaque(receiver).takeUnretainedValue().receive(heartbeat)
+        Unmanaged<HeartbeatReceiver>.fromOpaque(receiver).takeUnretainedValue().receive(text)
       }, Unmanaged.passUnretained(receiver).toOpaque())
     guard status == NATS_OK, let subscription else { throw unavailable(NATSError(status)) }
     return HeartbeatSubscription(subscription, receiver, nats)
@@ -59,6 +64,19 @@ public final class HeartbeatSubscription: @unchecked Sendable {
 }
 
 private final class HeartbeatReceiver: Sendable {
-  let receive: @Sendable (Heartbeat) -> Void
-  init(_ receive: @escaping @Sendable (Heartbeat) -> Void) { self.receive = receive }
+  private let onHeartbeat: @Sendable (Heartbeat) -> Void
+  private let onClock: @Sendable (ClockNotice) -> Void
+
+  init(_ onHeartbeat: @escaping @Sendable (Heartbeat) -> Void, _ onClock: @escaping @Sendable (ClockNotice) -> Void) {
+    self.onHeartbeat = onHeartbeat
+    self.onClock = onClock
+  }
+
+  func receive(_ text: String) {
+    if let heartbeat = Heartbeat(text: text) {
+      onHeartbeat(heartbeat)
+    } else if let notice = ClockNotice(text: text) {
+      onClock(notice)
+    }
+  }
 }

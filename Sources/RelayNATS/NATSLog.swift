@@ -67,7 +67,36 @@ public final class NATSLog: ReplicatedLog {
   }
 
   public func follow(after sequence: UInt64) throws(LogUnavailable) -> any LogReader {
-    try NATSReader(self, after: sequence)
+    NATSReader(self, after: sequence)
+  }
+
+  public func condition(of stream: LogStream) throws(LogUnavailable) -> StreamCondition? {
+    let name = stream == .log ? configuration.logStream : configuration.snapshotStream
+    let found: StreamCondition??
+    do throws(NATSError) {
+      found = try withInfo(of: name) { info in
+        Self.replicas(of: info).map { StreamCondition(last: info.State.LastSeq, replicas: $0) }
+      }
+    } catch {
+      throw unavailable(error)
+    }
+    guard let found else { return nil }
+    guard let condition = found else { throw LogUnavailable("the NATS servers elect a leader of the stream \(name)") }
+    return condition
+  }
+
+  /// Returns `nil` if the stream has no leader now. A server that runs without a cluster is the only replica.
+  private static func replicas(of info: jsStreamInfo) -> StreamReplicas? {
+    let configured = Int(info.Config?.pointee.Replicas ?? 1)
+    guard let cluster = info.Cluster?.pointee else { return StreamReplicas(configured: configured, current: 1) }
+    guard let leader = cluster.Leader, leader.pointee != 0 else { return nil }
+    var missing: [String] = []
+    for peer in UnsafeBufferPointer(start: cluster.Replicas, count: Int(cluster.ReplicasLen)) {
+      guard let peer = peer?.pointee, !peer.Current || peer.Offline else { continue }
+      missing.append(peer.Name.map { String(cString: $0) } ?? "?")
+    }
+    return StreamReplicas(
+      configured: configured, current: 1 + Int(cluster.ReplicasLen) - missing.count, missing: missing)
   }
 
   public func truncate(below sequence: UInt64) throws(LogUnavailable) {
@@ -111,6 +140,16 @@ public final class NATSLog: ReplicatedLog {
 
   /// Returns `nil` if the stream does not exist.
   func streamState(_ stream: String) throws(NATSError) -> LogState? {
+    try withInfo(of: stream) { info in
+      // An empty stream reports 0 as its first sequence, until a purge has raised it.
+      LogState(
+        generation: info.Created, first: info.State.Msgs == 0 ? info.State.LastSeq + 1 : info.State.FirstSeq,
+        last: info.State.LastSeq, bytes: info.State.Bytes)
+    }
+  }
+
+  /// Returns the result of `use` for the description of a stream. Returns `nil` if the stream does not exist.
+  private func withInfo<Value>(of stream: String, _ use: (jsStreamInfo) -> Value) throws(NATSError) -> Value? {
     var found: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
     let status = js_GetStreamInfo(&found, nats.jetStream, stream, nil, &code)
@@ -120,11 +159,7 @@ public final class NATSLog: ReplicatedLog {
       throw error
     }
     defer { jsStreamInfo_Destroy(found) }
-    let state = found.pointee.State
-    // An empty stream reports 0 as its first sequence, until a purge has raised it.
-    return LogState(
-      generation: found.pointee.Created, first: state.Msgs == 0 ? state.LastSeq + 1 : state.FirstSeq,
-      last: state.LastSeq, bytes: state.Bytes)
+    return use(found.pointee)
   }
 
   /// - Parameters:

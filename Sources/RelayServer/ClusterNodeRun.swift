@@ -11,8 +11,8 @@ import Synchronization
 /// A node's connection to its cluster, and the threads of its role.
 ///
 /// Threads: `stillwire node` follows the log until the node leads, `stillwire pulse` sends the heartbeats of a leader,
-/// `stillwire noop` proves its leadership, `stillwire snaps` publishes snapshots, and `stillwire watch` notices that the
-/// log stays silent.
+/// `stillwire noop` proves its leadership, `stillwire snaps` publishes snapshots, `stillwire watch` notices that the log
+/// stays silent, `stillwire looks` looks at the streams, and `stillwire clock` sends the clock to the other nodes.
 final class ClusterNodeRun: Sendable {
   /// The reason why the node does not follow any more.
   enum Outcome: Sendable {
@@ -76,19 +76,41 @@ final class ClusterNodeRun: Sendable {
   }
 
   private func followOnThread() -> Outcome {
-    guard let (nats, subscription) = connect() else { return .shutDown }
+    // The operator sees the position of the file although NATS does not answer. A failure is reported later.
+    let file = try? folder.open()
+    if let file, let position = try? file.position { board.change { $0.move(to: position) } }
+    guard let (nats, subscription) = connect() else {
+      file?.close()
+      return .shutDown
+    }
     let transfer = SnapshotTransfer(leader, log: nats, folder: folder, clock: clock) { SHA256Digest() }
     Self.thread("stillwire snaps") { [self] in publishSnapshots(transfer) }
     Self.thread("stillwire watch") { [self] in watchLog() }
+    Self.thread("stillwire looks") { [self] in look(at: nats) }
+    Self.thread("stillwire clock") { [self] in
+      while clock.wait(ClockNotice.interval) {
+        nats.send(ClockNotice(node: leader.name, time: clock.reading.timeOfDay))
+      }
+    }
     let node = ClusterNode(
-      transfer, board: board, inbox: inbox, isReluctant: former != nil, isDamaged: former == .ledDamaged,
+      transfer, file: file, board: board, inbox: inbox, isReluctant: former != nil, isDamaged: former == .ledDamaged,
       onEvent: { [self] in note($0) })
     switch node.run() {
     case .shutDown: return .shutDown
     case .alarm(let alarm): return .alarm(alarm)
-    case .leads(let position, let file):
+    case .leads(let position, let keys, let file):
       withExtendedLifetime(subscription) {}
-      return lead(at: position, file, nats, transfer)
+      return lead(at: position, keys, file, nats, transfer)
+    }
+  }
+
+  /// Looks at the streams until the node shuts down, and logs the begin and the end of each warning.
+  private func look(at nats: NATSLog) {
+    var warnings = ReportedWarnings()
+    while true {
+      LogMonitor.look(at: nats, inbox, board, clock)
+      for event in warnings.update(board.health(at: clock.now).warnings) { note(event) }
+      guard clock.wait(LogMonitor.interval) else { return }
     }
   }
 
@@ -98,7 +120,11 @@ final class ClusterNodeRun: Sendable {
     while true {
       do throws(LogUnavailable) {
         let nats = try NATSLog(nats) { [self] in note($0) }
-        let subscription = try nats.onHeartbeat { [inbox, clock] in inbox.received($0, at: clock.now) }
+        let subscription = try nats.onHeartbeat { [inbox, clock] in
+          inbox.received($0, at: clock.now)
+        } onClock: { [inbox, clock] in
+          inbox.received($0, at: clock.reading)
+        }
         board.change { $0.failure = nil }
         hasConnected.withLock { $0 = true }
         return (nats, subscription)
@@ -106,7 +132,7 @@ final class ClusterNodeRun: Sendable {
         if error.reason != last { note(.logUnavailable(reason: error.reason)) }
         last = error.reason
         board.change { $0.failure = .logUnavailable(reason: error.reason) }
-        guard clock.wait(.seconds(1)) else { return nil }
+        guard clock.wait(ClusterNode.pause) else { return nil }
       }
     }
   }
@@ -129,10 +155,10 @@ final class ClusterNodeRun: Sendable {
 
   /// Begins to lead.
   private func lead(
-    at position: LogPosition, _ file: any ReplicaFile, _ nats: NATSLog, _ transfer: SnapshotTransfer
+    at position: LogPosition, _ keys: KeyClock, _ file: any ReplicaFile, _ nats: NATSLog, _ transfer: SnapshotTransfer
   ) -> Outcome {
     let journal = LeaderJournal(
-      leader, at: position, log: nats, clock: clock, board: board,
+      leader, at: position, keys: keys, log: nats, clock: clock, board: board,
       onPublished: { [self] _, duration in publishes.withLock { $0.observe(duration.seconds) } },
       onEvent: { [self] in note($0) }, onEnd: onEnd)
     self.journal.withLock { $0 = journal }
@@ -146,7 +172,7 @@ final class ClusterNodeRun: Sendable {
     journal.pulse()
     guard ClusterNode.migrate(file, journal, onEvent: { note($0) }),
       ClusterNode.publishFirstSnapshot(
-        transfer, at: position, board: board, isOver: { journal.end != nil }, onEvent: { note($0) }),
+        transfer, of: file, at: position, board: board, isOver: { journal.end != nil }, onEvent: { note($0) }),
       journal.waitForProof()
     else { return journal.end == nil ? .shutDown : .replaced }
     file.close()
@@ -245,14 +271,24 @@ extension Logger.Level {
 extension ClusterNodeRun: ClusterOperations {
   var report: ClusterReport {
     let status = board.current
+    let health = status.health(at: clock.now)
     var report = ClusterReport(node: .init(name: leader.name, url: leader.url))
     report.role = ClusterReport.Role(rawValue: status.role.rawValue) ?? .loading
     report.term = status.position.term
     report.sequence = status.position.sequence
-    report.lag = status.lag
+    report.lag = health.lag
+    report.reachesLog = health.reachesLog
+    report.replicas = LogStream.allCases.compactMap { stream in
+      health.replicas[stream].map {
+        ClusterReport.Replicas(stream: stream.rawValue, current: $0.current, configured: $0.configured)
+      }
+    }
+    report.clockDifference = health.clockDifference?.seconds
+    report.unproved = health.unproved.seconds
     report.leader = status.leader.map { .init(name: $0.name, url: $0.url) }
     report.alarm = status.alarm.map { ($0.code, "\($0)") }
-    report.obstacle = status.obstacle.map { ($0.code, "\($0)") }
+    report.obstacle = health.obstacle.map { ($0.code, "\($0)") }
+    report.warnings = health.warnings.map { ($0.code, "\($0)") }
     report.publishes = publishes.withLock { $0 }
     report.counters = [
       ("failovers", "Terms that began while this process ran.", status.takeovers + status.leaderChanges),

@@ -67,7 +67,13 @@ public enum ClusterReset {
     try checkNobodyLeads(nats, clock)
     try nats.deleteStreams()
     let state = try nats.createStreams()
-    let record = LogRecord(sequence: 1, term: 1, gid: clock.gid(), content: .term(leader))
+    let keyTime: Duration
+    do throws(ReplicaError) {
+      keyTime = try file.keyTime
+    } catch {
+      throw LogUnavailable("\(error)")
+    }
+    let record = LogRecord(sequence: 1, term: 1, gid: clock.gid(), time: keyTime, content: .term(leader))
     guard case .stored(1) = nats.publish(record) else {
       throw LogUnavailable("the first record was not stored. Stop all nodes and try again")
     }
@@ -81,7 +87,10 @@ public enum ClusterReset {
     // The record is stored, so no other node begins the cluster during the upload.
     let transfer = SnapshotTransfer(leader, log: nats, folder: folder, clock: clock) { SHA256Digest() }
     do throws(LogUnavailable) {
-      return (hasNewEpochs, try transfer.publish())
+      let manifest = try transfer.publish()
+      // Without the note, the node looks for the snapshot at its start.
+      try? file.noteSnapshot()
+      return (hasNewEpochs, manifest)
     } catch {
       throw LogUnavailable("\(error.reason). The log has begun: start this node, which publishes the snapshot itself")
     }

@@ -59,7 +59,7 @@ public final class ClusterServer: RunningServer {
     }
     reloads.add(1, ordering: .sequentiallyConsistent)
     if let (standby, node) = standby.withLock({ $0 }) {
-      await standby.use(StandbyService(node, try Self.access(configuration)))
+      await standby.use(StandbyService(NodeService(node, try .init(configuration))))
     }
     log.notice("the configuration was read again")
   }
@@ -72,7 +72,7 @@ public final class ClusterServer: RunningServer {
       configuration, folder: folder, former: former, log: log,
       onLost: { [self] in replace(nil) }
     ) { [self] end in if end != .shutDown { replace(damage == nil ? .led : .ledDamaged) } }
-    let service = StandbyService(node, try Self.access(configuration))
+    let service = StandbyService(NodeService(node, try .init(configuration)))
     let standby: Standby
     do throws(HubError) {
       standby = try await PortRetry.perform(log) { () throws(HubError) in
@@ -97,12 +97,6 @@ public final class ClusterServer: RunningServer {
     try await serve(journal, node, standby)
   }
 
-  private static func access(_ configuration: ServerConfiguration) throws(StartupError) -> StandbyService.Access {
-    StandbyService.Access(
-      isOpen: configuration.identity.isOpen, isMetricsOpen: configuration.isMetricsOpen,
-      apiKeys: try configuration.identity.readAPIKeys())
-  }
-
   /// Waits until the node leads. A node with an alarm only answers requests about itself.
   private func outcome(of node: ClusterNodeRun) async -> ClusterNodeRun.Outcome {
     let folder = configuration.withLock { $0.dataFolder }
@@ -123,7 +117,7 @@ public final class ClusterServer: RunningServer {
       }
       tasks.addTask { [self] in
         guard await losesFolder(folder) else { return .shutDown }
-        replace(hasLed: false)
+        replace(nil)
         return .replaced
       }
       let first = await tasks.next() ?? .shutDown

@@ -26,6 +26,8 @@ public final class Server: Sendable {
   private let isLeader: Bool
   /// The configuration after the last reload. A setting that needs a restart has its value from the start.
   private let configuration: Mutex<ServerConfiguration>
+  /// Answers the operator of a leader that waits for a proof. Is `nil` for a single node.
+  private let heldService: HeldService?
   private let log: Logger
   /// The URL of the relay, for browsers on this machine.
   public let url: String
@@ -65,6 +67,8 @@ public final class Server: Sendable {
     gateways = try Gateways(configuration, log)
     let isOpen = configuration.identity.isOpen
     let thread = HubThread()
+    let heldService = leadership.map { HeldService($0.operations, .init(settings)) }
+    self.heldService = heldService
     do {
       store = try await Self.open {
         () throws(StoreError) in
@@ -86,7 +90,8 @@ public final class Server: Sendable {
     do throws(HubError) {
       let bind = { () throws(HubError) in
         try Hub(
-          configuration.hub(logsDebug: log.logLevel <= .debug), thread: thread, service: leadership.map { $0.service }
+          configuration.hub(logsDebug: log.logLevel <= .debug), thread: thread, service: leadership.map { $0.service },
+          held: heldService.map { $0.hub }
         ) { level, line in
           log.log(level: Logger.Level(level), "\(line)")
         }
@@ -163,6 +168,7 @@ public final class Server: Sendable {
     let fixed = configuration.keep(fixedOf: before)
     if fixed.contains("tokens") { settings = try await Self.settings(configuration, log) }
     await relay.reload(settings)
+    heldService?.use(.init(settings))
     self.configuration.withLock { [configuration] in $0 = configuration }
     if !fixed.isEmpty {
       log.warning("these changes need a restart", metadata: ["keys": "\(fixed.joined(separator: ", "))"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayCluster
+import RelayProtocol
 import RelayStore
 
 /// The file of a node, as the drivers of RelayCluster use it.
@@ -22,6 +23,21 @@ final class StoreReplica: ReplicaFile {
   var isEmpty: Bool {
     get throws(RelayCluster.ReplicaError) {
       try Self.attempt { () throws(StoreError) in try replica.isEmpty }
+    }
+  }
+
+  var hasSnapshot: Bool {
+    get throws(RelayCluster.ReplicaError) { try Self.attempt { () throws(StoreError) in try replica.hasSnapshot } }
+  }
+
+  func noteSnapshot() throws(RelayCluster.ReplicaError) {
+    try Self.attempt { () throws(StoreError) in try replica.noteSnapshot() }
+  }
+
+  /// The time by the clock for idempotency keys, see ``Replica/keyTime(at:)``.
+  var keyTime: Duration {
+    get throws(RelayCluster.ReplicaError) {
+      try Self.attempt { () throws(StoreError) in try replica.keyTime() - Timestamp(rawValue: 0) }
     }
   }
 

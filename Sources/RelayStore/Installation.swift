@@ -23,6 +23,15 @@ enum Installation {
     try db.run("UPDATE installation SET position = ?", [position])
   }
 
+  /// See ``Replica/hasSnapshot``.
+  static func hasSnapshot(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT has_snapshot FROM installation") ?? false
+  }
+
+  static func save(hasSnapshot: Bool, _ db: Database) throws {
+    try db.run("UPDATE installation SET has_snapshot = ?", [hasSnapshot])
+  }
+
   /// See ``AgingClock/keyOffset``.
   static func keyOffset(_ db: Database) throws -> Duration {
     .milliseconds(try Int64.fetchOne(db, sql: "SELECT key_offset FROM installation") ?? 0)

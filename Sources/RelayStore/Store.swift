@@ -72,7 +72,9 @@ public final class Store: Sendable {
     self.threads = threads
     reads = GroupRead(pool, threads)
     damaged = StoreDamage(path: path)
-    let aging = try StoreError.opening(path) { try pool.read { try AgingClock(stored: $0, clock) } }
+    let aging = try StoreError.opening(path) {
+      try pool.read { try AgingClock(stored: $0, clock, keyTime: journal?.keyTime) }
+    }
     if let journal {
       (loss, position) = (nil, try StoreError.opening(path) { try pool.read(Installation.position) })
       guard position != nil else { throw .unusable(path: path, reason: "it follows no log") }

@@ -16,7 +16,9 @@ struct ClusterCommands: AsyncParsableCommand {
 struct ClusterStatus: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show the role of a node, its leader and its lag.",
-    discussion: "The exit code is 0 if the node leads, or follows a leader and reaches the log.")
+    discussion: """
+      The exit code is 0 if the node leads, or follows a leader and reaches the log. A warning does not change it.
+      """)
 
   @OptionGroup var relay: RelayOptions
 
@@ -99,14 +101,23 @@ struct ClusterNodeState: Decodable {
   var role: String
   var term: UInt64
   var sequence: UInt64
-  var lag: UInt64
+  var lag: UInt64?
+  var reachesLog: Bool
+  var replicas: [String: Replicas]?
+  var clockDifference: Double?
   var leader: Leader?
   var alarm: Alarm?
   var obstacle: Alarm?
+  var warnings: [Alarm]?
 
   struct Leader: Decodable {
     var node: String
     var url: String
+  }
+
+  struct Replicas: Decodable {
+    var current: Int
+    var configured: Int
   }
 
   struct Alarm: Decodable {
@@ -116,17 +127,29 @@ struct ClusterNodeState: Decodable {
 
   var isWell: Bool {
     guard obstacle == nil || obstacle?.code == "behind" else { return false }
-    return role == "leader" || (role == "follower" && leader != nil)
+    return role == "leader" || (role == "follower" && leader != nil && reachesLog)
+  }
+
+  private var log: String {
+    guard reachesLog else { return "no answer" }
+    let counts = ["log", "snapshots"].compactMap { stream in
+      replicas?[stream].map { "\($0.current) of \($0.configured) replicas of the \(stream)" }
+    }
+    return counts.isEmpty ? "reached" : counts.joined(separator: ", ")
   }
 
   var text: String {
     var lines = [
       "node:     \(node) at \(url)", "role:     \(role)",
       "leader:   \(leader.map { "\($0.node) at \($0.url)" } ?? "none")", "term:     \(term)", "sequence: \(sequence)",
-      "lag:      \(lag) records",
+      "lag:      \(lag.map { "\($0) records" } ?? "unknown")", "log:      \(log)",
     ]
+    if let clockDifference {
+      lines.append("clock:    \(abs(clockDifference)) s \(clockDifference < 0 ? "behind" : "ahead of") the leader's")
+    }
     if let alarm { lines.append("alarm:    \(alarm.code): \(alarm.text)") }
     if let obstacle { lines.append("obstacle: \(obstacle.code): \(obstacle.text)") }
+    for warning in warnings ?? [] { lines.append("warning:  \(warning.code): \(warning.text)") }
     return lines.joined(separator: "\n")
   }
 }

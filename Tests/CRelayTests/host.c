@@ -77,6 +77,14 @@ static relay_service_t service(void *context) {
   return (relay_service_t)atomic_load(&host->service);
 }
 
+static void held(void *context, relay_id_t exchange, const relay_http_t *http) {
+  host_t *host = context;
+  host_note(host, "held %.*s %zu", (int)http->path.count, (const char *)http->path.at, http->body.count);
+  static const char body[] = "held";
+  relay_http_respond(host->hub, exchange, 200, "Content-Type: text/plain\r\n",
+                     (relay_bytes_t){body, sizeof body - 1});
+}
+
 host_t *host_start(const relay_config_t *config) {
   host_t *host = calloc(1, sizeof *host);
   pthread_mutexattr_t recursive; /* work on the hub's thread may call host_note() */
@@ -87,8 +95,12 @@ host_t *host_start(const relay_config_t *config) {
   pthread_cond_init(&host->changed, NULL);
   host->config = config ? *config : host_config();
   host->notes = strdup("");
-  const relay_callbacks_t callbacks = {
-      .context = host, .woken = woken, .happened = policy_happened, .log = logged, .service = service};
+  const relay_callbacks_t callbacks = {.context = host,
+                                       .woken = woken,
+                                       .happened = policy_happened,
+                                       .log = logged,
+                                       .service = service,
+                                       .held = held};
   host->hub = relay_hub_create(&host->config, &callbacks);
   const int error = host->hub ? relay_hub_listen(host->hub) : ENOMEM;
   if (error) {

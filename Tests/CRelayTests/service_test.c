@@ -72,6 +72,38 @@ TEST(held_http, "service: a held hub is live, and refuses other requests and han
   host_end(host);
 }
 
+TEST(held_paths, "service: a held hub hands over the requests of some paths, also those with a body") {
+  relay_config_t config = host_config();
+  config.held_paths = "/ready /v1/cluster/step-down";
+  host_t *host = host_start(&config);
+  peer_t *begun = peer_dial(host_port(host));
+  peer_print(begun, "POST /v1/cluster/step-down HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{");
+  usleep(50000);
+  host_serve(host, RELAY_HELD);
+  usleep(50000);
+  /* The connection stays open, and the second request follows the first one. */
+  peer_t *peer = peer_dial(host_port(host));
+  for (int i = 0; i < 2; i++) peer_print(peer, "GET /ready HTTP/1.1\r\nHost: a\r\n\r\n");
+  for (int i = 0; i < 2; i++) EXPECT_INTEGER(peer_response(peer, false), 200);
+  EXPECT(host_noted(host, "held /ready 0"));
+  peer_cut(peer);
+  peer_print(begun, "}");
+  EXPECT_INTEGER(peer_response(begun, false), 200);
+  EXPECT(host_noted(host, "held /v1/cluster/step-down 2"));
+  peer_cut(begun);
+  expect_status(host, "/ready/", 503);
+  expect_status(host, "/metrics", 503);
+  expect_status(host, "/live", 200);
+  peer_t *dials = peer_dial(host_port(host));
+  EXPECT_INTEGER(peer_upgrade(dials, "/v1/connect", ""), 503);
+  peer_cut(dials);
+  host_serve(host, RELAY_SERVES);
+  /* Afterwards the path is like any other one. */
+  expect_status(host, "/ready", 404);
+  EXPECT_INTEGER(host_notes(host, "held /ready"), 2);
+  host_end(host);
+}
+
 TEST(ended, "service: at the end of the service, bye is the only frame that a session still gets") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");

@@ -3,6 +3,24 @@ import RelayCluster
 import Testing
 
 @Suite struct FollowerStepTests {
+  /// The clock for keys of a new leader begins at this time.
+  @Test func `the time is that of the newest record, and never goes back`() {
+    func record(_ sequence: UInt64, _ seconds: Int) -> LogRecord {
+      LogRecord(sequence: sequence, term: 1, gid: "g\(sequence)", time: .seconds(seconds), content: .noop)
+    }
+    var step = FollowerStep(position: .at(4))
+    #expect(step.time == nil)
+    #expect(step.check(.of(1, 4), newest: .record(record(4, 40))) == .advance)
+    #expect(step.time == .seconds(40))
+    for (sequence, seconds, expected) in [(5, 50, 50), (6, 45, 50), (7, 51, 51)] {
+      #expect(step.received(.record(record(UInt64(sequence), seconds))) == .advance)
+      #expect(step.time == .seconds(expected))
+    }
+    // A record that the file has already changes nothing.
+    #expect(step.received(.record(record(5, 99))) == .ignore)
+    #expect(step.time == .seconds(51))
+  }
+
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let read: LogRead

@@ -21,7 +21,8 @@ import Testing
       _ = log.model.store(.term(1, 1))
     }
     return LeaderJournal(
-      .test, at: .at(1), log: log, clock: clock, board: board, onEvent: { [events] in events.append($0) },
+      .test, at: .at(1), keys: KeyClock(after: .seconds(500), at: clock.now), log: log, clock: clock, board: board,
+      onEvent: { [events] in events.append($0) },
       onEnd: { [ends] end in ends.all.withLock { $0.append(end) } })
   }
 
@@ -241,6 +242,37 @@ import Testing
     journal.committed()
     journal.pulse()
     #expect(log.change { $0.heartbeats.count } == 2)
+  }
+
+  @Test func `each record has the time of the clock for keys`() {
+    let journal = journal()
+    for _ in 0..<3 {
+      clock.advance(.milliseconds(1_500))
+      _ = journal.decide([1])
+      journal.committed()
+    }
+    clock.advance(.milliseconds(300))
+    #expect(journal.publishNoopIfDue())
+    #expect(log.change { $0.model.records.dropFirst().map(\.time.components.seconds) } == [501, 503, 504, 504])
+    #expect(journal.keyTime == .milliseconds(504_800))
+  }
+
+  @Test func `a leader without a proof says so until it has one`() {
+    let journal = journal()
+    board.change { $0.role = .leader }
+    journal.pulse()
+    #expect(board.health(at: clock.now).obstacle == .unproved)
+    #expect(board.health(at: clock.now).lag == nil)
+    #expect(journal.waitForProof())
+    #expect(board.health(at: clock.now).obstacle == nil)
+    #expect(board.health(at: clock.now).lag == 0)
+    clock.advance(.seconds(3))
+    journal.pulse()
+    clock.advance(.seconds(2))
+    #expect(board.health(at: clock.now).unproved == .seconds(2))
+    #expect(journal.publishNoopIfDue())
+    journal.pulse()
+    #expect(board.health(at: clock.now).unproved == .zero)
   }
 
   @Test func `a leader steps down between two groups`() {

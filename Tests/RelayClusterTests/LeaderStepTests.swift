@@ -130,7 +130,7 @@ import Testing
     var leader = LeaderStep(position: .at(4))
     var pauses: [Duration] = []
     var reasons: [String] = []
-    let action = leader.decide(.rows([1]), gid: "g5", on: log) { pause in
+    let action = leader.decide(.rows([1]), gid: "g5", time: .zero, on: log) { pause in
       pauses.append(pause)
       return true
     } onUnknown: {
@@ -148,7 +148,7 @@ import Testing
   @Test func `a shutdown ends the attempts`() {
     let log = ScriptedLog([.unknown(reason: "timeout")])
     var leader = LeaderStep(position: .at(4))
-    let action = leader.decide(.rows([1]), gid: "g5", on: log) { _ in false }
+    let action = leader.decide(.rows([1]), gid: "g5", time: .zero, on: log) { _ in false }
     #expect(action == nil)
     #expect(log.requests == ["publish g5 at 5"])
   }

@@ -6,6 +6,8 @@ import Testing
 @Suite struct LogRecordTests {
   static let records: [LogRecord] = [
     .rows(5, term: 3, [0, 255]), .noop(1), .term(9, 4), .schema(2, "0.1.0"),
+    LogRecord(sequence: 7, term: 2, gid: "t", time: .milliseconds(1_700_000_000_123), content: .noop),
+    LogRecord(sequence: 7, term: 2, gid: "t", time: .milliseconds(253_402_300_799_999), content: .noop),
     .rows(
       1 << 63 - 1, term: 1 << 63 - 1, gid: String(repeating: "g", count: 64),
       [UInt8](repeating: 7, count: LogRecord.maxBody)),
@@ -56,6 +58,7 @@ import Testing
     (.gid, ["", "a b", "a\n", "\u{e9}", String(repeating: "g", count: 65)], .rows(5)),
     (.expected, ["", "5", "3", "04"], .rows(5)),
     (.messageID, ["", "g6"], .rows(5)),
+    (.time, ["", "-1", "1.5", "01", "253402300800000", "9223372036854775807"], .rows(5)),
     (.leaderURL, ["", "b.example", "ftp://b", "http://a b", "http://\u{e9}"], .term(9, 4)),
     (.leaderURL, ["http://" + String(repeating: "b", count: 250)], .term(9, 4)),
     (.schema, ["", "a b", String(repeating: "s", count: 65)], .schema(2, "x")),
@@ -66,7 +69,7 @@ import Testing
   }
 
   static let missing: [Hostile] =
-    [RecordHeader.term, .kind, .gid, .messageID, .expected].map { without($0, .rows(5)) }
+    [RecordHeader.term, .kind, .gid, .messageID, .expected, .time].map { without($0, .rows(5)) }
     + [without(.leader, .term(9, 4)), without(.leaderURL, .term(9, 4)), without(.schema, .schema(2, "x"))]
 
   static let hostile: [Hostile] = [
@@ -120,6 +123,14 @@ import Testing
         #expect(Set(parsed.headers) == Set(fields))
       }
     }
+  }
+
+  @Test func `a record has whole milliseconds`() {
+    func time(_ time: Duration) -> Duration {
+      LogRecord(sequence: 1, term: 1, gid: "g", time: time, content: .noop).time
+    }
+    #expect(time(.microseconds(1_999)) == .milliseconds(1))
+    #expect(time(.seconds(-5)) == .zero)
   }
 
   @Test func `a leader's name has no dot, because subjects contain it`() {

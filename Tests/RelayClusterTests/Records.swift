@@ -3,6 +3,11 @@ import RelayCluster
 
 /// Values that several tests use.
 extension LogRecord {
+  /// A record whose time does not matter.
+  init(sequence: UInt64, term: UInt64, gid: String, content: Content) {
+    self.init(sequence: sequence, term: term, gid: gid, time: .zero, content: content)
+  }
+
   static func rows(_ sequence: UInt64, term: UInt64 = 1, gid: String? = nil, _ body: [UInt8] = [1]) -> LogRecord {
     LogRecord(sequence: sequence, term: term, gid: gid ?? "g\(sequence)", content: .rows(body))
   }
@@ -18,6 +23,10 @@ extension LogRecord {
   static func schema(_ sequence: UInt64, _ name: String) -> LogRecord {
     LogRecord(sequence: sequence, term: 1, gid: "g\(sequence)", content: .schema(name))
   }
+}
+
+extension LeaderStep {
+  mutating func begin(_ content: LogRecord.Content, gid: String) -> Action { begin(content, gid: gid, time: .zero) }
 }
 
 extension Leader {

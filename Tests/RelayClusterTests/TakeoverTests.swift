@@ -69,6 +69,29 @@ import Testing
     #expect(other.ticked(at: at(1_400), position: .at(5, term: 2)) == .inspect(after: .zero))
   }
 
+  @Test mutating func `a node that yields waits half a second longer, and then takes over`() {
+    takeover.yields = true
+    #expect(takeover.ticked(at: at(1_100), position: .at(4)) == .wait(until: at(1_600)))
+    takeover.yields = false
+    #expect(takeover.ticked(at: at(1_101), position: .at(4)) == .inspect(after: .zero))
+    var other = Takeover(.test, at: Self.start, jitter: { Takeover.maxJitter }, gid: { "claim" })
+    #expect(Takeover.yieldPause > Takeover.maxJitter)
+    other.yields = true
+    other.received(Heartbeat(term: 1, sequence: 4, leader: .test, isLeaving: true), at: at(500))
+    #expect(other.ticked(at: at(999), position: .at(4)) == .wait(until: at(1_000)))
+    #expect(other.ticked(at: at(1_000), position: .at(4)) == .inspect(after: .zero))
+  }
+
+  @Test mutating func `the term begins at the time of the newest record`() {
+    takeover.newest = .milliseconds(7_000)
+    #expect(takeover.keys == nil)
+    _ = takeover.ticked(at: at(1_100), position: .at(4))
+    _ = takeover.inspected(.of(1, 4), position: .at(4), at: at(1_110))
+    let claim = LogRecord(sequence: 5, term: 2, gid: "claim", time: .milliseconds(7_000), content: .term(.test))
+    #expect(takeover.found(.record(.rows(4)), at: at(1_110)) == .publish(claim, after: .zero))
+    #expect(takeover.keys?.time(at: at(2_110)) == .milliseconds(8_000))
+  }
+
   @Test mutating func `a heartbeat during the preparation ends it`() {
     _ = takeover.ticked(at: at(1_100), position: .at(4))
     takeover.leaderSeen(at: at(1_105))

@@ -12,6 +12,7 @@ final class TestCluster {
     let inbox = NodeInbox()
     let events = EventList()
     let transfer: SnapshotTransfer
+    let clock: OffsetClock
     var node: ClusterNode?
     var journal: LeaderJournal?
     var alarm: Alarm?
@@ -19,11 +20,12 @@ final class TestCluster {
     var isPaused = false
 
     init(
-      _ leader: Leader, _ folder: TestFolder, _ log: TestLog, _ clock: TestClock, isReluctant: Bool = false,
+      _ leader: Leader, _ folder: TestFolder, _ log: TestLog, _ clock: OffsetClock, isReluctant: Bool = false,
       isDamaged: Bool = false
     ) {
       self.leader = leader
       self.folder = folder
+      self.clock = clock
       transfer = SnapshotTransfer(leader, log: log, folder: folder, clock: clock) { TestDigest() }
       let events = events
       node = ClusterNode(
@@ -42,6 +44,7 @@ final class TestCluster {
   let clock = TestClock()
   private(set) var processes: [Process] = []
   private var heartbeat: [ObjectIdentifier: Duration] = [:]
+  private var nextNotices = Duration.zero
 
   init(nodes count: Int) { for _ in 0..<count { add(TestFolder(secret: processes.count + 1)) } }
 
@@ -51,7 +54,7 @@ final class TestCluster {
     guard let leader = Leader(name: "node\(index)", url: "http://node\(index)") else {
       preconditionFailure("the name is valid")
     }
-    let process = Process(leader, folder, log, clock)
+    let process = Process(leader, folder, log, OffsetClock(clock))
     processes.append(process)
     return process
   }
@@ -69,7 +72,7 @@ final class TestCluster {
     guard let index = processes.firstIndex(where: { $0 === process }) else { preconditionFailure("unknown process") }
     kill(process)
     let new = Process(
-      process.leader, process.folder, log, clock, isReluctant: isReluctant, isDamaged: isDamaged)
+      process.leader, process.folder, log, process.clock, isReluctant: isReluctant, isDamaged: isDamaged)
     processes[index] = new
     return new
   }
@@ -117,14 +120,16 @@ final class TestCluster {
     switch end {
     case .shutDown: break
     case .alarm(let alarm): process.alarm = alarm
-    case .leads(let position, let file):
+    case .leads(let position, let keys, let file):
       let events = process.events
       let journal = LeaderJournal(
-        process.leader, at: position, log: log, clock: clock, board: process.board, onEvent: { events.append($0) },
-        onEnd: { _ in })
+        process.leader, at: position, keys: keys, log: log, clock: process.clock, board: process.board,
+        onEvent: { events.append($0) }, onEnd: { _ in })
       process.journal = journal
       guard ClusterNode.migrate(file, journal, onEvent: { events.append($0) }) else { return file.close() }
-      _ = ClusterNode.publishFirstSnapshot(process.transfer, at: position, board: process.board) { events.append($0) }
+      _ = ClusterNode.publishFirstSnapshot(process.transfer, of: file, at: position, board: process.board) {
+        events.append($0)
+      }
       file.close()
     }
   }
@@ -139,7 +144,17 @@ final class TestCluster {
         process.inbox.received(heartbeat, at: clock.now)
       }
     }
+    guard clock.elapsed >= nextNotices else { return }
+    nextNotices = clock.elapsed + ClockNotice.interval
+    let running = processes.filter { ($0.node != nil || $0.journal != nil) && !$0.isPaused }
+    for sender in running {
+      let notice = ClockNotice(node: sender.leader.name, time: sender.clock.reading.timeOfDay)
+      for receiver in running { receiver.inbox.received(notice, at: receiver.clock.reading) }
+    }
   }
+
+  /// The present state of a node for its operator.
+  func health(of process: Process) -> NodeHealth { process.board.health(at: clock.now) }
 
   /// Commits a row at a node, as its writer does.
   @discardableResult

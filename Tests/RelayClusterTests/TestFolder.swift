@@ -10,6 +10,7 @@ struct TestContents: Hashable {
   var secret: Int
   var rows: Set<Int> = []
   var migrations: Set<String> = ["m1"]
+  var hasSnapshot = false
 
   var text: String {
     "\(position?.text ?? "none")\n\(secret)\n\(rows.sorted().map(String.init).joined(separator: ","))"
@@ -121,8 +122,9 @@ final class TestFolder: ReplicaFolder {
 
   func install() throws(ReplicaError) {
     precondition(!isOpen, "the file is open")
-    let new = try contents(of: incoming)
-    change { $0 = new }
+    var new = try contents(of: incoming)
+    new.hasSnapshot = true
+    change { [new] in $0 = new }
     isDamaged.withLock { $0 = false }
     isUnreadable.withLock { $0 = false }
   }
@@ -133,6 +135,8 @@ final class TestFolder: ReplicaFolder {
 
     var position: LogPosition? { folder.current.position }
     var isEmpty: Bool { folder.current.rows.isEmpty }
+    var hasSnapshot: Bool { folder.current.hasSnapshot }
+    func noteSnapshot() { folder.change { $0.hasSnapshot = true } }
     var missingMigrations: [String] { folder.migrations.subtracting(folder.current.migrations).sorted() }
 
     func apply(_ bodies: [[UInt8]], position: LogPosition) throws(ReplicaError) {
@@ -178,6 +182,23 @@ struct TestDigest: CopyDigest {
     let digits = String(hash, radix: 16)
     return String(repeating: String(repeating: "0", count: 16 - digits.count) + digits, count: 4)
   }
+}
+
+/// The clock of a test, as the node of a machine with another wall clock sees it.
+final class OffsetClock: NodeClock {
+  private let clock: TestClock
+  let offset = Mutex(Duration.zero)
+
+  init(_ clock: TestClock) { self.clock = clock }
+
+  var reading: PauseDetector.Reading {
+    let reading = clock.reading
+    return PauseDetector.Reading(clock: reading.clock, timeOfDay: reading.timeOfDay + offset.withLock { $0 })
+  }
+
+  func wait(_ time: Duration) -> Bool { clock.wait(time) }
+  func random(upTo limit: Duration) -> Duration { clock.random(upTo: limit) }
+  func gid() -> String { clock.gid() }
 }
 
 /// A clock that advances when somebody waits.

@@ -12,6 +12,11 @@ final class TestLog: ClusterLog {
     var isDown = false
     /// The store of snapshots was deleted.
     var hasNoStore = false
+    /// The servers elect a leader of the store of snapshots.
+    var hasNoStoreLeader = false
+    /// Nothing makes consumers, so that readers deliver nothing.
+    var hasNoConsumers = false
+    var replicas: [LogStream: StreamReplicas] = [:]
     /// The number of next manifests that the store accepts without an answer.
     var unansweredManifests = 0
     /// Called before each chunk is stored.
@@ -40,6 +45,21 @@ final class TestLog: ClusterLog {
     let value: Value? = contents.withLock { $0.isDown ? nil : use(&$0) }
     guard let value else { throw LogUnavailable("the servers are down") }
     return value
+  }
+
+  /// The same for the store of snapshots.
+  private func useStore<Value: Sendable>(_ use: (inout Contents) -> Value) throws(LogUnavailable) -> Value {
+    if change({ $0.hasNoStoreLeader }) { throw LogUnavailable("the store has no leader") }
+    return try self.use(use)
+  }
+
+  func condition(of stream: LogStream) throws(LogUnavailable) -> StreamCondition? {
+    func condition(_ log: inout Contents) -> StreamCondition? {
+      log.replicas[stream].map { StreamCondition(last: stream == .log ? log.model.last : 0, replicas: $0) }
+    }
+    let found: StreamCondition?? =
+      try stream == .log ? use { .some(condition(&$0)) } : useStore { .some(condition(&$0)) }
+    return found ?? nil
   }
 
   func createStreams() throws(LogUnavailable) -> LogState {
@@ -81,11 +101,11 @@ final class TestLog: ClusterLog {
 
   func truncate(below sequence: UInt64) throws(LogUnavailable) { try use { $0.model.truncate(below: sequence) } }
 
-  func createSnapshotStream() throws(LogUnavailable) { try use { $0.hasNoStore = false } }
+  func createSnapshotStream() throws(LogUnavailable) { try useStore { $0.hasNoStore = false } }
 
   func put(_ chunk: [UInt8], number: Int, of id: String) throws(LogUnavailable) {
     change { $0.onPut }?()
-    let isStored = try use { log in
+    let isStored = try useStore { log in
       if !log.hasNoStore { log.chunks[id, default: [:]][number] = chunk }
       return !log.hasNoStore
     }
@@ -93,7 +113,7 @@ final class TestLog: ClusterLog {
   }
 
   func publish(_ manifest: SnapshotManifest) throws(LogUnavailable) -> SnapshotOutcome {
-    let outcome: SnapshotOutcome? = try use { log in
+    let outcome: SnapshotOutcome? = try useStore { log in
       guard log.chunks[manifest.id]?.count == manifest.chunks else { return .rejected(reason: "a chunk is missing") }
       if let old = log.manifest { log.chunks[old.id] = nil }
       log.manifest = manifest
@@ -105,12 +125,12 @@ final class TestLog: ClusterLog {
     return outcome
   }
 
-  func remove(_ id: String) throws(LogUnavailable) { try use { $0.chunks[id] = nil } }
+  func remove(_ id: String) throws(LogUnavailable) { try useStore { $0.chunks[id] = nil } }
 
-  func newest() throws(LogUnavailable) -> SnapshotManifest? { try use { Optional.some($0.manifest) } ?? nil }
+  func newest() throws(LogUnavailable) -> SnapshotManifest? { try useStore { Optional.some($0.manifest) } ?? nil }
 
   func chunk(_ number: Int, of manifest: SnapshotManifest) throws(LogUnavailable) -> [UInt8]? {
-    try use { Optional.some($0.chunks[manifest.id]?[number]) } ?? nil
+    try useStore { Optional.some($0.chunks[manifest.id]?[number]) } ?? nil
   }
 
   func send(_ heartbeat: Heartbeat) { contents.withLock { $0.heartbeats.append(heartbeat) } }
@@ -129,6 +149,7 @@ final class TestLog: ClusterLog {
     func next(max: Int, timeout: Duration) throws(LogUnavailable) -> [LogRead] {
       let state = try log.state()
       var reads: [LogRead] = []
+      if log.change({ $0.hasNoConsumers }) { return [] }
       while reads.count < max, last < state.last {
         last = Swift.max(last + 1, state.first)
         let stray = readsStrays ? log.change { [last] in $0.strays[last] } : nil

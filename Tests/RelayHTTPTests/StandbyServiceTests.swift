@@ -4,6 +4,7 @@ import HTTPTypes
 import RelayHub
 import RelayIdentity
 import RelayJSON
+import Synchronization
 import Testing
 
 @testable import RelayCore
@@ -11,25 +12,36 @@ import Testing
 
 /// The answers of a node that does not lead.
 @Suite struct StandbyServiceTests {
-  private struct Cluster: ClusterOperations {
-    var report: ClusterReport
-    func stepDown(after isReady: @escaping @Sendable () -> Void) {}
+  private final class Cluster: ClusterOperations {
+    let report: ClusterReport
+    let stepDowns = Mutex(0)
+    init(report: ClusterReport) { self.report = report }
+    func stepDown(after isReady: @escaping @Sendable () -> Void) { stepDowns.withLock { $0 += 1 } }
     func requestSnapshot() {}
+  }
+
+  private func node(isOpen: Bool = true, _ change: (inout ClusterReport) -> Void) -> (NodeService, Cluster) {
+    var report = ClusterReport(node: .init(name: "b", url: "http://b"))
+    report.role = .follower
+    report.leader = .init(name: "a", url: "http://a:8080")
+    change(&report)
+    let cluster = Cluster(report: report)
+    return (NodeService(cluster, .init(isOpen: isOpen, isMetricsOpen: false, apiKeys: APIKeys())), cluster)
+  }
+
+  private func request(
+    _ path: String, method: String = "GET", query: String = "", isLocal: Bool = true
+  ) -> RelayHub.HTTPRequest {
+    RelayHub.HTTPRequest(
+      exchange: ExchangeHandle(rawValue: 1), method: method, path: path, query: query, isLocal: isLocal)
   }
 
   private func answer(
     _ path: String, method: String = "GET", query: String = "", isOpen: Bool = true, isLocal: Bool = true,
     _ change: (inout ClusterReport) -> Void = { _ in }
   ) async -> RelayHub.HTTPResponse {
-    var report = ClusterReport(node: .init(name: "b", url: "http://b"))
-    report.role = .follower
-    report.leader = .init(name: "a", url: "http://a:8080")
-    change(&report)
-    let service = StandbyService(
-      Cluster(report: report), .init(isOpen: isOpen, isMetricsOpen: false, apiKeys: APIKeys()))
-    return await service.response(
-      to: RelayHub.HTTPRequest(
-        exchange: ExchangeHandle(rawValue: 1), method: method, path: path, query: query, isLocal: isLocal))
+    await StandbyService(node(isOpen: isOpen, change).0).response(
+      to: request(path, method: method, query: query, isLocal: isLocal))
   }
 
   private func text(_ response: RelayHub.HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
@@ -109,8 +121,9 @@ import Testing
         Fields(["scope": .string("other"), "operations": .array([.string("sendMessage")])]),
       ], operations: RelayCore.Operation.names, groups: [:])
     let service = StandbyService(
-      Cluster(report: ClusterReport(node: .init(name: "b", url: "http://b"))),
-      .init(isOpen: false, isMetricsOpen: false, apiKeys: try settings.readAPIKeys()))
+      NodeService(
+        Cluster(report: ClusterReport(node: .init(name: "b", url: "http://b"))),
+        .init(isOpen: false, isMetricsOpen: false, apiKeys: try settings.readAPIKeys())))
     func status(_ key: String) async -> Int {
       await service.response(
         to: RelayHub.HTTPRequest(
@@ -124,8 +137,9 @@ import Testing
     #expect(other == 403)
   }
 
-  @Test func `a standby cannot step down`() async {
+  @Test func `a standby cannot step down, and a node that has won and does not serve yet can`() async {
     #expect(await answer("/v1/cluster/step-down", method: "POST").status == 409)
+    #expect(await answer("/v1/cluster/step-down", method: "POST") { $0.role = .leader }.status == 200)
   }
 
   @Test(arguments: ClusterReport.Role.allCases)
@@ -138,5 +152,79 @@ import Testing
     let metrics = await text(answer("/metrics"))
     #expect(metrics.contains("stillwire_cluster_role{role=\"follower\"} 1\n"))
     #expect(metrics.contains("stillwire_cluster_role{role=\"leader\"} 0\n"))
+  }
+
+  @Test func `what a node does not know is no number`() async {
+    let unknown = await text(answer("/metrics"))
+    #expect(unknown.contains("stillwire_cluster_log_reachable 0\n"))
+    for name in ["lag_records", "clock_difference_seconds", "current_replicas", "configured_replicas"] {
+      #expect(unknown.contains("# TYPE stillwire_cluster_\(name) gauge\n"))
+      #expect(!unknown.contains("\nstillwire_cluster_\(name)"))
+    }
+    let report = await text(answer("/v1/cluster"))
+    #expect(!report.contains("lag") && !report.contains("replicas") && report.contains(#""reachesLog":false"#))
+  }
+
+  @Test func `the replicas, the lag and the clock are in the metrics and in the report`() async {
+    func know(_ report: inout ClusterReport) {
+      report.reachesLog = true
+      report.lag = 7
+      report.replicas = [
+        .init(stream: "log", current: 2, configured: 3), .init(stream: "snapshots", current: 3, configured: 3),
+      ]
+      report.clockDifference = -600.0004
+      report.warnings = [("lost_replicas", "c"), ("clock_differs", "d")]
+    }
+    let metrics = await text(answer("/metrics", know))
+    for line in [
+      "lag_records 7", "log_reachable 1", #"current_replicas{stream="log"} 2"#,
+      #"configured_replicas{stream="log"} 3"#, #"current_replicas{stream="snapshots"} 3"#,
+      "clock_difference_seconds -600.0004", "unproved_seconds 0.0",
+    ] {
+      #expect(metrics.contains("\nstillwire_cluster_\(line)\n"), "\(line)")
+    }
+    let report = await text(answer("/v1/cluster", know))
+    #expect(
+      report.hasSuffix(
+        #""lag":7,"reachesLog":true,"replicas":{"log":{"current":2,"configured":3},"#
+          + #""snapshots":{"current":3,"configured":3}},"clockDifference":-600,"#
+          + #""leader":{"node":"a","url":"http://a:8080"},"#
+          + #""warnings":[{"code":"lost_replicas","text":"c"},{"code":"clock_differs","text":"d"}]}"#))
+  }
+
+  // MARK: A leader that waits for a proof
+
+  @Test(arguments: [
+    ("GET", "/ready", 503), ("HEAD", "/ready", 503), ("GET", "/metrics", 200), ("GET", "/v1/cluster", 200),
+    ("POST", "/v1/cluster/step-down", 200), ("POST", "/v1/cluster/snapshot", 200), ("GET", "/live", 200),
+    ("GET", "/v1/rooms", 503), ("POST", "/metrics", 503), ("DELETE", "/v1/cluster", 503),
+  ])
+  func `a leader without a proof answers only its operator`(_ method: String, _ path: String, _ status: Int) {
+    let (service, cluster) = node { report in
+      report.role = .leader
+      report.obstacle = ("no_proof", "wait")
+      report.unproved = 2.5
+    }
+    let response = service.answerOfUnproved(request(path, method: method))
+    #expect(response.status == status)
+    #expect(cluster.stepDowns.withLock { $0 } == (path.hasSuffix("step-down") ? 1 : 0))
+    switch path {
+    case "/ready": #expect(text(response) == #"{"status":"standby","reason":"no_proof","text":"wait"}"#)
+    case "/metrics" where method == "GET":
+      #expect(text(response).contains("\nstillwire_cluster_unproved_seconds 2.5\n"))
+    case "/v1/cluster" where method == "GET": #expect(text(response).contains(#""obstacle":{"code":"no_proof""#))
+    default: break
+    }
+    if status == 503, path != "/ready" { #expect(response.headers[.retryAfter] == "1") }
+  }
+
+  @Test(arguments: [("GET", "/metrics"), ("GET", "/v1/cluster"), ("POST", "/v1/cluster/step-down")])
+  func `a leader without a proof authenticates its operator`(_ method: String, _ path: String) {
+    let (closed, cluster) = node(isOpen: false) { $0.role = .leader }
+    #expect(closed.answerOfUnproved(request(path, method: method)).status == 401)
+    let (open, _) = node { $0.role = .leader }
+    let away = open.answerOfUnproved(request(path, method: method, isLocal: false))
+    #expect(away.status == (path == "/metrics" ? 200 : 403))
+    #expect(cluster.stepDowns.withLock { $0 } == 0)
   }
 }

@@ -215,6 +215,86 @@ import Testing
     withExtendedLifetime(subscription) {}
   }
 
+  @Test func `clock notices arrive beside heartbeats`() throws {
+    let log = try stage.log()
+    let received = Mutex<[ClockNotice]>([])
+    let subscription = try log.onHeartbeat { _ in
+    } onClock: { notice in
+      received.withLock { $0.append(notice) }
+    }
+    let notice = ClockNotice(node: "b", time: .milliseconds(1_700_000_000_123))
+    log.send(Heartbeat(term: 3, sequence: 17, leader: .test))
+    log.send(notice)
+    try wait("the notice") { received.withLock { !$0.isEmpty } }
+    #expect(received.withLock { $0 } == [notice])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a lone server is the only replica, and a stream that does not exist has no condition`() throws {
+    let log = try stage.log()
+    #expect(log.publish(.rows(1)) == .stored(1))
+    let whole = StreamReplicas(configured: 1, current: 1)
+    #expect(try log.condition(of: .log) == StreamCondition(last: 1, replicas: whole))
+    #expect(try log.condition(of: .snapshots)?.replicas == whole)
+    try log.deleteStreams()
+    #expect(try log.condition(of: .log) == nil)
+  }
+
+  @Test func `a server that ends is missing in both streams, by its name`() throws {
+    let log = try stage.log(replicas: 3)
+    let whole = StreamReplicas(configured: 3, current: 3)
+    func wait(_ what: String, for expected: [LogStream: StreamReplicas]) throws {
+      try RelayNATSTests.wait(what) {
+        LogStream.allCases.allSatisfy { (try? log.condition(of: $0))?.replicas == expected[$0] }
+      }
+    }
+    try wait("all replicas", for: [.log: whole, .snapshots: whole])
+    // Another server than the one to which the log is connected, and none that leads a stream, ends.
+    let leaders = try [LogStream.log, .snapshots].map { try log.serverOfLeader($0) }
+    guard let victim = ["a", "b", "c"].last(where: { !leaders.contains($0) }) else { return }
+    stage.kill(victim)
+    let degraded = StreamReplicas(configured: 3, current: 2, missing: [victim])
+    try wait("the loss", for: [.log: degraded, .snapshots: degraded])
+    #expect(log.publish(.rows(1)) == .stored(1))
+  }
+
+  /// Without the leader of all servers nothing makes a consumer. A missing permission has the same effect.
+  @Test func `a reader reads single records while NATS makes no consumer`() throws {
+    let file = NSTemporaryDirectory() + "/nats-\(UUID().uuidString.prefix(8)).conf"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    func write(deny: String) throws {
+      try """
+      authorization { users: [{ user: ann, password: secret, permissions: { publish: { deny: "\(deny)" } } }] }
+      """.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+    try write(deny: "$JS.API.CONSUMER.>")
+    let server = try stage.server(["--config", file])
+    var configuration = NATSConfiguration(
+      servers: "nats://ann:secret@127.0.0.1:\(server.port)", cluster: "test", node: "a")
+    configuration.timeout = .milliseconds(300)
+    let log = try NATSLog(configuration) { _ in }
+    _ = try log.createStreams()
+    for sequence in 1...5 as ClosedRange<UInt64> { #expect(log.publish(.rows(sequence)) == .stored(sequence)) }
+    let reader = try log.follow(after: 2)
+    #expect(try records(reader, 3) == (3...5).map { .record(.rows($0)) })
+    try RelayNATSTests.wait("the reason") {
+      _ = try reader.next(max: 1, timeout: .milliseconds(50))
+      return reader.obstacle?.hasPrefix("Permissions Violation for Publish to") == true
+    }
+    #expect(log.publish(.rows(6)) == .stored(6))
+    #expect(try records(reader, 1) == [.record(.rows(6))])
+    // An attempt after the outage makes a consumer.
+    server.kill()
+    try write(deny: "other")
+    try server.start()
+    try RelayNATSTests.wait("a consumer") {
+      _ = try? reader.next(max: 1, timeout: .milliseconds(50))
+      return reader.obstacle == nil
+    }
+    #expect(log.publish(.rows(7)) == .stored(7))
+    #expect(try records(reader, 1) == [.record(.rows(7))])
+  }
+
   @Test func `the connection's events are reported`() throws {
     let server = try stage.server()
     let events = Mutex<[NATSEvent]>([])

@@ -116,8 +116,10 @@ final class NATSServer {
     return port > 0
   }
 
+  /// `NATS_SERVER` names another program than the one of the system.
   private static var program: String {
-    ["/usr/sbin/nats-server", "/usr/bin/nats-server"].first { FileManager.default.isExecutableFile(atPath: $0) }
+    ProcessInfo.processInfo.environment["NATS_SERVER"]
+      ?? ["/usr/sbin/nats-server", "/usr/bin/nats-server"].first { FileManager.default.isExecutableFile(atPath: $0) }
       ?? "nats-server"
   }
 }
@@ -173,9 +175,10 @@ final class Stage {
 
 extension NATSLog {
   /// The name of the server that leads the stream.
-  func serverOfLeader() throws -> String {
+  func serverOfLeader(_ stream: LogStream = .log) throws -> String {
     var found: UnsafeMutablePointer<jsStreamInfo>?
-    guard js_GetStreamInfo(&found, nats.jetStream, configuration.logStream, nil, nil) == NATS_OK, let found,
+    let name = stream == .log ? configuration.logStream : configuration.snapshotStream
+    guard js_GetStreamInfo(&found, nats.jetStream, name, nil, nil) == NATS_OK, let found,
       let name = found.pointee.Cluster?.pointee.Leader
     else { throw NATSServer.Failure(reason: "no server leads the stream") }
     defer { jsStreamInfo_Destroy(found) }
@@ -191,6 +194,11 @@ extension Leader {
 }
 
 extension LogRecord {
+  /// A record whose time does not matter.
+  init(sequence: UInt64, term: UInt64, gid: String, content: Content) {
+    self.init(sequence: sequence, term: term, gid: gid, time: .zero, content: content)
+  }
+
   /// A record with rows.
   static func rows(_ sequence: UInt64, term: UInt64 = 1, gid: String? = nil, _ body: String = "x") -> LogRecord {
     LogRecord(sequence: sequence, term: term, gid: gid ?? "gid-\(term)-\(sequence)", content: .rows(Array(body.utf8)))

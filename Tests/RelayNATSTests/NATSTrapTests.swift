@@ -103,7 +103,7 @@ import Testing
     let log = try stage.log(replicas: 3)
     var leader = LeaderStep(position: LogPosition(generation: try log.state().generation, term: 1))
     func decide(_ gid: String) -> LeaderStep.Action? {
-      leader.decide(.rows([1]), gid: gid, on: log) { pause in
+      leader.decide(.rows([1]), gid: gid, time: .zero, on: log) { pause in
         usleep(UInt32(pause / .microseconds(1)))
         return true
       }

@@ -25,7 +25,7 @@ import Testing
     let ids = (0..<1_000).map { _ in clock.gid() }
     #expect(Set(ids).count == ids.count)
     for id in ids {
-      let record = LogRecord(sequence: 1, term: 1, gid: id, content: .noop)
+      let record = LogRecord(sequence: 1, term: 1, gid: id, time: clock.reading.timeOfDay, content: .noop)
       #expect(try LogRecord(sequence: 1, headers: record.headers, body: []) == record)
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
 import RelayStore
 import Synchronization
 
@@ -10,12 +11,17 @@ final class SimulatedLog: Journal {
   private let groups = Mutex<[[UInt8]]>([])
   private let folder: String
   private let copy: String
+  private let clock: VirtualClock
 
   /// - Parameter root: A folder for the files.
-  init(root: String) {
+  init(root: String, clock: VirtualClock) {
+    self.clock = clock
     folder = root + "/follower"
     copy = root + "/copy"
   }
+
+  /// The clock for keys never differs from the virtual clock.
+  var keyTime: Timestamp { clock.now }
 
   func decide(_ rows: [UInt8]) -> JournalDecision {
     groups.withLock { groups in

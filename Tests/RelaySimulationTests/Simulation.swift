@@ -76,7 +76,7 @@ final class Simulation {
     let memory = "/dev/shm"
     let place = FileManager.default.fileExists(atPath: memory) ? memory : NSTemporaryDirectory()
     root = "\(place)/stillwire-simulation-\(UUID().uuidString)"
-    log = seed.isMultiple(of: 2) ? SimulatedLog(root: root) : nil
+    log = seed.isMultiple(of: 2) ? SimulatedLog(root: root, clock: clock) : nil
     try log?.found("\(root)/0")
     relay = try Self.relay(root, 0, seed, clock, gateway, fault, log)
   }

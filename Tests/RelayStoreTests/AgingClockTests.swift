@@ -207,6 +207,87 @@ import Testing
   }
 }
 
+/// The age of an idempotency key after a takeover.
+@Suite struct TakenOverClockTests {
+  struct Row: CustomTestStringConvertible {
+    let testDescription: String
+    /// The wall clock of the new leader, minus the one of the old leader.
+    let difference: Int
+    /// The time from the key to the newest record of the log, by the clock for keys of the old leader.
+    let age: Int
+    /// The offset of the clock for keys that the file of the new leader has noted when it led before.
+    var offset = 0
+    let isDuplicate: Bool
+
+    init(_ description: String, difference: Int, age: Int, offset: Int = 0, _ isDuplicate: Bool) {
+      testDescription = description
+      self.difference = difference
+      self.age = age
+      self.offset = offset
+      self.isDuplicate = isDuplicate
+    }
+  }
+
+  static let rows = [
+    Row("the clocks agree", difference: 0, age: 10, true),
+    Row("the new leader is ahead", difference: 600, age: 10, true),
+    Row("the new leader is behind", difference: -600, age: 10, true),
+    Row("the new leader is far ahead", difference: 40 * 86_400, age: 299, true),
+    Row("the key has expired before the takeover", difference: 0, age: 300, false),
+    Row("the key has expired, and the new leader is behind", difference: -86_400, age: 300, false),
+    Row("the new leader has noted an offset of its own clock", difference: 0, age: 299, offset: 7_000, true),
+    Row("the same with an expired key", difference: 0, age: 300, offset: -7_000, false),
+  ]
+
+  @Test(arguments: rows) func `an age counts from the newest record of the log`(row: Row) async throws {
+    let (folder, clocks) = (temporaryPath(), TestClocks())
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func send(_ keyTime: Timestamp) async throws -> Bool {
+      let journal = MemoryJournal(keyTime: keyTime)
+      let store = try Store(folder: folder, journal: journal, clock: clocks.store) {
+        for completion in $0 { completion() }
+      }
+      defer { store.close() }
+      return try await store.write { transaction in
+        try Installation.save(keyOffset: .seconds(row.offset), transaction.db)
+        if try transaction.db.first("SELECT 1 FROM rooms") == nil { try transaction.prepareRoom() }
+        return try transaction.messages.append(draft(key: "k")).isDuplicate
+      }
+    }
+    try followLog(folder)
+    let first = try await send(clocks.now)
+    #expect(!first)
+    let newest = clocks.now + .seconds(row.age)
+    clocks.set(by: .seconds(row.difference))
+    // The time without a leader does not count.
+    clocks.pass(.seconds(1_000))
+    let isDuplicate = try await send(newest)
+    #expect(isDuplicate == row.isDuplicate)
+  }
+
+  @Test func `the clock for keys is never before a key, although the newest record is older`() async throws {
+    let folder = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try followLog(folder)
+    let test = TestClocks()
+    for (keyTime, expected) in [(100, 100), (40, 100), (101, 101)] {
+      let journal = MemoryJournal(keyTime: TestStore.time + .seconds(keyTime))
+      let store = try Store(folder: folder, journal: journal, clock: test.store) {
+        for completion in $0 { completion() }
+      }
+      defer { store.close() }
+      let steady = try await store.write { transaction in
+        if try transaction.db.first("SELECT 1 FROM rooms") == nil {
+          try transaction.prepareRoom()
+          _ = try transaction.messages.append(draft(key: "k"))
+        }
+        return transaction.steadyNow
+      }
+      #expect(steady == TestStore.time + .seconds(expected))
+    }
+  }
+}
+
 /// A store whose wall clock is set.
 @Suite struct SetClockTests {
   let clocks = TestClocks()

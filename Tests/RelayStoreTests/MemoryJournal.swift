@@ -18,9 +18,14 @@ final class MemoryJournal: Journal {
   }
 
   private let contents: Mutex<Contents>
+  /// The clock for keys at the start of a store.
+  let keyTime: Timestamp
 
   /// - Parameter groups: The groups that the file has already.
-  init(groups: [[UInt8]] = []) { contents = Mutex(Contents(groups: groups)) }
+  init(groups: [[UInt8]] = [], keyTime: Timestamp = TestStore.time) {
+    contents = Mutex(Contents(groups: groups))
+    self.keyTime = keyTime
+  }
 
   var now: Contents { contents.withLock { $0 } }
   var groups: [[UInt8]] { now.groups }

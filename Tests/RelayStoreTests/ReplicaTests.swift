@@ -387,6 +387,41 @@ import Testing
     #expect(!files.fileExists(atPath: folder + "/copy"))
   }
 
+  @Test func `a file knows that its log has had a snapshot`() async throws {
+    try fill(folder, try await groups())
+    let replica = try Replica(folder: folder)
+    #expect(try !replica.hasSnapshot)
+    let copy = temporaryPath()
+    _ = try replica.copy(to: copy)
+    try replica.noteSnapshot()
+    #expect(try replica.hasSnapshot)
+    // A new log has none.
+    try replica.beginLog(at: "1")
+    #expect(try !replica.hasSnapshot)
+    replica.close()
+    // The copy is the snapshot.
+    try Replica.install(copy, folder: other)
+    let installed = try Replica(folder: other)
+    defer { installed.close() }
+    #expect(try installed.hasSnapshot)
+    #expect(installed.position == "3")
+  }
+
+  @Test func `the clock for keys of a single node continues in the log that begins with its file`() async throws {
+    let clocks = TestClocks()
+    let store = try Store(folder: folder, clock: clocks.store) { for completion in $0 { completion() } }
+    clocks.set(by: .seconds(7_000))
+    try await store.write { transaction in
+      try transaction.prepareRoom()
+      try transaction.noteClock()
+    }
+    store.close()
+    clocks.pass(.seconds(60))
+    let replica = try Replica(folder: folder)
+    defer { replica.close() }
+    #expect(try replica.keyTime(at: clocks.store) == TestStore.time + .seconds(60))
+  }
+
   // MARK: Installation
 
   /// The damages of a copy.

@@ -694,7 +694,7 @@ void relay__events_free(relay_hub_t *hub, uint32_t count);
 
 struct relay_hub {
   relay_config_t config;
-  char *address, *subprotocol, *path, *origins, *hosts;
+  char *address, *subprotocol, *path, *origins, *hosts, *held_paths;
   relay_request_type_t *requests; /* NULL: all types; the names are in the same block */
   size_t request_count;
   relay_callbacks_t callbacks;

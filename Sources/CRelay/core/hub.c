@@ -31,6 +31,25 @@ static void deliver(relay_hub_t *hub) {
   relay__events_free(hub, count);
 }
 
+/* Answers the requests of the queue that do not wait for the end of the hold. An answer may queue the next
+ * request of its connection. */
+static void answer_held(relay_hub_t *hub) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; hub->callbacks.held && i < hub->event_count; i++) {
+    const relay_event_t event = hub->events[i];
+    void *const owned = hub->owned[i];
+    const relay_http_t *http =
+        event.kind == RELAY_EVENT_HTTP ? relay__edge_held_request(hub, event.exchange) : NULL;
+    if (http) {
+      hub->callbacks.held(hub->callbacks.context, event.exchange, http);
+      continue;
+    }
+    hub->events[kept] = event;
+    hub->owned[kept++] = owned;
+  }
+  if (hub->callbacks.held) hub->event_count = kept;
+}
+
 static void flush(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->dirty_count; i++) {
     relay_session_t *session = relay__session_find(hub, hub->dirty[i]);
@@ -100,6 +119,7 @@ void relay__tick(relay_hub_t *hub) {
   if (!relay__service_begins(hub)) {
     uv_timer_stop(&hub->timer); /* its timers may be due, and would wake the loop without an end */
     uv_idle_stop(&hub->again);
+    if (hub->service == RELAY_HELD) answer_held(hub);
     hub->iteration++;
     return;
   }
@@ -175,6 +195,8 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   hub->origins = relay__copy_string(config->origins, strlen(config->origins));
   hub->hosts =
       relay__copy_string(config->hosts ? config->hosts : "", config->hosts ? strlen(config->hosts) : 0);
+  hub->held_paths = relay__copy_string(config->held_paths ? config->held_paths : "",
+                                       config->held_paths ? strlen(config->held_paths) : 0);
   if (config->requests) {
     hub->requests = copy_requests(config->requests, config->request_count);
     hub->request_count = config->request_count;
@@ -288,10 +310,10 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
-                          hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
-                          hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
-                          hub->receipts, hub->batched,     hub->unread};
+  void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events,    hub->spare_events,
+                          hub->owned,    hub->spare_owned, hub->text.at,  hub->join,      hub->address,
+                          hub->path,     hub->subprotocol, hub->origins,  hub->hosts,     hub->requests,
+                          hub->receipts, hub->batched,     hub->unread,   hub->held_paths};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

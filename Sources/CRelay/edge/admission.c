@@ -28,7 +28,7 @@ static bool is_own_origin(relay_bytes_t origin, relay_bytes_t host) {
   return false;
 }
 
-static bool is_listed(const char *list, const char *text, size_t size) {
+bool relay__is_listed(const char *list, const char *text, size_t size) {
   for (const char *at = list; *at;) {
     const size_t length = strcspn(at, " ");
     if (length == size && !strncasecmp(at, text, size)) return true;
@@ -42,7 +42,7 @@ static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
   relay__host_t host;
   if (hub->config.host_rule == RELAY_HOSTS_ANY) return true;
   if (!text.at || !relay__host_parse(text.at, text.count, &host)) return false;
-  if (relay__host_is_loopback(&host) || is_listed(hub->hosts, host.name, host.size)) return true;
+  if (relay__host_is_loopback(&host) || relay__is_listed(hub->hosts, host.name, host.size)) return true;
   return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
 }
 
@@ -63,7 +63,7 @@ relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
   const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
   if (!origin.count) return none;
   if (*hub->origins)
-    return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
+    return relay__is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
   return host.at && is_own_origin(origin, host) ? none : forbidden(relay__origin_refused);
 }
 

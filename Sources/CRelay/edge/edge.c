@@ -57,6 +57,11 @@ const relay_http_t *relay__edge_request(const relay_hub_t *hub, relay_id_t id) {
   return exchange ? &exchange->http : NULL;
 }
 
+const relay_http_t *relay__edge_held_request(const relay_hub_t *hub, relay_id_t id) {
+  const relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  return exchange && exchange->is_answered_held ? &exchange->http : NULL;
+}
+
 void relay__edge_count(const relay_hub_t *hub, relay_counts_t *counts) {
   const relay__edge_t *edge = hub->edge;
   counts->connections = edge->connections.count;

@@ -154,6 +154,7 @@ struct relay_exchange {
   int64_t comment_at; /* on the loop's clock: the next comment of a stream */
   int64_t progress;   /* on the loop's clock: the last write, or the begin of the answer */
   bool is_delivered, is_answered, is_stream, closes;
+  bool is_answered_held; /* its path is in `held_paths` */
 };
 
 /* Begins the request of the head that was read. A refused request is answered at once, which may free the
@@ -205,6 +206,8 @@ relay__refusal_t relay__handshake_check(const relay__connection_t *connection);
 /* Returns the value of Access-Control-Allow-Origin, which the caller frees; NULL: no page may read the
  * answer. `refused` is the result of relay__admission_check(). */
 char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused);
+/* True if the list, whose items are separated by spaces, has the text. ASCII letters have no case. */
+bool relay__is_listed(const char *list, const char *text, size_t size);
 
 /* shares.c */
 

@@ -84,7 +84,8 @@ static void answer_held(relay_exchange_t *exchange) {
 /* True if the client may get an answer from the callbacks now. Otherwise the connection is cut: the hub may
  * have been held since the answer was made. */
 static bool may_answer(const relay_exchange_t *exchange) {
-  if (relay__service_read(exchange->connection->hub) == RELAY_SERVES) return true;
+  const relay_service_t service = relay__service_read(exchange->connection->hub);
+  if (service == RELAY_SERVES || (service == RELAY_HELD && exchange->is_answered_held)) return true;
   relay__connection_cut(exchange->connection);
   return false;
 }
@@ -125,7 +126,9 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
     relay__exchange_refuse(exchange, refusal);
     return exchange;
   }
-  if (hub->service != RELAY_SERVES) {
+  exchange->is_answered_held =
+      !head->upgrades && relay__is_listed(hub->held_paths, head->path.at, head->path.count);
+  if (hub->service != RELAY_SERVES && !(hub->service == RELAY_HELD && exchange->is_answered_held)) {
     answer_held(exchange);
     return exchange;
   }

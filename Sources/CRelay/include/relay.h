@@ -96,19 +96,23 @@ typedef struct relay_config {
       *trusted_proxies; /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For is trusted */
   relay_host_rule_t host_rule;
   const char *hosts; /* names that Host may also have, separated by spaces; NULL or "": none */
-  bool logs_debug;   /* call `log` for lines of RELAY_LOG_DEBUG */
-  bool is_standby;   /* no sessions: a valid handshake is an HTTP request that gets RELAY_EVENT_HTTP */
+  /* Paths of HTTP requests, separated by spaces, for which the hub calls `held`; NULL or "": none */
+  const char *held_paths;
+  bool logs_debug; /* call `log` for lines of RELAY_LOG_DEBUG */
+  bool is_standby; /* no sessions: a valid handshake is an HTTP request that gets RELAY_EVENT_HTTP */
   relay_limits_t limits;
 } relay_config_t;
 
 typedef struct relay_event relay_event_t;
+typedef struct relay_http relay_http_t;
 
 typedef enum relay_log_level { RELAY_LOG_DEBUG, RELAY_LOG_INFO, RELAY_LOG_ERROR } relay_log_level_t;
 
 typedef enum relay_service {
   RELAY_SERVES,
   /* The hub keeps the frames of clients, and calls neither `woken` nor `happened`. It answers `/live` with
-   * 200 itself, and all other requests and handshakes with 503. */
+   * 200 itself, calls `held` for the paths in `held_paths`, and answers all other requests and handshakes
+   * with 503. */
   RELAY_HELD,
   /* For good: the hub closes its listener, cuts all HTTP connections, and closes all sessions with 4000. It
    * drops their frames, so that `bye` is the only one that they still get. */
@@ -128,6 +132,9 @@ typedef struct relay_callbacks {
    * events and each answer over HTTP. It must not block, and must not call the hub. After a change, call
    * relay_hub_wake(). NULL: RELAY_SERVES. */
   relay_service_t (*service)(void *context);
+  /* A request for a path in `held_paths` has arrived, and the hub is held. It must be answered within the
+   * call, with relay_http_respond(). */
+  void (*held)(void *context, relay_id_t exchange, const relay_http_t *http);
 } relay_callbacks_t;
 
 /* Returns the number of connections that the limit of open files allows. */
@@ -231,7 +238,7 @@ typedef struct relay_field {
   relay_bytes_t name, value; /* a name is in lower case */
 } relay_field_t;
 
-typedef struct relay_http {
+struct relay_http {
   relay_bytes_t method;
   relay_bytes_t path, query; /* percent-encoded, as the client wrote them; `query` has no question mark */
   relay_bytes_t body;
@@ -240,7 +247,7 @@ typedef struct relay_http {
   bool is_local;       /* the address of the client is loopback */
   uint8_t address[16]; /* of the client, or of the client behind a trusted proxy; an IPv4 address is
                           IPv4-mapped */
-} relay_http_t;
+};
 
 enum { RELAY_ADDRESS_TEXT = 46 };
 /* Writes an address as text, an IPv4 address with dots. Returns `text`. Any thread. */

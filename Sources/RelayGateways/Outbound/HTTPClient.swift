@@ -64,7 +64,7 @@ public struct HTTPClient: Sendable {
       let lastError = LastError()
       self.base = base
       self.lastError = lastError
-      pool = HTTPPool(settings: settings) { _, error in lastError.text.withLock { $0 = "\(error)" } }
+      pool = HTTPPool(settings: settings) { _, error in lastError.text.withLock { $0 = ConnectionWords.of(error) } }
     }
 
     /// Sends a request once.
@@ -86,7 +86,8 @@ public struct HTTPClient: Sendable {
         return (answer.status, body)
       case .unprocessed(.timeout), .unknown(.timeout): throw Failure(description: "no answer in time")
       case .unprocessed(let reason), .unknown(let reason):
-        throw Failure(description: lastError.text.withLock { $0.take() } ?? reason.rawValue)
+        let words = reason == .connectionLost ? "the connection ended before the answer" : reason.rawValue
+        throw Failure(description: lastError.text.withLock { $0.take() } ?? words)
       }
     }
 

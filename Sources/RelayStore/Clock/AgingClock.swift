@@ -64,8 +64,8 @@ public struct AgingClock: Equatable, Sendable {
   /// The wall clock minus the clock for idempotency keys and rates, which never steps.
   ///
   /// It changes with each step of the wall clock. Each node's database has its own value, because each node has its own
-  /// clock. At a start, the clock for keys is never before the newest time that the store has noted by it, also on
-  /// another node.
+  /// clock. In a cluster, the clock for keys continues at the time of the newest record of the log, so that the clock of
+  /// a new leader ends no key. At a start, it is never before the newest time that the store has noted by it.
   public private(set) var keyOffset: Duration
   /// The sum of all steps since the database was created. The wall clock without them is the stepless clock, by which
   /// reports of devices, devices, jobs and changes of users age.
@@ -87,9 +87,13 @@ public struct AgingClock: Equatable, Sendable {
   ///   - record: The state of an earlier run. Is `nil` in a new database.
   ///   - keyOffset: The value of ``keyOffset`` in an earlier run.
   ///   - newest: The newest time that the store has noted by the clock for keys. Is `nil` when there is none.
+  ///   - keyTime: The present time by the clock for keys of a cluster. Is `nil` for a single node, which continues by its
+  ///     own wall clock.
   init(
-    _ record: Record?, keyOffset: Duration = .zero, newest: Timestamp? = nil, now: Timestamp, elapsed: Duration
+    _ record: Record?, keyOffset: Duration = .zero, newest: Timestamp? = nil, keyTime: Timestamp? = nil,
+    now: Timestamp, elapsed: Duration
   ) {
+    let keyOffset = keyTime.map { now - $0 } ?? keyOffset
     self.keyOffset = newest.map { min(keyOffset, now - $0) } ?? keyOffset
     totalSteps = record?.totalSteps ?? .zero
     offset = (now - Timestamp(rawValue: 0)) - elapsed

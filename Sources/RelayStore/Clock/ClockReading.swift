@@ -105,7 +105,8 @@ extension AgingClock.Record {
 
 extension AgingClock {
   /// The clock of a database at its start. The query has each column that ``Transaction/steadyNow`` writes.
-  init(stored db: Database, _ clock: StoreClock) throws {
+  /// - Parameter keyTime: The time at which the clock for keys continues in a cluster, see ``Journal/keyTime``.
+  init(stored db: Database, _ clock: StoreClock, keyTime: Timestamp? = nil) throws {
     let newest = try db.first(
       """
       SELECT max(time) AS time FROM (
@@ -118,7 +119,7 @@ extension AgingClock {
       """,
       [MessageDraft.keyLifetime.milliseconds])
     self.init(
-      try Record.stored(db), keyOffset: try Installation.keyOffset(db), newest: newest?.time("time"),
+      try Record.stored(db), keyOffset: try Installation.keyOffset(db), newest: newest?.time("time"), keyTime: keyTime,
       now: clock.now(), elapsed: clock.elapsed())
   }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
 
 /// Decides each group of the writer before its commit, for example by a replicated log. A single node has none.
 ///
 /// Called on the writer's thread.
 public protocol Journal: Sendable {
+  /// The present time by the clock for keys of the journal, see ``AgingClock/keyOffset``. The store continues it at its start.
+  var keyTime: Timestamp { get }
   /// Decides the open transaction, whose rows are all written. Not called for a group that changes no row.
   ///
   /// May block as long as nobody knows the decision. The group then waits, and all later ones.

@@ -63,11 +63,12 @@ extension Replica {
   /// file system of the database. A crash leaves the old database or the new one.
   ///
   /// The old database may be damaged. Throws an error, and keeps the old database, if the copy is damaged, from another
-  /// program or from a newer release.
+  /// program or from a newer release. The copy is a snapshot, so the new database has one, see ``hasSnapshot``.
   public static func install(_ copy: String, folder: String) throws(StoreError) {
     let folder = try DataFolder(folder, acceptsDamage: true)
     defer { folder.lock.release() }
     _ = try position(ofCopy: copy)
+    try StoreError.opening(copy) { try openCopy(copy) { try Installation.save(hasSnapshot: true, $0) } }
     try CopyInstallation.install(copy, at: folder.database)
   }
 

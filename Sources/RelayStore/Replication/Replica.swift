@@ -83,6 +83,29 @@ public final class Replica: Sendable {
     }
   }
 
+  /// True if the log of the file has had a snapshot, so that other nodes can join without this one.
+  public var hasSnapshot: Bool {
+    get throws(StoreError) { try read(Installation.hasSnapshot) }
+  }
+
+  /// The log of the file has a snapshot.
+  public func noteSnapshot() throws(StoreError) {
+    try StoreError.opening(folder.database) {
+      try use { db, _ in
+        try db.inTransaction(.immediate) {
+          try Installation.save(hasSnapshot: true, db)
+          return .commit
+        }
+      }
+    }
+  }
+
+  /// The present time by the clock for keys, see ``AgingClock/keyOffset``, as a single node continues it at its start.
+  public func keyTime(at clock: StoreClock = .system) throws(StoreError) -> Timestamp {
+    let aging = try read { try AgingClock(stored: $0, clock) }
+    return clock.now() - aging.keyOffset
+  }
+
   /// The hash of all rows that replicas have in common. Reads the whole file.
   public func hash() throws(StoreError) -> String {
     try read { try ReplicatedTables.hash($0, foreign: foreignTables) }
@@ -145,6 +168,7 @@ public final class Replica: Sendable {
         try db.inTransaction(.immediate) {
           loss = try DataLoss.repair(db, after: run, now: now)
           try Installation.save(position: position, db)
+          try Installation.save(hasSnapshot: false, db)
           return .commit
         }
         return loss

@@ -50,6 +50,8 @@ enum Schema {
       counter INTEGER NOT NULL DEFAULT 0,
       -- The newest group of a cluster's log in this file, see `Replica`; NULL: the file belongs to a single node.
       position TEXT,
+      -- 1: the log of `position` has had a snapshot.
+      has_snapshot INTEGER NOT NULL DEFAULT 0,
       -- See `AgingClock.keyOffset`; milliseconds.
       key_offset INTEGER NOT NULL DEFAULT 0
     ) STRICT;

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NATS servers with JetStream on loopback: one server, or three that replicate their streams."""
+"""NATS servers with JetStream on loopback: one server, or three that replicate their streams.
+
+`NATS_SERVER` names another program than the one of the system.
+"""
 
 import http.client
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +31,7 @@ class NATSServer(Program):
         self._arguments += ["-js", "-sd", folder / f"nats-{name}", *options]
         #: More arguments for the next start.
         self.extra: list[object] = []
+        self._disk: list[str] = []
         if len(routes) > 1:
             urls = ",".join(f"nats://127.0.0.1:{port}" for port in routes)
             self._arguments += ["--cluster_name", "test", "--cluster", f"nats://127.0.0.1:{route}", "--routes", urls]
@@ -35,8 +40,41 @@ class NATSServer(Program):
 
     def start(self) -> None:
         # Debian's package installs the program where users without rights do not search.
-        program = shutil.which("nats-server") or "/usr/sbin/nats-server"
-        self.launch([program, *map(str, [*self._arguments, *self.extra])])
+        program = os.environ.get("NATS_SERVER") or shutil.which("nats-server") or "/usr/sbin/nats-server"
+        self.launch([*self._disk, program, *map(str, [*self._arguments, *self.extra])])
+
+    def limit_disk(self, megabytes: int) -> None:
+        """Gives the server a disk of its own with this size, from its next start on. A restart keeps the files.
+
+        The disk is a file system in memory. It is mounted in a namespace of the server, so that no rights are needed.
+        """
+        folder = self.folder / self.name
+        kept = self.folder / f"{self.name}-kept"
+        for path in (folder, kept):
+            path.mkdir(exist_ok=True)
+        script = (
+            f"mount -t tmpfs -o size={megabytes}m disk {folder} && cp -a {kept}/. {folder} && exec \"$@\""
+        )
+        self._disk = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+
+    def fill_disk(self) -> Path:
+        """Fills the disk of `limit_disk`. Returns the file that frees the space again."""
+        file = self._inside / "filler"
+        with file.open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(bytes(1 << 16))
+        return file
+
+    def keep_disk(self) -> None:
+        """Copies the files of the disk, so that the next start has them. The server must not write meanwhile."""
+        kept = self.folder / f"{self.name}-kept"
+        shutil.rmtree(kept)
+        shutil.copytree(self._inside, kept)
+
+    @property
+    def _inside(self) -> Path:
+        """The folder of the disk, as the server sees it."""
+        return Path(f"/proc/{self.pid}/root{(self.folder / self.name).resolve()}")
 
     def monitored(self, path: str) -> Any:
         """Returns the JSON of the monitoring port, or None without an answer. A paused server does not answer."""

@@ -122,8 +122,19 @@ class Node(Program):
         made = run("cluster", "reset", "--data", self.data, *self.cluster_options, "--confirm")
         assert made.returncode == 0, made.stderr + made.stdout
 
+    @property
+    def report(self) -> dict[str, Any]:
+        """The JSON of `/v1/cluster`. Empty without an answer."""
+        answer = self.attempt("GET", "/v1/cluster")
+        return answer.json if answer is not None and answer.status == 200 else {}
+
+    def status(self) -> tuple[int, str]:
+        """The exit code and the output of `stillwire cluster status`."""
+        made = run("cluster", "status", "--url", self.url)
+        return made.returncode, made.stdout + made.stderr
+
     def metrics(self) -> dict[str, float]:
         """Returns the samples of `/metrics`, by name with labels."""
         text = self.request("GET", "/metrics").body.decode()
-        found = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) ([0-9.e+-]+)$", text, re.MULTILINE)
+        found = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (-?[0-9.e+-]+)$", text, re.MULTILINE)
         return {name: float(value) for name, value in found}

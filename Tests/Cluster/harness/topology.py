@@ -8,21 +8,24 @@ from typing import Any
 
 from relay import DEADLINE
 from waiting import eventually
+from wall_clock import Clock
 
 from harness.nats import NATSServers
 from harness.node import Node
 from harness.partition import Partition
 from harness.tables import Contents, contents, differences
 
-#: The name of the cluster, and the name of the stream that follows from it.
+#: The name of the cluster, and the names of the streams that follow from it.
 NAME = "test"
 LOG = f"{NAME}-log"
+SNAPSHOTS = f"{NAME}-snapshots"
 
 
 class Cluster:
     """`nodes` relays and `servers` NATS servers. Without servers, a single relay, to check the tests themselves.
 
-    `nats` has more arguments of `NATSServers`.
+    With `has_clocks`, each node has a wall clock of its own, which the test sets. `nats` has more arguments of
+    `NATSServers`.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class Cluster:
         servers: int = 3,
         nodes: int = 3,
         is_partitionable: bool = False,
+        has_clocks: bool = False,
         configuration: dict[str, Any] | None = None,
         **nats: Any,
     ):
@@ -44,6 +48,8 @@ class Cluster:
             (folder / "stillwire.json").write_text(json.dumps(configuration))
             self.options += ["--config", folder / "stillwire.json"]
         self._is_partitionable = is_partitionable
+        self._has_clocks = has_clocks
+        self.clocks: dict[str, Clock] = {}
         self.nodes: list[Node] = []
         self._count = nodes
 
@@ -66,7 +72,13 @@ class Cluster:
         if self._is_partitionable:
             self.partitions[name] = Partition(self.nats)
             urls = self.partitions[name].urls
-        node = Node(self.folder, name, urls, *self.options, cluster=NAME)
+        settings = {}
+        if self._has_clocks:
+            folder = self.folder / f"clock-{name}"
+            folder.mkdir()
+            self.clocks[name] = Clock(folder)
+            settings = self.clocks[name].environment
+        node = Node(self.folder, name, urls, *self.options, cluster=NAME, **settings)
         self.nodes.append(node)
         return node
 

@@ -11,8 +11,9 @@ SOURCE = Path(__file__).with_name("wall_clock.c")
 
 
 class Clock:
-    """The wall clock of a program that is started with the command `under`. `set` sets its difference from the true
-    time, in seconds. `suspend` has the effect of a machine that was suspended for these seconds."""
+    """The wall clock of a program that is started with the command `under`, or with the variables `environment`. `set`
+    sets its difference from the true time, in seconds. `suspend` has the effect of a machine that was suspended for these
+    seconds."""
 
     def __init__(self, folder: Path):
         self._suspended = 0
@@ -21,7 +22,8 @@ class Clock:
         library = folder / "wall_clock.so"
         compiler = shutil.which("cc") or shutil.which("clang") or "gcc"
         subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.under = ("env", f"LD_PRELOAD={library}", f"WALL_CLOCK_OFFSET={self._file}")
+        self.environment = {"LD_PRELOAD": str(library), "WALL_CLOCK_OFFSET": str(self._file)}
+        self.under = ("env", *(f"{name}={value}" for name, value in self.environment.items()))
 
     def set(self, seconds: int) -> None:
         self._write(seconds, 0)

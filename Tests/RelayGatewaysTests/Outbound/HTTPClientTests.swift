@@ -72,15 +72,27 @@ import Testing
   @Test func `a failed connection gives its reason`() async throws {
     let client = try #require(HTTPClient(url: "http://127.0.0.1:9"))
     let failure = await #expect(throws: HTTPClient.Failure.self) { try await client.send("GET", "/") }
-    #expect(failure?.description.contains("refused") == true)
+    #expect(failure?.description == "connection refused")
   }
 
   @Test func `an untrusted certificate gives its reason`() async throws {
     let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 200) }
     let client = try #require(HTTPClient(url: "https://localhost:\(service.port)"))
     let failure = await #expect(throws: HTTPClient.Failure.self) { try await client.send("GET", "/") }
-    #expect(failure?.description.contains("CERTIFICATE_VERIFY_FAILED") == true)
+    #expect(
+      failure?.description == "this machine does not trust the certificate of the server (CERTIFICATE_VERIFY_FAILED)")
     #expect(service.requests.isEmpty)
+  }
+
+  @Test func `an unknown host and a server without TLS give their reasons`() async throws {
+    let unknown = try #require(HTTPClient(url: "http://host.invalid"))
+    let lookup = await #expect(throws: HTTPClient.Failure.self) { try await unknown.send("GET", "/") }
+    #expect(lookup?.description.hasPrefix("the host host.invalid is not known: ") == true)
+    #expect(lookup?.description.contains("Error") == false)
+    let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 200) }
+    let secure = try #require(HTTPClient(url: "https://127.0.0.1:\(service.port)"))
+    let handshake = await #expect(throws: HTTPClient.Failure.self) { try await secure.send("GET", "/") }
+    #expect(handshake?.description.hasPrefix("the server does not use TLS (") == true)
   }
 
   @Test(arguments: ["", "127.0.0.1:80", "ftp://a", "http://a/?b", "http://a/#b", "http://u:p@a"])

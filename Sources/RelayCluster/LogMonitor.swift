@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads the condition of both streams for the board of a node. A node does this regularly in each role.
+public enum LogMonitor {
+  /// The time between two reads.
+  public static let interval = Duration.seconds(2)
+
+  /// Requests the condition of both streams. Blocks until there are answers or timeouts.
+  public static func look(at log: any ClusterLog, _ inbox: NodeInbox, _ board: NodeStatusBoard, _ clock: any NodeClock)
+  {
+    let main: StreamCondition?
+    do throws(LogUnavailable) {
+      main = try log.condition(of: .log)
+    } catch {
+      board.change { $0.contact = .silent(reason: error.reason) }
+      noteClock(inbox, board, clock)
+      return
+    }
+    let snapshots: StreamCondition?
+    do throws(LogUnavailable) {
+      snapshots = try log.condition(of: .snapshots)
+    } catch {
+      // The servers answer for the log, so only this stream has no leader.
+      snapshots = board.current.replicas[.snapshots].map {
+        StreamCondition(last: 0, replicas: StreamReplicas(configured: $0.configured, current: 0))
+      }
+    }
+    let now = clock.now
+    board.change { status in
+      status.contact = .answered(now)
+      status.replicas[.log] = main?.replicas
+      status.replicas[.snapshots] = snapshots?.replicas
+      if let main { status.noteNewest(main.last, at: now) }
+    }
+    noteClock(inbox, board, clock)
+  }
+
+  private static func noteClock(_ inbox: NodeInbox, _ board: NodeStatusBoard, _ clock: any NodeClock) {
+    let (clocks, now) = (inbox.clocks, clock.now)
+    board.change { status in
+      status.clockDifference = status.leader.flatMap { clocks.difference(to: $0.name, at: now) }
+    }
+  }
+}
