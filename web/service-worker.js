@@ -23,6 +23,9 @@ const texts = {
   '%@ messages': '%@ messages',
   '%@ messages in %@': '%@ messages in %@',
   '%@ messages in %@ rooms': '%@ messages in %@ rooms',
+  '%@ invites you to %@': '%@ invites you to %@',
+  '%@ invites you to a group': '%@ invites you to a group',
+  '%@ wants to write to you': '%@ wants to write to you',
 }
 
 /**
@@ -49,7 +52,9 @@ async function count({ badge }) {
 function isRemoved({ recipient, identity, contents }, { read = [], removed = [], ...payload }) {
   if (!identity || recipient !== origin(payload).recipient) return false
   const isRead = (message) => read.some(({ room, seq }) => room === message.room && message.seq <= seq)
-  return removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) || contents.every(isRead)
+  const isNamed = removed.some(({ room, seq }) => room === identity.room && seq === identity.seq)
+  // The notification of an invitation has no message.
+  return isNamed || (contents.length > 0 && contents.every(isRead))
 }
 
 function show({ aps, message, digest, tag, ...payload }) {

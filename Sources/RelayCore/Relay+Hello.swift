@@ -67,9 +67,11 @@ extension Relay {
     defer { hub.release(handle) }
     await awaitPlace(for: handle)
     let withdrawn: Set<RoomID>
+    let invitations: Int
     var list: Inbox.Start?
     do {
       withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: self)
+      invitations = try await store.read { try $0.invitations.count(of: profile.id) }
       if let options = details.inbox { list = try await inbox.start(options, of: profile.id, on: self) }
     } catch {
       throw Refusal(error: requestError(error), close: .serverError)
@@ -102,7 +104,7 @@ extension Relay {
       request.session,
       with: Replies.welcome(
         hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
-        inbox: list, now: hub.now, clock: moment.stepless))
+        inbox: list, invitations: invitations, now: hub.now, clock: moment.stepless))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
     calls.sendRinging(to: request.session, of: handle, on: self)
   }

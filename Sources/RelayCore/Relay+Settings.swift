@@ -27,6 +27,8 @@ extension Relay {
     /// The time that clients may need to reconnect after a start, in addition to the grace.
     package var reconnect = Duration.seconds(20)
     package var rooms: RoomPatterns
+    /// The people whom a user only invites.
+    package var invitations = InvitationPolicy.unknown
     /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
     package var streamsPerKey = 16
     /// The settings of the audit log.

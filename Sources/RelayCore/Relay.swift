@@ -34,6 +34,7 @@ package actor Relay {
   package let late = LateWriter()
   package let inbox = Inbox()
   package let calls = Calls()
+  package let invitations = Invitations()
   package let presenceStreams = PresenceStreams()
   package let erasures = Erasures()
   package let backends = Backends()
@@ -109,6 +110,7 @@ package actor Relay {
     // An earlier run may have deleted rooms and then stopped.
     rooms.sweep(on: self)
     erasures.resume(on: self)
+    try await invitations.load(on: self)
     // A join of a room that is not loaded yet loads the room at once.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
@@ -251,10 +253,12 @@ package actor Relay {
       case .sessionEnded(let session):
         access.forget(session)
         responses.forget(session)
+        invitations.forget(session)
         inbox.forget(session, on: self)
       case .confirmed(let session, let number):
         responses.confirm(session, upTo: number, on: self)
         inbox.confirm(session, upTo: number)
+        invitations.confirm(session, upTo: number)
       case .drained: ends.send()
       case .flushed:
         isFlushing = false

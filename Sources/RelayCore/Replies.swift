@@ -64,10 +64,11 @@ enum Replies {
   /// - Parameters:
   ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
   ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
+  ///   - invitations: The number of open invitations.
   ///   - clock: The time by the stepless clock.
   static func welcome(
     _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
-    inbox: Inbox.Start?, now: Timestamp, clock: Timestamp
+    inbox: Inbox.Start?, invitations: Int, now: Timestamp, clock: Timestamp
   ) -> [UInt8] {
     ok(request, type: "welcome", always: true) {
       $0["user"] = user.id.rawValue
@@ -87,6 +88,7 @@ enum Replies {
           if inbox.isReset { $0.bool("reset", true) }
         }
       }
+      if invitations > 0 { $0.integer("invitations", invitations) }
       $0["server"] = "stillwire/\(stillwireVersion)"
     }
   }

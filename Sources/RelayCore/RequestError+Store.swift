@@ -77,7 +77,7 @@ extension RequestError {
         RequestError(.conflict, "the room needs an owner: make another member an owner first", at: "/role")
       case .isOwner:
         RequestError(.forbidden, "only a backend may do this with an owner: take the role away first", at: "/user")
-      case .blocked(let user): RequestError(.forbidden, "\(user) does not accept you in a room")
+      case .noInvitation: RequestError(.notFound, "you have no invitation to this room", at: "/room")
       case .needs(let role): RequestError(.forbidden, "this needs the role \(role.name)")
       case .tooManyReactions:
         RequestError(.tooLarge, "the message has \(Reactions.maxCount) reactions, which is the maximum", at: "/seq")

@@ -35,6 +35,7 @@ public struct Reason: Equatable, Sendable, Codable {
     case noPushAsked = "no_push_asked"
     case largeRoom = "large_room"
     case blocked
+    case invitedTooOften = "invited_too_often"
     case read
     case received
     case deleted

@@ -24,6 +24,8 @@ struct DecisionInput {
 
   /// True if the room has too many members for pushes to all of them, and this one is not mentioned by name.
   var isBeyondReach: Bool { recipient.isRoomTooLarge == true && recipient.isNamed != true }
+
+  var isInvitedTooOften: Bool { message.kind == .invitation && recipient.isInvitedTooOften == true }
 }
 
 /// The codes `received`, `not_received_yet`, `received_idle` and `within_grace`: the sessions that have received the message, and those that may still receive it.
@@ -37,9 +39,9 @@ extension DecisionInput {
   }
 
   /// The time at which a message is pushed that an active session has received, if the recipient has not read it by
-  /// then. Is `nil` for a recipient without this preference, and for a call.
+  /// then. Is `nil` for a recipient without this preference, for a call and for an invitation.
   var unreadEnd: Timestamp? {
-    guard let pause = recipient.pushUnreadAfter, !isCall else { return nil }
+    guard let pause = recipient.pushUnreadAfter, message.kind == .message else { return nil }
     return min(message.time + .seconds(pause), message.expires)
   }
 

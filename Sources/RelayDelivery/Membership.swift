@@ -12,6 +12,8 @@ public struct Membership: Equatable, Sendable {
   public var away: AwayFacts?
   /// True if the room has more than `pushedMembersPerRoom` members.
   public var isRoomTooLarge = false
+  /// True if no further push of an invitation may reach the user today.
+  public var isInvitedTooOften = false
 
   /// A member without a session in the room, and without a mark that has reached the message. A notification belongs to
   /// no room, so its recipient counts as such a member.

@@ -84,6 +84,7 @@ extension PayloadSubject {
     subject.sender = User(id: sender.id)
     subject.room.title = nil
     subject.room.avatar = nil
+    subject.invitation?.title = nil
     subject.hasNames = false
     return subject
   }
@@ -105,8 +106,15 @@ extension PayloadSubject {
     aps["target-content-id"] = style.target
   }
 
-  /// Writes the sender's image and custom keys, which are outside of `aps`.
+  /// Writes the sender's image and custom keys, and the invitation, which are outside of `aps`.
   func writeExtras(to payload: inout JSONWriter.Object) {
+    if let invitation {
+      payload.object("invitation") {
+        $0["room"] = invitation.room.rawValue
+        $0["kind"] = invitation.kind.rawValue
+        $0["title"] = invitation.title
+      }
+    }
     payload["image"] = style.image
     payload.members(of: style.data)
   }

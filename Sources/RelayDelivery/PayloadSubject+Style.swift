@@ -22,9 +22,17 @@ extension PayloadSubject {
 
   var body: PushText {
     if let ownText { return app.texts.text(ownText) }
+    if let invitation { return text(of: invitation) }
     if let body = shown(style.body) { return body }
     if hasPreview, let text, !text.isBlank { return .text(text) }
     return app.texts.text(textKey)
+  }
+
+  private func text(of invitation: PayloadInvitation) -> PushText {
+    let inviter = sender.shownName
+    guard invitation.kind == .group else { return app.texts.text(.invitationToWrite, inviter) }
+    guard let title = invitation.title.nonEmpty else { return app.texts.text(.invitationToGroup, inviter) }
+    return app.texts.text(.invitationToRoom, inviter, title)
   }
 
   /// The key of the relay's own text for a message without a text.

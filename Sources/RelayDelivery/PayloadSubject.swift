@@ -41,6 +41,8 @@ public struct PayloadSubject: Equatable, Sendable {
   var removals = Removals()
   /// The relay's own text in place of the body. Is `nil` for the body.
   var ownText: PushTextKey?
+  /// The invitation that the push is about. Is `nil` for a message.
+  public var invitation: PayloadInvitation?
   /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
 
@@ -77,8 +79,12 @@ public struct PayloadSubject: Equatable, Sendable {
 
   public var message: MessageReference { MessageReference(room: room.id, seq: seq) }
 
-  /// The message by which a phone knows the notification. Is `nil` for a notification without a room.
-  public var identity: MessageReference? { room.id.isNotifications ? nil : replaces ?? message }
+  /// The message by which a phone knows the notification. For an invitation it is message 0 of the room. Is `nil` for
+  /// another notification without a room.
+  public var identity: MessageReference? {
+    let known = replaces ?? message
+    return known.room.isNotifications ? nil : known
+  }
 
   /// The maximum length of a receipt token, in bytes.
   public static let maxReceiptLength = 64
@@ -100,6 +106,19 @@ public struct PayloadRoom: Equatable, Sendable {
     self.avatar = avatar
     self.recipientCount = recipientCount
     self.isGroup = isGroup
+  }
+}
+
+/// The invitation of a push.
+public struct PayloadInvitation: Equatable, Sendable {
+  public var room: RoomID
+  public var kind: RoomKind
+  public var title: String?
+
+  public init(room: RoomID, kind: RoomKind, title: String? = nil) {
+    self.room = room
+    self.kind = kind
+    self.title = title
   }
 }
 

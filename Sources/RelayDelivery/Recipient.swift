@@ -75,15 +75,16 @@ extension Recipient {
     let preference = preferences[room]
     let isMentioned = message.mentions.contains(user)
     let breakThrough = preferences.breakThrough
+    let breaksQuietHours = breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from)
     return RecipientFacts(
       user: user, isMember: membership.isMember && !withdrawn.contains(room),
       isSuspended: suspension?.isOn(at: now) ?? false,
       hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
       hasReceivedActively: membership.hasReceivedActively, roomLevel: preference.level(at: now),
       isMentioned: isMentioned, isNamed: message.mentions.isNamed(user), isRoomTooLarge: membership.isRoomTooLarge,
-      isOverCallPace: message.unrung?.contains(user) ?? false,
+      isOverCallPace: message.unrung?.contains(user) ?? false, isInvitedTooOften: membership.isInvitedTooOften,
       roomCriteria: preference.criteria, onFocus: preferences.onFocus,
-      breaksQuietHours: breakThrough.mentions && isMentioned || breakThrough.users.contains(message.from),
+      breaksQuietHours: breaksQuietHours && message.push.kind != .invitation,
       quietCalls: preferences.quietCalls, quietTimeSensitive: preferences.quietTimeSensitive,
       pushUnreadAfter: preferences.pushUnreadAfter, sessions: membership.sessions, away: membership.away)
   }

@@ -26,6 +26,8 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var isOverCallPace: Bool?
   /// True if the sender's alerts at the level `critical` to the recipient exceed their pace.
   public var isOverCriticalPace: Bool?
+  /// True if no further push of an invitation may reach the recipient today.
+  public var isInvitedTooOften: Bool?
   /// The recipient's own label of the room.
   public var roomCriteria: String?
   /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
@@ -50,7 +52,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     hasRead: Bool = false,
     hasReceivedActively: Bool = false, roomLevel: RoomLevel = .all, isMentioned: Bool = false, isNamed: Bool = false,
     isRoomTooLarge: Bool = false, isOverCallPace: Bool = false, isOverCriticalPace: Bool = false,
-    roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
+    isInvitedTooOften: Bool = false, roomCriteria: String? = nil, onFocus: SilenceMode = .deliver,
     breaksQuietHours: Bool = false, quietCalls: Bool = false, quietTimeSensitive: Bool = false,
     pushUnreadAfter: Int? = nil, sessions: [SessionFacts] = [], away: AwayFacts? = nil
   ) {
@@ -66,6 +68,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.isRoomTooLarge = isRoomTooLarge ? true : nil
     self.isOverCallPace = isOverCallPace ? true : nil
     self.isOverCriticalPace = isOverCriticalPace ? true : nil
+    self.isInvitedTooOften = isInvitedTooOften ? true : nil
     self.roomCriteria = roomCriteria
     self.onFocus = onFocus
     self.breaksQuietHours = breaksQuietHours ? true : nil

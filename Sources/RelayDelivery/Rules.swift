@@ -13,6 +13,10 @@ let rules: [Rule<RuleResult?>] = [
 
   Rule("the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
 
+  Rule("an invitation, and the inviter or all together have caused too many such pushes within a day") {
+    $0.isInvitedTooOften ? .end(.invitedTooOften) : nil
+  },
+
   Rule("the recipient has read it") { $0.recipient.hasRead ? .end(.read) : nil },
 
   Rule("received by a session that was active then or became active later") {
@@ -91,7 +95,8 @@ extension Reason.Code {
   var laterEffect: LaterEffect {
     switch self {
     case .blocked, .read, .notMember: .remove
-    case .ownMessage, .largeRoom, .expired, .suspended, .muted, .overPace, .noDevice, .notAllowed: .nothing
+    case .ownMessage, .largeRoom, .invitedTooOften, .expired, .suspended, .muted, .overPace, .noDevice, .notAllowed:
+      .nothing
     case .noPushAsked, .received, .deleted, .notReceivedYet, .receivedIdle, .withinGrace, .unread, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered, .noVoIPEntitlement:
       .show

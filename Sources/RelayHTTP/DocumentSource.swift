@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayCore
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// Makes the documents from the files in `Documents`.
 ///
 /// - Adds the errors of each operation, from the table of routes.
+/// - Adds the members of the requests that declare them: the parameters of queries, and the payloads of frames.
 /// - Adds the schemas that both documents use, from `schemas.json`. Each document is complete without the other.
 enum DocumentSource {
   static var openAPI: [UInt8] {
     var text = JSONText(DocumentFile.openAPI)
-    addErrors(of: HTTPService.routes, to: &text)
+    addDeclarations(of: HTTPService.routes, to: &text)
     return withSchemas(text)
   }
 
-  static var asyncAPI: [UInt8] { withSchemas(JSONText(DocumentFile.asyncAPI)) }
+  static var asyncAPI: [UInt8] {
+    var text = JSONText(DocumentFile.asyncAPI)
+    addPayloads(to: &text)
+    return withSchemas(text)
+  }
 
-  // MARK: Errors
+  // MARK: Declarations
 
-  /// Adds a response for each error of an operation, unless the file already describes a response with that status.
-  private static func addErrors(of routes: [Route], to text: inout JSONText) {
+  /// Adds a response for each error of an operation, unless the file already describes a response with that status. Adds
+  /// the parameters of the query that the operation declares as fields.
+  private static func addDeclarations(of routes: [Route], to text: inout JSONText) {
     guard let paths = text.value("paths") else { preconditionFailure("the document has no paths") }
     let items = Dictionary(uniqueKeysWithValues: text.members(of: paths).map { ($0.name, $0.value) })
     for route in routes {
@@ -32,6 +39,10 @@ enum DocumentSource {
         let described = text.members(of: responses).map(\.name)
         let statuses = Set(action.errors.map(\.status)).sorted().filter { !described.contains(String($0)) }
         text.add(statuses.map { (String($0), Array(reference(to: $0).utf8)) }, to: responses)
+        guard case .command(let command) = action.work else { continue }
+        let declaration = command.declaration
+        let parameters = declaration.fields.filter { declaration.query[$0.name] != nil }.map(\.parameter)
+        if !parameters.isEmpty { text.add([("parameters", JSONWriter.array(parameters))], to: operation.value) }
       }
     }
     text.finish()
@@ -41,6 +52,35 @@ enum DocumentSource {
   private static func reference(to status: Int) -> String {
     let name = HTTPResponse.reason(of: status).filter { $0 != " " }
     return "{ \"$ref\": \"#/components/responses/\(name)\" }"
+  }
+
+  /// Adds the payload of each frame whose command declares its fields.
+  private static func addPayloads(to text: inout JSONText) {
+    guard let messages = text.value("components", "messages") else {
+      preconditionFailure("the document has no messages")
+    }
+    let known = Dictionary(uniqueKeysWithValues: text.members(of: messages).map { ($0.name, $0.value) })
+    for command in Commands.all {
+      let declaration = command.declaration
+      guard !declaration.fields.isEmpty, let frame = declaration.frame, let message = known[frame] else { continue }
+      text.add([("payload", payload(of: frame, declaration.fields))], to: message)
+    }
+    text.finish()
+  }
+
+  private static func payload(of frame: String, _ fields: [FieldDeclaration]) -> [UInt8] {
+    JSONWriter.object { payload in
+      payload["type"] = "object"
+      payload.array("required") { list in
+        list.string("type")
+        for field in fields where field.isRequired { list.string(field.name) }
+      }
+      payload.object("properties") { properties in
+        properties.object("type") { $0["const"] = frame }
+        properties.object("id") { $0["$ref"] = "#/components/schemas/ID" }
+        for field in fields { properties.raw(field.name, field.schema) }
+      }
+    }
   }
 
   // MARK: Schemas

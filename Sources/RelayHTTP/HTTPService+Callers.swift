@@ -50,6 +50,7 @@ extension HTTPService {
         throw error.requestError
       }
       if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
+      relay.people.noteToken(of: identity.id, on: relay)
       return .user(identity)
     }
   }

@@ -139,6 +139,12 @@ extension HTTPService {
       "stillwire_decisions_total", "Decisions about a message for a device, by outcome. A wait is decided again.",
       .counter, by: "outcome", Tally.Outcome.allCases.map { ($0.rawValue, tally.decisions[$0] ?? 0) })
     text.family(
+      "stillwire_invitations_total",
+      "Invitations to rooms: those that users have made, and the ends by cause.",
+      .counter, by: "outcome",
+      [("made", tally.invitations)]
+        + EndedInvitation.Cause.allCases.map { ($0.rawValue, tally.invitationEnds[$0] ?? 0) })
+    text.family(
       "stillwire_focus_reports_total", "Focus reports stored. applied is true for those newer than the last one.",
       .counter, by: "applied",
       [true, false].map { ("\($0)", tally.focusReports[$0] ?? 0) })

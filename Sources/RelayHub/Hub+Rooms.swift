@@ -27,6 +27,8 @@ public struct RoomTraits: OptionSet, Sendable {
   public static let pushes = RoomTraits(rawValue: UInt32(RELAY_ROOM_PUSHES))
   /// Members receive the marks of the others (received and read), unless the room is large.
   public static let receipts = RoomTraits(rawValue: UInt32(RELAY_ROOM_RECEIPTS))
+  /// The room of two people. Frames show two members, also while one of the two people is no member.
+  public static let pair = RoomTraits(rawValue: UInt32(RELAY_ROOM_PAIR))
 }
 
 /// The cause of the begin or the end of a membership, as the event `member` names it.
@@ -62,6 +64,7 @@ extension relay_role_t {
 
 /// The current state of a room, for one user.
 public struct RoomFacts: Sendable {
+  /// The number of members that replies show, see ``RoomTraits/pair``.
   public let memberCount: Int
   public let onlineCount: Int
   public let isLarge: Bool
@@ -213,6 +216,11 @@ extension Hub {
     try HubRefusal.check(
       relay_room_add_member(
         hub, room.rawValue, user.rawValue, relay_role_t(role), cause.name, cause.by?.rawValue))
+  }
+
+  /// Sets the marks of a new member who has not read the newest messages. The relay pushes none of them.
+  public func setMarks(_ seq: Int64, of user: UserHandle, in room: RoomHandle) {
+    _ = relay_room_set_marks(hub, room.rawValue, user.rawValue, seq)
   }
 
   /// Ends a membership, and sends the event `member` to all sessions in the room, including those of the user.

@@ -28,7 +28,7 @@ extension PushRequest {
 
   init(object fields: Fields) throws(RequestError) {
     self.init()
-    kind = try fields.choice("kind") ?? .message
+    kind = try fields.choice("kind", MessageKind.Requested.self)?.kind ?? .message
     level = try fields.choice("level") ?? .active
     criteria = try fields.string("criteria", maxLength: FilterReport.maxCriteriaLength)
     let maxSeconds = Double(Self.maxLifetime.components.seconds)

@@ -9,6 +9,8 @@ public struct Limits: Equatable, Sendable {
   public var outgoingQueue = 1_048_576
   public var roomsPerSession = 128
   public var roomsPerUser = 1_000
+  public var invitations = 100
+  public var newPeoplePerDay = 100
   public var sessionsPerUser = 32
   public var devicesPerUser = 16
   public var membersPerRoom = 10_000
@@ -74,6 +76,11 @@ public struct Limits: Equatable, Sendable {
     .count(
       "roomsPerUser", \.roomsPerUser, 0...100_000,
       "Maximum number of rooms that keep messages and that a user is a member of."),
+    .count(
+      "invitations", \.invitations, 0...10_000,
+      "Maximum number of open invitations of a user. A new invitation ends the oldest."),
+    .count(
+      "newPeoplePerDay", \.newPeoplePerDay, 0...100_000, "Maximum number of people whom a user invites within a day."),
     .count("sessionsPerUser", \.sessionsPerUser, 0...100_000, "Maximum number of sessions of a user."),
     .count("devicesPerUser", \.devicesPerUser, 0...1_000, "Maximum number of devices of a user."),
     .count("membersPerRoom", \.membersPerRoom, 0...1_000_000, "Maximum number of members of a room."),

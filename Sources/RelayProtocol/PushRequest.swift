@@ -64,9 +64,23 @@ public struct PushRequest: Hashable, Sendable {
   }
 }
 
-/// The kind of a message, set by its sender.
+/// The kind of a message.
 public enum MessageKind: String, Sendable, CaseIterable, Codable {
   case message
   /// The push rings on every device at once. It does not wait until a session may have received the message.
   case call
+  /// The relay notifies a user whom another one has invited to a room. No sender can request it.
+  case invitation
+
+  /// The kinds that a sender may request.
+  public enum Requested: String, Sendable, CaseIterable {
+    case message, call
+
+    public var kind: MessageKind {
+      switch self {
+      case .message: .message
+      case .call: .call
+      }
+    }
+  }
 }

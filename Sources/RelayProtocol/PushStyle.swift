@@ -67,7 +67,7 @@ public struct PushStyle: Hashable, Sendable {
 
   private static let ownKeys: Set<String> = [
     "aps", "communication", "message", "image", "digest", "call", "ringUntil", "ringFor", "push", "read", "removed",
-    "tag",
+    "tag", "invitation",
   ]
 }
 

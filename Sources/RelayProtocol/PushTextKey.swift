@@ -14,6 +14,9 @@ public enum PushTextKey: String, Sendable, CaseIterable {
   case messages = "%@ messages"
   case messagesInRoom = "%@ messages in %@"
   case messagesInRooms = "%@ messages in %@ rooms"
+  case invitationToRoom = "%@ invites you to %@"
+  case invitationToGroup = "%@ invites you to a group"
+  case invitationToWrite = "%@ wants to write to you"
 
   /// The number of arguments.
   public var argumentCount: Int { rawValue.count { $0 == "@" } }

@@ -59,6 +59,9 @@ extension PushTextKey {
     case .messages: "messages"
     case .messagesInRoom: "messagesInRoom"
     case .messagesInRooms: "messagesInRooms"
+    case .invitationToRoom: "invitationToRoom"
+    case .invitationToGroup: "invitationToGroup"
+    case .invitationToWrite: "invitationToWrite"
     }
   }
 }

@@ -67,7 +67,7 @@ extension PushWorker {
   }
 
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
-    PayloadSubject(
+    var subject = PayloadSubject(
       notification: claim.id, recipient: claim.recipient, sender: claim.sender,
       room: PayloadRoom(
         id: claim.room, title: claim.title, avatar: claim.avatar, recipientCount: claim.recipientCount,
@@ -81,5 +81,17 @@ extension PushWorker {
       app: app(of: claim.device), replaces: claim.collapse, replacesScope: claim.collapseScope,
       // The receipt expires when the job does: it would change nothing later.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
+    if request.kind == .invitation { subject.invitation = PayloadInvitation(body: claim.message.body) }
+    return subject
+  }
+}
+
+extension PayloadInvitation {
+  /// Parses the body of the notification. Returns `nil` for a body of another form, which the relay does not store.
+  init?(body: [UInt8]) {
+    guard let value = JSON(reading: body), let fields = try? Fields(value),
+      let room: RoomID = try? fields.name("room"), let kind: RoomKind = try? fields.choice("kind")
+    else { return nil }
+    self.init(room: room, kind: kind, title: try? fields.string("title", maxLength: RoomDetails.maxTitleLength))
   }
 }

@@ -115,14 +115,16 @@ public struct ConfigurationFile: Sendable {
     var members: [String: JSON] = [:]
     for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
       let pointer = "\(fields.pointer)/\(name)"
-      if let outer = Self.prefixes(of: name).first(where: fields.has) {
+      if let outer = Self.prefixes(of: name).first(where: { fields.members[$0].map(Self.isObject) ?? false }) {
         // Both could set the same key, and the order of the members has no meaning in JSON.
         let rest = name.dropFirst(outer.count + 1)
         throw RequestError(.badRequest, "must be \(rest) in \(outer), because the file has both", at: pointer)
       }
-      if let shape = shapes[prefix + name], !isInList || !name.contains(".") {
+      let hasMembers = shapes.contains { $0.key.hasPrefix("\(prefix)\(name).") }
+      // The key of a list may also be the beginning of other keys, as `rooms` is.
+      if let shape = shapes[prefix + name], !isInList || !name.contains("."), !(hasMembers && Self.isObject(value)) {
         members[name] = try resolved(value, shape, at: pointer)
-      } else if shapes.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {
+      } else if hasMembers {
         let fields = try Fields(value, at: pointer)
         members[name] = .object(try self.members(fields, "\(prefix)\(name).", shapes, isInList: isInList))
       } else {
@@ -132,6 +134,8 @@ public struct ConfigurationFile: Sendable {
     }
     return members
   }
+
+  private static func isObject(_ value: JSON) -> Bool { if case .object = value { true } else { false } }
 
   /// The names before each dot of a name: `a` and `a.b` of `a.b.c`.
   private static func prefixes(of name: String) -> [String] {

@@ -13,6 +13,7 @@ import ServiceLifecycle
 /// - rooms without members that never had a message
 /// - old records of silenced users, counts of forgotten tokens, finished push jobs, responses and calls
 /// - reports of messages that were ended long ago
+/// - invitations of users whose names nobody has used
 /// - entries of the audit log that are too old or too many
 ///
 /// While the store does not trust the wall clock, it deletes nothing by its age, see ``AgingClock``. The sweep stores the
@@ -74,6 +75,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.responses.purge() } }
       await attempt("calls") { try await purge { try $0.calls.purge() } }
+      await attempt("invitations") { try await relay.expireInvitations() }
       await attempt("reports of messages") { try await purge { try $0.reports.purge() } }
       await attempt("entries of the audit log") {
         try await purge { try $0.audit.purge(olderThan: audit.retention, max: audit.maxEntries) }
@@ -155,6 +157,8 @@ extension Relay {
     guard let handle = hub.room(room) else { return }
     rooms.forgetFrames(before: first, quoting: 0...max(0, first - 1), in: handle, on: self)
   }
+
+  fileprivate func expireInvitations() async throws { try await invitations.expire(on: self) }
 
   fileprivate func policy(of room: RoomID) -> RoomPolicy { rooms.policy(of: room, on: self) }
 }

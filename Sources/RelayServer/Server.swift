@@ -187,6 +187,7 @@ public final class Server: Sendable {
       rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
     settings.pace = configuration.pace
     settings.reconnect = configuration.presenceReconnect
+    settings.invitations = configuration.invitations
     settings.streamsPerKey = configuration.streamsPerKey
     settings.audit = configuration.audit
     settings.takesSimulators = configuration.takesSimulators ?? configuration.identity.isOpen

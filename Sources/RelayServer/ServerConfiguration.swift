@@ -47,6 +47,8 @@ public struct ServerConfiguration: Sendable {
   public var pace = PushPace.Limits()
   /// The policies of rooms, with the patterns for the rooms' names.
   var rooms = RoomPatterns()
+  /// The people whom a user only invites.
+  public var invitations = InvitationPolicy.unknown
   /// The apps that devices may register with. If empty, any app.
   var apps = Apps()
   /// The relay's own texts in pushes, by language.

@@ -9,19 +9,25 @@ import RelayStore
 
 // Declares the keys of rooms, apps, texts and push services.
 
-/// The settings of rooms, apps and push services. They have no options.
+/// The settings of rooms, apps and push services. Only one of them has an option.
 extension SettingGroup {
-  static let rooms = SettingGroup(
+  package static let rooms = SettingGroup(
     "Rooms",
     note: """
       The first pattern that matches the name of a room applies. The relay adds two patterns after yours: rooms of
       `live.*` keep no messages, and all other rooms have the defaults of the table. Do not add a pattern `*`
       without a pattern `live.*` before it: rooms `live.*` would then store messages.
+
+      In the file, `"rooms.invitations": "none"` is a key beside the list `rooms`.
       """,
     [
       Setting(
         "rooms", .objects(roomMembers) { list throws(RequestError) in try RoomPatterns(list) }, \.rooms,
-        "Policies of rooms, each with a pattern for the names of the rooms.")
+        "Policies of rooms, each with a pattern for the names of the rooms."),
+      Setting(
+        "rooms.invitations", .choice, \.invitations,
+        "People whom a user invites into a room instead of making them members at once: everybody, people who share no "
+          + "room with the user, or nobody. Backends invite nobody."),
     ])
 
   static let apps = SettingGroup(

@@ -19,4 +19,5 @@ public struct Reader {
   public var calls: CallReader { CallReader(db: db) }
   public var reports: MessageReportReader { MessageReportReader(db: db) }
   public var audit: AuditReader { AuditReader(db: db) }
+  public var invitations: InvitationReader { InvitationReader(db: db) }
 }

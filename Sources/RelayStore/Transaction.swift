@@ -29,6 +29,7 @@ public struct Transaction {
   public var calls: CallWriter { CallWriter(transaction: self) }
   public var reports: MessageReportWriter { MessageReportWriter(transaction: self) }
   public var audit: AuditWriter { AuditWriter(transaction: self) }
+  public var invitations: InvitationWriter { InvitationWriter(transaction: self) }
   var inbox: InboxWriter { InboxWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 
@@ -51,25 +52,51 @@ public struct Transaction {
   }
 
   /// The row id of a user. Is `nil` when the user has no row.
-  func row(of user: UserID) throws -> Int64? {
-    if let known = cache[user] { return known.id }
+  func row(of user: UserID) throws -> Int64? { try person(user)?.id }
+
+  private func person(_ user: UserID) throws -> WriterCache.Person? {
+    if let known = cache[user] { return known }
     let row = try db.first(
-      "SELECT id, display_name, avatar, handle, handle_type, avatar_sha256 FROM users WHERE name = ?", [user.rawValue])
+      """
+      SELECT id, display_name, avatar, handle, handle_type, avatar_sha256, is_only_named FROM users WHERE name = ?
+      """,
+      [user.rawValue])
     guard let row else { return nil }
     let profile = User(
       id: user, name: row.line(1), avatar: row[2], handle: row.line(3), handleType: row.line(4), avatarSHA256: row[5])
-    cache[user] = WriterCache.Person(id: row[0], profile: profile)
-    return row[0]
+    let found = WriterCache.Person(id: row[0], profile: profile, isOnlyNamed: row[6])
+    cache[user] = found
+    return found
   }
+
+  /// True if the name of the user was used: by a session, a device or a token, or by a backend that made the user a
+  /// member.
+  func isUsed(_ user: UserID) throws -> Bool { try person(user).map { !$0.isOnlyNamed } ?? false }
 
   /// The row id of a user. Creates a row if the user has none. Throws ``StoreError/beingErased`` until an erasure of the
   /// user has ended.
   func needRow(of user: UserID) throws -> Int64 {
-    if let id = try row(of: user) { return id }
+    if var known = try person(user) {
+      guard known.isOnlyNamed else { return known.id }
+      try db.run("UPDATE users SET is_only_named = 0 WHERE id = ?", [known.id])
+      known.isOnlyNamed = false
+      cache[user] = known
+      try invitations.userIsKnown(user)
+      return known.id
+    }
+    let id = try insert(user, isOnlyNamed: false)
+    try invitations.userIsKnown(user)
+    return id
+  }
+
+  /// The row id of a user whom a ban names. Creates a row if the user has none, and does not count as a use of the name.
+  func rowToName(_ user: UserID) throws -> Int64 { try row(of: user) ?? insert(user, isOnlyNamed: true) }
+
+  private func insert(_ user: UserID, isOnlyNamed: Bool) throws -> Int64 {
     try checkIsNotErased(user)
-    try db.run("INSERT INTO users (name) VALUES (?)", [user.rawValue])
+    try db.run("INSERT INTO users (name, is_only_named) VALUES (?, ?)", [user.rawValue, isOnlyNamed])
     let id = db.lastInsertedRowID
-    cache[user] = WriterCache.Person(id: id, profile: User(id: user))
+    cache[user] = WriterCache.Person(id: id, profile: User(id: user), isOnlyNamed: isOnlyNamed)
     return id
   }
 
@@ -81,8 +108,8 @@ public struct Transaction {
   /// The row id of a user whose stored name, avatar and handle equal the given ones. Is `nil` when a row must be
   /// written.
   func unchangedRow(of user: User) throws -> Int64? {
-    guard let id = try row(of: user.id), let profile = cache[user.id]?.profile else { return nil }
-    return Self.merge(user, into: profile) == profile ? id : nil
+    guard let known = try person(user.id), !known.isOnlyNamed else { return nil }
+    return Self.merge(user, into: known.profile) == known.profile ? known.id : nil
   }
 
   /// The row id of a user. Creates a row if the user has none, and stores the given name, avatar and handle if they are

@@ -23,6 +23,8 @@ final class WriterCache {
   struct Person {
     let id: Int64
     var profile: User
+    /// True if nobody has used the name: the row exists only because a ban names the user.
+    var isOnlyNamed: Bool
   }
 
   /// A room with new messages in the open transaction, whose row must still be written.

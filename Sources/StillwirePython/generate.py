@@ -18,7 +18,7 @@ WIDTH = 110
 #: Operations that client.py does not take from this file: streams of events, and the WebSocket of apps.
 BY_HAND = {"followLockScreen", "followPresence", "connect"}
 #: Operations that are neither PUT, DELETE nor GET, have no idempotency key, and have no further effect if repeated.
-REPEATABLE = {"listPresence", "decide", "lintPush", "receivePush", "retryPush"}
+REPEATABLE = {"acceptInvitation", "listPresence", "decide", "lintPush", "receivePush", "retryPush"}
 #: Operations about the node that answers.
 OF_NODE = {"isLive", "isReady", "getCluster", "readMetrics", "stepDown", "publishSnapshot"}
 #: The codes with which a node that does not lead refuses an operation of `OF_NODE`.

@@ -31,6 +31,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup(title: SettingGroup.cluster.title) var cluster: SettingOptions<ClusterOptions>
   @OptionGroup(title: SettingGroup.limits.title) var limits: SettingOptions<LimitSettings>
   @OptionGroup(title: SettingGroup.pace.title) var pace: SettingOptions<PaceSettings>
+  @OptionGroup(title: SettingGroup.rooms.title) var rooms: SettingOptions<RoomSettings>
 
   @Flag(help: "Print each setting with its source, or the error, and exit.")
   var check = false
@@ -143,7 +144,7 @@ struct Serve: AsyncParsableCommand {
   var given: [String: String] {
     [
       common.given, identity.given, network.given, operation.given, audit.given, cluster.given, limits.given,
-      pace.given,
+      pace.given, rooms.given,
     ]
     .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
   }

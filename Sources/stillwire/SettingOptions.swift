@@ -68,3 +68,4 @@ enum AuditOptions: SettingSource { static let group = SettingGroup.audit }
 enum ClusterOptions: SettingSource { static let group = SettingGroup.cluster }
 enum LimitSettings: SettingSource { static let group = SettingGroup.limits }
 enum PaceSettings: SettingSource { static let group = SettingGroup.pace }
+enum RoomSettings: SettingSource { static let group = SettingGroup.rooms }

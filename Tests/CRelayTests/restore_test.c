@@ -99,6 +99,31 @@ TEST(marks, "restore: a message raises the read mark of its sender, unless it ke
   host_end(host);
 }
 
+static void try_new_marks(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const unsigned flags = RELAY_ROOM_STORED | RELAY_ROOM_PUSHES | RELAY_ROOM_PAIR;
+  const relay_id_t room = relay_room_create(hub, "stored.a", "epoch", 5, 5, flags);
+  const relay_id_t ann = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_room_set_marks(hub, room, ann, 2), RELAY_NOT_THERE);
+  EXPECT_INTEGER(relay_room_add_member(hub, room, ann, RELAY_ROLE_MEMBER, "joined", NULL), RELAY_OK);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).read, 5);
+  EXPECT_INTEGER(relay_room_set_marks(hub, room, ann, 2), RELAY_OK);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).read, 2);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).received, 2);
+  EXPECT(!relay_room_take_marks(hub, room, ann)); /* the store has them */
+  /* The room of two people shows both. */
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).members, 2);
+  EXPECT_INTEGER(relay_room_member_count(hub, room), 1);
+  relay_user_release(hub, ann);
+}
+
+TEST(new_marks, "restore: a new member may have earlier marks, and a room of two people shows both") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_new_marks, NULL);
+  EXPECT_INTEGER(host_notes(host, "mark"), 0);
+  host_end(host);
+}
+
 static void try_take_marks(relay_hub_t *hub, void *unused) {
   (void)unused;
   const relay_id_t room = relay_room_create(hub, "stored.a", "epoch", 2, 2, RELAY_ROOM_STORED);
@@ -211,6 +236,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     relay_sessions_push(hub, &id, 1, body);
     EXPECT(!relay_room_may_read(hub, id, id, 1));
     EXPECT_INTEGER(relay_room_add_member(hub, id, id, RELAY_ROLE_MEMBER, "joined", NULL), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_set_marks(hub, id, id, 1), RELAY_GONE);
     EXPECT_INTEGER(relay_room_remove_member(hub, id, id, "left", NULL), RELAY_GONE);
     EXPECT_INTEGER(relay_room_join(hub, id, id, 3, 0), RELAY_GONE);
     EXPECT_INTEGER(relay_room_leave(hub, id, id), RELAY_GONE);

@@ -237,7 +237,7 @@ class Row:
             assert made.returncode == 0, made.stderr
             self.api_key = made.stdout.strip()
             options = (
-                *("--config", folder / "stillwire.json", "--api-keys-file", folder / "keys"),
+                *("--config", folder / "stillwire.json", "--api-keys-file", folder / "keys", "--rooms-invitations", "none"),
                 *("--tokens-keys", self.backend.keys(folder), "--tokens-grace", 0, "--simulated-phones", "true"),
                 *("--presence-grace", GRACE, "--limits-send-rate", 0, "--limits-focus-rate", 1_000),
             )

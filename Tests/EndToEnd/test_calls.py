@@ -12,6 +12,9 @@ from phone import Phone
 from relay import SLOW
 from waiting import eventually
 
+# The users of these tests share no room, and become members at once.
+RELAY_OPTIONS = ("--rooms-invitations", "none")
+
 DEVICES = ("phone", "tablet", "laptop")
 
 
@@ -249,7 +252,7 @@ def test_both_transports_give_the_same_call(pair):
 
 
 def test_a_call_that_rings_when_the_relay_is_killed_is_still_missed(start, connect, names):
-    relay = start()
+    relay = start(*RELAY_OPTIONS)
     pair = Pair(relay, connect, names)
     phone = pair.phone()
     # The device must be back before the end of the ringing.
@@ -379,7 +382,7 @@ def test_a_user_cannot_answer_and_hang_up_for_ever(pair):
 
 
 def test_changes_of_a_call_count_as_sends(start, connect, names):
-    relay = start("--limits-send-rate", 0.001, "--limits-send-burst", 3)
+    relay = start("--limits-send-rate", 0.001, "--limits-send-burst", 3, *RELAY_OPTIONS)
     pair = Pair(relay, connect, names)
     rung = pair.ring(pair.group)
     name = {"room": pair.group, "seq": rung["seq"]}

@@ -85,6 +85,9 @@ def full(start, connect):
     zoe.send(group, {"text": "kettle-text in a group"})
     eventually(lambda: value(relay, "SELECT count(*) FROM jobs WHERE state IN ('sent', 'waiting', 'held')") >= 2)
     call(relay, "PUT", "/v1/users/zoe/access", {"suspended": False, "reason": None})
+    zoe.request("add", room=group, user="frank")
+    connect(relay, "dan").request("create", room="den", members=["zoe"])
+    assert value(relay, "SELECT count(*) FROM invitations") == 2
     return relay, (zoe, second)
 
 
@@ -94,7 +97,8 @@ def assert_nothing_is_left(relay):
     own = ("devices", "focus", "filters", "blocks", "bans", "keys", "creations", "jobs", "silenced", "responses")
     for table in own:
         assert rows(relay, f"SELECT * FROM {table} WHERE user = ?", id) == [], table
-    assert rows(relay, "SELECT * FROM directs WHERE low = ?1 OR high = ?1", id) == []
+    assert rows(relay, "SELECT * FROM directs WHERE 'zoe' IN (low, high)") == []
+    assert rows(relay, "SELECT * FROM invitations") == []
     assert rows(relay, "SELECT name FROM erasures") == [(None,)]
 
 
@@ -305,9 +309,13 @@ def test_an_unknown_user_can_be_erased(relay, connect, names):
     ann, bob = names("ann", "bob")
     session = connect(bob)
     session.request("block", users=[ann])
+    session.request("create", members=[ann])
+    session.request("direct", user=ann)
     finished(relay, erase(relay, ann, "delete"))
     assert found_in_files(relay, f"\"{ann}\"") == []
     assert value(relay, "SELECT count(*) FROM blocks WHERE other = ?", ann) == 0
+    assert value(relay, "SELECT count(*) FROM invitations WHERE user = ?", ann) == 0
+    assert value(relay, "SELECT count(*) FROM directs WHERE ? IN (low, high)", ann) == 0
     # The block has ended in memory, too.
     other = connect(ann)
     other.request("watch", users=[bob])

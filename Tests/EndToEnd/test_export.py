@@ -57,6 +57,9 @@ def person(relay, connect, names):
     made = other.request("create", room=cake, kind="group", members=[ann])["room"]
     other.request("restrict", room=made, user=ann, until=RESTRICTED_UNTIL)
     other.request("remove", room=made, user=ann, ban=True)
+    # Ann is invited by a stranger, and invites one.
+    connect(f"{ann}-friend").request("create", room=f"{cake}-2", members=[ann])
+    session.request("direct", user=f"{ann}-stranger")
     return ann, bob, tea, jam, cake
 
 
@@ -73,7 +76,11 @@ def test_an_export_has_everything(relay, person):
     assert [report["allow"] for report in found["filter"]] == [["work"]]
     assert [device["device"] for device in found["device"]] == ["phone"]
     assert f"{ann}-token" not in str(found)
-    assert {entry["room"]: entry["read"] for entry in found["membership"]} == {tea: 1, jam: 1}
+    memberships = {entry["room"]: entry["read"] for entry in found["membership"]}
+    [direct] = set(memberships) - {tea, jam}
+    assert memberships == {tea: 1, jam: 1, direct: 0}
+    invitations = [(entry["room"], entry["user"], entry["by"]) for entry in found["invitation"]]
+    assert invitations == [(f"{cake}-2", ann, f"{ann}-friend"), (direct, f"{ann}-stranger", ann)]
     assert found["ban"] == [{"room": cake}]
     # The restriction outlives the membership.
     assert found["restriction"] == [{"room": cake, "until": RESTRICTED_UNTIL}]

@@ -9,6 +9,9 @@ from api import call
 from client import Refused
 from waiting import eventually
 
+# The users of these tests share no room, and become members at once.
+RELAY_OPTIONS = ("--rooms-invitations", "none")
+
 
 @pytest.fixture
 def rooms(names):

@@ -100,7 +100,7 @@ def test_an_unknown_variable_is_named_by_the_check(tmp_path):
 def test_the_help_begins_with_the_common_options():
     shown = run("serve", "--help").stdout
     sections = re.findall(r"^([A-Z][A-Z ]+):$", shown, re.MULTILINE)
-    groups = ["TOKENS AND KEYS", "NETWORK", "OPERATION", "AUDIT LOG", "CLUSTER", "LIMITS", "PACE OF NOTIFICATIONS"]
+    groups = ["TOKENS AND KEYS", "NETWORK", "OPERATION", "AUDIT LOG", "CLUSTER", "LIMITS", "PACE OF NOTIFICATIONS", "ROOMS"]
     assert sections == ["COMMON OPTIONS", *groups, "OPTIONS"]
     options = re.findall(r"^  (--[\w-]+)", shown, re.MULTILINE)
     assert options[:3] == ["--port", "--data", "--secret-file"]

@@ -12,6 +12,9 @@ from people import HOUR, now
 from phone import Phone
 from waiting import eventually
 
+# The users of these tests share no room, and become members at once.
+RELAY_OPTIONS = ("--rooms-invitations", "none")
+
 
 class Club:
     """A group with an owner, a moderator and a member. All have joined it."""
@@ -182,7 +185,7 @@ def test_nobody_escapes_a_restriction_by_a_new_membership(club):
 
 
 def test_a_restriction_and_read_only_survive_a_restart(start, connect, names):
-    club = Club(relay := start(), connect, names)
+    club = Club(relay := start(*RELAY_OPTIONS), connect, names)
     until = now() + HOUR
     club.restrict(until)
     club.owner.request("update", room=club.room, readOnly=True)
@@ -354,7 +357,7 @@ def test_a_member_who_leaves_the_newer_of_two_calls_sends_signals_for_the_older_
 
 
 def test_the_users_of_a_call_send_signals_after_a_restart(start, connect, names):
-    club = Club(relay := start(), connect, names)
+    club = Club(relay := start(*RELAY_OPTIONS), connect, names)
     club.owner.request("update", room=club.room, readOnly=True)
     rung = club.moderator.request("ring", room=club.room)
     club.member.request("answer", room=club.room, seq=rung["seq"])

@@ -7,6 +7,9 @@ import pytest
 
 from api import call
 
+# The users of these tests share no room, and become members at once.
+RELAY_OPTIONS = ("--rooms-invitations", "none")
+
 
 @pytest.fixture
 def group(connect, names):
@@ -86,7 +89,7 @@ def test_a_message_that_has_left_the_history_has_no_pin(start, connect, tmp_path
     """The store removes old messages in groups, so it still has these."""
     configuration = tmp_path / "stillwire.json"
     configuration.write_text(json.dumps({"rooms": [{"match": "*", "history": {"count": 3}}]}))
-    relay = start("--config", configuration)
+    relay = start("--config", configuration, *RELAY_OPTIONS)
     ann = connect(relay, "ann")
     ann.request("create", room="tea", members=["bob"])
     ann.join("tea")

@@ -340,13 +340,13 @@ def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect
 
 
 @pytest.fixture
-def ringing(relay, register, connect, names, secret):
+def ringing(relay, register, connect, names, secret, backend):
     """A call of Alice that rings for Bob. Returns the keys of Bob's devices, the path of the call, and both names."""
     alice, bob = names("alice", "bob")
     keys = {device: register(bob, device) for device in ("phone", "tablet")}
     rooms = [{"match": "*", "can": ["join", "create", "send", "push", "urgent", "history", "presence"]}]
     caller = connect(relay, token=tokens.token(secret.read_text(), tokens.claims(alice, rooms=rooms)))
-    room = caller.request("direct", user=bob)["room"]
+    room = call(relay, "PUT", f"/v1/users/{alice}/direct/{bob}", b"", token=backend).json["room"]
     rung = caller.request("ring", room=room)
     return keys, f"/v1/rooms/{room}/calls/{rung['seq']}", caller, bob
 

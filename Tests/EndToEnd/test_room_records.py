@@ -10,6 +10,9 @@ from client import Refused
 from database import value
 from waiting import eventually
 
+# The users of these tests share no room, and become members at once. `test_invitations.py` tests the default.
+RELAY_OPTIONS = ("--rooms-invitations", "none")
+
 PICTURE = "https://example.org/tea.png"
 
 
@@ -144,23 +147,24 @@ def test_a_direct_room_belongs_to_two_people(relay, connect, names):
     session.send(room, "hi")
     other.join(room)
     other.request("leave", room=room)
-    assert session.expect("member", user=bob, event="left")["memberCount"] == 1
+    assert session.expect("member", user=bob, event="left")["memberCount"] == 2  # of the two people
     assert session.request("direct", user=bob)["room"] == room
     assert session.expect("member", user=bob, event="joined")["memberCount"] == 2
     assert other.join(room, history=1)["messages"]
 
 
-def test_a_blocked_user_opens_no_room_with_the_blocker(relay, connect, names, room):
+def test_a_blocked_user_makes_the_blocker_no_member(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     session, blocker = connect(ann), connect(bob)
     blocker.request("block", users=[ann])
-    assert session.refusal("direct", user=bob)["code"] == "forbidden"
-    assert session.refusal("create", room=room, members=[bob])["code"] == "forbidden"
-    assert call(relay, "GET", f"/v1/rooms/{room}").status == 404
-    assert blocker.received("room") == []
+    pair = session.request("direct", user=bob)["room"]
+    assert session.request("create", room=room, members=[bob])["room"] == room
+    assert list(roles(relay, room)) == list(roles(relay, pair)) == [ann]
+    assert blocker.received("room") == [] and blocker.received("invitation") == []
     # An existing room stays: the blocker opens it, and the blocked user finds it.
-    pair = blocker.request("direct", user=ann)["room"]
+    assert blocker.request("direct", user=ann)["room"] == pair
     assert session.request("direct", user=bob)["room"] == pair
+    assert set(roles(relay, pair)) == {ann, bob}
 
 
 def test_nobody_joins_an_invited_room(relay, connect, names, room):
@@ -252,7 +256,7 @@ def test_a_deletion_continues_after_a_crash(start, connect):
 
 
 def test_pushes_show_the_title_and_the_picture(start, connect, phone):
-    relay = start("--presence-grace", 0)
+    relay = start("--presence-grace", 0, *RELAY_OPTIONS)
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     phones = phone(relay, bob)
     group(ann, "tea", "bob")
@@ -310,7 +314,7 @@ def test_lists_of_members_have_roles(relay, team, room):
 
 
 def test_roles_survive_a_restart(start, connect):
-    relay = start()
+    relay = start(*RELAY_OPTIONS)
     ann = connect(relay, "ann")
     ann.request("create", room="tea", members=["bob"])
     ann.request("roles", room="tea", user="bob", role="moderator")
@@ -404,8 +408,9 @@ def test_a_blocked_moderator_cannot_add_the_blocker(connect, names, team, room):
     (eve,) = names("eve")
     blocker = connect(eve)
     blocker.request("block", users=[bob.user])
-    assert bob.refusal("add", room=room, user=eve)["code"] == "forbidden"
-    assert blocker.received("room") == []
+    assert bob.request("add", room=room, user=eve)["invited"] is True
+    assert blocker.received("room") == [] and blocker.received("invitation") == []
+    assert blocker.refusal("join", room=room)["code"] == "forbidden"
 
 
 def test_a_moderator_deletes_messages_of_others(team, room):
@@ -417,7 +422,7 @@ def test_a_moderator_deletes_messages_of_others(team, room):
 
 
 def test_a_token_that_may_not_join_gets_no_rights_from_a_role(start, connect, secret):
-    relay = start(secret=secret)
+    relay = start(*RELAY_OPTIONS, secret=secret)
     ann = connect(relay, token=relay.token("ann"))
     ann.request("create", room="tea", members=["bob"])
     ann.request("roles", room="tea", user="bob", role="moderator")

@@ -15,6 +15,8 @@ LIMITS = {
     "outgoingQueue": 1048576,
     "roomsPerSession": 128,
     "roomsPerUser": 1000,
+    "invitations": 100,
+    "newPeoplePerDay": 100,
     "sessionsPerUser": 32,
     "devicesPerUser": 16,
     "membersPerRoom": 10000,

@@ -19,10 +19,11 @@ ROOMS = 300
 
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory):
-    """A relay whose rooms have receipts."""
+    """A relay whose rooms have receipts. The users of these tests share no room, and become members at once."""
     file = tmp_path_factory.mktemp("configuration") / "stillwire.json"
     file.write_text(json.dumps({"rooms": [{"match": "*", "receipts": True}]}))
-    with running(tmp_path_factory.mktemp("relay"), "--config", file, "--limits-send-rate", 0) as relay:
+    options = ("--config", file, "--limits-send-rate", 0, "--rooms-invitations", "none")
+    with running(tmp_path_factory.mktemp("relay"), *options) as relay:
         yield relay
 
 

@@ -102,6 +102,11 @@ const digest = [{ room: 'tea', seq: 3, count: 2 }, { room: 'den', seq: 5, count:
 const [tea, den] = [(seq) => ({ room: 'tea', seq }), (seq) => ({ room: 'den', seq })]
 const changed = about(2, 'digest', { digest: [tea(2)], replaces: 3 })
 const order = { aps: { alert: 'order' }, push: { recipient: 'ann' } }
+const invitation = {
+  aps: { alert: { title: 'Ann', 'loc-key': '%@ wants to write to you', 'loc-args': ['Ann'] } },
+  push: { recipient: 'ann', replaces: { room: 'den', seq: 0 } },
+  invitation: { room: 'den', kind: 'direct' },
+}
 const toEve = about(1, 'one', { recipient: 'eve' })
 const removals = [
   ['a read', [about(1, 'one'), about(2, 'two'), about(3, 'three')], { read: [tea(2)] }, ['three']],
@@ -113,6 +118,8 @@ const removals = [
   ['a changed digest under its first name', [changed], { removed: [tea(3)] }, []],
   ['a changed digest under another name', [changed], { removed: [tea(2)] }, ['digest']],
   ['a changed digest that is read', [changed], { read: [tea(2)] }, []],
+  ['an invitation that has ended', [invitation], { removed: [den(0)] }, []],
+  ['an invitation is no message', [invitation], { read: [den(9)] }, ['Ann wants to write to you']],
   ['a notification without a message', [order], { read: [tea(9)] }, ['order']],
 ]
 
@@ -149,7 +156,7 @@ test('a notification of another worker does not stop a push', async () => {
 test('the service worker has all texts of the relay', () => {
   const swift = readFileSync(new URL('Sources/RelayProtocol/PushTextKey.swift', root), 'utf8')
   const keys = [...swift.matchAll(/^ {2}case \w+ = "(.+)"$/gm)].map(([, key]) => key)
-  assert.ok(keys.length >= 9)
+  assert.ok(keys.length >= 12)
   for (const key of keys) assert.ok(source.includes(`'${key}': '${key}'`), key)
 })
 

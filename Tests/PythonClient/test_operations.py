@@ -111,6 +111,10 @@ class Scenario:
         assert self.call("openDirectRoom", "bob", "ann")["room"] == pair["room"]
         listed = self.call("listRooms", "bob", limit=100)["rooms"]
         assert next(entry for entry in listed if entry["room"] == pair["room"])["members"]["other"]["user"] == "ann"
+        # A backend invites nobody.
+        assert self.call("listInvitations", "bob", limit=10) == {"invitations": []}
+        assert self.call("acceptInvitation", "bob", pair["room"])["memberCount"] == 2
+        assert self.call("declineInvitation", "bob", pair["room"]) is None
 
     def moderation(self, room: str) -> None:
         restriction = {"room": room, "user": "bob", "until": 1893456000000}

@@ -234,7 +234,8 @@ import Testing
         let ann = try await user("ann", test, only: .standard.subtracting(command.declaration.rights))
         let role: [String: JSON] = ["user": .string("ann"), "role": .string("member")]
         let others: [String: [String: JSON]] = [
-          AddMember.operation: ["user": .string("me")], SetRole.operation: role,
+          AddMember.operation: ["user": .string("me")], AcceptInvitation.operation: ["user": .string("me")],
+          SetRole.operation: role,
           RestrictMember.operation: ["user": .string("cleo")],
         ]
         let fields = members.merging(others[command.operation] ?? [:]) { $1 }

@@ -124,6 +124,7 @@ import Testing
       "respond 0", "respond 1",  // need a push
       "listPresence 0",  // only a session names a room
       "listRooms 1", "react 1", "unreact 1", "sendMessage 4",  // read a stored text
+      "acceptInvitation 0", "declineInvitation 0", "listInvitations 0",  // need an invitation
     ]
     try await run { scene async throws in
       let missing = Row.routes.map { $0.row }.filter { scene.fields($0) == nil }
@@ -187,7 +188,12 @@ private struct Row {
 
   /// The row of the table.
   var text: String {
-    var needed = use.scope == .any ? [] : ["membership"]
+    var needed =
+      switch use.scope {
+      case .any: [String]()
+      case .invited: ["invitation"]
+      case .joined, .member, .found, .noRoom: ["membership"]
+      }
     needed += use.rights.names.map { "`\($0)`" }
     if let role = use.role { needed.append(role.name) }
     let single = Rights.named.filter { use.permits($0.right, isMember: true) }.map { "`\($0.name)`" }
@@ -207,9 +213,9 @@ extension RoomUse {
   /// The rights that a plain member of a group needs.
   fileprivate var needed: Rights { role == .moderator ? rights.union(.moderate) : rights }
 
-  /// True if a user with only these rights, and without a role in the room, may do this.
+  /// True if a user with only these rights, and without a role in the room or an invitation, may do this.
   fileprivate func permits(_ given: Rights, isMember: Bool) -> Bool {
-    guard isMember || scope == .any else { return false }
+    guard isMember || scope == .any, scope != .invited else { return false }
     return role != .owner && given.isSuperset(of: needed)
   }
 }

@@ -26,7 +26,8 @@ struct Row: CustomTestStringConvertible, Sendable {
   private static let push = Decision.Outcome.push(.active)
 
   @Test(
-    arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts + unread + crowds)
+    arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts + unread + crowds
+      + invitations)
   func `a case has the decision of its row`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
@@ -262,6 +263,31 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("a call in a large room", crowd().asCall, .none(.largeRoom)),
   ]
 
+  private static func invitation(isTooOften: Bool = false) -> DeliveryCase {
+    plain.with {
+      $0.message.kind = .invitation
+      $0.recipient.isInvitedTooOften = isTooOften ? true : nil
+    }
+  }
+
+  private static let invitations = [
+    Row("an invitation", invitation(), push, .nothingAgainst),
+    Row("an invitation above the pace", invitation(isTooOften: true), .none(.invitedTooOften)),
+    Row(
+      "a message above the pace of invitations", plain.with { $0.recipient.isInvitedTooOften = true }, push,
+      .nothingAgainst),
+    Row("an invitation that a session has received", invitation().with(.received(.active)), .none(.received)),
+    Row(
+      "the same, with a push for unread messages",
+      invitation().with(.received(.active)).with { $0.recipient.pushUnreadAfter = 60 }, .none(.received)),
+    Row(
+      "an invitation that a session may receive", invitation().with(.unreceived(.active, .written(at: .at(0)))),
+      .wait(until: .at(5_000)), .notReceivedYet),
+    Row("an invitation by a blocked user", invitation().with { $0.recipient.hasBlockedSender = true }, .none(.blocked)),
+    Row("an invitation during a Focus", invitation().focused(.hold), .hold(until: .at(hour)), .focused),
+    Row("an invitation in quiet hours", invitation().quietHours(.hold), .hold(until: .at(hour)), .quietHours),
+  ]
+
   private static let background = SessionFacts.unreceived(.background, .written(at: .at(0)))
   private static let late = SessionFacts.unreceived(.active, .missed(joined: .at(44_000)))
 
@@ -276,7 +302,7 @@ struct Row: CustomTestStringConvertible, Sendable {
 
   @Test func `a reason names its rule in words`() {
     let decision = decide(Self.plain.with { $0.device = nil })
-    #expect(decision.reasons == [Reason(rule: 13, code: .noDevice, words: "no device is registered")])
+    #expect(decision.reasons == [Reason(rule: 14, code: .noDevice, words: "no device is registered")])
   }
 
   /// Without `time(ofStored:now:)` the limit of its waits would be an hour ahead.

@@ -22,6 +22,7 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
       && facts.device != nil
       && (message.kind == .call || !recipient.hasReceivedActively || recipient.pushUnreadAfter != nil)
       && (recipient.isRoomTooLarge != true || recipient.isNamed == true) && recipient.isOverCallPace != true
+      && (recipient.isInvitedTooOften != true || message.kind != .invitation)
     if !isFit { return "pushed although a fact forbids it" }
     if level > message.level { return "the level was raised" }
     if level == .critical, recipient.isOverCriticalPace == true { return "a critical alert beyond the pace" }

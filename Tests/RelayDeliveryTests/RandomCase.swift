@@ -29,7 +29,8 @@ extension MessageFacts {
   fileprivate static func random(using dice: inout SeededGenerator, _ now: Int64) -> MessageFacts {
     MessageFacts(
       sender: dice.hits(oneIn: 12) ? bob : ann, time: .at(0),
-      expires: dice.hits(oneIn: 8) ? dice.time(now) : .at(28 * day), kind: dice.hits(oneIn: 8) ? .call : .message,
+      expires: dice.hits(oneIn: 8) ? dice.time(now) : .at(28 * day),
+      kind: dice.one(of: [.message, .message, .message, .message, .message, .message, .call, .invitation]),
       level: dice.one(of: [.passive, .active, .active, .active, .timeSensitive, .critical]),
       isUrgentAllowed: !dice.hits(oneIn: 4), criteria: dice.label(), isPushAsked: !dice.hits(oneIn: 12),
       isDeleted: dice.hits(oneIn: 12), isNotifyAnyway: dice.hits(oneIn: 8))
@@ -44,7 +45,7 @@ extension RecipientFacts {
       hasReceivedActively: dice.hits(oneIn: 12), roomLevel: dice.one(of: [.all, .all, .all, .all, .mentions, .none]),
       isMentioned: dice.hits(oneIn: 2), isNamed: dice.hits(oneIn: 2), isRoomTooLarge: dice.hits(oneIn: 8),
       isOverCallPace: dice.hits(oneIn: 12), isOverCriticalPace: dice.hits(oneIn: 4),
-      roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
+      isInvitedTooOften: dice.hits(oneIn: 8), roomCriteria: dice.label(), onFocus: dice.one(of: SilenceMode.allCases),
       breaksQuietHours: dice.hits(oneIn: 4), quietCalls: dice.hits(oneIn: 4), quietTimeSensitive: dice.hits(oneIn: 4),
       pushUnreadAfter: dice.one(of: [nil, nil, 10, 60, 7_200]),
       sessions: (0..<dice.one(of: [0, 0, 0, 0, 1, 2])).map { _ in .random(using: &dice, now) },

@@ -87,6 +87,17 @@ import Testing
     #expect(breaks(BreakThrough(users: [ann], mentions: true), mention) == true)
   }
 
+  @Test func `an invitation does not break through quiet hours`() {
+    let invitation = MessageTraits(from: ann, push: PushRequest(kind: .invitation))
+    #expect(facts(of: invitation) { $0.preferences.breakThrough = BreakThrough(users: [ann]) }.breaksQuietHours == nil)
+  }
+
+  @Test func `the facts contain that the recipient is invited too often`() {
+    var membership = Membership.absent
+    membership.isInvitedTooOften = true
+    #expect(facts(as: membership) == RecipientFacts(user: bob, isInvitedTooOften: true))
+  }
+
   @Test func `the facts contain the other wishes for quiet hours and unread messages`() {
     let known = facts {
       $0.preferences.quietCalls = true

@@ -45,7 +45,7 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
 
   /// The codes of the rules, in their order.
   static let ruleCodes: [Set<Reason.Code>] = [
-    [.ownMessage], [.noPushAsked], [.largeRoom], [.blocked], [.read], [.received],
+    [.ownMessage], [.noPushAsked], [.largeRoom], [.blocked], [.invitedTooOften], [.read], [.received],
     [.deleted, .expired, .notMember, .suspended], [.muted], [.overPace], [.notReceivedYet], [.receivedIdle],
     [.withinGrace],
     [.noDevice], [.notAllowed], [.unread], [.focused], [.quietHours],
@@ -59,6 +59,10 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
     RuleExample(.noPushAsked) { $0.message.isPushAsked = false },
     RuleExample(.largeRoom) { $0.recipient.isRoomTooLarge = true },
     RuleExample(.blocked) { $0.recipient.hasBlockedSender = true },
+    RuleExample(.invitedTooOften, exceptions: calls) {
+      $0.message.kind = .invitation
+      $0.recipient.isInvitedTooOften = true
+    },
     RuleExample(.read) { $0.recipient.hasRead = true },
     RuleExample(.received, exceptions: calls) { $0.recipient.hasReceivedActively = true },
     RuleExample(.deleted) { $0.message.isDeleted = true },
@@ -110,10 +114,11 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
 
 /// The order of the rules: every rule alone, every pair, and all together.
 @Suite struct RuleOrderTests {
-  /// All pairs but those of a message that an active session has received, or has not received.
+  /// All pairs but those of a message that an active session has received, or has not received. An invitation that a
+  /// session has received has no push later.
   private static let pairs = RuleExample.all.indices.flatMap { first in
     RuleExample.all[(first + 1)...].map { (RuleExample.all[first], $0) }
-      .filter { ![.received, .receivedIdle].contains($0.code) || $1.code != .unread }
+      .filter { ![.received, .receivedIdle, .invitedTooOften].contains($0.code) || $1.code != .unread }
   }
 
   /// A message that is a second old, so that the age of the message and the present time differ.
@@ -168,6 +173,6 @@ struct RuleExample: CustomTestStringConvertible, Sendable {
         example.apply(&facts)
       }
     }
-    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 14, 16])
+    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 15, 17])
   }
 }

@@ -210,6 +210,43 @@ struct DocumentTests {
     #expect(Set(described) == Set(Commands.frames.map(\.name) + Commands.hubFrames.map { $0.name }))
   }
 
+  @Test func `the documents have the fields that a request declares`() throws {
+    let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
+    let source = try #require(
+      (try Self.object(DocumentFile.asyncAPI)["components"] as? [String: Any])?["messages"]
+        as? [String: [String: Any]])
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    let declarations = Commands.all.map { $0.declaration }.filter { !$0.fields.isEmpty }
+    #expect(declarations.count >= 3)
+    for declaration in declarations {
+      let frame = try #require(declaration.frame)
+      #expect(source[frame]?["payload"] == nil, "\(frame)")
+      let payload = try #require(messages[frame]?["payload"] as? [String: Any])
+      let required = declaration.fields.filter(\.isRequired).map(\.name)
+      #expect(payload["required"] as? [String] == ["type"] + required, "\(frame)")
+      let properties = try #require(payload["properties"] as? [String: [String: Any]])
+      #expect(Set(properties.keys) == Set(["type", "id"] + declaration.fields.map(\.name)), "\(frame)")
+      for field in declaration.fields {
+        #expect(properties[field.name]?["description"] as? String == field.meaning, "\(frame)")
+      }
+      let route = try #require(declaration.route)
+      let operation = try #require(paths[route.path]?[route.method.lowercased()] as? [String: Any])
+      let parameters = (operation["parameters"] as? [[String: Any]])?.map { $0["name"] as? String } ?? []
+      #expect(Set(parameters) == Set(declaration.query.keys), "\(frame)")
+    }
+    let list = try #require(messages["invitations"]?["payload"] as? [String: Any])
+    let limit = try #require((list["properties"] as? [String: [String: Any]])?["limit"])
+    #expect(limit["type"] as? [String] == ["integer", "null"])
+    #expect(limit["minimum"] as? Int == 1 && limit["maximum"] as? Int == 100 && limit["default"] as? Int == 50)
+  }
+
+  @Test func `every end of an invitation is described`() throws {
+    let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
+    let payload = try #require(messages["event.invitation"]?["payload"] as? [String: Any])
+    let cause = (payload["properties"] as? [String: [String: Any]])?["cause"]?["enum"] as? [String]
+    #expect(cause == EndedInvitation.Cause.allCases.map(\.rawValue))
+  }
+
   @Test func `the limits are described with their defaults`() throws {
     let schema = try schema("Limits", of: asyncAPI)
     let properties = try #require(schema["properties"] as? [String: [String: Any]])

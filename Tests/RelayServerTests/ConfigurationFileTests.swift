@@ -24,7 +24,8 @@ import Testing
     (#"{"openToNetwork":1}"#, "/openToNetwork: must be true or false"),
     (#"{"hosts":"a"}"#, "/hosts: must be a list of strings"),
     (#"{"hosts":["a","b c"]}"#, "/hosts/1: must be a string without spaces"),
-    (#"{"rooms":{}}"#, "/rooms: must be a list of objects"),
+    (#"{"rooms":1}"#, "/rooms: must be a list of objects"),
+    (#"{"rooms":{"invitation":"none"}}"#, "/rooms/invitation: is not known here; did you mean invitations?"),
     (#"{"rooms":[1]}"#, "/rooms/0: must be an object"),
     (#"{"rooms":[{"history":{"count":true}}]}"#, "/rooms/0/history/count: must be a number"),
     (#"{"rooms":[{"history.count":5}]}"#, "/rooms/0/history.count: is not known here"),
@@ -83,6 +84,15 @@ import Testing
   @Test func `a key with dots sets the same as nested objects`() throws {
     let file = try Self.file(#"{"limits.sendRate":5,"store.synchronous":"normal"}"#)
     #expect(file.values == ["limits.sendRate": "5", "store.synchronous": "normal"])
+  }
+
+  @Test(arguments: [
+    #"{"rooms":[{"match":"a"}],"rooms.invitations":"none"}"#, #"{"rooms":{"invitations":"none"}}"#,
+  ])
+  func `a key may be a list and the beginning of another key`(text: String) throws {
+    let file = try Self.file(text)
+    #expect(file.values["rooms.invitations"] == "none")
+    #expect(file.lists["rooms"]?.count == (text.contains("match") ? 1 : nil))
   }
 
   @Test(arguments: [("/", "a folder"), ("/dev/null", "a device")])

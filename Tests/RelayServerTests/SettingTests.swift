@@ -33,6 +33,9 @@ import Testing
     ("connections.streamsPerKey", "10000", { $0.streamsPerKey == 10_000 }),
     ("audit.retention", "1", { $0.audit.retention == .seconds(1) }),
     ("audit.entries", "0", { $0.audit.maxEntries == 0 }),
+    ("rooms.invitations", "all", { $0.invitations == .all }),
+    ("rooms.invitations", "none", { $0.invitations == .none }),
+    ("limits.newPeoplePerDay", "0", { $0.limits.newPeoplePerDay == 0 }),
     ("audit.operations", "write exportUser", { $0.audit.operations == ["write", "exportUser"] }),
     ("origins", "https://a.example  https://b.example", { $0.origins == ["https://a.example", "https://b.example"] }),
     ("origins", "https://App.Example.org", { $0.origins == ["https://App.Example.org"] }),
@@ -95,6 +98,8 @@ import Testing
       "audit.operations: sendMesage is not an operation of openapi.json, read, or write"
     ),
     ("store.synchronous", "Full", "store.synchronous must be full or normal, not Full"),
+    ("rooms.invitations", "some", "rooms.invitations must be one of all, unknown, none, not some"),
+    ("limits.invitations", "10001", "limits.invitations must be a whole number from 0 to 10000, not 10001"),
     (
       "logLevel", "loud",
       "logLevel must be one of trace, debug, info, notice, warning, error, critical, not loud"

@@ -65,9 +65,11 @@ struct RoomModel: Hashable, Sendable {
       if !isBanned { next.admit(user, at: now) }
     case .leave(let user): return without(user, at: now)
     case .govern(let request, let user, let isBlocked, let reply):
-      let code = refusal(of: request, by: user, isBlocked)
+      let code = refusal(of: request, by: user)
       guard reply.fits(code.map(RoomReply.refused) ?? .done) else { return [] }
-      return code == nil ? after(request, at: now) : [self]
+      // The relay only invites a user who has blocked the caller, and the user sees nothing of it.
+      let isHidden = if case .add(let other) = request { isBlocked && members[other] == nil } else { false }
+      return code == nil && !isHidden ? after(request, at: now) : [self]
     case .begin(let seq, let call):
       // While a call rings, a message begins no other one.
       if !calls.values.contains(where: { $0.state == .ringing }) { next.calls[seq] = call }
@@ -110,11 +112,9 @@ struct RoomModel: Hashable, Sendable {
   }
 
   /// The code of the error. Is `nil` without one.
-  private func refusal(of request: Governance, by actor: UserID, _ isBlocked: Bool) -> String? {
+  private func refusal(of request: Governance, by actor: UserID) -> String? {
     switch request {
-    case .add(let user):
-      guard role(of: actor) >= .moderator else { return "forbidden" }
-      return isBlocked && members[user] == nil ? "forbidden" : nil
+    case .add: return role(of: actor) >= .moderator ? nil : "forbidden"
     case .remove(let user), .ban(let user, _):
       guard role(of: actor) >= .moderator else { return "forbidden" }
       // An owner removes all but owners, and a moderator only members.

@@ -69,6 +69,8 @@ final class SimulatedRelay {
       authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: limits, policy: policy,
       rooms: RoomPatterns(), isMetricsOpen: true)
     settings.pace = PushPace.Limits(messages: 3, critical: 0, calls: 0)
+    // The model adds members at once.
+    settings.invitations = .none
     relay = Relay(
       hub: hub, store: store, settings: settings,
       gateways: Gateways(SimulatedGateway(now: { clock.now })), http: HTTPService(site: Site()), worker: worker,

@@ -166,7 +166,7 @@ extension Simulation {
       let membership = Membership(room: room, user: user)
       model.members[membership] = Model.Member(read: 0, now: now)
       model.attendance.create(membership)
-    case .govern(let room, let request): try governed(room, request, fields)
+    case .govern(let room, let request): try governed(room, request, by: client.slot.user, fields)
     case .send(let room, let key, _): try sent(room, key, fields, body: sentRequest.body, client)
     case .received(let room, _): model.received(slot, room, upTo: sentRequest.seq, now: now)
     case .read(let room, _): model.read(Membership(room: room, user: user), upTo: sentRequest.seq, now: now)

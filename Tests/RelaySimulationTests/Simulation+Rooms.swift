@@ -151,11 +151,16 @@ extension Simulation {
   }
 
   /// Applies a change of the membership of another user.
-  func governed(_ room: RoomID, _ request: Governance, _ fields: Fields) throws {
+  func governed(_ room: RoomID, _ request: Governance, by user: UserID, _ fields: Fields) throws {
     let membership = Membership(room: room, user: request.user)
     switch request {
     case .add:
       guard model.members[membership] == nil else { return }
+      let isInvited = try fields.bool("invited") ?? false
+      guard isInvited == (model.people[request.user]?.blocked.contains(user) ?? false) else {
+        throw Violation(.discreet, "the reply to an add of \(membership) by \(user) has invited: \(isInvited)")
+      }
+      guard !isInvited else { return }
       let read = try fields.required("read", fields.integer("read", 0...maxInteger))
       guard read >= before.log(of: room).newest, read <= model.log(of: room).newest + Int64(sends)
       else {

@@ -304,6 +304,7 @@ private let tea = RoomID(unchecked: "tea")
         switch $0 {
         case .person: "person"
         case .membership(let membership): "member \(membership.room)"
+        case .invitation(let room, let invited): "invitation \(room) \(invited.user)"
         case .ban(let room, _): "ban \(room)"
         case .restriction(let room, _): "restriction \(room)"
         case .message(let room, let message, _): "message \(room) \(message.seq)"

@@ -333,7 +333,7 @@ import Testing
       return try plans.map { sql in
         try Row.fetchAll(
           transaction.db, sql: "EXPLAIN QUERY PLAN \(sql)",
-          arguments: [1, 1, 1, 1, "", true, nil]
+          arguments: [1, 1, 1, 1, "", true, nil, "bob"]
         ).map { $0["detail"] as String }
       }
     }

@@ -530,13 +530,17 @@ private func changeRoom(_ room: RoomID, _ kind: Int, by user: User, _ number: In
   case 40, 41:
     _ = try transaction.rooms.make(
       RoomDraft(
-        room: room, epoch: "epoch", details: RoomDetails(title: "\(number)"), creator: user, members: members,
-        key: "\(number)"))
+        room: room, epoch: "epoch", details: RoomDetails(title: "\(number)"), creator: user,
+        members: members + [UserID(unchecked: "stranger-\(number)")],
+        invited: Set([UserID(unchecked: "stranger-\(number)")] + members.filter { _ in kind == 41 }),
+        key: "\(number)", bounds: MembershipBounds(invitations: 2)))
+    _ = try transaction.invitations.expire()
   case 42:
     _ = try transaction.rooms.makeDirect(
       RoomDraft(
         room: RoomID(unchecked: "direct.\(number)"), epoch: "epoch", details: RoomDetails(kind: .direct), creator: user,
-        members: members))
+        members: members, invited: Set(members.filter { _ in number.isMultiple(of: 2) })))
+    for member in members { _ = try transaction.invitations.decline(room, by: member) }
   case 43:
     _ = try transaction.rooms.update(room, RoomChange(title: "\(number)", metadata: Array("{}".utf8)), by: .backend)
   case 44, 45: _ = try transaction.messages.append(draft("\(number)", in: room, key: "made", jobs: [job()]))

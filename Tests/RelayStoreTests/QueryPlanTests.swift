@@ -164,8 +164,37 @@ extension Transaction {
     _ = try rooms.end(alice.id, made)
     _ = try messages.append(draft(in: made, key: "key", jobs: [job()]))
     try writeReports(MessageReference(room: made, seq: 1))
+    try writeInvitations(to: made)
     try rooms.delete(made, by: .backend)
     while try rooms.sweepDeleted() {}
+  }
+
+  private func writeInvitations(to room: RoomID) throws {
+    let carol = User(id: UserID(unchecked: "carol"))
+    let inviter = RoomActor.user(bob.id, moderates: true)
+    for policy in InvitationPolicy.allCases {
+      _ = try reader.invitations.strangers(to: bob.id, among: [carol.id], policy, in: room)
+    }
+    func invite() throws {
+      _ = try rooms.add(carol, to: room, by: inviter, now: .at(0), within: .init(invitations: 9), invites: true)
+    }
+    try invite()
+    let open = try reader.invitations.undecided(after: 0, limit: 9)
+    let push = draft(in: .notifications(of: carol.id), jobs: [job(to: carol, phone("carols"))])
+    _ = try invitations.decide(open[0].invitation.id, posting: push, epoch: "e")
+    _ = try reader.invitations.page(of: carol.id, limit: 9)
+    _ = try reader.invitations.count(of: carol.id)
+    _ = try reader.invitations.hasInvited(carol.id, to: room, bob.id)
+    _ = try reader.invitations.invited(to: room, limit: 9)
+    _ = try reader.invitations.users(invitedTo: room)
+    _ = try invitations.hide(from: carol.id, by: bob.id, limit: 9)
+    _ = try invitations.expire()
+    _ = try rooms.remove(carol.id, from: room, by: inviter)
+    try invite()
+    _ = try invitations.withdraw(carol.id, from: room, by: bob.id)
+    try invite()
+    _ = try invitations.decline(room, by: carol.id)
+    try invite()
   }
 
   private func writeReports(_ message: MessageReference) throws {

@@ -93,9 +93,12 @@ private let carol = UserID(unchecked: "carol")
   @Test func `a user who has blocked the creator is not added`() async throws {
     let draft = group()
     try await test.write { try $0.people.block(alice.id, by: bob.id) }
-    await expect(.blocked(bob.id)) { try $0.rooms.make(draft) }
-    #expect(try count("rooms") == 0)
-    #expect(try count("members") == 0)
+    #expect(try await test.write { try $0.rooms.make(draft) }.added == [alice.id])
+    #expect(try count("members") == 1)
+    var backend = draft
+    (backend.room, backend.isByBackend) = (RoomID(unchecked: "backend"), true)
+    let made = backend
+    #expect(try await test.write { try $0.rooms.make(made) }.added == [alice.id, bob.id])
   }
 
   @Test func `nobody joins an invited room, but members join again`() async throws {
@@ -153,14 +156,14 @@ private let carol = UserID(unchecked: "carol")
     #expect(again.added == [bob.id])
   }
 
-  @Test func `a blocked user opens no new direct room, but keeps an existing one`() async throws {
+  @Test func `a blocked user makes nobody a member of a direct room, but keeps an existing one`() async throws {
     let draft = direct("direct.1", from: alice, to: bob)
     try await test.write { try $0.people.block(alice.id, by: bob.id) }
-    await expect(.blocked(bob.id)) { try $0.rooms.makeDirect(draft) }
-    #expect(try count("rooms") == 0)
+    #expect(try await test.write { try $0.rooms.makeDirect(draft) }.added == [alice.id])
     // The user who blocks may open it.
     let other = direct("direct.2", from: bob, to: alice)
-    #expect(try await test.write { try $0.rooms.makeDirect(other) }.isNew)
+    let opened = try await test.write { try $0.rooms.makeDirect(other) }
+    #expect(!opened.isNew && opened.added == [bob.id])
     #expect(try await test.write { try $0.rooms.makeDirect(draft) }.added == [])
   }
 
@@ -266,6 +269,8 @@ private let carol = UserID(unchecked: "carol")
             SELECT room, user FROM members JOIN rooms ON rooms.id = room WHERE rooms.name <> 'room';
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
             SELECT 'n' || seq, room, seq, 1, 1, 'yes', 0, 0 FROM messages;
+          INSERT INTO invitations (room, user, inviter, time, seq, is_hidden, is_undecided)
+            SELECT room, 'invited-' || seq, 1, 0, 0, seq % 2, 0 FROM messages;
           """)
     }
     let before = try count("members") + count("messages") + count("jobs") + count("keys")
@@ -286,6 +291,7 @@ private let carol = UserID(unchecked: "carol")
     #expect(try count("messages") == slices)
     for table in [
       "jobs WHERE kind = 'push'", "keys", "silenced", "pending_changes", "bans", "responses", "details", "directs",
+      "invitations",
     ] {
       #expect(try count(table) == 0, "\(table)")
     }

@@ -114,9 +114,10 @@ private let dave = User(id: UserID(unchecked: "dave"))
     await expect(.needs(.moderator)) {
       try $0.rooms.add(dave, to: tea, by: member, now: .at(1), within: MembershipBounds())
     }
-    let added = try await test.write {
-      try $0.rooms.add(dave, to: tea, by: moderator, now: .at(1), within: MembershipBounds())
-    }
+    let added = try #require(
+      try await test.write {
+        try $0.rooms.add(dave, to: tea, by: moderator, now: .at(1), within: MembershipBounds())
+      }.member)
     #expect(added.isNewMember)
     #expect(added.role == .member)
     await #expect(throws: StoreError.tooMany(.membersPerRoom)) {
@@ -127,15 +128,20 @@ private let dave = User(id: UserID(unchecked: "dave"))
     }
   }
 
-  @Test func `a user who has blocked the caller is not added`() async throws {
+  @Test func `a user who has blocked the caller is not added, and sees no invitation`() async throws {
     try await prepare()
     let moderator = actor(bob)
     try await test.write { try $0.people.block(bob.id, by: dave.id) }
-    await expect(.blocked(dave.id)) {
+    let added = try await test.write {
       try $0.rooms.add(dave, to: tea, by: moderator, now: .at(1), within: MembershipBounds())
     }
+    #expect(added.member == nil)
+    #expect(try await test.read { try $0.invitations.page(of: dave.id, limit: 9) }.invitations == [])
+    #expect(try await test.read { try !$0.rooms.isMember(dave.id, of: tea) })
     #expect(
-      try await test.write { try $0.rooms.add(dave, to: tea, by: .backend, now: .at(1), within: .init()) }.isNewMember)
+      try await test.write { try $0.rooms.add(dave, to: tea, by: .backend, now: .at(1), within: .init()) }.member?
+        .isNewMember
+        == true)
   }
 
   /// The role of the caller, and the users that the caller may remove.
@@ -186,7 +192,9 @@ private let dave = User(id: UserID(unchecked: "dave"))
     }
     await expect(.isDirect) { try $0.rooms.add(carol, to: tea, by: .backend, now: .at(0), within: .init()) }
     #expect(
-      try await test.write { try $0.rooms.add(bob, to: tea, by: .backend, now: .at(0), within: .init()) }.isNewMember)
+      try await test.write { try $0.rooms.add(bob, to: tea, by: .backend, now: .at(0), within: .init()) }.member?
+        .isNewMember
+        == true)
   }
 
   @Test func `the right moderate is nothing without the membership`() async throws {

@@ -28,6 +28,9 @@ import Testing
     DeliveredNotification(
       identifier: "replaced",
       reading: #"{"push":{"recipient":"ann","replaces":{"room":"bar","seq":5}},"message":{"room":"pub","seq":3}}"#.utf8),
+    DeliveredNotification(
+      identifier: "invitation",
+      reading: #"{"push":{"recipient":"ann","replaces":{"room":"books","seq":0}},"invitation":{"room":"books"}}"#.utf8),
     DeliveredNotification(identifier: "plain", reading: #"{"push":{"recipient":"ann"}}"#.utf8),
     DeliveredNotification(identifier: "nobody", reading: #"{"push":{},"message":{"room":"tea","seq":1}}"#.utf8),
     DeliveredNotification(identifier: "other", reading: #"{"aps":{},"message":{"room":"tea","seq":1}}"#.utf8),
@@ -51,6 +54,8 @@ import Testing
     // A notification keeps the name of the one that it has replaced, but its message is the new one.
     (#""removed":[{"room":"bar","seq":5}]"#, ["replaced"]), (#""removed":[{"room":"pub","seq":3}]"#, []),
     (#""read":[{"room":"bar","seq":5}]"#, []), (#""read":[{"room":"pub","seq":3}]"#, ["replaced"]),
+    // An invitation has no message, so no read removes it.
+    (#""removed":[{"room":"books","seq":0}]"#, ["invitation"]), (#""read":[{"room":"books","seq":9}]"#, []),
     (#""removed":[{"room":"tea","seq":3},{"room":"tea","seq":7}]"#, ["ann tea/3"]),
     (#""read":[{"room":"tea","seq":1}],"removed":[{"room":"tea","seq":3}]"#, ["ann tea/1", "ann tea/3"]),
     (#""read":[],"removed":[]"#, []), (#""message":{"room":"tea","seq":3}"#, []),

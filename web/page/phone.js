@@ -60,7 +60,9 @@ function phoneAfterRemovals(phone, { read = [], removed = [], ...payload }) {
   const isGone = ({ identity, recipient, contents }) =>
     identity !== undefined &&
     recipient === originOf(payload).recipient &&
-    (removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) || contents.every(isRead))
+    (removed.some(({ room, seq }) => room === identity.room && seq === identity.seq) ||
+      // The notification of an invitation has no message.
+      (contents.length > 0 && contents.every(isRead)))
   const notifications = phone.notifications.filter((notification) => !isGone(notification))
   return notifications.length === phone.notifications.length ? phone : { ...phone, notifications }
 }

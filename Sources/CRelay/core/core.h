@@ -512,6 +512,8 @@ enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
 
 /* Updates `is_large` after the number of members or the bound has changed. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room);
+/* Returns the number of members that frames show: 2 for a room of RELAY_ROOM_PAIR, else `count`. */
+uint32_t relay__room_shown(const relay_room_t *room, uint32_t count);
 /* Queues the events of changed marks and of the cursor. */
 void relay__room_flush(relay_hub_t *hub, relay_room_t *room);
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);

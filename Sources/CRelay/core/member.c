@@ -132,7 +132,7 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
   if (change.cause) {
     put_restriction(hub, member, text);
     relay__puts(text, ",\"memberCount\":");
-    relay__put_integer(text, count);
+    relay__put_integer(text, relay__room_shown(room, count));
   }
   if (is_arrival(change)) { /* so that no client shows an online member as offline first */
     relay__puts(text, ",\"presence\":{");
@@ -300,6 +300,16 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   if (room->is_large) return RELAY_OK;
   send_event(hub, room, member, (change_t){cause, by}, room->member_count);
   relay__room_show(hub, room, user);
+  return RELAY_OK;
+}
+
+relay_status_t relay_room_set_marks(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t seq) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(user, room);
+  if (!member) return RELAY_NOT_THERE;
+  member->read = member->received = seq;
   return RELAY_OK;
 }
 

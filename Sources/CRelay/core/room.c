@@ -39,6 +39,10 @@ void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_us
   relay__views_release(hub, &views);
 }
 
+uint32_t relay__room_shown(const relay_room_t *room, uint32_t count) {
+  return room->flags & RELAY_ROOM_PAIR ? 2 : count;
+}
+
 /* A room becomes large above `member_list` members. It becomes small again below half of that, so that it
  * does not change with each join. Its sessions then get the presence of all members. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
@@ -274,8 +278,8 @@ relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room_id, 
   const relay_user_t *user = relay__user_find(hub, user_id);
   if (!room) return (relay_room_facts_t){.read = -1, .received = -1};
   const relay_member_t *member = user ? relay__member_find(user, room) : NULL;
-  return (relay_room_facts_t){room->member_count, online_for(hub, room, user_id), room->is_large,
-                              member ? member->read : -1, member ? member->received : -1};
+  return (relay_room_facts_t){relay__room_shown(room, room->member_count), online_for(hub, room, user_id),
+                              room->is_large, member ? member->read : -1, member ? member->received : -1};
 }
 
 char *relay_room_entries(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer, size_t *size) {

@@ -483,6 +483,7 @@ enum {
   RELAY_ROOM_STORED = 1,   /* the store numbers messages before they are shown; members are durable */
   RELAY_ROOM_PUSHES = 2,   /* messages are pushed to away members */
   RELAY_ROOM_RECEIPTS = 4, /* members get `receipt` events about other members, unless the room is large */
+  RELAY_ROOM_PAIR = 8,     /* frames show two members, also while one of the two people is no member */
 };
 
 /* Returns the room of this name, and creates it if it is not in memory. `seq` is its newest message, and
@@ -544,6 +545,8 @@ bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room, relay_id_t u
  * sessions in the room. `by` is the name of the user who caused it; NULL: none. */
 relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t until,
                                    bool is_announced, const char *by);
+/* Sets the marks of a new member to an earlier message than the newest. No push of these messages follows. */
+relay_status_t relay_room_set_marks(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq);
 /* Returns the end of the restriction of a member; 0: there is none, or it is over. */
 int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* The member takes part in a call from now on, or no more. `call` is the seq of the message that rings. The
@@ -585,7 +588,7 @@ bool relay_room_is_joined(const relay_hub_t *hub, relay_id_t room, relay_id_t se
 relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session, relay_id_t room);
 
 typedef struct relay_room_facts {
-  size_t members, online; /* `online` counts the members whom the user may see online */
+  size_t members, online; /* as frames show them: `online` counts the members whom the user may see online */
   bool is_large;
   int64_t read, received; /* the user's marks; -1: the user is no member */
 } relay_room_facts_t;

@@ -51,6 +51,8 @@ package struct Declaration: Sendable {
   package let furtherUses: [RoomUse]
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
+  /// The members of the request. Is empty if the files of the documents describe them.
+  package let fields: [FieldDeclaration]
   /// The parameters of the query.
   package let query: [String: Parameter]
   /// The body.
@@ -98,6 +100,7 @@ package struct Declaration: Sendable {
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
     room: RoomUse? = nil, also furtherUses: [RoomUse] = [], rate: Rate = .request, account: AccountRights = [],
+    fields: [FieldDeclaration] = [],
     query: [String: Parameter] = [:], body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [],
     errors: Set<RequestError.Kind> = []
   ) {
@@ -108,12 +111,15 @@ package struct Declaration: Sendable {
     self.room = room
     self.furtherUses = furtherUses
     self.account = account
-    self.query = query
+    self.fields = fields
+    let variables = Set(
+      path?.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) } ?? [])
+    let own = method == "GET" ? fields.filter { !variables.contains($0.name) } : []
+    self.query = query.merging(own.map { ($0.name, $0.type.parameter) }) { known, _ in known }
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
     self.isRead = isRead ?? (method == "GET")
     self.reach = reach
-    let variables = path?.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }
-    arguments = Set(variables ?? []).union(query.keys)
+    arguments = variables.union(self.query.keys)
     ownErrors = errors
   }
 
@@ -133,7 +139,7 @@ package struct Declaration: Sendable {
       errors.insert(.notJoined)
       // A backend may name a room that does not exist.
       if path.contains("{room}") { errors.insert(.notFound) }
-    case .any, .found, .noRoom, nil: break
+    case .any, .invited, .found, .noRoom, nil: break
     }
     return errors
   }

@@ -10,7 +10,7 @@ package enum Commands {
     // Rooms and members
     CreateRoom.self, OpenDirectRoom.self, GetRoom.self, UpdateRoom.self, DeleteRoom.self,
     JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRole.self,
-    SetRead.self, ListRooms.self,
+    SetRead.self, ListRooms.self, ListInvitations.self, AcceptInvitation.self, DeclineInvitation.self,
     // Moderation
     RestrictMember.self, ReportMessage.self, ListReports.self, ListAllReports.self, EndReport.self,
     // Messages

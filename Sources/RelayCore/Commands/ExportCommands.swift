@@ -86,6 +86,13 @@ private struct ExportLines {
     switch entry {
     case .person(let person): add(person)
     case .membership(let membership): add(membership)
+    case .invitation(let room, let invited):
+      line("invitation") {
+        $0["room"] = room.rawValue
+        $0["user"] = invited.user.rawValue
+        $0["by"] = invited.inviter.rawValue
+        $0.integer("time", invited.time.rawValue)
+      }
     case .ban(let room, let until):
       line("ban") {
         $0["room"] = room.rawValue

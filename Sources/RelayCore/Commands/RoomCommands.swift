@@ -88,7 +88,8 @@ struct JoinRoom: Command {
     let restriction = relay.hub.restriction(of: user, in: handle)
     let isReadOnly = relay.hub.isReadOnly(handle)
     let seesPresence = rights.contains(.presence)
-    let members = expectsReply && !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
+    let members =
+      expectsReply && !facts.isLarge && seesPresence ? relay.rooms.entries(of: handle, seenBy: user, on: relay) : nil
     let marks =
       expectsReply && seesPresence ? relay.hub.receipts(of: handle, seenBy: user, limit: Self.maxMarks) : nil
     return Reply {
@@ -168,19 +169,20 @@ struct ListMembers: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       let viewer = try request.caller.viewer(relay.hub)
-      let page = relay.hub.entries(of: access.handle, seenBy: viewer, after: after, limit: limit)
+      let page = relay.rooms.page(of: access.handle, seenBy: viewer, after: after, limit: limit, on: relay)
       let facts = relay.hub.facts(of: access.handle, for: viewer)
       return Reply {
         $0.raw("members", page.entries)
         $0.bool("more", page.hasMore)
-        $0.integer("memberCount", facts.memberCount)
+        // A backend sees who is a member of a direct room.
+        $0.integer("memberCount", viewer == nil ? relay.hub.memberCount(of: access.handle) : facts.memberCount)
         $0.integer("onlineCount", facts.onlineCount)
       }
     }
   }
 }
 
-/// Makes a user a member of a room, without a session that joins. Moderators add other users.
+/// Makes a user a member of a room, without a session that joins. Moderators add other users, or invite them.
 struct AddMember: Command {
   package static let declaration = Declaration(
     frame: "add", "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join, "the own membership"),
@@ -208,10 +210,12 @@ struct AddMember: Command {
       let pointer = request.fields.pointer(to: "room")
       let rights: Rights
       var actor: RoomActor?
+      var inviter: UserID?
       if let owner = caller.owner, owner != user {
         let access = try await relay.rooms.moderated(room, request, on: relay)
         rights = access.rights
         actor = caller.actor(access, on: relay)
+        inviter = owner
       } else if let permissions = relay.access.permissions(of: caller, on: relay) {
         rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
       } else {
@@ -220,21 +224,23 @@ struct AddMember: Command {
       }
       try rights.check(Self.declaration.rights, in: room, at: pointer)
       let isOther = actor != nil && caller.by != user
-      let newcomer = Rooms.Newcomer(
-        user: handle, rights: rights, pointer: pointer, isBounded: caller.owner != nil,
-        cause: isOther ? .added(by: caller.by) : .joined, actor: actor)
-      let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
-      if isOther, joined.isNew { await notify(handle, of: joined.room, on: relay) }
-      guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
-      let facts = relay.hub.facts(of: joined.room, for: handle)
-      return Reply(status: joined.isNew ? 201 : 200) {
-        $0["room"] = room.rawValue
-        $0["user"] = user.rawValue
-        $0["epoch"] = position.epoch
-        $0.integer("seq", position.seq)
-        $0.integer("read", facts.read)
-        $0.integer("memberCount", facts.memberCount)
+      let added = try await relay.invitations.inviting(
+        [user], to: room, by: inviter, on: relay, count: \Rooms.Added.invitationCount
+      ) { invited in
+        let newcomer = Rooms.Newcomer(
+          user: handle, rights: rights, pointer: pointer, isBounded: caller.owner != nil,
+          cause: isOther ? .added(by: caller.by) : .joined, actor: actor, isInvited: invited.contains(user))
+        return try await relay.rooms.add(newcomer, to: room, on: relay)
       }
+      guard !added.isInvited else {
+        return Reply(status: added.isNew ? 201 : 200) {
+          $0["room"] = room.rawValue
+          $0["user"] = user.rawValue
+          $0.bool("invited", true)
+        }
+      }
+      if isOther, added.isNew { await notify(handle, of: added.room, on: relay) }
+      return try relay.rooms.membership(of: handle, user, in: room, added, on: relay)
     }
   }
 
@@ -250,7 +256,8 @@ struct AddMember: Command {
   }
 }
 
-/// Ends a membership, without a session that leaves. Moderators remove and ban other users.
+/// Ends a membership, without a session that leaves. Moderators remove and ban other users. Moderators and the inviter
+/// end an invitation.
 struct RemoveMember: Command {
   package static let declaration = Declaration(
     frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", room: .member([], "the own membership"),
@@ -283,6 +290,11 @@ struct RemoveMember: Command {
     let isOther = caller.by != user
     var removal = Rooms.Removal.leave
     let handle: RoomHandle
+    if let inviter = caller.owner, isOther, ban == nil,
+      try await relay.invitations.withdraw(user, from: room, by: inviter, on: relay)
+    {
+      return reply
+    }
     if caller.owner != nil, isOther {
       let access = try await relay.rooms.moderated(room, request, on: relay)
       handle = access.handle
@@ -297,7 +309,8 @@ struct RemoveMember: Command {
     if isOther { removal.cause = ban == nil ? .removed(by: caller.by) : .banned(by: caller.by) }
     removal.ban = ban
     return try await relay.people.withUser(user, on: relay) { member in
-      guard ban != nil || relay.hub.isMember(member, of: handle) else { return reply }
+      let mayBeInvited = isOther && relay.rooms.policy(of: room, on: relay).isStored
+      guard ban != nil || mayBeInvited || relay.hub.isMember(member, of: handle) else { return reply }
       if caller.owner != nil { try relay.spend(.membership, of: handle) }
       try await relay.rooms.remove(member, from: room, handle, removal, on: relay)
       return reply

@@ -98,16 +98,46 @@ struct GetRoom: Command {
     try await inRoom(of: request, on: relay) { access in
       let details = try await relay.rooms.details(of: access, on: relay)
       let user = request.caller.owner.flatMap(relay.hub.user)
-      if let until = user.flatMap({ relay.hub.restriction(of: $0, in: access.handle) }) {
-        // The restriction belongs to the caller and not to the record, so this answer has no entity tag.
+      let until = user.flatMap { relay.hub.restriction(of: $0, in: access.handle) }
+      let invited = try await invited(to: access, details, on: relay)
+      if until != nil || !invited.isEmpty {
+        // The restriction and the invitations do not belong to the record, so this answer has no entity tag.
         return Reply {
           Replies.room(access.room, details)(&$0)
-          $0.integer("restrictedUntil", until.rawValue)
+          $0.integer("restrictedUntil", until?.rawValue)
+          if !invited.isEmpty { $0.raw("invited", invited.json) }
         }
       }
       let known = request.ifNoneMatch.map(EntityTags.init)
       return Reply(Replies.room(access.room, details)).tagged(details.tag, isKnown: known?.matchWeakly(details.tag))
     }
+  }
+
+  /// The maximum number of invited users in a reply.
+  private static let maxInvited = 100
+
+  /// The invited users, for moderators. The people of a direct room see no difference between a member and an invited
+  /// person.
+  private func invited(
+    to access: RoomAccess, _ details: RoomDetails, on relay: isolated Relay
+  ) async throws -> [InvitedUser] {
+    guard access.rights.contains(.moderate), details.kind == .group || request.caller.owner == nil,
+      relay.rooms.policy(of: access.room, on: relay).isStored
+    else { return [] }
+    return try await relay.store.read { try $0.invitations.invited(to: access.room, limit: Self.maxInvited) }
+  }
+}
+
+extension [InvitedUser] {
+  fileprivate var json: [UInt8] {
+    JSONWriter.array(
+      map { invited in
+        JSONWriter.object {
+          $0["user"] = invited.user.rawValue
+          $0["by"] = invited.inviter.rawValue
+          $0.integer("time", invited.time.rawValue)
+        }
+      })
   }
 }
 

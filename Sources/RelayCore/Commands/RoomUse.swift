@@ -26,6 +26,8 @@ package struct RoomUse: Sendable {
     case member
     /// Any room. The caller need not be a member.
     case any
+    /// A room to which the user is invited.
+    case invited
     /// Rooms of the user that the request does not name. The command finds them, and checks the rights.
     case found
     /// The request uses no room.
@@ -58,6 +60,10 @@ package struct RoomUse: Sendable {
 
   package static func any(_ rights: Rights, _ subject: String = "", isRead: Bool? = nil) -> RoomUse {
     RoomUse(.any, rights, subject, isRead: isRead)
+  }
+
+  package static func invited(_ rights: Rights, _ subject: String = "") -> RoomUse {
+    RoomUse(.invited, rights, subject)
   }
 
   package static func found(

@@ -132,7 +132,9 @@ package final class Access {
     guard self.rights(permissions, in: room, on: relay) != rights else { return rights }
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     let handle = try await relay.rooms.room(room, for: name, on: relay)
-    let isMember = handle.map { relay.hub.isMember(user, of: $0) } ?? false
+    var isMember = handle.map { relay.hub.isMember(user, of: $0) } ?? false
+    // An invited user has the rights of a member.
+    if !isMember { isMember = try await relay.store.read { try $0.invitations.isInvited(name, to: room) } }
     return self.rights(permissions, in: room, isMember: isMember, on: relay)
   }
 

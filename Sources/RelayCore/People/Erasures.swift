@@ -113,6 +113,7 @@ package final class Erasures {
     relay.audit.noteErasure(of: user)
     relay.restrictions.forget(user)
     relay.people.noteChange(of: user)
+    relay.people.forgetToken(of: user)
     if let handle = relay.hub.user(user) {
       relay.hub.retain(handle)
       defer { relay.hub.release(handle) }
@@ -124,6 +125,7 @@ package final class Erasures {
     }
     // The store has the pseudonym of the user from now on.
     relay.rooms.forgetQuotes(of: user, on: relay)
+    relay.rooms.forgetPairs(of: user, on: relay)
     relay.rooms.sweep(on: relay)
     resume(on: relay)
   }
@@ -262,6 +264,7 @@ package final class Erasures {
       relay.calls.excluded(slice.pseudonym, known: name, from: left.calls, on: relay)
       leave(left, [name, slice.pseudonym], on: relay)
     }
+    relay.invitations.follow(slice.invitations, on: relay)
     for blocker in slice.unblocked {
       if let user = relay.hub.user(blocker) { relay.hub.setBlocked(false, name, by: user) }
       relay.people.reloadInTime(blocker, on: relay)

@@ -173,12 +173,21 @@ extension People {
     guard !isBlocked || recipient.blocked.count <= PeopleWriter.maxBlocked else {
       throw StoreError.tooMany(.blockedUsers)
     }
-    try await change(user, to: recipient, on: relay) { transaction, name in
+    let limit = relay.limits.invitations
+    let ended = try await change(user, to: recipient, on: relay) { transaction, name in
+      var ended: [InvitationChanges] = []
       for other in others {
-        _ = try isBlocked ? transaction.people.block(other, by: name) : transaction.people.unblock(other, by: name)
+        guard isBlocked else {
+          try transaction.people.unblock(other, by: name)
+          continue
+        }
+        try transaction.people.block(other, by: name)
+        ended.append(try transaction.invitations.hide(from: name, by: other, limit: limit))
       }
+      return ended
     }
     for other in others { relay.hub.setBlocked(isBlocked, other, by: user) }
+    for changes in ended { relay.invitations.follow(changes, on: relay) }
   }
 }
 

@@ -14,6 +14,8 @@ package final class People {
   /// The times at which the badges of users change without a request.
   private var badgeTimes: [UserHandle: Timestamp] = [:]
   private var order = ChangeOrder()
+  /// The users whose tokens this run has seen over HTTP.
+  private var tokenUsers: Set<UserID> = []
 
   /// The facts about a user in memory that are the same for every message.
   package func recipient(_ user: UserHandle) -> Recipient { recipients[user] ?? Recipient() }
@@ -34,6 +36,26 @@ package final class People {
 
   /// Forgets a withdrawal of the right `join` when the membership ends or begins again.
   func forgetWithdrawn(_ user: UserHandle, from room: RoomID) { recipients[user]?.withdrawn.remove(room) }
+
+  /// Gives the user of a token over HTTP a row, so that invitations of this user do not expire. A session does the same
+  /// when it stores the presence of its user.
+  package func noteToken(of user: UserID, on relay: isolated Relay) {
+    guard tokenUsers.insert(user).inserted else { return }
+    if tokenUsers.count > Self.maxTokenUsers { tokenUsers = [user] }
+    relay.store.submit({ try $0.people.add(user) }, isUrgent: false) { result in
+      guard case .failure(let error) = result else { return }
+      relay.assumeIsolated { relay in
+        _ = relay.requestError(error)  // logs the failure
+        // The next request with a token tries again.
+        relay.people.forgetToken(of: user)
+      }
+    }
+  }
+
+  /// The row of the user is gone.
+  func forgetToken(of user: UserID) { tokenUsers.remove(user) }
+
+  private static let maxTokenUsers = 65_536
 
   // MARK: Into memory
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayHub
+import RelayJSON
 package import RelayProtocol
 import RelayStore
 
@@ -20,46 +21,74 @@ extension Rooms {
     var cause = MemberCause.joined
     /// The caller who adds the user, with the rights to check. Is `nil` for a user who joins.
     var actor: RoomActor?
+    /// True if the actor only invites the user.
+    var isInvited = false
+    /// True if the user accepts an invitation: without one, the user does not become a member.
+    var needsInvitation = false
   }
 
-  /// Makes a user a member of a room. Throws `forbidden` if the room does not exist and the right `create` is missing.
-  /// The caller has pinned the room.
-  package func add(
-    _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
-  ) async throws -> (room: RoomHandle, isNew: Bool) {
+  /// The result of ``add(_:to:on:)``.
+  package struct Added {
+    package let room: RoomHandle
+    /// True if the user was no member before. For an invited user, true if the user was not invited before.
+    package let isNew: Bool
+    /// True if the user is invited, and no member.
+    package var isInvited = false
+
+    /// The number of new invitations.
+    var invitationCount: Int { isInvited && isNew ? 1 : 0 }
+  }
+
+  /// Makes a user a member of a room, or invites the user. Throws `forbidden` if the room does not exist and the right
+  /// `create` is missing. The caller has pinned the room.
+  package func add(_ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay) async throws -> Added {
     let policy = policy(of: room, on: relay)
     guard policy.isStored else { return try addLive(newcomer, to: room, on: relay) }
     let loaded = try await load(room, on: relay)
-    if let loaded, relay.hub.isMember(newcomer.user, of: loaded) { return (loaded, false) }
-    if loaded == nil { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
+    if let loaded, relay.hub.isMember(newcomer.user, of: loaded) { return Added(room: loaded, isNew: false) }
+    if loaded == nil {
+      if newcomer.needsInvitation { throw StoreError.refused(.noInvitation) }
+      try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
+    }
     if newcomer.isBounded, let loaded { try relay.spend(.membership, of: loaded) }
     guard let profile = relay.hub.profile(of: newcomer.user) else { throw HubRefusal.gone }
     let now = relay.hub.now
     let limits = relay.settings.limits
     let bounds = MembershipBounds(
-      membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
+      membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser,
+      invitations: limits.invitations)
     // The store deletes a room without messages when its last member leaves. The room may still be in memory. The join
     // then stores it again, with the same epoch.
     let epoch = epochToStore(room, on: relay)
-    let mayCreate = newcomer.rights.contains(.create)
-    let actor = newcomer.actor
+    let needsInvitation = newcomer.needsInvitation
+    let mayCreate = newcomer.rights.contains(.create) && !needsInvitation
+    let (actor, isInvited) = (newcomer.actor, newcomer.isInvited)
     beginJoin(of: room)
-    let handover = Handover<Result<(room: RoomHandle, isNew: Bool), any Error>>()
-    relay.store.submit({
+    let handover = Handover<Result<Added, any Error>>()
+    relay.store.submit({ transaction -> AddedUser in
       guard let actor, actor != .backend else {
-        return try $0.rooms.join(
-          profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate,
-          isInvited: actor == .backend)
+        return .member(
+          try transaction.rooms.join(
+            profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate,
+            isInvited: actor == .backend, needsInvitation: needsInvitation))
       }
-      return try $0.rooms.add(profile, to: room, by: actor, now: now, within: bounds)
+      return try transaction.rooms.add(profile, to: room, by: actor, now: now, within: bounds, invites: isInvited)
     }) { [relay] result in
       relay.assumeIsolated { relay in
         relay.rooms.endJoin(of: room)
         handover.give(
           Result {
             // The store may have deleted the room after it was loaded, because its last member has left.
-            if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.pointer) }
-            return try relay.rooms.admit(newcomer, profile.id, to: room, result.get(), on: relay)
+            if case .failure(.noRoom) = result, !needsInvitation {
+              try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
+            }
+            switch try result.get() {
+            case .member(let joined): return try relay.rooms.admit(newcomer, profile.id, to: room, joined, on: relay)
+            case .invited(let changes):
+              relay.invitations.follow(changes, on: relay)
+              guard let handle = relay.hub.room(room) else { throw HubRefusal.gone }
+              return Added(room: handle, isNew: changes.made.contains(where: \.isFirst), isInvited: true)
+            }
           })
       }
     }
@@ -67,9 +96,8 @@ extension Rooms {
   }
 
   /// Adds a member to a room that keeps nothing. The members of such a room are the connected users.
-  private func addLive(
-    _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
-  ) throws -> (room: RoomHandle, isNew: Bool) {
+  private func addLive(_ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay) throws -> Added {
+    if newcomer.needsInvitation { throw StoreError.refused(.noInvitation) }
     guard let session = newcomer.session else {
       throw RequestError(
         .unsupported, "a room that keeps nothing has members only while they are connected", status: 422)
@@ -84,14 +112,14 @@ extension Rooms {
       throw StoreError.tooMany(.membersPerRoom)
     }
     if isNew { relay.people.evaluateWatches(of: newcomer.user, on: relay) }
-    return (handle, isNew)
+    return Added(room: handle, isNew: isNew)
   }
 
   /// Adds a stored member to the hub. The completion of the commit calls this, so that the hub adds the member before
   /// the messages that the store has committed after the join.
   private func admit(
     _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ joined: JoinedRoom, on relay: isolated Relay
-  ) throws(HubRefusal) -> (room: RoomHandle, isNew: Bool) {
+  ) throws(HubRefusal) -> Added {
     let user = newcomer.user
     relay.people.noteChange(of: name)
     let state = joined.record
@@ -100,6 +128,7 @@ extension Rooms {
     if joined.isNewMember {
       relay.people.forgetWithdrawn(user, from: room)
       try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
+      if joined.read < state.seq { relay.hub.setMarks(joined.read, of: user, in: handle) }
       // A restriction that began in an earlier membership.
       if let until = joined.restrictedUntil { relay.hub.restrict(user, in: handle, until: until, by: nil) }
       relay.deliveries.joined(name, handle, after: state.seq)
@@ -110,7 +139,24 @@ extension Rooms {
         restrictedUntil: joined.restrictedUntil)
     }
     relay.people.evaluateWatches(of: user, on: relay)
-    return (handle, joined.isNewMember)
+    relay.invitations.follow(joined.invitations, on: relay)
+    return Added(room: handle, isNew: joined.isNewMember)
+  }
+
+  /// The reply about a membership that a request has made.
+  func membership(
+    of user: UserHandle, _ name: UserID, in room: RoomID, _ added: Added, on relay: isolated Relay
+  ) throws(HubRefusal) -> Reply {
+    guard let position = relay.hub.position(of: added.room) else { throw .gone }
+    let facts = relay.hub.facts(of: added.room, for: user)
+    return Reply(status: added.isNew ? 201 : 200) {
+      $0["room"] = room.rawValue
+      $0["user"] = name.rawValue
+      $0["epoch"] = position.epoch
+      $0.integer("seq", position.seq)
+      $0.integer("read", facts.read)
+      $0.integer("memberCount", facts.memberCount)
+    }
   }
 
   /// The end of a membership.
@@ -123,7 +169,7 @@ extension Rooms {
     package static let leave = Removal()
   }
 
-  /// Ends a membership, if there is one. The caller has pinned the room.
+  /// Ends a membership or an invitation, if there is one. The caller has pinned the room.
   package func remove(
     _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on relay: isolated Relay
   ) async throws {
@@ -136,6 +182,9 @@ extension Rooms {
     }
     let (actor, ban) = (removal.actor, removal.ban)
     relay.people.noteChange(of: name)
+    // The store may delete a direct room with its messages.
+    let isPair = isPair(handle)
+    if isPair { beginDeletion(of: room) }
     let handover = Handover<Result<Void, StoreError>>()
     relay.store.submit({
       if let actor {
@@ -145,15 +194,19 @@ extension Rooms {
       }
     }) { [relay] result in
       relay.assumeIsolated { relay in
+        if isPair { relay.rooms.endDeletion(of: room) }
         handover.give(
           result.map { left in
             relay.people.noteChange(of: name)
-            // The user is still a member in the hub, and gets the events.
-            relay.calls.excluded(name, from: left.calls, on: relay)
-            relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
+            if left.wasMember || relay.hub.isMember(user, of: handle) {
+              // The user is still a member in the hub, and gets the events.
+              relay.calls.excluded(name, from: left.calls, on: relay)
+              relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
+            }
             if let owner = left.successor.flatMap(relay.hub.user) {
               relay.rooms.show(.owner, of: owner, in: handle, by: nil, on: relay)
             }
+            relay.invitations.follow(left.invitations, on: relay)
           })
       }
     }

@@ -89,22 +89,32 @@ extension Rooms {
     }
     pin(creation.room)
     defer { unpin(creation.room, on: relay) }
-    let limits = relay.settings.limits
-    let draft = RoomDraft(
-      room: creation.room, epoch: epochToStore(creation.room, on: relay), details: creation.details,
-      creator: relay.hub.profile(of: handles[0]) ?? User(id: creation.creator), members: creation.members,
-      key: creation.key,
-      bounds: MembershipBounds(
-        membersPerRoom: policy(of: creation.room, on: relay).members ?? limits.membersPerRoom,
-        roomsPerUser: limits.roomsPerUser))
-    beginJoin(of: draft.room)
-    let cause = request.caller.session
-    return try await relay.commit(rows: 3 + draft.members.count) {
-      try work($0, draft)
-    } then: { relay, made in
-      relay.rooms.endJoin(of: draft.room)
-      guard let made = try? made.get() else { return }
-      relay.rooms.show(made, by: draft.creator.id, cause: cause, on: relay)
+    return try await relay.invitations.inviting(
+      creation.members, to: creation.room, by: request.caller.owner, on: relay,
+      count: \MadeRoom.invitations.made.count,
+      repeated: {
+        guard let key = creation.key else { return nil }
+        return try await relay.store.write { [creator = creation.creator] in try $0.rooms.made(with: key, by: creator) }
+      }
+    ) { invited in
+      let limits = relay.settings.limits
+      let draft = RoomDraft(
+        room: creation.room, epoch: epochToStore(creation.room, on: relay), details: creation.details,
+        creator: relay.hub.profile(of: handles[0]) ?? User(id: creation.creator), members: creation.members,
+        invited: invited, isByBackend: request.caller.owner == nil, key: creation.key,
+        bounds: MembershipBounds(
+          membersPerRoom: policy(of: creation.room, on: relay).members ?? limits.membersPerRoom,
+          roomsPerUser: limits.roomsPerUser, invitations: limits.invitations))
+      beginJoin(of: draft.room)
+      let cause = request.caller.session
+      return try await relay.commit(rows: 3 + 2 * draft.members.count) {
+        try work($0, draft)
+      } then: { relay, made in
+        relay.rooms.endJoin(of: draft.room)
+        guard let made = try? made.get() else { return }
+        relay.rooms.show(made, by: draft.creator.id, cause: cause, on: relay)
+        relay.invitations.follow(made.invitations, on: relay)
+      }
     }
   }
 
@@ -123,6 +133,7 @@ extension Rooms {
         let isOwner = made.isNew && made.details.kind == .group && name == creator
         let cause = name == creator ? MemberCause.joined : .added(by: creator)
         try? relay.hub.addMember(user, to: handle, as: isOwner ? .owner : .member, cause)
+        if let read = made.read[name] { relay.hub.setMarks(read, of: user, in: handle) }
         if let until = made.restricted[name] { relay.hub.restrict(user, in: handle, until: until, by: nil) }
       }
       relay.inbox.listChanged(of: user, on: relay)
@@ -197,10 +208,11 @@ extension Rooms {
     let (actor, by, cause) = (request.caller.actor(access, on: relay), request.caller.by, request.caller.session)
     beginDeletion(of: access.room)
     _ = try await relay.commit {
-      try $0.rooms.delete(access.room, by: actor)
+      let invited = try $0.reader.invitations.users(invitedTo: access.room)
+      return (members: try $0.rooms.delete(access.room, by: actor), invited: invited)
     } then: { relay, result in
       relay.rooms.endDeletion(of: access.room)
-      guard case .success(let members) = result else { return }
+      guard let (members, invited) = try? result.get() else { return }
       let sessions = relay.hub.sessions(ofMembersOf: access.handle)
       relay.rooms.notify(sessions, "deleted", access.room, nil, by: by, except: cause, on: relay)
       for name in members {
@@ -209,6 +221,7 @@ extension Rooms {
       }
       let watches = relay.people.watches(among: members, of: access.handle, on: relay)
       relay.hub.delete(access.handle)
+      relay.invitations.roomDeleted(access.room, invited, on: relay)
       relay.calls.roomDeleted(access.room, on: relay)
       relay.people.evaluate(watches, on: relay)
       relay.rooms.sweep(on: relay)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 package import RelayHub
+import RelayJSON
 package import RelayProtocol
 import RelayStore
 
@@ -27,6 +28,8 @@ package final class Rooms {
   private var policies: [RoomHandle: RoomPolicy] = [:]
   /// The changes of messages in the rooms in memory, if there were any.
   private var changes: [RoomHandle: RoomChanges] = [:]
+  /// The two people of the direct rooms in memory.
+  private var pairs: [RoomHandle: RoomPair] = [:]
   /// The newest replies with a quote of the rooms in memory, if there are any.
   private var quotes: [RoomHandle: QuoteTrail] = [:]
   /// The idempotency keys of rooms that keep nothing.
@@ -65,6 +68,7 @@ package final class Rooms {
   package func forget(_ room: RoomHandle) {
     policies[room] = nil
     changes[room] = nil
+    pairs[room] = nil
     quotes[room] = nil
   }
 
@@ -107,6 +111,7 @@ package final class Rooms {
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
     relay.hub.setReadOnly(snapshot.isReadOnly, handle)
+    if let pair = snapshot.pair { setPair(pair, of: handle, on: relay) }
     if snapshot.change > 0 { changes[handle] = RoomChanges(newest: snapshot.changed, change: snapshot.change) }
     for member in snapshot.members {
       let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
@@ -186,8 +191,71 @@ package final class Rooms {
     let limits = relay.settings.limits
     policies[room] = policy
     relay.hub.configure(
-      room, traits: policy.traits, memberList: policy.memberList ?? limits.memberList,
+      room, traits: pairs[room] == nil ? policy.traits : policy.traits.union(.pair),
+      memberList: policy.memberList ?? limits.memberList,
       maxMembers: policy.members ?? limits.membersPerRoom)
+  }
+
+  // MARK: Direct rooms
+
+  private func setPair(_ pair: RoomPair?, of room: RoomHandle, on relay: isolated Relay) {
+    pairs[room] = pair
+    if let policy = policies[room] { configure(room, policy, on: relay) }
+  }
+
+  /// A user is being erased, so the other people of direct rooms do not see the name any more.
+  /// - Parameter rest: The rooms that are left. Is `nil` in the first turn.
+  func forgetPairs(of user: UserID, in rest: ArraySlice<RoomHandle>? = nil, on relay: isolated Relay) {
+    let rooms = rest ?? ArraySlice(pairs.keys)
+    for room in rooms.prefix(Self.roomsPerTurn) {
+      if let pair = pairs[room], pair.low == user || pair.high == user { setPair(nil, of: room, on: relay) }
+    }
+    let left = rooms.dropFirst(Self.roomsPerTurn)
+    guard !left.isEmpty else { return }
+    Task { forgetPairs(of: user, in: left, on: relay) }
+  }
+
+  /// The person of a direct room who is no member: the person was only invited, or has left.
+  func absentee(of room: RoomHandle, on relay: isolated Relay) -> UserID? {
+    guard let pair = pairs[room] else { return nil }
+    return [pair.low, pair.high].first { name in
+      relay.hub.user(name).map { !relay.hub.isMember($0, of: room) } ?? true
+    }
+  }
+
+  /// The presence entries of the members of a room as a viewer sees them, and the entry of a person of a direct room who
+  /// is no member. The entry is that of an unknown user.
+  func entries(of room: RoomHandle, seenBy viewer: UserHandle, on relay: isolated Relay) -> [UInt8] {
+    let members = relay.hub.entries(of: room, seenBy: viewer)
+    guard let absentee = absentee(of: room, on: relay) else { return members }
+    let separator = members.count > 2 ? [UInt8(ascii: ",")] : []
+    return Array(members.dropLast()) + separator + Self.unknownEntry(of: absentee) + [UInt8(ascii: "]")]
+  }
+
+  /// A page of these entries, in the order of the names.
+  func page(
+    of room: RoomHandle, seenBy viewer: UserHandle?, after: UserID?, limit: Int, on relay: isolated Relay
+  ) -> (entries: [UInt8], hasMore: Bool) {
+    // A backend sees who is a member of a direct room.
+    guard let viewer, let own = relay.hub.name(of: viewer), let absentee = absentee(of: room, on: relay) else {
+      let page = relay.hub.entries(of: room, seenBy: viewer, after: after, limit: limit)
+      return (page.entries, page.hasMore)
+    }
+    let names = [own, absentee].sorted().filter { name in after.map { name > $0 } ?? true }
+    let entries = names.prefix(limit).map { name in
+      // The viewer is the only member.
+      name == absentee
+        ? Self.unknownEntry(of: absentee) : Array(relay.hub.entries(of: room, seenBy: viewer).dropFirst().dropLast())
+    }
+    return (Array("[".utf8) + entries.joined(separator: ",".utf8) + "]".utf8, names.count > limit)
+  }
+
+  private static func unknownEntry(of user: UserID) -> [UInt8] {
+    JSONWriter.object {
+      $0["user"] = user.rawValue
+      $0.bool("online", false)
+      $0.boolOrNull("isFocused", nil)
+    }
   }
 
   // MARK: Joins under way
@@ -202,6 +270,9 @@ package final class Rooms {
 
   // MARK: Deletions
 
+  /// True if the room in memory is the room of two people.
+  func isPair(_ room: RoomHandle) -> Bool { pairs[room] != nil }
+
   /// Counts a deletion that the store is about to complete.
   func beginDeletion(of room: RoomID) { deletions[room, default: 0] += 1 }
 
@@ -211,14 +282,25 @@ package final class Rooms {
     deletions[room] = count == 1 ? nil : count - 1
   }
 
+  /// The store has deleted a room in which nobody is left.
+  func wasDeleted(_ room: RoomID, on relay: isolated Relay) {
+    deleted += 1
+    if let handle = relay.hub.room(room) { relay.hub.delete(handle) }
+    relay.calls.roomDeleted(room, on: relay)
+    sweep(on: relay)
+  }
+
   /// Records that the store has ended memberships of rooms that may not be in memory. A read of such a room that began
   /// before is outdated.
   func noteRemovals() { deleted += 1 }
 
-  /// The epoch of a room that a join may have to store again. A room that is being deleted gets a new one.
+  /// The epoch of a room that a join may have to store again. A room that is being deleted gets a new one, and so does a
+  /// room with messages and without members: the store may have deleted it with its last invitation.
   func epochToStore(_ room: RoomID, on relay: isolated Relay) -> String {
-    guard deletions[room] == nil, let handle = relay.hub.room(room) else { return Self.newEpoch() }
-    return relay.hub.position(of: handle)?.epoch ?? Self.newEpoch()
+    guard deletions[room] == nil, let handle = relay.hub.room(room), let position = relay.hub.position(of: handle),
+      position.seq == 0 || relay.hub.memberCount(of: handle) > 0
+    else { return Self.newEpoch() }
+    return position.epoch
   }
 
   /// Deletes the rows of deleted rooms in the background, in slices. Messages are stored in between.
@@ -283,17 +365,17 @@ package final class Rooms {
   /// - Parameter rest: The rooms that are left. Is `nil` at the first call.
   func forgetQuotes(of user: UserID, in rest: ArraySlice<RoomHandle>? = nil, on relay: isolated Relay) {
     let rooms = rest ?? ArraySlice(quotes.keys)
-    for room in rooms.prefix(Self.trailsPerTurn) {
+    for room in rooms.prefix(Self.roomsPerTurn) {
       let newest = quotes[room]?.newestReply(quoting: user) ?? 0
       if newest > 0 { relay.hub.trim(room, before: newest + 1) }
     }
-    let left = rooms.dropFirst(Self.trailsPerTurn)
+    let left = rooms.dropFirst(Self.roomsPerTurn)
     guard !left.isEmpty else { return }
     Task { forgetQuotes(of: user, in: left, on: relay) }
   }
 
-  /// The number of rooms whose quotes one turn of the hub's loop looks at.
-  private static let trailsPerTurn = 1_000
+  /// The number of rooms that one turn of the hub's loop looks at.
+  private static let roomsPerTurn = 1_000
 
   // MARK: Keys
 

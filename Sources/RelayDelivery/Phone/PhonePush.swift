@@ -120,7 +120,11 @@ public struct PhonePush: Equatable, Sendable {
       if digest.total > 1, case .localized(let key, let arguments) = digest.title {
         return PushTexts.fill(key, arguments)
       }
-      if case .text(let text) = digest.total > 1 ? digest.title : digest.newest.body { return text }
+      let body = digest.total > 1 ? digest.title : digest.newest.body
+      if case .text(let text) = body { return text }
+      if digest.newest.invitation != nil, case .localized(let key, let arguments) = body {
+        return PushTexts.fill(key, arguments)
+      }
       return digest.newest.plainText
     case .change(let digest, let text): return text.key.map(digest.newest.app.texts.plainText)
     case .ring(let subject, for: _): return subject.plainText

@@ -15,11 +15,13 @@ enum MatrixNotification {
       $0.object("notification") { notification in
         if let subject = push.subject {
           notification["event_id"] = eventID(of: subject)
-          notification["room_id"] = subject.room.id.isNotifications ? nil : subject.room.id.rawValue
-          notification["room_name"] = subject.room.title
+          let room = subject.invitation?.room ?? subject.room.id
+          notification["room_id"] = room.isNotifications ? nil : room.rawValue
+          notification["room_name"] = subject.invitation?.title ?? subject.room.title
           notification["sender"] = subject.sender.id.rawValue
           notification["sender_display_name"] = subject.sender.name
           notification["type"] = type(of: push, subject)
+          if subject.invitation != nil { notification.bool("user_is_target", true) }
           notification.object("content") { write(push, subject, to: &$0) }
         } else if !push.carried.isEmpty {
           notification.object("content") { write(push.carried, to: &$0) }
@@ -60,7 +62,12 @@ enum MatrixNotification {
     case .change(_, .deleted): "m.room.redaction"
     case .change(_, .missed), .change(_, .answered): "m.call.hangup"
     case .change(_, .declined): "m.call.reject"
-    default: subject.kind == .call ? "m.call.invite" : "m.room.message"
+    default:
+      switch subject.kind {
+      case .call: "m.call.invite"
+      case .invitation: "m.room.member"
+      case .message: "m.room.message"
+      }
     }
   }
 
@@ -68,6 +75,7 @@ enum MatrixNotification {
     content["msgtype"] = "m.text"
     content["body"] = push.plainText
     if subject.kind == .call { content["call_id"] = eventID(of: subject) }
+    if subject.kind == .invitation { content["membership"] = "invite" }
     write(push.carried, to: &content)
     guard case .change(_, let text) = push.content else { return }
     let changed = eventID(of: subject)

@@ -37,7 +37,7 @@ public struct InboxReader {
     let queries = page.queries
     let blocked = try MessageReader(db: db).blocked(by: id)
     func read(_ query: String, to end: Int64) throws -> [InboxEntry] {
-      try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies, blocked]) {
+      try db.all(query, [id, page.start, end, limit + 1, mention, hasBodies, blocked, user.rawValue]) {
         try InboxEntry($0, preferences, now: now)
       }
     }
@@ -211,7 +211,7 @@ private struct PageQueries {
     CROSS JOIN members ON members.room = page.room AND members.user = ?1
     LEFT JOIN details ON details.room = page.room
     LEFT JOIN directs ON directs.room = page.room
-    LEFT JOIN users AS other ON other.id = CASE directs.low WHEN ?1 THEN directs.high ELSE directs.low END
+    LEFT JOIN users AS other ON directs.have_met AND other.name = \(EntryColumn.other.sql)
     LEFT JOIN messages ON messages.room = page.room AND messages.seq = rooms.seq AND rooms.seq >= rooms.first
     LEFT JOIN users AS sender ON sender.id = messages.sender
     """
@@ -241,7 +241,7 @@ private enum EntryColumn: Int, CaseIterable {
     case .sender: "sender.name"
     case .senderName: "sender.display_name"
     case .senderAvatar: "sender.avatar"
-    case .other: "other.name"
+    case .other: "CASE directs.low WHEN ?8 THEN directs.high ELSE directs.low END"
     case .otherName: "other.display_name"
     case .otherAvatar: "other.avatar"
     case .details: RoomDetails.columns(withMetadata: false)
@@ -259,9 +259,10 @@ extension InboxEntry {
         seq: row[.seq], time: Timestamp(rawValue: row[.time]), from: sender,
         body: isDeleted ? nil : try row.bytesIfAny(EntryColumn.body.rawValue), isDeleted: isDeleted)
     }
+    let other = row.user(.other, .otherName, .otherAvatar)
     self.init(
-      room: room, details: try RoomDetails(row, at: EntryColumn.details.rawValue), memberCount: row[.members],
-      other: row.user(.other, .otherName, .otherAvatar), lastMessage: last,
+      room: room, details: try RoomDetails(row, at: EntryColumn.details.rawValue),
+      memberCount: other == nil ? row[.members] : 2, other: other, lastMessage: last,
       unread: Unread(messages: row[.unread], mentions: row[.mentions]),
       isMuted: preferences[room].level(at: now) == .none, read: row[.read], number: row[.number])
   }

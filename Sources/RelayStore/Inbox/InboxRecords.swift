@@ -35,8 +35,9 @@ public struct InboxEntry: Equatable, Sendable {
 
   public var room: RoomID
   public var details: RoomDetails
+  /// The number of members. Is 2 for a direct room, also before the other person accepts the invitation.
   public var memberCount: Int64
-  /// The other person of a direct room.
+  /// The other person of a direct room. Has a name and an avatar if both people have been members.
   public var other: User?
   /// Is `nil` if the room has no message, or keeps none any more.
   public var lastMessage: LastMessage?

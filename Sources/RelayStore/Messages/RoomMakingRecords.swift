@@ -21,8 +21,8 @@ public enum RoomRefusal: Equatable, Sendable {
   case noMember
   /// The room needs an owner.
   case lastOwner
-  /// The user has blocked the caller.
-  case blocked(UserID)
+  /// The user has no invitation to the room.
+  case noInvitation
   /// The message has ``Reactions/maxCount`` reactions.
   case tooManyReactions
   /// The message has reactions with ``Reactions/maxKeys`` other keys.
@@ -61,6 +61,8 @@ public struct LeftRoom: Equatable, Sendable {
   public var successor: UserID?
   /// The calls that the user has left or declined, because of the end of the membership.
   public var calls: [Call] = []
+  /// The invitations that have ended: that of a removed user, or all of a room in which nobody is left.
+  public var invitations = InvitationChanges()
 }
 
 /// A room that does not exist yet.
@@ -72,12 +74,17 @@ public struct RoomDraft: Equatable, Sendable {
   public var creator: User
   /// The other members.
   public var members: [UserID]
+  /// The users among them whom the creator invites.
+  public var invited: Set<UserID>
+  /// True if a backend makes the room. Then no block counts.
+  public var isByBackend: Bool
   /// The idempotency key. A second attempt with the same key returns the same room for ``MessageDraft/keyLifetime``.
   public var key: String?
   public var bounds: MembershipBounds
 
   public init(
-    room: RoomID, epoch: String, details: RoomDetails, creator: User, members: [UserID], key: String? = nil,
+    room: RoomID, epoch: String, details: RoomDetails, creator: User, members: [UserID],
+    invited: Set<UserID> = [], isByBackend: Bool = false, key: String? = nil,
     bounds: MembershipBounds = MembershipBounds()
   ) {
     self.room = room
@@ -85,6 +92,8 @@ public struct RoomDraft: Equatable, Sendable {
     self.details = details
     self.creator = creator
     self.members = members
+    self.invited = invited
+    self.isByBackend = isByBackend
     self.key = key
     self.bounds = bounds
   }
@@ -100,6 +109,10 @@ public struct MadeRoom: Equatable, Sendable {
   public var added: [UserID]
   /// The ends of restrictions that new members have from an earlier membership.
   public var restricted: [UserID: Timestamp]
+  /// The read mark of a new member who had an invitation. All other new members have read all messages.
+  public var read: [UserID: Int64] = [:]
+  /// The new invitations, and those that have ended.
+  public var invitations = InvitationChanges()
 
   public init(
     state: RoomState, details: RoomDetails, isNew: Bool, added: [UserID], restricted: [UserID: Timestamp] = [:]
@@ -110,4 +123,14 @@ public struct MadeRoom: Equatable, Sendable {
     self.added = added
     self.restricted = restricted
   }
+}
+
+/// The result of ``RoomWriter/add(_:to:by:now:within:invites:)``.
+public enum AddedUser: Equatable, Sendable {
+  case member(JoinedRoom)
+  /// The user is invited. There is no new invitation if there was one before.
+  case invited(InvitationChanges)
+
+  /// Is `nil` for an invited user.
+  public var member: JoinedRoom? { if case .member(let joined) = self { joined } else { nil } }
 }

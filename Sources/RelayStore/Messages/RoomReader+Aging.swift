@@ -12,7 +12,7 @@ extension RoomReader {
     public let oldest: Timestamp?
     /// True if messages before the history are stored that no push needs any more, or reactions to deleted messages.
     public let hasLeftovers: Bool
-    /// True if the room has no members and never had a message.
+    /// True if the room has no members and no invitations, and never had a message.
     public let isUnused: Bool
 
     /// True if there is enough to trim for a transaction.
@@ -39,7 +39,8 @@ extension RoomReader {
           SELECT 1 FROM reactions AS old WHERE room = rooms.id AND seq < first
             AND NOT EXISTS (SELECT 1 FROM messages WHERE room = rooms.id AND messages.seq = old.seq)
         ) AS has_leftovers,
-        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id) AS is_unused
+        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id)
+          AND NOT EXISTS (SELECT 1 FROM invitations WHERE room = rooms.id) AS is_unused
       FROM rooms WHERE id > ? AND NOT (\(Schema.isDeleted("name"))) ORDER BY id LIMIT ?
       """,
       [after, limit])

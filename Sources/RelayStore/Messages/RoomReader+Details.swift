@@ -16,14 +16,26 @@ extension RoomReader {
   public func direct(of a: UserID, _ b: UserID) throws -> (room: RoomID, isComplete: Bool)? {
     try db.first(
       """
-      SELECT rooms.name, (SELECT count(*) FROM members WHERE room = rooms.id AND user IN (a.id, b.id)) = 2 AS is_complete
-      FROM users AS a JOIN users AS b JOIN directs ON low = min(a.id, b.id) AND high = max(a.id, b.id)
-      JOIN rooms ON rooms.id = directs.room
-      WHERE a.name = ? AND b.name = ?
+      SELECT rooms.name, (
+        SELECT count(*) FROM users CROSS JOIN members ON members.room = directs.room AND members.user = users.id
+        WHERE users.name IN (?1, ?2)) = 2 AS is_complete
+      FROM directs JOIN rooms ON rooms.id = directs.room WHERE low = ?1 AND high = ?2
       """,
-      [a.rawValue, b.rawValue]
+      [RoomPair(a, b).low.rawValue, RoomPair(a, b).high.rawValue]
     ).map { (RoomID(unchecked: $0["name"]), $0["is_complete"]) }
   }
+
+  /// The two people of a direct room, also those who are no members. Is `nil` for a group.
+  func pair(of room: Int64) throws -> RoomPair? {
+    try db.first("SELECT low, high FROM directs WHERE room = ?", [room]).map {
+      RoomPair(low: UserID(unchecked: $0["low"]), high: UserID(unchecked: $0["high"]))
+    }
+  }
+}
+
+extension RoomPair {
+  /// The pair of two users in any order.
+  init(_ a: UserID, _ b: UserID) { self.init(low: min(a, b), high: max(a, b)) }
 }
 
 extension RoomDetails {

@@ -43,7 +43,7 @@ public struct RoomReader {
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
       changed: max(changed ?? 0, annotated ?? 0), change: row["change"],
-      isReadOnly: try isReadOnly(id))
+      isReadOnly: try isReadOnly(id), pair: try pair(of: id))
   }
 
   /// True if only moderators and owners send to the room.

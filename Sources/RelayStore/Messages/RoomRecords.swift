@@ -22,6 +22,8 @@ public struct RoomState: Equatable, Sendable {
 public struct MembershipBounds: Equatable, Sendable {
   public var membersPerRoom: Int
   public var roomsPerUser: Int
+  /// The maximum number of open invitations of a user.
+  public var invitations: Int
 
   /// The limit that was exceeded.
   public enum Limit: String, Sendable {
@@ -34,11 +36,14 @@ public struct MembershipBounds: Equatable, Sendable {
     case restrictedUsers
     /// ``MessageReportWriter/maxOfRoom``.
     case reportsPerRoom
+    /// ``InvitationWriter/maxOfRoom``.
+    case invitedUsers
   }
 
-  public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
+  public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0, invitations: Int = 0) {
     self.membersPerRoom = membersPerRoom
     self.roomsPerUser = roomsPerUser
+    self.invitations = invitations
   }
 }
 
@@ -56,10 +61,12 @@ public struct JoinedRoom: Equatable, Sendable {
   public var restrictedUntil: Timestamp?
   /// True if only moderators and owners send to the room.
   public var isReadOnly: Bool
+  /// The invitation that the join has accepted.
+  public var invitations: InvitationChanges
 
   public init(
     record: RoomState, isNewMember: Bool, read: Int64, received: Int64, role: RoomRole = .member,
-    restrictedUntil: Timestamp? = nil, isReadOnly: Bool = false
+    restrictedUntil: Timestamp? = nil, isReadOnly: Bool = false, invitations: InvitationChanges = InvitationChanges()
   ) {
     self.record = record
     self.isNewMember = isNewMember
@@ -68,6 +75,7 @@ public struct JoinedRoom: Equatable, Sendable {
     self.role = role
     self.restrictedUntil = restrictedUntil
     self.isReadOnly = isReadOnly
+    self.invitations = invitations
   }
 }
 
@@ -82,15 +90,30 @@ public struct RoomSnapshot: Equatable, Sendable {
   public var change: Int64
   /// True if only moderators and owners send to the room.
   public var isReadOnly: Bool
+  /// The two people of a direct room, also one who is no member. Is `nil` for a group.
+  public var pair: RoomPair?
 
   public init(
-    state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0, isReadOnly: Bool = false
+    state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0, isReadOnly: Bool = false,
+    pair: RoomPair? = nil
   ) {
     self.state = state
     self.members = members
     self.changed = changed
     self.change = change
     self.isReadOnly = isReadOnly
+    self.pair = pair
+  }
+}
+
+/// The two people of a direct room.
+public struct RoomPair: Equatable, Sendable {
+  public var low: UserID
+  public var high: UserID
+
+  public init(low: UserID, high: UserID) {
+    self.low = low
+    self.high = high
   }
 }
 

@@ -22,13 +22,18 @@ extension RoomWriter {
     try check(actor, has: .owner, in: known)
     let members = try db.all(
       "SELECT users.name FROM members JOIN users ON users.id = members.user WHERE members.room = ?", [known.id])
+    try hide(room, known)
+    return members.map { UserID(unchecked: $0[0]) }
+  }
+
+  /// Removes the name of a room. ``sweepDeleted(max:)`` deletes its rows.
+  func hide(_ room: RoomID, _ known: WriterCache.Room) throws {
     // No message of the room is unread or undecided any more.
     try db.run(
       "UPDATE rooms SET name = \(Schema.deletedName), seq = 0, cursor = 0, first = 1 WHERE id = ?", [known.id])
     try db.run("DELETE FROM directs WHERE room = ?", [known.id])
     try transaction.inbox.deleted(known.id)
     cache[room] = nil
-    return members.map { UserID(unchecked: $0[0]) }
   }
 
   /// Deletes some of the rows of deleted rooms.
@@ -37,6 +42,8 @@ extension RoomWriter {
     let found = try db.first("SELECT id FROM rooms WHERE \(Schema.isDeleted("name")) ORDER BY name LIMIT 1")
     guard let room: Int64 = found?["id"] else { return false }
     var left = max
+    // An invitation may have a push.
+    left -= 2 * (try transaction.invitations.sweep(room, limit: left / 2))
     try sweepMembers(of: room, &left)
     try sweepJobs(of: room, &left)
     for (table, key) in [
@@ -58,6 +65,7 @@ extension RoomWriter {
   }
 
   private func sweepMembers(of room: Int64, _ left: inout Int) throws {
+    guard left > 0 else { return }
     for row in try db.all("SELECT user FROM members WHERE room = ? LIMIT ?", [room, left]) {
       let user: Int64 = row["user"]
       left -= 2 + (try transaction.updates.left(room, user, isDeleted: true))

@@ -5,37 +5,34 @@ public import RelayProtocol
 
 /// Creates rooms with a record, and changes the record.
 extension RoomWriter {
-  /// Creates a group with its members. The creator is the owner.
+  /// Creates a group with its members and invitations. The creator is the owner.
   ///
-  /// Throws ``RoomRefusal/exists``, ``RoomRefusal/blocked(_:)`` and ``StoreError/tooMany(_:)``.
+  /// Throws ``RoomRefusal/exists`` and ``StoreError/tooMany(_:)``.
   public func make(_ draft: RoomDraft) throws -> MadeRoom {
     let creator = try needRow(of: draft.creator)
     if let key = draft.key, let known = try made(with: key, creator) { return known }
     guard try row(of: draft.room) == nil else { throw StoreError.refused(.exists) }
     let id = try insert(draft)
-    try insertMember(creator, draft.room, as: .owner, within: draft.bounds, now: now)
-    var added = [draft.creator.id]
-    for member in draft.members where !added.contains(member) {
-      try checkBlocks(of: member, draft.creator.id)
-      try insertMember(try needRow(of: member), draft.room, within: draft.bounds, now: now)
-      added.append(member)
-    }
+    var made = Additions(to: draft.room)
+    try insertMember(draft.creator.id, draft.room, as: .owner, within: draft.bounds, now: now, &made.invitations)
+    made.added = [draft.creator.id]
+    for member in draft.members where !made.added.contains(member) { try add(member, draft, &made) }
     if let key = draft.key { try remember(key, creator, id) }
-    return try result(draft.room, isNew: true, added)
+    return try result(made, isNew: true)
   }
 
   /// Finds or creates the direct room of the creator and of the only other member. Both become members again if they
-  /// have left.
+  /// have left, or the creator invites the other one again.
   ///
   /// The pair of users is unique in the table, so two simultaneous calls find the same room. Throws
-  /// ``RoomRefusal/blocked(_:)`` and ``RoomRefusal/banned(until:)`` unless nothing changes, and
-  /// ``StoreError/tooMany(_:)``.
+  /// ``RoomRefusal/banned(until:)`` unless nothing changes, and ``StoreError/tooMany(_:)``.
   public func makeDirect(_ draft: RoomDraft) throws -> MadeRoom {
     guard let other = draft.members.first else { preconditionFailure("a direct room has two members") }
-    let users = [try needRow(of: draft.creator), try needRow(of: other)]
-    let pair: StatementArguments = [users.min(), users.max()]
+    _ = try needRow(of: draft.creator)
+    let pair = RoomPair(draft.creator.id, other)
     let known = try db.first(
-      "SELECT rooms.id, rooms.name FROM directs JOIN rooms ON rooms.id = directs.room WHERE low = ? AND high = ?", pair)
+      "SELECT rooms.id, rooms.name FROM directs JOIN rooms ON rooms.id = directs.room WHERE low = ? AND high = ?",
+      [pair.low.rawValue, pair.high.rawValue])
     let room: RoomID
     let id: Int64
     if let known {
@@ -43,19 +40,45 @@ extension RoomWriter {
     } else {
       guard try row(of: draft.room) == nil else { throw StoreError.refused(.exists) }
       (id, room) = (try insert(draft), draft.room)
-      try db.run("INSERT INTO directs (low, high, room) VALUES (?, ?, ?)", pair + [id])
+      try db.run(
+        "INSERT INTO directs (low, high, room) VALUES (?, ?, ?)", [pair.low.rawValue, pair.high.rawValue, id])
     }
+    var made = Additions(to: room)
+    for name in [draft.creator.id, other] where try !reader.rooms.isMember(name, of: room) {
+      if let user = try row(of: name) { try checkBan(of: user, from: id) }
+      try add(name, draft, &made)
+      made.restricted[name] = try row(of: name).flatMap { try restriction(of: $0, in: id) }
+    }
+    return try result(made, isNew: known == nil)
+  }
+
+  /// The users who become members of a room, or are invited.
+  private struct Additions {
+    let room: RoomID
     var added: [UserID] = []
     var restricted: [UserID: Timestamp] = [:]
-    for (user, name) in zip(users, [draft.creator.id, other])
-    where try !db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [id, user]) {
-      try checkBlocks(of: other, draft.creator.id)
-      try checkBan(of: user, from: id)
-      try insertMember(user, room, within: draft.bounds, now: now)
-      added.append(name)
-      restricted[name] = try restriction(of: user, in: id)
+    var read: [UserID: Int64] = [:]
+    var invitations = InvitationChanges()
+
+    init(to room: RoomID) { self.room = room }
+  }
+
+  /// Makes a user a member, or invites the user.
+  private func add(_ user: UserID, _ draft: RoomDraft, _ made: inout Additions) throws {
+    let creator = draft.creator.id
+    guard let known = try row(of: made.room) else { throw StoreError.noRoom(made.room) }
+    let isHidden = try !draft.isByBackend && user != creator && hasBlocked(creator, user)
+    if isHidden || draft.invited.contains(user) {
+      if !draft.invited.contains(user) {
+        // Without the block, the user would be a member: the record shows the same people.
+        try db.run("UPDATE directs SET have_met = 1 WHERE room = ?", [known.id])
+      }
+      return try transaction.invitations.invite(
+        user, to: known, by: creator, isHidden: isHidden, limit: draft.bounds.invitations, &made.invitations)
     }
-    return try result(room, isNew: known == nil, added, restricted)
+    let read = try insertMember(user, made.room, within: draft.bounds, now: now, &made.invitations)
+    made.added.append(user)
+    if read < known.seq { made.read[user] = read }
   }
 
   /// Changes the record of a room.
@@ -96,12 +119,13 @@ extension RoomWriter {
   }
 
   /// Throws if a new member is banned, or needs an invitation. An invitation ends the ban.
-  func checkMayJoin(_ room: WriterCache.Room, _ user: Int64, isInvited: Bool) throws {
+  func checkMayJoin(_ room: WriterCache.Room, _ user: UserID, isInvited: Bool) throws {
+    let id = try needRow(of: user)
     guard !isInvited else {
       try checkIsOfPair(user, room.id)
-      return try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room.id, user])
+      return try db.run("DELETE FROM bans WHERE room = ? AND user = ?", [room.id, id])
     }
-    try checkBan(of: user, from: room.id)
+    try checkBan(of: id, from: room.id)
     let isClosed = try db.has(
       "SELECT 1 FROM details WHERE room = ? AND join_rule = '\(RoomJoin.invited.rawValue)'", [room.id])
     if isClosed { throw StoreError.refused(.invited) }
@@ -114,12 +138,10 @@ extension RoomWriter {
     if let ban { throw StoreError.refused(.banned(until: ban.time("until"))) }
   }
 
-  /// Throws if `user` has blocked the caller.
-  func checkBlocks(of user: UserID, _ caller: UserID) throws {
-    guard let id = try row(of: user) else { return }
-    if try db.has("SELECT 1 FROM blocks WHERE user = ? AND other = ?", [id, caller.rawValue]) {
-      throw StoreError.refused(.blocked(user))
-    }
+  /// True if `user` has blocked the caller.
+  func hasBlocked(_ caller: UserID, _ user: UserID) throws -> Bool {
+    guard let id = try row(of: user) else { return false }
+    return try db.has("SELECT 1 FROM blocks WHERE user = ? AND other = ?", [id, caller.rawValue])
   }
 
   // MARK: Rows
@@ -150,17 +172,24 @@ extension RoomWriter {
       ])
   }
 
-  private func result(
-    _ room: RoomID, isNew: Bool, _ added: [UserID], _ restricted: [UserID: Timestamp] = [:]
-  ) throws -> MadeRoom {
+  private func result(_ additions: Additions, isNew: Bool) throws -> MadeRoom {
+    let room = additions.room
     guard let known = try row(of: room), let details = try reader.rooms.details(of: room) else {
       throw StoreError.noRoom(room)
     }
-    return MadeRoom(
-      state: RoomState(room: room, known), details: details, isNew: isNew, added: added, restricted: restricted)
+    var made = MadeRoom(
+      state: RoomState(room: room, known), details: details, isNew: isNew, added: additions.added,
+      restricted: additions.restricted)
+    (made.read, made.invitations) = (additions.read, additions.invitations)
+    return made
   }
 
   // MARK: Idempotency keys
+
+  /// Returns the room that the user has made with this key. Is `nil` without one.
+  public func made(with key: String, by creator: UserID) throws -> MadeRoom? {
+    try row(of: creator).flatMap { try made(with: key, $0) }
+  }
 
   private func made(with key: String, _ creator: Int64) throws -> MadeRoom? {
     try db.first(
@@ -169,7 +198,7 @@ extension RoomWriter {
       WHERE user = ? AND key = ? AND expires > ? AND NOT (\(Schema.isDeleted("rooms.name")))
       """,
       [creator, key, steadyNow.rawValue]
-    ).map { try result(RoomID(unchecked: $0[0]), isNew: false, []) }
+    ).map { try result(Additions(to: RoomID(unchecked: $0[0])), isNew: false) }
   }
 
   private func remember(_ key: String, _ creator: Int64, _ room: Int64) throws {

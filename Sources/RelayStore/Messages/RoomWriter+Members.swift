@@ -9,22 +9,33 @@ extension RoomWriter {
   /// The maximum number of restricted users of a room.
   public static let maxRestricted = 1_000
 
-  /// Makes another user a member. Ends a ban of the user.
+  /// Makes another user a member, or invites the user. A new membership ends a ban of the user.
   ///
-  /// Throws ``RoomRefusal/needs(_:)``, ``RoomRefusal/blocked(_:)``, ``RoomRefusal/isDirect`` and
-  /// ``StoreError/tooMany(_:)``.
+  /// Throws ``RoomRefusal/needs(_:)``, ``RoomRefusal/isDirect`` and ``StoreError/tooMany(_:)``.
+  /// - Parameter invites: True if the actor only invites the user. A user who has blocked the actor is never made a
+  ///   member.
   public func add(
-    _ user: User, to room: RoomID, by actor: RoomActor, now: Timestamp, within bounds: MembershipBounds
-  ) throws -> JoinedRoom {
+    _ user: User, to room: RoomID, by actor: RoomActor, now: Timestamp, within bounds: MembershipBounds,
+    invites: Bool = false
+  ) throws -> AddedUser {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
     try checkIsGroup(room, for: actor)
     try check(actor, has: .moderator, in: known)
-    if case .user(let caller, _) = actor { try checkBlocks(of: user.id, caller) }
-    return try join(user, room: room, epoch: known.epoch, now: now, within: bounds, mayCreate: false, isInvited: true)
+    if case .user(let caller, _) = actor, try !reader.rooms.isMember(user.id, of: room) {
+      let isHidden = try hasBlocked(caller, user.id)
+      if invites || isHidden {
+        var changes = InvitationChanges()
+        try transaction.invitations.invite(
+          user.id, to: known, by: caller, isHidden: isHidden, limit: bounds.invitations, &changes)
+        return .invited(changes)
+      }
+    }
+    return .member(
+      try join(user, room: room, epoch: known.epoch, now: now, within: bounds, mayCreate: false, isInvited: true))
   }
 
-  /// Ends the membership of another user, and bans the user if `ban` is given. A user who is no member can be banned,
-  /// too.
+  /// Ends the membership or the invitation of another user, and bans the user if `ban` is given. A user who is no member
+  /// can be banned, too.
   ///
   /// A moderator removes members, and an owner also moderators. Only a backend removes an owner.
   public func remove(_ user: UserID, from room: RoomID, by actor: RoomActor, ban: RoomBan? = nil) throws -> LeftRoom {
@@ -33,7 +44,9 @@ extension RoomWriter {
     try check(actor, has: .moderator, in: known)
     try check(actor, outranks: user, in: known)
     if let ban { try self.ban(user, from: known.id, ban) }
-    return try end(user, room)
+    var left = try end(user, room)
+    try transaction.invitations.withdraw(user, from: known, &left.invitations)
+    return left
   }
 
   /// Throws unless the actor is a backend or has a higher role than a member. The right `moderate` raises a member to a
@@ -141,15 +154,15 @@ extension RoomWriter {
     try forgetEnded("bans", in: room)
     try db.run(
       "INSERT OR REPLACE INTO bans (room, user, until) VALUES (?, ?, ?)",
-      [room, try needRow(of: user), ban.until?.rawValue])
+      [room, try transaction.rowToName(user), ban.until?.rawValue])
     let count: Int =
       try db.first("SELECT count(*) FROM bans WHERE room = ? AND coalesce(until > ?, 1)", [room, now.rawValue])?[0] ?? 0
     if count > Self.maxBanned { throw StoreError.tooMany(.bannedUsers) }
   }
 
   /// Throws if the room is the direct room of two other users.
-  func checkIsOfPair(_ user: Int64, _ room: Int64) throws {
-    if try db.has("SELECT 1 FROM directs WHERE room = ?1 AND low <> ?2 AND high <> ?2", [room, user]) {
+  func checkIsOfPair(_ user: UserID, _ room: Int64) throws {
+    if try db.has("SELECT 1 FROM directs WHERE room = ?1 AND low <> ?2 AND high <> ?2", [room, user.rawValue]) {
       throw StoreError.refused(.isDirect)
     }
   }

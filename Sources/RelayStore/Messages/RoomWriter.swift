@@ -8,16 +8,19 @@ public struct RoomWriter: TransactionPart {
 
   /// Makes the user a member. Creates a new room, and a row for a new user.
   ///
-  /// A new member has read and received all messages so far. The first member of a group without members becomes
-  /// its owner, and any restriction of this user ends. The stored name or avatar stays if `user` has none.
+  /// A new member has read and received all messages so far. If the join accepts an invitation, the new member has read
+  /// and received the messages before the invitation. The first member of a group without members becomes its owner, and
+  /// any restriction of this user ends. The stored name or avatar stays if `user` has none.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
   ///   - mayCreate: If false, a join of a room that does not exist throws ``StoreError/noRoom(_:)``.
-  ///   - isInvited: True if somebody adds the user, who may do so. This ends a ban.
+  ///   - isInvited: True if somebody adds the user, who may do so. This ends a ban, as an invitation does.
+  ///   - needsInvitation: If true, a new member without an invitation throws ``RoomRefusal/noInvitation``.
   public func join(
     _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
-    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true, isInvited: Bool = false
+    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true, isInvited: Bool = false,
+    needsInvitation: Bool = false
   ) throws -> JoinedRoom {
     guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
     let state = try create(room, epoch: epoch())
@@ -32,25 +35,38 @@ public struct RoomWriter: TransactionPart {
         role: RoomRole(rawValue: member["role"]) ?? .member, restrictedUntil: try restriction(of: id, in: known.id),
         isReadOnly: try reader.rooms.isReadOnly(known.id))
     }
-    try checkMayJoin(known, id, isInvited: isInvited)
+    let hasInvitation = try reader.invitations.isInvited(user.id, to: room)
+    if needsInvitation, !hasInvitation { throw StoreError.refused(.noInvitation) }
+    try checkMayJoin(known, user.id, isInvited: isInvited || hasInvitation)
     let role: RoomRole = try needsOwner(known.id) ? .owner : .member
-    try insertMember(id, room, as: role, within: bounds, now: now)
+    var invitations = InvitationChanges()
+    let read = try insertMember(user.id, room, as: role, within: bounds, now: now, &invitations)
     if role == .owner { try endRestriction(of: id, in: known.id) }
     return JoinedRoom(
-      record: state, isNewMember: true, read: state.seq, received: state.seq, role: role,
-      restrictedUntil: try restriction(of: id, in: known.id), isReadOnly: try reader.rooms.isReadOnly(known.id))
+      record: state, isNewMember: true, read: read, received: read, role: role,
+      restrictedUntil: try restriction(of: id, in: known.id), isReadOnly: try reader.rooms.isReadOnly(known.id),
+      invitations: invitations)
   }
 
-  /// Inserts a membership. The new member has read and received all messages so far.
+  /// Inserts a membership, and ends the invitation of the user.
+  ///
+  /// The new member has read and received all messages so far. After an invitation that the user saw, these are only the
+  /// messages before it: the others are new to the user.
+  /// - Returns: The read mark.
+  @discardableResult
   func insertMember(
-    _ user: Int64, _ room: RoomID, as role: RoomRole = .member, within bounds: MembershipBounds, now: Timestamp
-  ) throws {
+    _ user: UserID, _ room: RoomID, as role: RoomRole = .member, within bounds: MembershipBounds, now: Timestamp,
+    _ invitations: inout InvitationChanges
+  ) throws -> Int64 {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    let id = try needRow(of: user)
     let position = try transaction.inbox.added(to: known.id)
+    let read = try transaction.invitations.joined(user, known, &invitations) ?? known.seq
     try db.run(
       "INSERT INTO members (room, user, read, received, role, joined, added, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      [known.id, user, known.seq, known.seq, role.rawValue, now.rawValue, position, position])
-    try check(bounds, room, known, user)
+      [known.id, id, read, read, role.rawValue, now.rawValue, position, position])
+    try check(bounds, room, known, id)
+    return read
   }
 
   /// Checks the limits for a new member. The rows already include this member.
@@ -60,6 +76,7 @@ public struct RoomWriter: TransactionPart {
       try row.members.map { $0 + 1 } ?? count("SELECT count(*) FROM members WHERE room = ?", row.id)
     row.members = members
     cache[room] = row
+    if members == 2 { try db.run("UPDATE directs SET have_met = 1 WHERE room = ?", [row.id]) }
     if members == 3 { try noteGroup(row.id) }
     if bounds.membersPerRoom > 0, members > bounds.membersPerRoom { throw StoreError.tooMany(.membersPerRoom) }
     guard bounds.roomsPerUser > 0 else { return }
@@ -81,8 +98,9 @@ public struct RoomWriter: TransactionPart {
 
   /// Ends the membership, and cancels the member's unfinished jobs for the room.
   ///
-  /// Deletes a room that never had a message together with its last membership. Otherwise clients could fill the disk
-  /// by joining and leaving rooms with new names.
+  /// Deletes a room that never had a message together with its last membership, and with its invitations. Otherwise
+  /// clients could fill the disk by joining and leaving rooms with new names. A room with messages and invitations stays
+  /// until the last invitation has ended.
   /// - Returns: False if there was no membership.
   @discardableResult
   public func leave(_ user: UserID, room: RoomID) throws -> Bool { try end(user, room).wasMember }
@@ -102,12 +120,50 @@ public struct RoomWriter: TransactionPart {
     try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
     try transaction.updates.left(known.id, id)
     let calls = try transaction.calls.exclude(user, id, from: known.id)
-    guard try !forgetIfUnused(room) else { return LeftRoom(wasMember: true) }
-    return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id), calls: calls)
+    guard try !db.has("SELECT 1 FROM members WHERE room = ? LIMIT 1", [known.id]) else {
+      return LeftRoom(wasMember: true, successor: try appointOwner(of: known.id), calls: calls)
+    }
+    return LeftRoom(wasMember: true, calls: calls, invitations: try emptied(room, known))
   }
 
-  /// Deletes the room if it has no members and never had a message. After the first message the room stays, because
-  /// clients rely on its epoch and seqs.
+  /// Deletes a room that nobody can use after the end of its last membership.
+  private func emptied(_ room: RoomID, _ known: WriterCache.Room) throws -> InvitationChanges {
+    var changes = InvitationChanges()
+    guard try db.has("SELECT 1 FROM invitations WHERE room = ? LIMIT 1", [known.id]) else {
+      let pair = try db.first("SELECT have_met FROM directs WHERE room = ?", [known.id])
+      let isForgotten = try forgetIfUnused(room)
+      guard let pair else { return changes }
+      // In such a direct room, nobody but the user who has left was ever a member.
+      let isAbandoned = !isForgotten && !pair["have_met"]
+      if isAbandoned { try hide(room, known) }
+      if isForgotten || isAbandoned { changes.deletedRooms.append(room) }
+      return changes
+    }
+    guard known.seq == 0 else { return changes }
+    changes.ended = try reader.invitations.users(invitedTo: room).map {
+      EndedInvitation(user: $0, room: room, cause: .withdrawn, isHidden: false)
+    }
+    try hide(room, known)
+    changes.deletedRooms.append(room)
+    return changes
+  }
+
+  /// Deletes a room without members and invitations: the last invitation has ended.
+  /// - Returns: False if the room stays.
+  func deleteIfAbandoned(_ room: RoomID) throws -> Bool {
+    guard let known = try row(of: room) else { return false }
+    let isUsed = try db.has(
+      """
+      SELECT 1 FROM members WHERE room = ?1 UNION ALL SELECT 1 FROM invitations WHERE room = ?1 LIMIT 1
+      """,
+      [known.id])
+    guard !isUsed else { return false }
+    if try !forgetIfUnused(room) { try hide(room, known) }
+    return true
+  }
+
+  /// Deletes the room if it has no members and no invitations, and never had a message. After the first message the room
+  /// stays, because clients rely on its epoch and seqs.
   /// - Returns: False if the room stays.
   @discardableResult
   public func forgetIfUnused(_ room: RoomID) throws -> Bool {
@@ -116,6 +172,7 @@ public struct RoomWriter: TransactionPart {
       """
       SELECT 1 FROM rooms WHERE id = ?1 AND seq = 0
         AND NOT EXISTS (SELECT 1 FROM members WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM invitations WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM messages WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM keys WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'push' AND room = ?1)

@@ -4,6 +4,8 @@ public import RelayProtocol
 /// The part of a user's data that an erasure deletes next. The order is the order of the work.
 enum ErasureStep: String, CaseIterable {
   case memberships
+  /// The invitations of the user, and those by the user.
+  case invitations
   /// Bans, restrictions, direct rooms and idempotency keys, which each room has.
   case rooms
   /// The blocks by other users, and their preferences.
@@ -69,6 +71,8 @@ public struct ErasedSlice: Equatable, Sendable {
   public var name: UserID?
   public var pseudonym: UserID
   public var left: [Left] = []
+  /// The invitations that have ended.
+  public var invitations = InvitationChanges()
   /// The users whose blocks or preferences named the user.
   public var unblocked: [UserID] = []
   public var deleted: [Deleted] = []

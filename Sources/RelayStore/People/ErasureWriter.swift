@@ -130,7 +130,9 @@ public struct ErasureWriter: TransactionPart {
   private func perform(_ work: inout Work, _ name: UserID) throws -> Bool {
     switch work.step {
     case .memberships: try endMemberships(&work)
-    case .rooms: try clearRooms(&work)
+    case .invitations:
+      try !transaction.invitations.erase(name, row: work.user, limit: Self.maxChanged, &work.slice.invitations)
+    case .rooms: try clearRooms(&work, of: name)
     case .blocks: try endBlocks(&work, of: name)
     case .messages: try clearMessages(&work, of: name)
     case .reactions: try clearReactions(&work)
@@ -179,11 +181,13 @@ public struct ErasureWriter: TransactionPart {
       }
       let left = try transaction.rooms.end(work.slice.pseudonym, room)
       work.slice.left.append(ErasedSlice.Left(room: room, successor: left.successor, calls: left.calls))
+      work.slice.invitations.ended += left.invitations.ended
+      work.slice.invitations.deletedRooms += left.invitations.deletedRooms
     }
     return found.count < Self.maxChanged
   }
 
-  private func clearRooms(_ work: inout Work) throws -> Bool {
+  private func clearRooms(_ work: inout Work, of name: UserID) throws -> Bool {
     let user = work.user
     let slice = try TableSlice(
       db, "rooms", "id", "0", after: work.position, rows: Self.maxScanned, limit: Self.maxScanned, where: "1")
@@ -197,7 +201,7 @@ public struct ErasureWriter: TransactionPart {
       guard left > 3 else { return false }
       try delete("DELETE FROM bans WHERE room = ? AND user = ?", [room, user])
       try delete("DELETE FROM restrictions WHERE room = ? AND user = ?", [room, user])
-      try delete("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, user])
+      try delete("DELETE FROM directs WHERE room = ?1 AND (low = ?2 OR high = ?2)", [room, name.rawValue])
       try delete(
         """
         DELETE FROM keys WHERE room = ?1 AND user = ?2

@@ -9,6 +9,7 @@ public struct ExportPosition: Equatable, Sendable {
   public enum Section: String, CaseIterable, Sendable {
     case person = "p"
     case memberships = "m"
+    case invitations = "i"
     case bans = "b"
     case restrictions = "t"
     case messages = "s"
@@ -61,6 +62,8 @@ public struct ExportPosition: Equatable, Sendable {
 public enum ExportEntry: Sendable {
   case person(ExportedPerson)
   case membership(ExportedMembership)
+  /// An invitation that the person has got or made.
+  case invitation(RoomID, InvitedUser)
   case ban(RoomID, until: Timestamp?)
   /// A restriction in a room that the person has left. It may be over. That of a member belongs to the membership.
   case restriction(RoomID, until: Timestamp)
@@ -125,8 +128,8 @@ public struct ExportBounds: Sendable {
 
 /// Reads everything that the store has about a person, in pages.
 ///
-/// No table but `members` and `jobs` has an index on the user, because each message would pay for it. So a page looks
-/// at a bounded number of rows of all users, and may be empty although others follow.
+/// Most tables have no index on the user, because each message would pay for it. So a page looks at a bounded number of
+/// rows of all users, and may be empty although others follow.
 public struct ExportReader {
   let db: Database
 
@@ -152,14 +155,21 @@ public struct ExportReader {
     return (page.entries, page.next)
   }
 
-  /// Reads what belongs to a user without a row: restrictions, and entries of the audit log. Returns false if the page
-  /// is none of such a user.
+  /// Reads what belongs to a user without a row: restrictions, invitations, and entries of the audit log. Returns false
+  /// if the page is none of such a user.
   private func readWithoutRow(_ user: UserID, _ page: inout Page) throws -> Bool {
     if page.position == .start {
       let access = try PeopleReader(db: db).access(of: user)
       if !access.isEmpty {
         let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
         page.add(.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: [])))
+      }
+      page.position = ExportPosition(section: .invitations)
+    }
+    if page.position.section == .invitations {
+      guard try !page.isFull && readInvitations(user, 0, &page) else {
+        page.next = page.position
+        return true
       }
       page.position = ExportPosition(section: .audit)
     }
@@ -202,6 +212,7 @@ public struct ExportReader {
         switch page.position.section {
         case .person: try readPerson(user, id, &page)
         case .memberships: try readMemberships(id, &page)
+        case .invitations: try readInvitations(user, id, &page)
         case .bans: try readBans(id, &page)
         case .restrictions: try readRestrictions(id, &page)
         case .messages: try readMessages(user, id, &page)
@@ -263,6 +274,29 @@ public struct ExportReader {
     for (room, membership) in found {
       page.position.first = room
       if !membership.room.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.membership(membership)) }
+    }
+    return found.count < limit
+  }
+
+  private func readInvitations(_ user: UserID, _ id: Int64, _ page: inout Page) throws -> Bool {
+    let limit = page.left
+    let found = try db.all(
+      """
+      SELECT invitations.id, rooms.name AS room, invitations.user, users.name AS inviter, time
+      FROM invitations JOIN rooms ON rooms.id = invitations.room JOIN users ON users.id = inviter
+      WHERE (invitations.user = ?1 OR inviter = ?2) AND invitations.id > ?3 ORDER BY invitations.id LIMIT ?4
+      """,
+      [user.rawValue, id, page.position.first, limit]
+    ) { row in
+      (
+        id: row["id"] as Int64, room: RoomID(unchecked: row["room"]),
+        invited: InvitedUser(
+          user: UserID(unchecked: row["user"]), inviter: UserID(unchecked: row["inviter"]), time: row.timestamp("time"))
+      )
+    }
+    for (id, room, invited) in found {
+      page.position.first = id
+      if !room.rawValue.hasPrefix(Schema.deletedPrefix) { page.add(.invitation(room, invited)) }
     }
     return found.count < limit
   }

@@ -7,6 +7,9 @@ public import RelayProtocol
 public struct PeopleWriter: TransactionPart {
   let transaction: Transaction
 
+  /// Creates a row for an unknown user.
+  public func add(_ user: UserID) throws { _ = try needRow(of: user) }
+
   /// Stores the user's preferences. They replace the earlier ones.
   public func save(_ preferences: Preferences, of user: UserID) throws {
     let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)

@@ -239,7 +239,7 @@ extension UpdateQueue {
     let read: Int64? = row["read"]
     let time = transaction.clock.wallTime(message.time, steps: .milliseconds(row["steps"] as Int64))
     let membership =
-      room.isNotifications
+      try room.isNotifications && !isEnded(message, of: user)
       ? Membership.absent
       : Membership(read.map { Marks(read: $0, received: row["received"]) }, nil, at: message.seq, shown: time)
     var facts = shared.deliveryCase(
@@ -256,6 +256,13 @@ extension UpdateQueue {
       collapse: MessageReference(room: collapseRoom.map(RoomID.init(unchecked:)) ?? room, seq: row["collapse_seq"]),
       collapseScope: try row.choiceIfAny("collapse_scope") ?? .message,
       ringsUntil: entry.callEnd == nil ? call.ringsUntil : nil)
+  }
+
+  /// True if the message is the push of an invitation that has ended. The user then counts as no member, so that the
+  /// phone removes the notification.
+  private func isEnded(_ message: MessageHead, of user: UserID) throws -> Bool {
+    guard message.traits.push.kind == .invitation else { return false }
+    return try !db.has("SELECT 1 FROM invitations WHERE user = ? AND push = ?", [user.rawValue, message.seq])
   }
 
   // MARK: One device

@@ -36,6 +36,14 @@ extension UpdateQueue {
       [user, device, isRead, message.room.rawValue, message.seq, state.rawValue, now.rawValue])
   }
 
+  /// Forgets the removals of earlier notifications of invitations to a room.
+  func forgetRemovals(of user: UserID, ofInvitationTo room: Int64, seq: Int) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      "DELETE FROM removals WHERE user = ? AND NOT is_read AND room = (SELECT name FROM rooms WHERE id = ?) AND seq = ?",
+      [id, room, seq])
+  }
+
   /// Drops the oldest removals of a device beyond ``maxRemovals``.
   func boundRemovals(of device: String, ofRow user: Int64) throws {
     try db.run(

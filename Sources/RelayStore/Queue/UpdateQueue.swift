@@ -222,6 +222,20 @@ public struct UpdateQueue: TransactionPart {
     try badgesChanged(of: user)
   }
 
+  /// An invitation has ended whose push was this notification. A push that is on its way is planned again when it has
+  /// arrived.
+  func invitationEnded(_ room: Int64, _ seq: Int64, of user: Int64) throws {
+    try transaction.queue.cancelJobs(
+      "room = ? AND seq = ? AND user = ?", [room, seq, user], note: "the invitation has ended")
+    try hide(
+      of: user,
+      """
+      SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
+      WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2 AND job.seq = ?3
+      """,
+      [room, seq])
+  }
+
   /// Removes notifications, and plans their digests again.
   /// - Parameters:
   ///   - jobs: A query of the numbers of jobs of user ?1.

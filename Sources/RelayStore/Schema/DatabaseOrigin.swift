@@ -55,13 +55,13 @@ enum DatabaseOrigin {
     let tables = Set(try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     if id == applicationID {
       // Builds from before the first release numbered their migrations. Later ones had no position in a log, no records
-      // of rooms, or no audit log.
+      // of rooms, no audit log, or no invitations.
       let hasNumbers =
         try tables.contains("grdb_migrations")
         && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
       let lacksPosition =
         try tables.contains("installation") && !db.columns(in: "installation").contains { $0.name == "position" }
-      let later = ["details", "activity", "erasures", "audit"]
+      let later = ["details", "activity", "erasures", "audit", "invitations"]
       let lacksRecords = tables.contains("rooms") && !tables.isSuperset(of: later)
       return hasNumbers || lacksPosition || lacksRecords ? .earlierBuild : .own
     }

@@ -63,11 +63,14 @@ extension Schema {
       is_owned INTEGER NOT NULL
     ) STRICT;
 
-    -- The direct room of two users. `low` is the user with the lower id.
+    -- The direct room of two users, by their names: a user who was only invited need not have a row. `low` is the name
+    -- that sorts first.
     CREATE TABLE directs (
-      low INTEGER NOT NULL REFERENCES users,
-      high INTEGER NOT NULL REFERENCES users,
+      low TEXT NOT NULL,
+      high TEXT NOT NULL,
       room INTEGER NOT NULL UNIQUE REFERENCES rooms,
+      -- Both were members at the same time, so each sees the profile of the other.
+      have_met INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (low, high)
     ) STRICT, WITHOUT ROWID;
 
@@ -99,6 +102,36 @@ extension Schema {
       PRIMARY KEY (user, key)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX creations_expires ON creations (expires);
+    """
+
+  static let invitations = """
+    -- Offers of a membership by other users, see `Invitation`.
+    CREATE TABLE invitations (
+      -- Increases with each invitation: the order of the lists.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      room INTEGER NOT NULL REFERENCES rooms,
+      -- The name of the invited user, who need not have a row.
+      user TEXT NOT NULL,
+      inviter INTEGER NOT NULL REFERENCES users,
+      time INTEGER NOT NULL,
+      -- The newest message of the room at this time. The user has read the messages up to this one when the membership
+      -- begins.
+      seq INTEGER NOT NULL,
+      -- 1: the user has blocked the inviter, and sees nothing of the invitation.
+      is_hidden INTEGER NOT NULL,
+      -- The end by the stepless clock (`AgingClock.sum`), because the user has no row; NULL: the user has one.
+      expires INTEGER,
+      -- 1: the relay has not decided the push yet.
+      is_undecided INTEGER NOT NULL,
+      -- The seq of the push in the room of the user's notifications; NULL: there is none.
+      push INTEGER,
+      -- A hidden invitation may have a later one beside it that the user sees. The inviters see the first of both.
+      UNIQUE (room, user, is_hidden)
+    ) STRICT;
+    CREATE INDEX invitations_user ON invitations (user, is_hidden, id);
+    CREATE INDEX invitations_inviter ON invitations (inviter, id);
+    CREATE INDEX invitations_expires ON invitations (expires) WHERE expires IS NOT NULL;
+    CREATE INDEX invitations_undecided ON invitations (id) WHERE is_undecided;
     """
 
   static let messages = """

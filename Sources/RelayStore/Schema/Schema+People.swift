@@ -26,7 +26,9 @@ extension Schema {
       -- JSON, see `UserStatus`; NULL: none. A status that has ended stays here until the next one.
       status TEXT,
       -- The position in the inbox of the newest end of a membership.
-      departed INTEGER NOT NULL DEFAULT 0
+      departed INTEGER NOT NULL DEFAULT 0,
+      -- 1: the row exists only because a ban names the user. The first use of the name makes it 0.
+      is_only_named INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX users_online ON users (id, activity) WHERE activity IS NOT NULL;
 

@@ -18,6 +18,7 @@ enum Schema {
       try db.execute(sql: "PRAGMA application_id = \(DatabaseOrigin.applicationID)")
       let tables = [
         installation, clock, people, rooms, messages, queue, changes, responses, inbox, calls, erasures, audit,
+        invitations,
       ]
       for statements in tables { try db.execute(sql: statements) }
     }

@@ -98,9 +98,10 @@ public struct DeliveredNotification: Equatable, Sendable {
 }
 
 extension MessageReference {
-  /// Reads `room` and `seq` of an object. Returns `nil` if one of them is not valid.
+  /// Reads `room` and `seq` of an object. Returns `nil` if one of them is not valid. The notification of an invitation
+  /// has the seq 0.
   init?(_ json: JSON) {
-    guard let room: RoomID = json.name("room"), let seq = json["seq"]?.integer, seq > 0 else { return nil }
+    guard let room: RoomID = json.name("room"), let seq = json["seq"]?.integer, seq >= 0 else { return nil }
     self.init(room: room, seq: seq)
   }
 }

@@ -64,6 +64,28 @@ import Testing
     #expect((json["content"] as? [String: String])?["body"] == "Incoming call")
   }
 
+  @Test func `an invitation is the membership event of Matrix`() throws {
+    var style = PushStyle()
+    style.badge = .unchanged
+    style.isCommunication = false
+    let (bob, books) = (UserID(unchecked: "bob"), RoomID(unchecked: "books"))
+    var subject = PayloadSubject(
+      notification: uuid(7), recipient: bob, sender: User(id: UserID(unchecked: "ann"), name: "Ann"),
+      room: PayloadRoom(id: .notifications(of: bob), recipientCount: 1), epoch: "e", seq: 7, kind: .invitation,
+      text: nil, style: style, badge: 3, expires: Timestamp(rawValue: 1_900_000_000_000),
+      app: PayloadApp(topic: "org.example.chat"), replaces: MessageReference(room: books, seq: 0))
+    subject.invitation = PayloadInvitation(room: books, kind: .group, title: "Books")
+    let json = try notification(
+      PhonePush(
+        id: uuid(7), to: bob, topic: "org.example.chat", .alert(DigestSubject(newest: subject)),
+        keptUntil: subject.expires, expires: subject.expires))
+    #expect(json["type"] as? String == "m.room.member" && json["user_is_target"] as? Bool == true)
+    #expect(json["event_id"] as? String == "$books/0" && json["counts"] == nil)
+    #expect(json["room_id"] as? String == "books" && json["room_name"] as? String == "Books")
+    let content = ["msgtype": "m.text", "membership": "invite", "body": "Ann invites you to Books"]
+    #expect(json["content"] as? [String: String] == content)
+  }
+
   @Test func `a read sends the counts and the read marks`() throws {
     var removals = Removals()
     removals.add(MessageReference(room: RoomID(unchecked: "tea"), seq: 7), isRead: true)

@@ -7,8 +7,8 @@ from stress.registry import UNLIMITED, scenario
 from stress.session import Refused, Session
 from stress.stage import Stage
 
-LIMITS = """frame outgoingQueue roomsPerSession roomsPerUser sessionsPerUser devicesPerUser membersPerRoom
-pushedMembersPerRoom sendRate sendBurst requestRate requestBurst focusRate watched nesting helloTimeout heartbeat
+LIMITS = """frame outgoingQueue roomsPerSession roomsPerUser invitations newPeoplePerDay sessionsPerUser devicesPerUser
+membersPerRoom pushedMembersPerRoom sendRate sendBurst requestRate requestBurst focusRate watched nesting helloTimeout heartbeat
 pongTimeout history memberList""".split()
 
 

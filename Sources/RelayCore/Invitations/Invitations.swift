@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// Decides which users a request invites instead of adding them, limits the new people of a user, and sends the events
+/// and pushes of invitations. The store keeps the invitations.
+///
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
+package final class Invitations {
+  /// The people whom each user has invited within a day.
+  private var newPeople = DailyCounts<UserID>()
+  private var pace = InvitationPace()
+  /// The sessions that have got the event of an invitation whose push is not decided yet, each with the number of its
+  /// confirmation. By the id of the invitation.
+  private var shown: [Int64: [SessionHandle: Int64]] = [:]
+  /// The newest confirmations of these sessions.
+  private var confirmed: [SessionHandle: Int64] = [:]
+
+  /// The number of undecided invitations that one read returns at the start.
+  private static let page = 100
+
+  /// Decides the pushes that an earlier run has left undecided.
+  func load(on relay: isolated Relay) async throws {
+    var last: Int64 = 0
+    while true {
+      let open = try await relay.store.read { [last] in try $0.invitations.undecided(after: last, limit: Self.page) }
+      for undecided in open { push(undecided, on: relay) }
+      guard open.count == Self.page, let next = open.last?.invitation.id else { return }
+      last = next
+    }
+  }
+
+  // MARK: People to invite
+
+  /// Calls `body` with the people whom the caller invites and does not add. Counts the new invitations as new people of
+  /// the caller.
+  ///
+  /// Throws `rate_limited` above `newPeoplePerDay`, and `too_large` if the request alone exceeds this limit.
+  /// - Parameters:
+  ///   - user: The caller. Is `nil` for a backend, which invites nobody.
+  ///   - count: The number of new invitations in a result.
+  ///   - repeated: Returns the result of an earlier request that this one repeats. Above the limit, this result counts.
+  func inviting<Result>(
+    _ others: [UserID], to room: RoomID, by user: UserID?, on relay: isolated Relay,
+    count: (Result) -> Int, repeated: nonisolated(nonsending) () async throws -> Result? = { nil },
+    _ body: nonisolated(nonsending) (Set<UserID>) async throws -> Result
+  ) async throws -> Result {
+    let policy = relay.settings.invitations
+    guard let user, !others.isEmpty, policy != .none else { return try await body([]) }
+    let strangers = try await relay.store.read {
+      try $0.invitations.strangers(to: user, among: others, policy, in: room)
+    }
+    let taken = strangers.new.count
+    do {
+      try take(taken, of: user, on: relay)
+    } catch {
+      guard let result = try await repeated() else { throw error }
+      return result
+    }
+    do {
+      let result = try await body(strangers.all)
+      newPeople.giveBack(max(0, taken - count(result)), of: user)
+      return result
+    } catch {
+      newPeople.giveBack(taken, of: user)
+      throw error
+    }
+  }
+
+  private func take(_ count: Int, of user: UserID, on relay: isolated Relay) throws(RequestError) {
+    let limit = relay.limits.newPeoplePerDay
+    guard limit > 0, count > 0 else { return }
+    guard count <= limit else { throw RequestError(.tooLarge, Self.exceeded) }
+    if let delay = newPeople.take(count, of: user, limit: limit, at: .now) {
+      throw RequestError(.rateLimited, Self.exceeded, retryAfter: delay)
+    }
+  }
+
+  private static let exceeded = "the limit `newPeoplePerDay` is exceeded"
+
+  // MARK: Changes
+
+  /// Ends an invitation because its user refuses it.
+  func decline(_ room: RoomID, by user: UserID, on relay: isolated Relay) async throws {
+    // Without an invitation nothing is written, and no load of a room begins again.
+    guard try await relay.store.read({ try $0.invitations.isInvited(user, to: room) }) else { return }
+    relay.rooms.beginDeletion(of: room)
+    _ = try await relay.commit(rows: 8) {
+      try $0.invitations.decline(room, by: user)
+    } then: { relay, result in
+      relay.rooms.endDeletion(of: room)
+      if let changes = try? result.get() { relay.invitations.follow(changes, on: relay) }
+    }
+  }
+
+  /// Ends an invitation that `inviter` has made. Returns false if there is none.
+  func withdraw(_ user: UserID, from room: RoomID, by inviter: UserID, on relay: isolated Relay) async throws -> Bool {
+    let isOwn = try await relay.store.read { try $0.invitations.hasInvited(user, to: room, inviter) }
+    guard isOwn else { return false }
+    relay.rooms.beginDeletion(of: room)
+    let ended = try await relay.commit(rows: 8) {
+      try $0.invitations.withdraw(user, from: room, by: inviter)
+    } then: { relay, result in
+      relay.rooms.endDeletion(of: room)
+      if let changes = try? result.get() { relay.invitations.follow(changes, on: relay) }
+    }
+    return !ended.ended.isEmpty
+  }
+
+  /// Ends the invitations of users whose names nobody has used in time.
+  package func expire(on relay: isolated Relay) async throws {
+    while relay.stage != .stopping {
+      let expired = try await relay.commit(rows: 4 * InvitationWriter.maxSlice) {
+        try $0.invitations.expire()
+      } then: { relay, result in
+        if let expired = try? result.get() { relay.invitations.follow(expired.changes, on: relay) }
+      }
+      guard expired.more else { return }
+    }
+  }
+
+  /// Passes on changes that are stored: sends the events, decides the pushes of new invitations, and forgets the rooms
+  /// that were deleted with their last invitation.
+  func follow(_ changes: InvitationChanges, on relay: isolated Relay) {
+    for made in changes.made {
+      guard let invitation = made.invitation else { continue }
+      relay.diagnostics.tally.countInvitation()
+      show(invitation, to: made.user, on: relay)
+      push(UndecidedInvitation(user: made.user, invitation: invitation), on: relay)
+    }
+    for ended in changes.ended {
+      guard !ended.isHidden else { continue }
+      relay.diagnostics.tally.count(ended.cause)
+      if let user = relay.hub.user(ended.user) { relay.hub.push(Replies.invitation(ended), to: user) }
+    }
+    for room in changes.deletedRooms { relay.rooms.wasDeleted(room, on: relay) }
+    // The end of an invitation may remove a notification.
+    if !changes.ended.isEmpty { relay.worker.wake() }
+  }
+
+  /// The owner has deleted a room, and these users were invited to it. The sweep of the room deletes the invitations.
+  func roomDeleted(_ room: RoomID, _ invited: [UserID], on relay: isolated Relay) {
+    var changes = InvitationChanges()
+    changes.ended = invited.map { EndedInvitation(user: $0, room: room, cause: .withdrawn, isHidden: false) }
+    follow(changes, on: relay)
+  }
+
+  // MARK: Sessions
+
+  private func show(_ invitation: Invitation, to user: UserID, on relay: isolated Relay) {
+    guard let handle = relay.hub.user(user) else { return }
+    let event = Replies.invitation(invitation)
+    for session in relay.hub.sessions(of: handle) {
+      relay.hub.push(event, to: session)
+      guard relay.hub.notifyEnd(of: session), let number = relay.hub.confirm(session) else { continue }
+      shown[invitation.id, default: [:]][session] = number
+      if confirmed[session] == nil { confirmed[session] = 0 }
+    }
+  }
+
+  /// Records that a session has received all frames before the ping with this number.
+  func confirm(_ session: SessionHandle, upTo number: Int64) {
+    if confirmed[session] != nil { confirmed[session] = number }
+  }
+
+  func forget(_ session: SessionHandle) { confirmed[session] = nil }
+
+  /// The sessions of the user. Those that have connected after the invitation know it from `welcome`.
+  private func sessions(
+    of user: UserHandle, knowing invitation: Invitation, on relay: isolated Relay
+  ) -> [SessionFacts] {
+    relay.hub.sessions(of: user).compactMap { session in
+      guard let activity = relay.hub.record(of: session)?.activity else { return nil }
+      let number = shown[invitation.id]?[session] ?? 0
+      return SessionFacts(
+        activity: activity, writing: .written(at: invitation.time),
+        hasReceived: number <= (confirmed[session] ?? 0))
+    }
+  }
+
+  // MARK: Pushes
+
+  /// Decides the push of an invitation. While a session may still receive the invitation, the decision waits.
+  private func push(_ undecided: UndecidedInvitation, on relay: isolated Relay) {
+    Task {
+      defer { shown[undecided.invitation.id] = nil }
+      while relay.stage != .stopping {
+        do {
+          guard let pause = try await decide(undecided, on: relay) else { return }
+          try? await Task.sleep(for: pause)
+        } catch {
+          _ = relay.requestError(error)  // logs the failure
+          guard case StoreError.unavailable = error else { return }
+          try? await Task.sleep(for: Relay.storePause)
+        }
+      }
+    }
+  }
+
+  /// - Returns: The time after which the push is decided again. Is `nil` if it is decided.
+  private func decide(_ undecided: UndecidedInvitation, on relay: isolated Relay) async throws -> Duration? {
+    let (user, invitation) = (undecided.user, undecided.invitation)
+    return try await relay.people.withUser(user, on: relay) { handle in
+      let now = relay.hub.now
+      let request = PushRequest.invitation
+      let recipient = relay.people.recipient(handle)
+      var membership = Membership.absent
+      membership.sessions = sessions(of: handle, knowing: invitation, on: relay)
+      if membership.sessions.isEmpty, relay.hub.isOnline(handle) {
+        // The user has just lost the connection, or is expected back after a start of the relay.
+        membership.away = AwayFacts(since: now, isClean: false)
+      }
+      membership.isInvitedTooOften = pace.isExceeded(by: invitation.inviter.id, to: user, at: .now)
+      let room = RoomID.notifications(of: user)
+      let message = PlanMessage(
+        MessageTraits(from: invitation.inviter.id, push: request), in: room,
+        at: relay.settings.policy.time(ofStored: invitation.time, now: now))
+      let member = PlanMember(
+        user, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: now))
+      let decisions = relay.settings.planner.decisions(about: message, for: member, now: now)
+      for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
+      for case .wait(let end) in decisions.map(\.outcome) { return max(end - now, .milliseconds(10)) }
+      let pushes = decisions.compactMap(\.push)
+      let draft = MessageDraft(
+        room: room, from: User(id: invitation.inviter.id), time: message.facts.time,
+        body: invitation.pushBody, push: request, isCounted: false, cursorFollows: true,
+        retention: RoomPolicy.notifications.history)
+      let epoch = Rooms.newEpoch()
+      // Before the write, so that the decisions of other invitations count the push.
+      if !pushes.isEmpty { pace.pushed(by: invitation.inviter.id, to: user, at: .now) }
+      var isStored = false
+      defer { if !isStored, !pushes.isEmpty { pace.failed(by: invitation.inviter.id, to: user) } }
+      isStored = try await relay.store.write(rows: 2 + pushes.count) { transaction in
+        var draft = draft
+        draft.jobs = pushes.map(JobDraft.init)
+        return try transaction.invitations.decide(
+          invitation.id, posting: pushes.isEmpty ? nil : draft, epoch: epoch)
+      }
+      guard isStored, !pushes.isEmpty else { return nil }
+      relay.worker.wake()
+      if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
+        relay.deliveries.holds.expectEnd(by: end, on: relay)
+      }
+      return nil
+    }
+  }
+}
+
+extension PushRequest {
+  /// The push of an invitation: it does not name its inviter as the sender of a message, and leaves the badge.
+  static let invitation = {
+    var request = PushRequest(kind: .invitation, isUrgentAllowed: false)
+    request.style.badge = .unchanged
+    request.style.isCommunication = false
+    return request
+  }()
+}
+
+extension Invitation {
+  /// The body of the notification, from which the payload has its text. It has nothing that the inviter has written in
+  /// the room.
+  var pushBody: [UInt8] {
+    JSONWriter.object {
+      $0["room"] = room.rawValue
+      $0["kind"] = details.kind.rawValue
+      $0["title"] = details.title
+    }
+  }
+
+  /// Writes the invitation as an entry of a list.
+  func write(to object: inout JSONWriter.Object) {
+    object["room"] = room.rawValue
+    object["kind"] = details.kind.rawValue
+    object["title"] = details.title
+    object["avatar"] = details.avatar
+    object.integer("members", memberCount)
+    object.object("by") {
+      $0["user"] = inviter.id.rawValue
+      $0["name"] = inviter.name
+      $0["avatar"] = inviter.avatar
+    }
+    object.integer("time", time.rawValue)
+  }
+}
+
+extension Replies {
+  /// The event `invitation` about a new invitation.
+  static func invitation(_ invitation: Invitation) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "invitation"
+      $0["event"] = "added"
+      invitation.write(to: &$0)
+    }
+  }
+
+  /// The event `invitation` about the end of an invitation.
+  static func invitation(_ ended: EndedInvitation) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "invitation"
+      $0["event"] = "ended"
+      $0["room"] = ended.room.rawValue
+      $0["cause"] = ended.cause.rawValue
+    }
+  }
+}
