@@ -109,6 +109,53 @@ test('the typed calls of moderation', async () => {
   }
 })
 
+test('the typed calls of invitations', async () => {
+  const { relay, socket } = await open()
+  const calls = [
+    ['invitations', () => relay.invitations(), {}],
+    ['invitations', () => relay.invitations({ limit: 2, after: '7' }), { limit: 2, after: '7' }],
+    ['acceptInvitation', () => relay.acceptInvitation('tea'), { room: 'tea' }],
+    ['declineInvitation', () => relay.declineInvitation('tea'), { room: 'tea' }],
+  ]
+  for (const [type, call, fields] of calls) {
+    const asking = call()
+    const { type: _, id, ...sent } = socket.last(type)
+    assert.deepEqual(sent, fields)
+    socket.answer(type, { room: 'tea', read: 2 })
+    assert.equal((await asking).read, 2)
+  }
+  const refused = relay.acceptInvitation('none')
+  const refusal = { code: 'not_found', message: 'no', temporary: false }
+  socket.say({ type: 'error', id: socket.last('acceptInvitation').id, ...refusal })
+  await assert.rejects(refused, { code: 'not_found', isTemporary: false })
+})
+
+test('an invitation is an event of the client, also for a joined room', async () => {
+  const { relay, socket, room } = await joined()
+  const seen = []
+  relay.addEventListener('invitation', ({ detail }) => seen.push([detail.event, detail.room, detail.cause]))
+  room.addEventListener('invitation', () => seen.push('an event of the room'))
+  const added = { kind: 'group', members: 1, by: { user: 'bob' }, time: 1 }
+  socket.say({ type: 'invitation', event: 'added', room: 'jam', ...added })
+  // A join accepts an invitation, so the event can follow the reply.
+  socket.say({ type: 'invitation', event: 'ended', room: 'tea', cause: 'accepted' })
+  assert.deepEqual(seen, [['added', 'jam', undefined], ['ended', 'tea', 'accepted']])
+})
+
+test('the welcome has the number of invitations', async () => {
+  const { relay, socket } = await open()
+  const numbers = []
+  relay.addEventListener('welcome', ({ detail }) => numbers.push(detail.invitations))
+  relay.close()
+  relay.connect()
+  await setImmediate()
+  const next = Socket.all.at(-1)
+  assert.notEqual(next, socket)
+  next.onopen()
+  next.say({ type: 'welcome', user: 'ann', heartbeat: 600, limits: {}, invitations: 3 })
+  assert.deepEqual(numbers, [3])
+})
+
 test('a restricted member stays in the room, and the error of a send has the end', async () => {
   const { socket, room } = await joined()
   const member = { type: 'member', room: 'tea', memberCount: 2 }

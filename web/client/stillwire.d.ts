@@ -13,6 +13,13 @@ export interface Frame {
   readonly [field: string]: any
 }
 
+/** The relay's answer to `hello`. The protocol defines its other fields. */
+export interface Welcome extends Frame {
+  readonly user: string
+  /** The number of open invitations of the user. Absent for 0. */
+  readonly invitations?: number
+}
+
 export interface Options {
   /**
    * A token, or a function that returns one. The client calls the function at each attempt to connect, and before a
@@ -237,6 +244,46 @@ export type InboxEvent =
   | { readonly type: 'inbox'; readonly event: 'removed'; readonly room: string; readonly position: string }
   | { readonly type: 'inbox'; readonly event: 'reset'; readonly position: string }
 
+/** An offer of a membership by another user. The user gets nothing of the room until the user accepts it. */
+export interface Invitation {
+  readonly room: string
+  readonly kind: 'group' | 'direct'
+  readonly title?: string
+  readonly avatar?: string
+  /** The number of members. */
+  readonly members: number
+  /** The inviting user. */
+  readonly by: { readonly user: string; readonly name?: string; readonly avatar?: string }
+  readonly time: number
+}
+
+export interface InvitationsReply {
+  readonly invitations: readonly Invitation[]
+  /** Absent in the last page. */
+  readonly next?: string
+}
+
+/** The membership of the user after `acceptInvitation`. */
+export interface Membership {
+  readonly room: string
+  readonly user: string
+  readonly epoch: string
+  readonly seq: number
+  /** The messages since the invitation are above it. */
+  readonly read: number
+  readonly memberCount: number
+}
+
+/** The user has a new invitation, or an invitation has ended, also by a request of another session. */
+export type InvitationEvent =
+  | ({ readonly type: 'invitation'; readonly event: 'added' } & Invitation)
+  | {
+      readonly type: 'invitation'
+      readonly event: 'ended'
+      readonly room: string
+      readonly cause: 'accepted' | 'declined' | 'withdrawn' | 'replaced' | 'expired' | 'blocked'
+    }
+
 /** A call. Its room and seq name it, also in the payloads of its pushes (`message`). */
 export interface Call {
   readonly room: string
@@ -324,11 +371,12 @@ interface Target<Events> {
 
 export interface ClientEvents {
   state: { state: State; reason?: string; code?: number; delay?: number }
-  welcome: Frame
+  welcome: Welcome
   response: Frame
   presence: Frame
   inbox: InboxEvent
   call: CallEvent
+  invitation: InvitationEvent
   /** An error of the relay without a request, or the reason of a failed handshake (`code`, `message`). */
   error: Frame
   bye: Frame
@@ -449,6 +497,19 @@ export class Stillwire {
     since?: string
     preview?: 'text' | 'none'
   }): Promise<RoomsReply>
+  /** Lists the open invitations of the user, newest first (50, at most 100). */
+  invitations(page?: {
+    limit?: number
+    /** The `next` of the page before. */
+    after?: string
+  }): Promise<InvitationsReply>
+  /**
+   * Makes the user a member of a room to which the user is invited. `join` of the room does the same. Fails with
+   * `not_found` without an invitation. If a limit refuses the membership (`too_large`), the invitation stays.
+   */
+  acceptInvitation(room: string): Promise<Membership>
+  /** Ends an invitation. The inviter gets no event. Has no effect without an invitation. */
+  declineInvitation(room: string): Promise<{ readonly room: string }>
   /**
    * Rings for all members of a room. If another member's call rings there, answers it. `push` has the options of the
    * push: `expires` is the time of the ringing (default: 45, at most 600 s).

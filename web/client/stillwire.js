@@ -28,11 +28,12 @@ const expired = 4002
  * dispatches the events of a room only if no `Room` is joined for it.
  */
 const events = new Set(
-  'response presence error bye message edited deleted signal member counts receipt delivery room inbox call'.split(' ')
+  'response presence error bye message edited deleted signal member counts receipt delivery room inbox call invitation'
+    .split(' ')
 )
 
 /** The events that the client never passes to a `Room`. */
-const ofUser = new Set(['response', 'inbox', 'call'])
+const ofUser = new Set(['response', 'inbox', 'call', 'invitation'])
 
 const ownClock = {
   now: () => Date.now(),
@@ -50,6 +51,7 @@ const ownClock = {
  * - `welcome`, `response`, `presence`, `error` and `bye`, as in the protocol. The client also dispatches `error` with
  *   the code `unsupported` if it has left out preferences that the relay does not know, and with `bad_token` if the
  *   token function returns something else.
+ * - `inbox`, `call` and `invitation`, as in the protocol
  * - `frame` for each frame in either direction: {`isOwn`, `text`, `frame`, `answers`}. `answers` is the type of the
  *   request if the frame is a reply.
  *
@@ -199,6 +201,21 @@ export class Stillwire extends EventTarget {
    */
   rooms(page = {}) {
     return this.request('rooms', page)
+  }
+
+  /** Lists the open invitations of the user, newest first. `after` is the `next` of the page before. */
+  invitations(page = {}) {
+    return this.request('invitations', page)
+  }
+
+  /** Makes the user a member of a room to which the user is invited. */
+  acceptInvitation(room) {
+    return this.request('acceptInvitation', { room })
+  }
+
+  /** Ends an invitation. The inviter gets no event. Has no effect without an invitation. */
+  declineInvitation(room) {
+    return this.request('declineInvitation', { room })
   }
 
   /** Rings for all members of a room, or answers the call that rings there. The `seq` of the reply names the call. */

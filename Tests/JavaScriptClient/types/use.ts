@@ -18,6 +18,19 @@ new Stillwire(['wss://a.example.org/v1/connect', new URL('wss://b.example.org/v1
 // @ts-expect-error there is no such event
 relay.addEventListener('stat', () => {})
 
+relay.addEventListener('welcome', ({ detail }) => {
+  const open: number = detail.invitations ?? 0
+  // @ts-expect-error the number is absent for 0
+  const count: number = detail.invitations
+  console.log(open, count, detail.limits.invitations)
+})
+relay.addEventListener('invitation', ({ detail }) => {
+  if (detail.event === 'added') console.log(detail.by.name ?? detail.by.user, detail.title, detail.members + 1)
+  else console.log(detail.cause === 'withdrawn')
+  // @ts-expect-error an invitation that has ended has no inviter
+  if (detail.event === 'ended') console.log(detail.by)
+})
+
 export async function app(): Promise<void> {
   const tea: Room = relay.room('tea', { history: 20 })
   tea.addEventListener('presence', ({ detail }) => {
@@ -62,6 +75,14 @@ export async function app(): Promise<void> {
   // @ts-expect-error a report has one of three states
   await tea.resolve(report, 'closed')
   console.log((await tea.resolve(report)).closed, reports[0]?.by, more, tea.presence.members?.bob?.restrictedUntil)
+  const { invitations, next } = await relay.invitations({ limit: 10 })
+  for (const { room, kind } of invitations) {
+    if (kind === 'direct') await relay.declineInvitation(room)
+    else console.log((await relay.acceptInvitation(room)).memberCount + 1)
+  }
+  if (next) await relay.invitations({ after: next })
+  // @ts-expect-error a room accepts an invitation, not an object
+  await relay.acceptInvitation(invitations[0])
   relay.setActivity('idle')
   relay.setActivity(null)
   // @ts-expect-error there is no such activity
