@@ -113,6 +113,41 @@ class ModuleTests(BrowserTests):
         first = {"type": "listed", "rooms": [entry("a"), entry("b")]}
         self.assertEqual(self.rooms(first, {"type": "listed", "rooms": [entry("b")]}), [("b", 0, None)])
 
+    def invitations(self, *inputs):
+        """Returns room and title of each invitation after these inputs."""
+        expression = "args[0].reduce(m.invitationsAfter, m.noInvitations)"
+        invitations = self.run_module("page/invitations", expression, inputs)
+        return [(invitation["room"], invitation.get("title")) for invitation in invitations]
+
+    def test_the_newest_invitation_is_first_until_it_ends(self):
+        listed = {"type": "listed", "invitations": [invitation("b", "bob"), invitation("a", "ann")]}
+        added = {"type": "added", "invitation": invitation("c", "ann")}
+        self.assertEqual(self.invitations(listed, added), [("c", None), ("b", None), ("a", None)])
+        again = {"type": "added", "invitation": invitation("a", "ann", title="Tea")}
+        self.assertEqual(self.invitations(listed, again), [("a", "Tea"), ("b", None)])
+        ended = {"type": "ended", "room": "b"}
+        for inputs, rooms in [
+            ([listed, added, ended], ["c", "a"]),
+            ([listed, added, ended, ended], ["c", "a"]),
+            ([listed, added, {"type": "blocked", "user": "ann"}], ["b"]),
+            ([listed, added, {"type": "blocked", "user": "eve"}], ["c", "b", "a"]),
+            ([listed, {"type": "listed", "invitations": []}], []),
+        ]:
+            with self.subTest(inputs=inputs):
+                self.assertEqual([room for room, _ in self.invitations(*inputs)], rooms)
+
+    def test_the_text_of_an_invitation(self):
+        for fields, text in [
+            ({"kind": "direct", "members": 2}, "wants to write to you"),
+            ({"title": "Tea", "members": 1}, "invites you to Tea · 1 member"),
+            ({"members": 12}, "invites you to a group · 12 members"),
+        ]:
+            with self.subTest(text=text):
+                shown = invitation("a", "ann") | fields
+                self.assertEqual(self.run_module("page/invitations", "m.invitationText(args[0])", shown), text)
+        for by, name in [({"user": "ann"}, "ann"), ({"user": "ann", "name": "Ann"}, "Ann")]:
+            self.assertEqual(self.run_module("page/invitations", "m.inviterOf(args[0])", {"by": by}), name)
+
     def device(self, *events, device="phone", user="bob"):
         """Returns phase and text of a call on a device after these events."""
         return self.run_module(
@@ -510,6 +545,11 @@ def entry(room, seq=0, time=None, unread=0, read=0, **fields):
     message = {"lastMessage": {"seq": seq, "time": time, "from": "a"}} if time is not None else {}
     own = {"unread": unread, "mentions": 0, "read": read}
     return {"room": room, "kind": "group", "members": {"count": 2}} | own | message | fields
+
+
+def invitation(room, by, **fields):
+    """An invitation as the relay lists it."""
+    return {"room": room, "kind": "group", "members": 1, "by": {"user": by}, "time": 1} | fields
 
 
 def about_call(event, **fields):

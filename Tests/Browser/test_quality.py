@@ -17,7 +17,7 @@ axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done
 """
 #: Maximum size on the wire of the files that the page loads at its start. Files that it loads later do not count. A third
 #: of it is the client, whose rules for wrong clocks, slow lines and short outages need their bytes.
-MAX_BYTES = 103_000
+MAX_BYTES = 108_000
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 DESKTOP = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 

@@ -4,7 +4,7 @@ import { isSilenced } from '../client/stillwire.js'
 import { timeOfDay } from './clock.js'
 import { bodyText, quoteOf, quoteText } from './conversation.js'
 import { arrange, avatar, element, setText } from './dom.js'
-import { openTitle } from './inbox-view.js'
+import { countOf, openTitle } from './inbox-view.js'
 import { presenceText } from './presence-text.js'
 
 const pause = 15 * 60_000
@@ -134,12 +134,13 @@ export class ConversationView {
   }
 
   #renderTitle() {
-    const { unread, roomEntry, room } = this.#person
+    const { unread, invitations, roomEntry, room } = this.#person
     const isDirect = roomEntry?.kind === 'direct'
     setText(this.#parts('peer-name'), openTitle(room, this.#person))
     this.#parts('rename').hidden = isDirect || !this.#parts('rename-form').hidden
-    setText(this.#parts('back-count'), unread ? String(unread) : '')
-    this.#parts('back').setAttribute('aria-label', unread ? `Rooms, ${unread} unread` : 'Rooms')
+    const waiting = [unread && `${unread} unread`, countOf(invitations.length, 'invitation')].filter(Boolean)
+    setText(this.#parts('back-count'), String(unread + invitations.length || ''))
+    this.#parts('back').setAttribute('aria-label', ['Rooms', ...waiting].join(', '))
   }
 
   #prepareRename() {

@@ -7,7 +7,7 @@ const groupTitle = 'Picnic'
 
 /** The title of a room in the list. The room of all people of this place has none until somebody gives it one. */
 export function roomTitle({ room, kind, title, members } = {}, person) {
-  if (kind === 'direct' && members?.other) return person.nameOf(members.other.user)
+  if (kind === 'direct' && members?.other) return members.other.name ?? person.nameOf(members.other.user)
   return title || (room === person.home ? 'Everyone' : `Group of ${members?.count ?? 2}`)
 }
 
@@ -18,12 +18,18 @@ export function openTitle(room, person) {
   return isNamed ? roomTitle(entry, person) : person.others.map(({ user }) => person.nameOf(user)).join(', ')
 }
 
-/** The list of rooms in the app, and the buttons that open new rooms. */
+/** A number with its noun, such as “2 invitations”. Is empty for 0. */
+export function countOf(number, noun) {
+  return number ? `${number} ${noun}${number === 1 ? '' : 's'}` : ''
+}
+
+/** The list of invitations and rooms in the app, and the buttons that open new rooms. */
 export class InboxView {
   #person
   #parts
   #rows = new Map()
   #buttons = new Map()
+  #invitations = null
   #open
 
   /** Calls `open` after the person has selected a room. */
@@ -35,7 +41,10 @@ export class InboxView {
   }
 
   render() {
-    const { rooms } = this.#person
+    const { rooms, invitations } = this.#person
+    setText(this.#parts('invitations-title'), countOf(invitations.length, 'invitation'))
+    this.#invitations?.render()
+    if (invitations.length && !this.#invitations) this.#loadInvitations().catch(() => {})
     this.#parts('rows-empty').hidden = rooms.length > 0
     const rows = rooms.map((entry) => this.#row(entry))
     for (const room of this.#rows.keys()) if (!rooms.some((entry) => entry.room === room)) this.#rows.delete(room)
@@ -43,9 +52,18 @@ export class InboxView {
     arrange(this.#parts('new-rooms'), this.#newRooms())
   }
 
-  /** Moves the keyboard focus to the newest room. */
+  /** Moves the keyboard focus to the newest room. Without a room, to the first button below the list. */
   focus() {
-    this.#parts('rows').querySelector('button')?.focus({ preventScroll: true })
+    const [button] = ['rows', 'new-rooms'].flatMap((part) => this.#parts(part).querySelector('button') ?? [])
+    button?.focus({ preventScroll: true })
+  }
+
+  // Most people have no invitation, so its module is loaded with the first one.
+  async #loadInvitations() {
+    const { InvitationView } = await import('./invitation-view.js')
+    const options = { opened: () => this.#open(), ended: () => this.focus() }
+    this.#invitations ??= new InvitationView(this.#person, this.#parts('invitations'), options)
+    this.#invitations.render()
   }
 
   #row(entry) {

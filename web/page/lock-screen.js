@@ -16,7 +16,10 @@ export class LockScreen {
   #unfolded = new Set()
   #render
 
-  /** Calls `open` when the person selects a notification, with its room if the account is the person's own. */
+  /**
+   * Calls `open` when the person selects a notification, with its room if the account is the person's own, or with null
+   * for the list of rooms.
+   */
   constructor(person, parts, open, render) {
     this.#person = person
     this.#parts = parts
@@ -125,7 +128,8 @@ export class LockScreen {
     )
     // The demo opens the app with the account of its own person only.
     const isOwn = notification.recipient === this.#person.user
-    open.addEventListener('click', () => this.#open(isOwn ? notification.message?.room : undefined))
+    const room = notification.isInvitation ? null : notification.message?.room
+    open.addEventListener('click', () => this.#open(isOwn ? room : undefined))
     const actions = categories[category]?.actions ?? []
     return element(
       'div',

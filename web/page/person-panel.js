@@ -123,12 +123,14 @@ export class PersonPanel extends HTMLElement {
     this.part('come-back').focus({ preventScroll: true })
   }
 
+  // `room` is the room to open, or null for the list of rooms.
   #comeBack(room) {
     if (this.#person.departure === 'off') {
       this.#person.switchOn()
       return this.#resume()
     }
     if (room) this.#person.open(room)
+    else if (room === null) this.#person.showRooms()
     this.#person.comeBack()
     this.#resume()
   }

@@ -6,6 +6,7 @@ import { responseText } from './categories.js'
 import { bodyText, conversationAfter, emptyConversation } from './conversation.js'
 import { DeviceCalls } from './device-calls.js'
 import { focusOff, isFocus, letsThrough } from './focus.js'
+import { invitationsAfter, noInvitations } from './invitations.js'
 import { originOf } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
 import {
@@ -44,6 +45,8 @@ const typingLifetime = 5_000
 export class Person extends EventTarget {
   /** The list of rooms, newest first. See room-list.js. */
   rooms = noRooms
+  /** The open invitations, newest first. See invitations.js. */
+  invitations = noInvitations
   phone = emptyPhone
   focus = focusOff
   /** True if the person shares the Focus status with the app. */
@@ -76,6 +79,8 @@ export class Person extends EventTarget {
   #start = performance.timeOrigin
   #pushes
   #isRegistered = false
+  /** The number of events about invitations. */
+  #invitationEvents = 0
   #sending = new Set()
   #acknowledging = 0
   #typingAt = -Infinity
@@ -230,6 +235,26 @@ export class Person extends EventTarget {
     const fields = { kind: 'group', title, members: this.people, key: randomKey() }
     const reply = await this.#insist('The group was not created', () => this.#relay.request('create', fields))
     if (reply) this.#openNew(reply.room)
+  }
+
+  /** Becomes a member of a room, and opens it. Resolves with true, or undefined if a complaint has reported an error. */
+  async acceptInvitation(room) {
+    const accept = () => this.#relay.acceptInvitation(room)
+    const reply = await this.#answerInvitation('The invitation was not accepted', accept, { type: 'ended', room })
+    if (!reply) return undefined
+    this.#openNew(room)
+    return true
+  }
+
+  declineInvitation(room) {
+    const decline = () => this.#relay.declineInvitation(room)
+    return this.#answerInvitation('The invitation was not declined', decline, { type: 'ended', room })
+  }
+
+  /** Blocks a user, which ends all invitations by this user. */
+  block(user) {
+    const block = () => this.#relay.request('block', { users: [user] })
+    return this.#answerInvitation(`${this.nameOf(user)} was not blocked`, block, { type: 'blocked', user })
   }
 
   /** Changes the title of the open room. */
@@ -445,7 +470,7 @@ export class Person extends EventTarget {
   #listen() {
     const on = (type, act) => this.#relay.addEventListener(type, ({ detail }) => act(detail))
     on('state', () => this.#changed())
-    on('welcome', ({ time }) => this.#welcomed(time))
+    on('welcome', (frame) => this.#welcomed(frame))
     on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'received', frame.type, text, answers))
     on('error', ({ code, message }) => {
       this.#complain(code === 'handshake' ? `No connection yet: ${message}` : `The relay reports ${code}: ${message}`)
@@ -457,6 +482,10 @@ export class Person extends EventTarget {
     on('inbox', ({ event, position, type, ...entry }) => {
       if (event === 'reset') this.#listRooms(true)
       else this.#list({ type: event, room: entry.room, entry })
+    })
+    on('invitation', ({ event, type, ...invitation }) => {
+      this.#invitationEvents += 1
+      this.#invite({ type: event, room: invitation.room, invitation })
     })
     on('room', (event) => this.#roomChanged(event))
     on('call', (event) => this.#chronicle(event))
@@ -486,16 +515,40 @@ export class Person extends EventTarget {
     })
   }
 
-  #welcomed(time) {
+  #welcomed({ time, invitations = 0 }) {
     this.#start = time - performance.now()
     // After a reconnect the relay sends the missed changes as events.
     if (this.rooms === noRooms) this.#listRooms()
+    // The relay does not repeat the missed events about invitations.
+    if (invitations > 0) this.#listInvitations()
+    else this.#invite({ type: 'listed', invitations: noInvitations })
     this.#register()
   }
 
   async #listRooms(isReset = false) {
     const reply = await this.#insist('The rooms were not listed', () => this.#relay.rooms())
     if (reply) this.#list({ type: 'listed', rooms: reply.rooms, isReset: isReset || reply.reset === true })
+  }
+
+  async #listInvitations() {
+    // An event that arrives before the reply can be newer than the reply.
+    for (let events; events !== this.#invitationEvents; ) {
+      events = this.#invitationEvents
+      const reply = await this.#insist('The invitations were not listed', () => this.#relay.invitations({ limit: 100 }))
+      if (!reply) return
+      if (events === this.#invitationEvents) this.#invite({ type: 'listed', invitations: reply.invitations })
+    }
+  }
+
+  async #answerInvitation(complaint, act, change) {
+    const reply = await this.#insist(complaint, act)
+    if (reply) this.#invite(change)
+    return reply
+  }
+
+  #invite(input) {
+    this.invitations = invitationsAfter(this.invitations, input)
+    this.#changed()
   }
 
   #list(input) {

@@ -149,6 +149,7 @@ function shown(push, id, intent, focus) {
     contents: digest ?? (message ? [message] : []),
     sender: intent?.sender.id,
     isDigest: digest !== undefined,
+    isInvitation: push.payload.invitation !== undefined,
     hasSound: aps.sound !== undefined && !place.isQuiet,
     ...place,
   }
