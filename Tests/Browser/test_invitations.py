@@ -96,6 +96,7 @@ class InvitationTests(PageTests):
         self.wait_for_messages(self.alice, "Hello, Eve")
         self.open_list(self.alice)
         self.eventually("the room is listed", lambda: self.alice.texts("row-title") == ["Chess", "Everyone"])
+        self.assertTrue(self.alice.parts("message-eve"), "the list offers a direct room with Eve by her name")
         self.wait_for_invitations(self.alice, newest_first[0])
         self.page.picture("invitation-accepted")
 
@@ -185,6 +186,20 @@ class InvitationTests(PageTests):
         self.wait_for_invitations(self.bob, ("Eve", "invites you to Chess · 1 member"))
         self.assertFalse(self.bob.parts("notification"))
 
+    def test_a_visitor_meets_a_stranger(self):
+        self.alice.open_settings()
+        self.alice.press("stranger")
+        self.eventually("Alice has an invitation", lambda: self.alice.texts("back-count") == ["1"])
+        self.open_list(self.alice)
+        self.wait_for_invitations(self.alice, ("Dora", "wants to write to you"))
+        self.press(self.alice, "Dora", "accept")
+        hello = "Hello, this is Dora. Do you sell teapots?"
+        self.wait_for_messages(self.alice, hello)
+        # They share a room now, so Dora needs no invitation.
+        self.alice.press("stranger")
+        self.wait_for_messages(self.alice, hello, hello)
+        self.assertEqual(self.alice.texts("back-count"), [""])
+
     def test_the_keyboard_and_screen_readers_reach_the_buttons(self):
         self.invite(self.alice, self.eve, "Chess")
         self.request(self.dora, "direct", user=self.page.user(self.alice))
@@ -202,7 +217,10 @@ class InvitationTests(PageTests):
         )
         self.assertEqual(self.alice.part("invitations").get_attribute("aria-label"), "Invitations of Alice, newest first")
         self.driver.execute_script(AXE)
-        self.assertEqual(self.driver.execute_async_script(RUN_AXE), [])
+        for scheme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            self.assertEqual(self.driver.execute_async_script(RUN_AXE), [])
         self.alice.parts("invitation-decline-button")[0].send_keys("\n")
         self.wait_for_invitations(self.alice, ("Eve", "invites you to Chess · 1 member"))
         self.alice.part("invitation-accept-button").send_keys("\n")

@@ -75,6 +75,7 @@ export class PersonPanel extends HTMLElement {
     this.#toggle('extension', (hasExtension) => person.setExtension(hasExtension))
     this.part('come-back').addEventListener('click', () => this.#comeBack())
     this.part('order').addEventListener('click', () => person.order())
+    this.part('stranger').addEventListener('click', () => this.#meetStranger())
     for (const departure of Object.keys(departures)) {
       this.part(departure).addEventListener('click', () => this.#leave(departure))
     }
@@ -96,6 +97,19 @@ export class PersonPanel extends HTMLElement {
     this.part(name).addEventListener('change', ({ target }) => choose(target.checked))
   }
 
+  async #meetStranger() {
+    try {
+      const { meetStranger } = await import('./stranger.js')
+      await meetStranger(this.#person)
+    } catch (error) {
+      this.#complain(`The stranger did not invite ${this.#person.name}: ${error.message}`)
+    }
+  }
+
+  #complain(detail) {
+    this.#person.dispatchEvent(new CustomEvent('complaint', { detail }))
+  }
+
   // Offers Web Push if this browser and the relay support it.
   async #offerPush() {
     if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) return
@@ -110,8 +124,7 @@ export class PersonPanel extends HTMLElement {
         await pushHere(this.#person.user, key)
       } catch (error) {
         button.disabled = false
-        const detail = `This browser gets no pushes for ${this.#person.name}: ${error.message}`
-        this.#person.dispatchEvent(new CustomEvent('complaint', { detail }))
+        this.#complain(`This browser gets no pushes for ${this.#person.name}: ${error.message}`)
       }
     })
   }

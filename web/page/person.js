@@ -73,7 +73,8 @@ export class Person extends EventTarget {
   #chat = null
   /** The rooms that were opened, by name. */
   #chats = new Map()
-  #people = new Set()
+  /** The names of the other users that this person has seen in a room, if they have one. */
+  #people = new Map()
   #names
   /** The relay's time at the start of `performance.now()`, in milliseconds. */
   #start = performance.timeOrigin
@@ -168,7 +169,7 @@ export class Person extends EventTarget {
 
   /** All other users that this person has seen in a room. */
   get people() {
-    return [...this.#people]
+    return [...this.#people.keys()]
   }
 
   /** The number of unread messages in the rooms that are not open. */
@@ -193,7 +194,7 @@ export class Person extends EventTarget {
   }
 
   nameOf(user) {
-    return this.#names.get(user) ?? this.presence[user]?.name ?? user
+    return this.#names.get(user) ?? this.presence[user]?.name ?? this.#people.get(user) ?? user
   }
 
   connect() {
@@ -504,8 +505,8 @@ export class Person extends EventTarget {
     for (const type of ['edited', 'deleted', 'delivery', 'receipt']) on(type, (frame) => this.#hear(chat, frame))
     on('room', (event) => this.#roomChanged(event))
     on('presence', () => {
-      for (const { user, online } of this.others) {
-        this.#people.add(user)
+      for (const { user, name, online } of this.others) {
+        this.#people.set(user, name ?? this.#people.get(user))
         if (!online) this.#showTyping(chat, user, false)
       }
       this.#changed()
