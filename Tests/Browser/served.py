@@ -22,14 +22,14 @@ def call(origin, method, path, user, body=None):
 
 
 class Served:
-    """The relay at STILLWIRE_URL, or else a new process of STILLWIRE_BINARY."""
+    """The relay at STILLWIRE_URL, or else a new process of STILLWIRE_BINARY. With options it is always a new one."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self._relay = None
-        self.url = os.environ.get("STILLWIRE_URL", "").rstrip("/")
+        self.url = "" if options else os.environ.get("STILLWIRE_URL", "").rstrip("/")
         if not self.url:
             self._folder = tempfile.TemporaryDirectory(prefix="stillwire-")
-            self._relay = Relay(Path(self._folder.name)).start()
+            self._relay = Relay(Path(self._folder.name), *options).start()
             self.url = self._relay.origin
 
     def stop(self):

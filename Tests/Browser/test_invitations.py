@@ -4,7 +4,7 @@
 import unittest
 
 from page import PageTests
-from served import call
+from served import Served, call
 from test_quality import AXE, RUN_AXE
 
 #: Connects strangers, who share no room with the people of the page.
@@ -28,22 +28,7 @@ window.strangers[user].request(type, fields).then((reply) => done(reply), (error
 """
 
 
-class InvitationTests(PageTests):
-    def setUp(self):
-        super().setUp()
-        self.dora, self.eve = (f"{name}-{self.page.place}" for name in ("dora", "eve"))
-        connected = self.driver.execute_async_script(CONNECT, {self.dora: "Dora", self.eve: "Eve"})
-        self.assertIsNone(connected)
-
-    def request(self, by, type, /, **fields):
-        reply = self.driver.execute_async_script(REQUEST, by, type, fields)
-        self.assertNotIn("error", reply)
-        return reply
-
-    def invite(self, panel, by, title):
-        """Creates a group, to which the user only invites this person. Returns the room."""
-        return self.request(by, "create", kind="group", title=title, members=[self.page.user(panel)])["room"]
-
+class Invited(PageTests):
     def invitations(self, panel):
         """Returns the inviter and the text of each invitation that is shown."""
         return list(zip(panel.texts("invitation-name"), panel.texts("invitation-text")))
@@ -65,6 +50,23 @@ class InvitationTests(PageTests):
             return row.find_element("css selector", f"[data-testid=invitation-{button}-button]").click() is None
 
         self.eventually(f"{button} can be pressed", press)
+
+
+class InvitationTests(Invited):
+    def setUp(self):
+        super().setUp()
+        self.dora, self.eve = (f"{name}-{self.page.place}" for name in ("dora", "eve"))
+        connected = self.driver.execute_async_script(CONNECT, {self.dora: "Dora", self.eve: "Eve"})
+        self.assertIsNone(connected)
+
+    def request(self, by, type, /, **fields):
+        reply = self.driver.execute_async_script(REQUEST, by, type, fields)
+        self.assertNotIn("error", reply)
+        return reply
+
+    def invite(self, panel, by, title):
+        """Creates a group, to which the user only invites this person. Returns the room."""
+        return self.request(by, "create", kind="group", title=title, members=[self.page.user(panel)])["room"]
 
     def members(self, room):
         return {entry["user"] for entry in call(self.page.origin, "GET", f"rooms/{room}/members", self.dora)["members"]}
@@ -225,6 +227,46 @@ class InvitationTests(PageTests):
         self.wait_for_invitations(self.alice, ("Eve", "invites you to Chess · 1 member"))
         self.alice.part("invitation-accept-button").send_keys("\n")
         self.eventually("the room is open", lambda: self.alice.texts("peer-name") == ["Chess"])
+
+
+class AcquaintedTests(Invited):
+    """On this relay, people who share a room invite each other, too."""
+
+    @staticmethod
+    def serve():
+        return Served("--rooms-invitations", "all")
+
+    def test_a_direct_room_begins_with_an_invitation(self):
+        self.open_list(self.alice)
+        self.alice.press("message-bob")
+        self.eventually("the room is open", lambda: self.alice.shows("chat") and self.alice.texts("peer-name") == ["Bob"])
+        self.alice.say("Psst")
+        self.wait_for_messages(self.alice, "Psst")
+        self.open_list(self.bob)
+        self.wait_for_invitations(self.bob, ("Alice", "wants to write to you"))
+        self.press(self.bob, "Alice", "accept")
+        self.wait_for_messages(self.bob, "Psst")
+        self.bob.say("Yes?")
+        self.wait_for_messages(self.alice, "Psst", "Yes?")
+
+    def test_a_person_who_writes_to_the_inviter_accepts(self):
+        self.open_list(self.alice)
+        self.alice.press("message-bob")
+        self.open_list(self.bob)
+        self.wait_for_invitations(self.bob, ("Alice", "wants to write to you"))
+        self.bob.press("message-alice")
+        self.eventually("both see each other", lambda: self.alice.sees_online() is True and self.bob.sees_online() is True)
+        self.open_list(self.bob)
+        self.wait_for_invitations(self.bob)
+        self.eventually("Bob's list has it", lambda: self.bob.texts("row-title") == ["Alice", "Everyone"])
+
+    def test_the_story_needs_no_invitation(self):
+        self.page.press("next")
+        self.eventually("the first step is done", lambda: self.page.story_step() == 1)
+        self.page.press("next")
+        self.eventually("the second step is done", lambda: self.page.story_step() == 2)
+        self.page.press("next")
+        self.eventually("the third step is done", lambda: self.page.story_step() == 3)
 
 
 if __name__ == "__main__":
