@@ -343,6 +343,16 @@ package actor Relay {
     return known
   }
 
+  /// Logs the failure of work in the background, and waits before the work is repeated.
+  /// - Returns: False if the work must not be repeated: the relay stops, or the store is damaged. A damage lasts until
+  ///   the relay is started again, and each refused request would add work that repeats until then.
+  func mayRepeat(after error: any Error) async -> Bool {
+    if let error = error as? StoreError, error.isDamage { return false }
+    _ = requestError(error)
+    try? await Task.sleep(for: Self.storePause)
+    return stage != .stopping
+  }
+
   // MARK: Rates
 
   /// Charges a user's rate for a request over HTTP, or for the additional cost of a request. The hub charges each frame

@@ -129,9 +129,7 @@ package final class Holds {
         try await decideAgain(user, on: relay)
       } catch {
         // Retries until the store works again, because the change is reported only once.
-        _ = relay.requestError(error)
-        try? await Task.sleep(for: Relay.storePause)
-        if relay.stage != .stopping { reconsider(user, on: relay) }
+        if await relay.mayRepeat(after: error) { reconsider(user, on: relay) }
       }
     }
   }
@@ -148,9 +146,7 @@ package final class Holds {
         relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       } catch {
         // Retries as above.
-        _ = relay.requestError(error)
-        try? await Task.sleep(for: Relay.storePause)
-        if relay.stage != .stopping { reconsider(user, on: relay) }
+        if await relay.mayRepeat(after: error) { reconsider(user, on: relay) }
       }
     }
   }

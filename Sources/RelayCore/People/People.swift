@@ -274,9 +274,7 @@ package final class People {
       } catch StoreError.invalidRow(let reason) {
         relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       } catch {
-        _ = relay.requestError(error)  // logs the failure
-        try? await Task.sleep(for: Relay.storePause)
-        if relay.stage != .stopping { reloadInTime(name, on: relay) }
+        if await relay.mayRepeat(after: error) { reloadInTime(name, on: relay) }
       }
     }
   }
