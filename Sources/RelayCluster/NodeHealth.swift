@@ -20,6 +20,8 @@ public struct NodeHealth: Hashable, Sendable {
   public let obstacle: NodeObstacle?
   /// States to correct that stop nothing.
   public let warnings: [NodeWarning]
+  /// The subjects of which the node does not know the state now. Their warnings are missing, but have not ended.
+  public let unknown: Set<NodeWarning.Subject>
 }
 
 extension NodeStatus {
@@ -40,10 +42,12 @@ extension NodeStatus {
     if let difference, difference.magnitude > NodeClocks.tolerance, let leader {
       warnings.append(.clockDiffers(difference, leader: leader.name))
     }
+    var unknown = Set(LogStream.allCases.filter { replicas[$0] == nil }.map { NodeWarning.Subject.replicas($0) })
+    if role != .leader, difference == nil { unknown.insert(.clock) }
     if role == .follower, let readerObstacle { warnings.append(.noConsumer(reason: readerObstacle)) }
     return NodeHealth(
       reachesLog: reachesLog, lag: lag, replicas: replicas, clockDifference: difference, unproved: unproved ?? .zero,
-      obstacle: obstacle(lag: lag, isUnproved: unproved != nil), warnings: warnings)
+      obstacle: obstacle(lag: lag, isUnproved: unproved != nil), warnings: warnings, unknown: unknown)
   }
 
   private func obstacle(lag: UInt64?, isUnproved: Bool) -> NodeObstacle? {

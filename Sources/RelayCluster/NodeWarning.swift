@@ -18,12 +18,18 @@ public enum NodeWarning: Hashable, Sendable {
     }
   }
 
-  /// True if both warnings are about the same fault. Its numbers may have changed.
-  func isAbout(_ other: NodeWarning) -> Bool {
-    switch (self, other) {
-    case (.lostReplicas(let one, _), .lostReplicas(let other, _)): one == other
-    case (.clockDiffers, .clockDiffers), (.noConsumer, .noConsumer): true
-    default: false
+  /// The part of the cluster that a warning is about.
+  public enum Subject: Hashable, Sendable {
+    case replicas(LogStream)
+    case clock, consumer
+  }
+
+  /// Two warnings about the same subject are about the same fault. Its numbers may have changed.
+  var subject: Subject {
+    switch self {
+    case .lostReplicas(let stream, _): .replicas(stream)
+    case .clockDiffers: .clock
+    case .noConsumer: .consumer
     }
   }
 }
@@ -60,15 +66,21 @@ public struct ReportedWarnings: Sendable {
 
   public init() {}
 
-  /// Returns the events of a change. A fault whose numbers have changed is reported again, except for the clock.
-  public mutating func update(_ present: [NodeWarning]) -> [NodeEvent] {
-    defer { reported = present }
+  /// Returns the events of a change.
+  public mutating func update(_ health: NodeHealth) -> [NodeEvent] { update(health.warnings, unknown: health.unknown) }
+
+  /// Returns the events of a change. A fault whose numbers have changed is reported again, except for the clock. A
+  /// fault has not ended while its subject is unknown.
+  mutating func update(_ present: [NodeWarning], unknown: Set<NodeWarning.Subject> = []) -> [NodeEvent] {
     let begun = present.filter { warning in
-      guard let old = reported.first(where: warning.isAbout) else { return true }
+      guard let old = reported.first(where: { $0.subject == warning.subject }) else { return true }
       if case .lostReplicas = warning { return old != warning }
       return false
     }
-    let ended = reported.filter { old in !present.contains(where: old.isAbout) }
+    let subjects = Set(present.map(\.subject))
+    let missing = reported.filter { !subjects.contains($0.subject) }
+    reported = present + missing.filter { unknown.contains($0.subject) }
+    let ended = missing.filter { !unknown.contains($0.subject) }
     return begun.map { .warning($0) } + ended.map { .warningEnded($0) }
   }
 }

@@ -109,7 +109,7 @@ final class ClusterNodeRun: Sendable {
     var warnings = ReportedWarnings()
     while true {
       LogMonitor.look(at: nats, inbox, board, clock)
-      for event in warnings.update(board.health(at: clock.now).warnings) { note(event) }
+      for event in warnings.update(board.health(at: clock.now)) { note(event) }
       guard clock.wait(LogMonitor.interval) else { return }
     }
   }

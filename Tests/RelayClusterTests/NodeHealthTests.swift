@@ -153,6 +153,41 @@ import Testing
     #expect(warnings.update([]) == [.warningEnded(.clockDiffers(.seconds(8), leader: "a"))])
     #expect("\(NodeEvent.warning(lost))".hasPrefix("lost_replicas: the stream of the log"))
   }
+
+  @Test func `a warning about the replicas has not ended while the log does not answer`() {
+    var warnings = ReportedWarnings()
+    let lost = NodeWarning.lostReplicas(.log, Self.degraded)
+    var status = Self.follower
+    status.replicas[.log] = Self.degraded
+    #expect(warnings.update(status.health(at: Self.start)) == [.warning(lost)])
+    status.contact = .silent(reason: "timeout")
+    #expect(warnings.update(status.health(at: Self.start)) == [])
+    // The looks take too long.
+    status.contact = .answered(Self.start)
+    #expect(warnings.update(status.health(at: Self.start + .seconds(7))) == [])
+    #expect(warnings.update(status.health(at: Self.start)) == [])
+    status.replicas[.log] = Self.whole
+    #expect(warnings.update(status.health(at: Self.start)) == [.warningEnded(lost)])
+  }
+
+  @Test func `a warning about the clock has not ended while nobody leads`() {
+    var warnings = ReportedWarnings()
+    let differs = NodeWarning.clockDiffers(.seconds(9), leader: Leader.test.name)
+    var status = Self.follower
+    status.clockDifference = .seconds(9)
+    #expect(warnings.update(status.health(at: Self.start)) == [.warning(differs)])
+    status.leader = nil
+    status.clockDifference = nil
+    #expect(warnings.update(status.health(at: Self.start)) == [])
+    // The next leader has the same clock as the last one.
+    status.leader = .test
+    status.clockDifference = .seconds(9)
+    #expect(warnings.update(status.health(at: Self.start)) == [])
+    // A leader compares its clock with nobody.
+    status.role = .leader
+    status.clockDifference = nil
+    #expect(warnings.update(status.health(at: Self.start)) == [.warningEnded(differs)])
+  }
 }
 
 @Suite struct LogMonitorTests {
