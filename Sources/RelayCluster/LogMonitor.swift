@@ -16,20 +16,21 @@ public enum LogMonitor {
       noteClock(inbox, board, clock)
       return
     }
-    let snapshots: StreamCondition?
+    let lost = StreamReplicas(configured: main?.replicas.configured ?? 1, current: 0)
+    let snapshots: StreamReplicas?
     do throws(LogUnavailable) {
-      snapshots = try log.condition(of: .snapshots)
+      // A log with records had a stream of snapshots: the first node makes both streams before it writes a record.
+      let isDeletion = (main?.last ?? 0) > 0
+      snapshots = try log.condition(of: .snapshots)?.replicas ?? (isDeletion ? lost : nil)
     } catch {
       // The servers answer for the log, so only this stream has no leader.
-      snapshots = board.current.replicas[.snapshots].map {
-        StreamCondition(last: 0, replicas: StreamReplicas(configured: $0.configured, current: 0))
-      }
+      snapshots = lost
     }
     let now = clock.now
     board.change { status in
       status.contact = .answered(now)
       status.replicas[.log] = main?.replicas
-      status.replicas[.snapshots] = snapshots?.replicas
+      status.replicas[.snapshots] = snapshots
       if let main { status.noteNewest(main.last, at: now) }
     }
     noteClock(inbox, board, clock)

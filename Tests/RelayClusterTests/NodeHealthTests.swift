@@ -220,6 +220,23 @@ import Testing
     #expect(look().replicas == [.log: whole, .snapshots: whole])
   }
 
+  @Test func `a lost stream of snapshots is shown by a process that never saw it`() {
+    let none = StreamReplicas(configured: 3, current: 0)
+    log.change { log in
+      log.replicas = [.log: StreamReplicas(configured: 3, current: 3)]
+      log.hasNoStoreLeader = true
+    }
+    #expect(look().replicas[.snapshots] == none)
+    // The first node has not made the stream yet.
+    log.change { $0.hasNoStoreLeader = false }
+    #expect(look().replicas[.snapshots] == nil)
+    #expect(look().warnings.isEmpty)
+    // The stream was deleted.
+    log.change { _ = $0.model.store(.term(1, 1)) }
+    #expect(look().replicas[.snapshots] == none)
+    #expect(look().warnings == [.lostReplicas(.snapshots, none)])
+  }
+
   @Test func `the clock is compared with the leader's, also while the log is silent`() {
     board.change { $0.leader = .test }
     #expect(look().clockDifference == nil)
