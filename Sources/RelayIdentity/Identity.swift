@@ -67,3 +67,24 @@ package struct Permissions: Hashable, Sendable {
 
   package func mayWatch(_ user: UserID) -> Bool { watch.contains { $0.matches(user.rawValue) } }
 }
+
+/// The rights that many members need in one room. Only the grants of tokens with the claim `rooms` are compared with
+/// the name of the room: all other members have the same rights.
+package struct RoomNeed: Sendable {
+  private let needed: Rights
+  private let room: RoomID
+  private let isMetWithoutGrants: Bool
+
+  /// - Parameter pattern: The `can` of the room's pattern. Is `nil` if the pattern has none.
+  package init(_ needed: Rights, in room: RoomID, pattern: Rights?, isOpen: Bool) {
+    self.needed = needed
+    self.room = room
+    let rights = Permissions.standard.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen)
+    isMetWithoutGrants = rights.isSuperset(of: needed)
+  }
+
+  /// True if a member with these permissions has the rights.
+  package func isMet(by permissions: Permissions) -> Bool {
+    permissions.grants.map { $0.rights(in: room).isSuperset(of: needed) } ?? isMetWithoutGrants
+  }
+}

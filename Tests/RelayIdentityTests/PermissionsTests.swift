@@ -26,10 +26,26 @@ import Testing
     (unsaid, nil, true, true, .standard),
   ]
 
+  static let memberRows = Self.table.indices.filter { Self.table[$0].2 }
+
   @Test(arguments: table.indices)
   func `rights come from the token, the pattern, membership or open mode`(row: Int) {
     let (permissions, pattern, isMember, isOpen, rights) = Self.table[row]
     #expect(permissions.rights(in: Self.room, pattern: pattern, isMember: isMember, isOpen: isOpen) == rights)
+  }
+
+  @Test(arguments: memberRows)
+  func `the rights that many members need are those of each member`(row: Int) {
+    let (permissions, pattern, _, isOpen, rights) = Self.table[row]
+    for needed in [.join, .send, .history, [.join, .send], []] as [Rights] {
+      let need = RoomNeed(needed, in: Self.room, pattern: pattern, isOpen: isOpen)
+      #expect(need.isMet(by: permissions) == rights.isSuperset(of: needed))
+    }
+  }
+
+  @Test func `members need rights in the room, and not in another one`() {
+    let need = RoomNeed(.join, in: RoomID(unchecked: "jam"), pattern: .join, isOpen: false)
+    #expect(!need.isMet(by: Self.granted) && !need.isMet(by: Self.nowhere) && need.isMet(by: Self.unsaid))
   }
 
   @Test func `only a grant for every room gives a right everywhere`() {

@@ -98,11 +98,15 @@ package final class Access {
     return relay.hub.mayRead(seq, by: session, in: access.handle)
   }
 
-  /// The sessions whose tokens give these rights in a room.
+  /// The sessions whose tokens give these rights in a room. A room can have many sessions, so its pattern is found only
+  /// once.
   func sessions(
     among sessions: [SessionHandle], with needed: Rights, in room: RoomID, on relay: isolated Relay
   ) -> [SessionHandle] {
-    sessions.filter { rights(of: $0, in: room, on: relay).isSuperset(of: needed) }
+    let need = RoomNeed(
+      needed, in: room, pattern: relay.rooms.policy(of: room, on: relay).can, isOpen: relay.settings.isOpen)
+    if relay.settings.isOpen { return need.isMet(by: .standard) ? sessions : [] }
+    return sessions.filter { need.isMet(by: permissions(of: $0, on: relay)) }
   }
 
   /// True if a caller has the right `moderate` without a role in the room.
