@@ -149,9 +149,15 @@ def pins(world, rights):
 def quote(world, rights):
     session = world.joined(rights)
     world.author.send(world.room, "answer", replyTo=1)
+    return world.events(session)
+
+
+def sent_quote(world, rights):
+    session = world.joined(rights)
     sent = session.outcome("send", room=world.room, body="mine", replyTo=1)
     message = {"body": "mine", "replyTo": 1}
     answer = world.http(rights, "POST", f"/v1/rooms/{world.room}/messages", message)
+    # The session also gets the message that was sent over HTTP.
     return sent.text + answer + world.events(session)
 
 
@@ -220,7 +226,8 @@ PROBES = {
     "`rooms`,": room_list,
     "the event `inbox`:": inbox,
     "`pins`,": pins,
-    "`quote`": quote,
+    "`quote` of the event": quote,
+    "`quote` of the reply": sent_quote,
     "the events `edited` and `reactions`": changes,
     "`reactions`": reactions,
     "the event `response`:": responses,
@@ -284,6 +291,11 @@ def test_a_session_without_the_right_to_the_history_gets_the_live_texts(world):
     assert [one["key"] for one in reply["reactions"]] == ["first", "mine"]
     world.author.send(world.room, "answer", replyTo=seq)
     assert session.expect("message", body="answer")["quote"]["preview"] == "live"
+    # The answers of this sender have no quotes, also for others: the sender could read old messages by them.
+    witness = world.joined(OTHERS | {"history"})
+    assert "quote" not in session.request("send", room=world.room, body="own", replyTo=seq)
+    for one in (witness, world.author):
+        assert "quote" not in one.expect("message", body="own")
     world.author.request("edit", room=world.room, seq=seq, body={"text": "changed"})
     assert session.expect("edited", seq=seq)["body"] == {"text": "changed"}
     # Events without a text are about all messages.

@@ -46,7 +46,7 @@ struct PostMessage: Command {
     .joined([.send, .push], "the texts, the sound and the badge of its pushes"),
     .joined([.send, .urgent], "a level above `active`, and a push of the kind `call`"),
     .joined([.send, .mentionAll], "a mention of all members"),
-    .joined(StoredText.quote.rights.union(.send), "the quote of the answered message", isRead: true),
+    .joined(StoredText.sentQuote.rights.union(.send), "the quote of the answered message", isRead: true),
   ]
 
   private let request: Request

@@ -68,7 +68,7 @@ extension Mentions {
 extension QuotedParts {
   /// The parts that the event of a new reply has. A sender without the right to read old messages must not read them by
   /// answering them.
-  init(_ rights: Rights) { self = StoredText.quote.isReadable(with: rights) ? .preview : .nothing }
+  init(_ rights: Rights) { self = StoredText.sentQuote.isReadable(with: rights) ? .preview : .nothing }
 
   /// The same parts, without texts in a room whose messages have no previews.
   func within(_ policy: RoomPolicy?) -> QuotedParts {

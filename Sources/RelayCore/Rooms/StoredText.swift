@@ -6,7 +6,7 @@ package import RelayProtocol
 /// A message that is sent to a session while the session is in the room is live: it needs only the right `join`. All
 /// other texts are stored. The protocol has the list as a table.
 package enum StoredText: CaseIterable, Sendable {
-  case history, join, roomList, inboxEvent, pins, quote, changeEvent, reactions, responseEvent, push, export
+  case history, join, roomList, inboxEvent, pins, quote, sentQuote, changeEvent, reactions, responseEvent, push, export
   case simulatedPhone
 
   /// The place, as the protocol names it.
@@ -17,7 +17,8 @@ package enum StoredText: CaseIterable, Sendable {
     case .roomList: "`rooms`, `GET /v1/users/{user}/rooms`: the `preview` of `lastMessage`"
     case .inboxEvent: "the event `inbox`: the `preview` of `lastMessage`"
     case .pins: "`pins`, `GET /v1/rooms/{room}/pins`: `preview`"
-    case .quote: "`quote` of the event `message`, and of the reply to `send` and `POST /v1/rooms/{room}/messages`"
+    case .quote: "`quote` of the event `message`"
+    case .sentQuote: "`quote` of the reply to `send` and `POST /v1/rooms/{room}/messages`"
     case .changeEvent: "the events `edited` and `reactions`"
     case .reactions: "`reactions` of the reply to `react` and `unreact`"
     case .responseEvent: "the event `response`: `text`, if the relay has posted it as a message"
@@ -30,7 +31,7 @@ package enum StoredText: CaseIterable, Sendable {
   /// The rights that a user needs in the room of the message.
   package var rights: Rights {
     switch self {
-    case .history, .pins, .quote, .changeEvent, .reactions: .history
+    case .history, .pins, .quote, .sentQuote, .changeEvent, .reactions: .history
     case .join, .roomList, .inboxEvent, .responseEvent: [.join, .history]
     case .push: .join
     case .export, .simulatedPhone: []
