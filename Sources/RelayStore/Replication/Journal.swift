@@ -5,7 +5,8 @@ public import RelayProtocol
 ///
 /// Called on the writer's thread.
 public protocol Journal: Sendable {
-  /// The present time by the clock for keys of the journal, see ``AgingClock/keyOffset``. The store continues it at its start.
+  /// The present time by the clock for keys of the journal, see ``AgingClock/keyOffset``. The store continues it at its
+  /// start.
   var keyTime: Timestamp { get }
   /// Decides the open transaction, whose rows are all written. Not called for a group that changes no row.
   ///
