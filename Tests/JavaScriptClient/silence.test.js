@@ -60,6 +60,16 @@ for (const [name, options, rate, waiting, ping, lost] of [
   })
 }
 
+test('a line that becomes slower loses one connection at most', () => {
+  const waiting = [asked('send', 0)]
+  const [first, next] = [silent(several, fast), silent(doubtful, fast)]
+  // The largest frame begins to arrive on a line of 5 kB/s.
+  for (const silence of [first, next]) assert.equal(silence.step(3 * s, waiting), 'ping')
+  assert.equal(first.step(4.5 * s, waiting), 'lost')
+  assert.equal(next.step(4.5 * s, waiting), undefined)
+  assert.equal(next.step(time(event, slow) * s - 1, waiting), undefined)
+})
+
 test('a frame keeps the connection', () => {
   const silence = silent(several, fast)
   const waiting = [asked('send', 0)]
