@@ -135,7 +135,7 @@ import Testing
     let accounts = PhoneAccounts(accounts: [.init(user: "bob", device: "b1")])
     #expect(
       accounts.identifiersToHide(in: WithdrawalTests.delivered) == [
-        "ann tea/1", "ann tea/2", "ann tea/3", "ann cake/1", "digest", "two rooms", "replaced", "plain",
+        "ann tea/1", "ann tea/2", "ann tea/3", "ann cake/1", "digest", "two rooms", "replaced", "invitation", "plain",
       ])
     #expect(
       PhoneAccounts().identifiersToHide(in: WithdrawalTests.delivered)
