@@ -31,10 +31,13 @@ class Operations(ABC):
     ) -> types.CreatedRoom:
         """Create a room.
 
-        The user becomes the owner. The caller needs the rights `join` and `create` in the room. Sessions of
-        the other members get the event `room`. A room of this name must not exist: 409. A member who has
-        blocked the caller: `forbidden`. Without `room` the relay makes a name that begins with `group.` or
-        `direct.`, so that patterns of the configuration match it.
+        The user becomes the owner. The caller needs the rights `join` and `create` in the room. A backend
+        makes the other users members at once; their sessions get the event `room`. The setting
+        `rooms.invitations` decides which of them a user's token only invites. The reply does not say whether
+        a name exists or has blocked the caller. Above `limits.newPeoplePerDay` invited people a day: 429. A
+        room has at most 1,000 open invitations: 413. A room of this name must not exist: 409. Without `room`
+        the relay makes a name that begins with `group.` or `direct.`, so that patterns of the configuration
+        match it.
 
         Args:
             owner: The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token
@@ -72,7 +75,7 @@ class Operations(ABC):
     ) -> types.Room:
         """Read the record of a room.
 
-        A user must be a member.
+        A user must be a member, and needs the right `join`.
 
         Returns:
             The record.
@@ -690,25 +693,28 @@ class Operations(ABC):
         self,
         room: str,
         user: str,
-    ) -> types.Membership:
+    ) -> types.Membership | types.InvitedMember:
         """Add a user to a room.
 
         As `join`, but no session receives the events of the room. The relay pushes messages to the user while
         the user is away. If the room does not exist, the relay creates it; a user's token needs the right
         `create` for that. A user may add another user to an existing room: the caller then needs the role of
         a moderator or an owner, or the right `moderate`: else 403. An `invited` room accepts the user. The
-        relay ends a ban of the user. If the user has blocked the caller: 403. Sessions of the user get the
-        event `room`. The members of a direct room do not change: 422. A room that stores no messages has
-        members only while they are connected: 422.
+        relay ends a ban of the user. Sessions of the user get the event `room`. The setting
+        `rooms.invitations` decides if a user only invites another one: the reply then has `invited`. A user
+        who has blocked the caller sees nothing of it, and the reply is the same. Above
+        `limits.newPeoplePerDay` invited people a day: 429. A room has at most 1,000 open invitations: 413. A
+        backend invites nobody. The members of a direct room do not change: 422. A room that stores no
+        messages has members only while they are connected: 422.
 
         Args:
             user: A user's name, or `me`.
 
         Returns:
-            201: The user is now a member.
-            200: The user was already a member.
+            201: The user is now a member, or invited.
+            200: The user was already a member, or invited.
         """
-        result: types.Membership = self._send(
+        result: types.Membership | types.InvitedMember = self._send(
             Request(
                 "PUT",
                 f"/v1/rooms/{segment(room)}/members/{segment(user)}",
@@ -732,7 +738,8 @@ class Operations(ABC):
         `moderate`: else 403. A moderator removes members, and an owner also removes moderators. Only a
         backend removes an owner. With `ban`, the user cannot join again until the end of the ban, or until a
         moderator adds the user. A user who is no member can be banned, too. A room has at most 1,000 bans. If
-        the last owner leaves or is removed, the member with the longest membership becomes the owner. The
+        the last owner leaves or is removed, the member with the longest membership becomes the owner. If the
+        user is only invited, the invitation ends; the user who has invited may do this without a role. The
         members of a direct room do not change: 422.
 
         Args:
@@ -1283,6 +1290,82 @@ class Operations(ABC):
         )
         return result
 
+    def list_invitations(
+        self,
+        user: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> types.InvitationPage:
+        """List the open invitations of a user.
+
+        The newest invitation is the first. An invitation is an offer of a membership by another user. It
+        counts in no limit of rooms, and gives no message and no event of the room. A user has at most
+        `limits.invitations` open invitations: a new one ends the oldest.
+
+        Args:
+            user: A user's name, or `me`.
+            limit: The maximum number of invitations.
+            after: The `next` of the page before.
+
+        Returns:
+            A page of invitations.
+        """
+        result: types.InvitationPage = self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/invitations",
+                query={"limit": limit, "after": after},
+            )
+        )
+        return result
+
+    def decline_invitation(
+        self,
+        user: str,
+        room: str,
+    ) -> None:
+        """Decline an invitation.
+
+        The inviter gets no event. Without an invitation, nothing changes.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/invitations/{segment(room)}",
+            )
+        )
+
+    def accept_invitation(
+        self,
+        user: str,
+        room: str,
+    ) -> types.Membership:
+        """Accept an invitation.
+
+        The user becomes a member. A user's token needs the right `join`, and has the rights of a member in
+        the room. The user has read the messages before the invitation, and not those after it. Without an
+        invitation: 404. If a limit forbids the membership: 413, and the invitation stays.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            201: The user is now a member.
+            200: The user was already a member.
+        """
+        result: types.Membership = self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/invitations/{segment(room)}/accept",
+                is_repeatable=True,
+            )
+        )
+        return result
+
     def list_rooms(
         self,
         user: str,
@@ -1329,9 +1412,10 @@ class Operations(ABC):
         """Open the room of two people.
 
         Either person may open it first, and both get the same room, even at the same moment. Only the two
-        people are members. A person who has left becomes a member again. If the other person has blocked the
-        caller, the relay creates no room and adds nobody: `forbidden`. A new room needs the rights `join` and
-        `create` for rooms named `direct.…`.
+        people are members. A person who has left becomes a member again. A backend makes both people members
+        at once. The setting `rooms.invitations` decides if a user's token only invites the other person. The
+        reply does not say whether the name exists or has blocked the caller. Above `limits.newPeoplePerDay`
+        invited people a day: 429. A new room needs the rights `join` and `create` for rooms named `direct.…`.
 
         Args:
             user: A user's name, or `me`.
@@ -1357,7 +1441,8 @@ class Operations(ABC):
         """Block another user.
 
         The blocked user sees the blocker as an unknown user, and causes no push. The relay does not notify
-        the blocked user. Messages of the blocked user in shared rooms still arrive.
+        the blocked user. Messages of the blocked user in shared rooms still arrive. Invitations by the
+        blocked user end, and later ones are hidden.
 
         Args:
             user: A user's name, or `me`.
@@ -1402,11 +1487,12 @@ class Operations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
-        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response`, `push` or
-        `audit` (an action of a backend about the user). The last line is {`type`: `next`, `cursor`}, and the
-        next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of entries,
-        and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `invitation` (that the user has got or made),
+        `ban`, `restriction` (in a room that the user has left), `message`, `reactions`, `report` (of a
+        message, by the user), `call`, `response`, `push` or `audit` (an action of a backend about the user).
+        The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
+        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
+        lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. Each page has the state at the time of its request. A `message`
@@ -2214,7 +2300,7 @@ class Operations(ABC):
         """Check that the relay accepts clients.
 
         Returns:
-            The relay accepts clients, whether or not the store is available.
+            The relay accepts clients, whether or not the store is available now. The store is not damaged.
         """
         result: types.Readiness = self._send(
             Request(
@@ -2252,7 +2338,8 @@ class Operations(ABC):
     ) -> types.ClusterNode:
         """Read the state of a cluster's node.
 
-        Each node answers for itself. A relay without a cluster answers 404.
+        Each node answers for itself, also a leader that waits for a proof that it leads. In open mode, only
+        clients on the node's own machine may read it. A relay without a cluster answers 404.
 
         Returns:
             The role of the node, and the leader that it knows.
@@ -2273,7 +2360,7 @@ class Operations(ABC):
 
         The leader closes its sessions and becomes a follower. A node that does not lead answers 409. The
         answer does not wait for the log of the cluster. After it, the leader waits at most 1 second for the
-        entry of the audit log.
+        entry of the audit log. A leader that waits for a proof that it leads writes no entry.
 
         Returns:
             The leader steps down now.
@@ -2380,10 +2467,13 @@ class AsyncOperations(ABC):
     ) -> types.CreatedRoom:
         """Create a room.
 
-        The user becomes the owner. The caller needs the rights `join` and `create` in the room. Sessions of
-        the other members get the event `room`. A room of this name must not exist: 409. A member who has
-        blocked the caller: `forbidden`. Without `room` the relay makes a name that begins with `group.` or
-        `direct.`, so that patterns of the configuration match it.
+        The user becomes the owner. The caller needs the rights `join` and `create` in the room. A backend
+        makes the other users members at once; their sessions get the event `room`. The setting
+        `rooms.invitations` decides which of them a user's token only invites. The reply does not say whether
+        a name exists or has blocked the caller. Above `limits.newPeoplePerDay` invited people a day: 429. A
+        room has at most 1,000 open invitations: 413. A room of this name must not exist: 409. Without `room`
+        the relay makes a name that begins with `group.` or `direct.`, so that patterns of the configuration
+        match it.
 
         Args:
             owner: The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token
@@ -2421,7 +2511,7 @@ class AsyncOperations(ABC):
     ) -> types.Room:
         """Read the record of a room.
 
-        A user must be a member.
+        A user must be a member, and needs the right `join`.
 
         Returns:
             The record.
@@ -3039,25 +3129,28 @@ class AsyncOperations(ABC):
         self,
         room: str,
         user: str,
-    ) -> types.Membership:
+    ) -> types.Membership | types.InvitedMember:
         """Add a user to a room.
 
         As `join`, but no session receives the events of the room. The relay pushes messages to the user while
         the user is away. If the room does not exist, the relay creates it; a user's token needs the right
         `create` for that. A user may add another user to an existing room: the caller then needs the role of
         a moderator or an owner, or the right `moderate`: else 403. An `invited` room accepts the user. The
-        relay ends a ban of the user. If the user has blocked the caller: 403. Sessions of the user get the
-        event `room`. The members of a direct room do not change: 422. A room that stores no messages has
-        members only while they are connected: 422.
+        relay ends a ban of the user. Sessions of the user get the event `room`. The setting
+        `rooms.invitations` decides if a user only invites another one: the reply then has `invited`. A user
+        who has blocked the caller sees nothing of it, and the reply is the same. Above
+        `limits.newPeoplePerDay` invited people a day: 429. A room has at most 1,000 open invitations: 413. A
+        backend invites nobody. The members of a direct room do not change: 422. A room that stores no
+        messages has members only while they are connected: 422.
 
         Args:
             user: A user's name, or `me`.
 
         Returns:
-            201: The user is now a member.
-            200: The user was already a member.
+            201: The user is now a member, or invited.
+            200: The user was already a member, or invited.
         """
-        result: types.Membership = await self._send(
+        result: types.Membership | types.InvitedMember = await self._send(
             Request(
                 "PUT",
                 f"/v1/rooms/{segment(room)}/members/{segment(user)}",
@@ -3081,7 +3174,8 @@ class AsyncOperations(ABC):
         `moderate`: else 403. A moderator removes members, and an owner also removes moderators. Only a
         backend removes an owner. With `ban`, the user cannot join again until the end of the ban, or until a
         moderator adds the user. A user who is no member can be banned, too. A room has at most 1,000 bans. If
-        the last owner leaves or is removed, the member with the longest membership becomes the owner. The
+        the last owner leaves or is removed, the member with the longest membership becomes the owner. If the
+        user is only invited, the invitation ends; the user who has invited may do this without a role. The
         members of a direct room do not change: 422.
 
         Args:
@@ -3632,6 +3726,82 @@ class AsyncOperations(ABC):
         )
         return result
 
+    async def list_invitations(
+        self,
+        user: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> types.InvitationPage:
+        """List the open invitations of a user.
+
+        The newest invitation is the first. An invitation is an offer of a membership by another user. It
+        counts in no limit of rooms, and gives no message and no event of the room. A user has at most
+        `limits.invitations` open invitations: a new one ends the oldest.
+
+        Args:
+            user: A user's name, or `me`.
+            limit: The maximum number of invitations.
+            after: The `next` of the page before.
+
+        Returns:
+            A page of invitations.
+        """
+        result: types.InvitationPage = await self._send(
+            Request(
+                "GET",
+                f"/v1/users/{segment(user)}/invitations",
+                query={"limit": limit, "after": after},
+            )
+        )
+        return result
+
+    async def decline_invitation(
+        self,
+        user: str,
+        room: str,
+    ) -> None:
+        """Decline an invitation.
+
+        The inviter gets no event. Without an invitation, nothing changes.
+
+        Args:
+            user: A user's name, or `me`.
+        """
+        await self._send(
+            Request(
+                "DELETE",
+                f"/v1/users/{segment(user)}/invitations/{segment(room)}",
+            )
+        )
+
+    async def accept_invitation(
+        self,
+        user: str,
+        room: str,
+    ) -> types.Membership:
+        """Accept an invitation.
+
+        The user becomes a member. A user's token needs the right `join`, and has the rights of a member in
+        the room. The user has read the messages before the invitation, and not those after it. Without an
+        invitation: 404. If a limit forbids the membership: 413, and the invitation stays.
+
+        Args:
+            user: A user's name, or `me`.
+
+        Returns:
+            201: The user is now a member.
+            200: The user was already a member.
+        """
+        result: types.Membership = await self._send(
+            Request(
+                "POST",
+                f"/v1/users/{segment(user)}/invitations/{segment(room)}/accept",
+                is_repeatable=True,
+            )
+        )
+        return result
+
     async def list_rooms(
         self,
         user: str,
@@ -3678,9 +3848,10 @@ class AsyncOperations(ABC):
         """Open the room of two people.
 
         Either person may open it first, and both get the same room, even at the same moment. Only the two
-        people are members. A person who has left becomes a member again. If the other person has blocked the
-        caller, the relay creates no room and adds nobody: `forbidden`. A new room needs the rights `join` and
-        `create` for rooms named `direct.…`.
+        people are members. A person who has left becomes a member again. A backend makes both people members
+        at once. The setting `rooms.invitations` decides if a user's token only invites the other person. The
+        reply does not say whether the name exists or has blocked the caller. Above `limits.newPeoplePerDay`
+        invited people a day: 429. A new room needs the rights `join` and `create` for rooms named `direct.…`.
 
         Args:
             user: A user's name, or `me`.
@@ -3706,7 +3877,8 @@ class AsyncOperations(ABC):
         """Block another user.
 
         The blocked user sees the blocker as an unknown user, and causes no push. The relay does not notify
-        the blocked user. Messages of the blocked user in shared rooms still arrive.
+        the blocked user. Messages of the blocked user in shared rooms still arrive. Invitations by the
+        blocked user end, and later ones are hidden.
 
         Args:
             user: A user's name, or `me`.
@@ -3751,11 +3923,12 @@ class AsyncOperations(ABC):
         """Export everything about a user.
 
         A page of JSON Lines. Each line is an object with a `type`: `profile`, `access`, `preferences`,
-        `focus`, `filter`, `device`, `block`, `membership`, `ban`, `restriction` (in a room that the user has
-        left), `message`, `reactions`, `report` (of a message, by the user), `call`, `response`, `push` or
-        `audit` (an action of a backend about the user). The last line is {`type`: `next`, `cursor`}, and the
-        next page has this `cursor`; or it is {`type`: `end`}. A page has at most `limit` lines of entries,
-        and about 1 MiB of messages. It may have fewer lines, or none, although others follow.
+        `focus`, `filter`, `device`, `block`, `membership`, `invitation` (that the user has got or made),
+        `ban`, `restriction` (in a room that the user has left), `message`, `reactions`, `report` (of a
+        message, by the user), `call`, `response`, `push` or `audit` (an action of a backend about the user).
+        The last line is {`type`: `next`, `cursor`}, and the next page has this `cursor`; or it is {`type`:
+        `end`}. A page has at most `limit` lines of entries, and about 1 MiB of messages. It may have fewer
+        lines, or none, although others follow.
 
         The export has no push tokens and no keys, because others could use them. An `audit` has neither the
         name of the API key nor the address. Each page has the state at the time of its request. A `message`
@@ -4563,7 +4736,7 @@ class AsyncOperations(ABC):
         """Check that the relay accepts clients.
 
         Returns:
-            The relay accepts clients, whether or not the store is available.
+            The relay accepts clients, whether or not the store is available now. The store is not damaged.
         """
         result: types.Readiness = await self._send(
             Request(
@@ -4601,7 +4774,8 @@ class AsyncOperations(ABC):
     ) -> types.ClusterNode:
         """Read the state of a cluster's node.
 
-        Each node answers for itself. A relay without a cluster answers 404.
+        Each node answers for itself, also a leader that waits for a proof that it leads. In open mode, only
+        clients on the node's own machine may read it. A relay without a cluster answers 404.
 
         Returns:
             The role of the node, and the leader that it knows.
@@ -4622,7 +4796,7 @@ class AsyncOperations(ABC):
 
         The leader closes its sessions and becomes a follower. A node that does not lead answers 409. The
         answer does not wait for the log of the cluster. After it, the leader waits at most 1 second for the
-        entry of the audit log.
+        entry of the audit log. A leader that waits for a proof that it leads writes no entry.
 
         Returns:
             The leader steps down now.

@@ -32,10 +32,10 @@ SilenceMode: TypeAlias = Literal["deliver", "passive", "hold"]
 Audience: TypeAlias = Literal["none", "rooms", "watchers"]
 
 ReasonCode: TypeAlias = Literal[
-    "own_message", "no_push_asked", "large_room", "blocked", "read", "received", "deleted", "expired",
-    "not_a_member", "suspended", "muted", "over_pace", "not_received_yet", "received_idle", "within_grace",
-    "no_device", "not_allowed", "unread", "focused", "filtered", "quiet_hours", "nothing_against",
-    "level_lowered", "no_voip_entitlement",
+    "own_message", "no_push_asked", "large_room", "blocked", "invited_too_often", "read", "received",
+    "deleted", "expired", "not_a_member", "suspended", "muted", "over_pace", "not_received_yet",
+    "received_idle", "within_grace", "no_device", "not_allowed", "unread", "focused", "filtered",
+    "quiet_hours", "nothing_against", "level_lowered", "no_voip_entitlement",
 ]
 
 Level: TypeAlias = Literal["passive", "active", "timeSensitive", "critical"]
@@ -105,9 +105,18 @@ class Room(TypedDict):
     metadata: NotRequired[dict[str, Any]]
     readOnly: NotRequired[Literal[True]]
     version: int
+    invited: NotRequired[list[InvitedUser]]
     restrictedUntil: NotRequired[int]
     created: NotRequired[int]
     """The time of the creation."""
+
+
+@final
+class InvitedUser(TypedDict):
+    user: str
+    by: str
+    """The user who has invited."""
+    time: int
 
 
 @final
@@ -145,8 +154,9 @@ _QuoteFrom = TypedDict("_QuoteFrom", {"from": str})
 
 @final
 class Quote(_QuoteFrom):
-    """The message that a reply answers, in its newest state. Absent if the message is no reply, or if the
-    history no longer has the answered message.
+    """The message that a reply answers, in its newest state. Absent if the message is no reply, if the history
+    no longer has the answered message, and without the right `history`. An event also has it without this
+    right if the answered message was sent to the session since it joined.
     """
 
     seq: int
@@ -299,7 +309,8 @@ class Reacted(TypedDict):
     seq: int
     change: NotRequired[int]
     """Absent if nothing has changed."""
-    reactions: list[Reaction]
+    reactions: NotRequired[list[Reaction]]
+    """Absent without the right `history`."""
 
 
 @final
@@ -452,6 +463,15 @@ class Membership(TypedDict):
     read: int
     """The member's read mark."""
     memberCount: int
+
+
+@final
+class InvitedMember(TypedDict):
+    """The user is invited, and no member yet."""
+
+    room: str
+    user: str
+    invited: Literal[True]
 
 
 @final
@@ -701,6 +721,39 @@ class ErasureFailure(TypedDict):
 
 
 @final
+class InvitationPage(TypedDict):
+    invitations: list[Invitation]
+    """Newest first."""
+    next: NotRequired[str]
+    """The `after` of the next page. Absent in the last one."""
+
+
+@final
+class Invitation(TypedDict):
+    """An offer of a membership by another user."""
+
+    room: str
+    kind: RoomKind
+    title: NotRequired[str]
+    avatar: NotRequired[str]
+    members: int
+    """The number of members. 2 for a direct room."""
+    by: InvitationBy
+    """The user who has invited."""
+    time: int
+    """The time of the invitation."""
+
+
+@final
+class InvitationBy(TypedDict):
+    """The user who has invited."""
+
+    user: str
+    name: NotRequired[str]
+    avatar: NotRequired[str]
+
+
+@final
 class InboxPage(TypedDict):
     rooms: list[InboxEntry]
     position: str
@@ -759,7 +812,7 @@ class InboxEntryLastMessage(_InboxEntryLastMessageFrom):
     """The name of the sender that others see."""
     preview: NotRequired[str]
     """The beginning of the text, at most 160 characters and 1,024 bytes: of the body if it is a string, or else
-    of its member `text`.
+    of its member `text`. Absent without the right `history` in the room.
     """
     deleted: NotRequired[Literal[True]]
 
@@ -937,7 +990,7 @@ class MessageFacts(TypedDict):
     """The time at which the relay accepted the message."""
     expires: int
     """The time after which the relay no longer pushes the message."""
-    kind: Literal["message", "call"]
+    kind: Literal["message", "call", "invitation"]
     level: Level
     """The level of the request."""
     isUrgentAllowed: bool
@@ -973,6 +1026,8 @@ class RecipientFacts(TypedDict):
     """The sender calls the recipient more often than `pace.calls` allows."""
     isOverCriticalPace: NotRequired[Literal[True]]
     """The sender sends the recipient more alerts at the level `critical` than `pace.critical` allows."""
+    isInvitedTooOften: NotRequired[Literal[True]]
+    """No further push of an invitation may reach the recipient today."""
     roomCriteria: NotRequired[str]
     """The recipient's own label of the room."""
     onFocus: SilenceMode
@@ -1371,20 +1426,28 @@ class IsLiveResult(TypedDict):
 
 @final
 class Readiness(TypedDict):
-    status: Literal["starting", "ready", "stopping", "standby", "alarm"]
+    status: Literal["starting", "ready", "damaged", "stopping", "standby", "alarm"]
     leader: NotRequired[str]
     """At a standby of a cluster, the URL of the leader."""
     alarm: NotRequired[str]
     """With the status `alarm`, its code. The node has stopped."""
     reason: NotRequired[Literal[
-    "log_unavailable", "takeover_refused", "loading_snapshot", "no_snapshot", "file_failed", "behind",
+    "log_unavailable", "takeover_refused", "loading_snapshot", "no_snapshot", "snapshot_rejected",
+    "snapshot_failed", "file_failed", "behind", "no_proof",
 ]]
-    """At a standby that cannot follow or take over now, the reason."""
+    """At a standby that cannot follow or take over now, the reason. A leader that waits for a proof that it
+    leads answers as a standby with `no_proof`.
+    """
+    warnings: NotRequired[list[ClusterWarning]]
     text: NotRequired[str]
-    """The reason or the alarm for the operator, with the error of NATS or the next step."""
-    store: NotRequired[Literal["available", "unavailable"]]
-    """The state of the store. `store`, `clock`, `blockedLog` and `paused` are present in open mode, with an API
-    key, or if `metrics.open` is set.
+    """The reason, the alarm or the damage of the database for the operator, with the error of NATS or the next
+    step.
+    """
+    store: NotRequired[Literal["available", "unavailable", "damaged"]]
+    """The state of the store. `unavailable`: the last transaction has failed, for example because the disk is
+    full. `damaged`: a page of the database cannot be read, and the relay stores nothing until an operator has
+    replaced the database. `store`, `clock`, `blockedLog`, `paused` and `warnings` are present in open mode,
+    with an API key, or if `metrics.open` is set; the value `damaged` is present for all callers.
     """
     clock: NotRequired[ReadinessClock]
     """Present while the relay deletes nothing by its age, because its clock may be wrong."""
@@ -1399,6 +1462,12 @@ class Readiness(TypedDict):
     refused tokens the relay does not remove until a time, because push services refused a twentieth of their
     devices, and at least 20, within an hour.
     """
+
+
+@final
+class ClusterWarning(TypedDict):
+    code: Literal["lost_replicas", "clock_differs", "no_consumer"]
+    text: str
 
 
 @final
@@ -1453,14 +1522,39 @@ class ClusterNode(TypedDict):
     """The number of leaders so far."""
     sequence: int
     """The newest record in the node's file."""
-    lag: int
-    """The number of records that the file lacks."""
+    lag: NotRequired[int]
+    """The number of records that the file lacks. Missing while the node does not know the newest record."""
+    reachesLog: bool
+    """True if the servers of the log have answered the newest request of the node."""
+    replicas: NotRequired[ClusterNodeReplicas]
+    """The NATS servers that store each stream. Missing while the node does not know them."""
+    clockDifference: NotRequired[float]
+    """The clock of the node minus the clock of the leader, in seconds. Missing at the leader, and if it is not
+    known.
+    """
     leader: NotRequired[ClusterNodeLeader]
     """Missing if no leader is known."""
     alarm: NotRequired[ClusterNodeAlarm]
     """The reason why the node has stopped, and the next step of the operator."""
     obstacle: NotRequired[ClusterNodeObstacle]
-    """The reason why the node cannot follow or take over now. It ends by itself."""
+    """The reason why the node cannot follow, take over or serve now. It ends by itself."""
+    warnings: NotRequired[list[ClusterWarning]]
+
+
+@final
+class ClusterNodeReplicas(TypedDict):
+    """The NATS servers that store each stream. Missing while the node does not know them."""
+
+    log: NotRequired[StreamReplicas]
+    snapshots: NotRequired[StreamReplicas]
+
+
+@final
+class StreamReplicas(TypedDict):
+    current: int
+    """The number of servers that run and have all records."""
+    configured: int
+    """The number of servers that should have all records."""
 
 
 @final
@@ -1481,7 +1575,7 @@ class ClusterNodeAlarm(TypedDict):
 
 @final
 class ClusterNodeObstacle(TypedDict):
-    """The reason why the node cannot follow or take over now. It ends by itself."""
+    """The reason why the node cannot follow, take over or serve now. It ends by itself."""
 
     code: str
     text: str
