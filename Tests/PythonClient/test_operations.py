@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import generate
+import tokens
 from both import Both
 from relay import Relay, running
 from stillwire import BadRequestError, ConflictError, NotFoundError, Stillwire
@@ -232,6 +233,34 @@ def test_each_operation_has_its_effect(is_async: bool, tmp_path: Path, document:
         if method != "parameters"
     }
     assert operations - scenario.called == set(WITHOUT)
+
+
+def test_a_user_answers_the_invitations_of_a_stranger(is_async: bool, tmp_path: Path) -> None:
+    with running(tmp_path, secret=tokens.secret_file(tmp_path)) as relay:
+        ann, bob = (
+            Both(is_async, relay.origin, api_key=tokens.token(tokens.SECRET, tokens.claims(user)))
+            for user in ("ann", "bob")
+        )
+        books, cakes = (
+            ann.call(lambda client, title=title: client.create_room(title=title))["room"]
+            for title in ("Books", "Cakes")
+        )
+        for room in (books, cakes):
+            added = ann.call(lambda client, room=room: client.add_member(room, "bob"))
+            assert added == {"room": room, "user": "bob", "invited": True}
+        first = bob.call(lambda client: client.list_invitations("me", limit=1))
+        second = bob.call(lambda client: client.list_invitations("me", limit=1, after=first["next"]))
+        (invitation,) = first["invitations"]
+        assert (invitation["room"], invitation["kind"], invitation["title"]) == (cakes, "group", "Cakes")
+        assert invitation["by"] == {"user": "ann"} and "next" not in second
+        assert [entry["room"] for entry in second["invitations"]] == [books]
+
+        assert bob.call(lambda client: client.decline_invitation("me", cakes)) is None
+        accepted = bob.call(lambda client: client.accept_invitation("me", books))
+        assert (accepted["user"], accepted["memberCount"]) == ("bob", 2)
+        assert bob.call(lambda client: client.list_invitations("me")) == {"invitations": []}
+        with pytest.raises(NotFoundError):
+            bob.call(lambda client: client.accept_invitation("me", cakes))
 
 
 def test_iterations_read_all_pages_of_a_relay(is_async: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
