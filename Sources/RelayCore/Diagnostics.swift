@@ -4,7 +4,7 @@ package import RelayDelivery
 package import RelayHub
 package import RelayProtocol
 import RelayPush
-package import RelayStore
+import RelayStore
 
 /// The log lines and counters of the relay.
 ///
@@ -106,7 +106,7 @@ package final class Tally {
   package private(set) var recoveries: [Recovery: UInt64] = [:]
   package private(set) var decisions: [Outcome: UInt64] = [:]
   package private(set) var invitations: UInt64 = 0
-  package private(set) var invitationEnds: [EndedInvitation.Cause: UInt64] = [:]
+  package private(set) var invitationEnds: [InvitationEnd: UInt64] = [:]
   /// The number of Focus reports. The key is true for reports that were newer than the stored one.
   package private(set) var focusReports: [Bool: UInt64] = [:]
   /// The time from the acceptance of a message to the reply that it is stored.
@@ -114,7 +114,7 @@ package final class Tally {
 
   package func count(_ error: ErrorCode) { errors[error, default: 0] += 1 }
   package func count(_ recovery: Recovery) { recoveries[recovery, default: 0] += 1 }
-  func count(_ end: EndedInvitation.Cause) { invitationEnds[end, default: 0] += 1 }
+  func count(_ end: InvitationEnd) { invitationEnds[end, default: 0] += 1 }
   func countInvitation() { invitations += 1 }
   func countFocusReport(applied: Bool) { focusReports[applied, default: 0] += 1 }
   func countAcknowledgement(after time: Duration) { acknowledgements.observe(time.seconds) }

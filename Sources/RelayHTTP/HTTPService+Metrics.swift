@@ -143,7 +143,7 @@ extension HTTPService {
       "Invitations to rooms: those that users have made, and the ends by cause.",
       .counter, by: "outcome",
       [("made", tally.invitations)]
-        + EndedInvitation.Cause.allCases.map { ($0.rawValue, tally.invitationEnds[$0] ?? 0) })
+        + InvitationEnd.allCases.map { ($0.rawValue, tally.invitationEnds[$0] ?? 0) })
     text.family(
       "stillwire_focus_reports_total", "Focus reports stored. applied is true for those newer than the last one.",
       .counter, by: "applied",

@@ -244,7 +244,7 @@ struct DocumentTests {
     let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
     let payload = try #require(messages["event.invitation"]?["payload"] as? [String: Any])
     let cause = (payload["properties"] as? [String: [String: Any]])?["cause"]?["enum"] as? [String]
-    #expect(cause == EndedInvitation.Cause.allCases.map(\.rawValue))
+    #expect(cause == InvitationEnd.allCases.map(\.rawValue))
   }
 
   @Test func `the limits are described with their defaults`() throws {

@@ -268,7 +268,7 @@ private let carol = User(id: UserID(unchecked: "carol"), name: "Carol")
     #expect(try await test.read { try $0.invitations.hasInvited(bob.id, to: tea, alice.id) })
     let withdrawn = try await test.write { try $0.invitations.withdraw(bob.id, from: tea, by: alice.id) }
     #expect(withdrawn.ended.map(\.cause) == [.withdrawn])
-    for cause in [EndedInvitation.Cause.declined, .withdrawn] {
+    for cause in [InvitationEnd.declined, .withdrawn] {
       try await test.write {
         _ = try $0.rooms.setRole(.moderator, of: carol.id, in: tea, by: .backend)
         _ = try $0.rooms.add(bob, to: tea, by: moderator, now: .at(0), within: .init(), invites: true)

@@ -34,27 +34,13 @@ public struct UndecidedInvitation: Equatable, Sendable {
 
 /// The end of an invitation.
 public struct EndedInvitation: Equatable, Sendable {
-  public enum Cause: String, Sendable, CaseIterable {
-    /// The invited user is a member now.
-    case accepted
-    case declined
-    /// The inviter or a moderator has removed the user, or the room is deleted.
-    case withdrawn
-    /// The user has more open invitations than the limit permits, and this one was the oldest.
-    case replaced
-    /// Nobody has used the name of the user for ``InvitationWriter/lifetime``.
-    case expired
-    /// The user has blocked the inviter.
-    case blocked
-  }
-
   public var user: UserID
   public var room: RoomID
-  public var cause: Cause
+  public var cause: InvitationEnd
   /// True if the user has never seen the invitation.
   public var isHidden: Bool
 
-  public init(user: UserID, room: RoomID, cause: Cause, isHidden: Bool) {
+  public init(user: UserID, room: RoomID, cause: InvitationEnd, isHidden: Bool) {
     self.user = user
     self.room = room
     self.cause = cause

@@ -221,7 +221,7 @@ public struct InvitationWriter: TransactionPart {
       push = row["push"]
     }
 
-    func ended(_ cause: EndedInvitation.Cause) -> EndedInvitation {
+    func ended(_ cause: InvitationEnd) -> EndedInvitation {
       EndedInvitation(user: user, room: room, cause: cause, isHidden: isHidden)
     }
   }
@@ -234,7 +234,7 @@ public struct InvitationWriter: TransactionPart {
   }
 
   private func end(
-    _ invitation: Open, _ cause: EndedInvitation.Cause, _ changes: inout InvitationChanges
+    _ invitation: Open, _ cause: InvitationEnd, _ changes: inout InvitationChanges
   ) throws {
     try db.run("DELETE FROM invitations WHERE id = ?", [invitation.id])
     try endPush(of: invitation)
