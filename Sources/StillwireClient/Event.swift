@@ -14,6 +14,8 @@ public enum Event: Equatable, Sendable {
   case message(Message)
   /// The members of a room or their visible presence have changed.
   case peopleChanged(RoomID, People)
+  /// Another user has invited this user, or an invitation has ended.
+  case invitation(InvitationEvent)
   /// A frame of type `edited`, `deleted`, `reactions`, `pinned`, `signal`, `receipt`, `delivery`, `member`, `counts`,
   /// `room`, `presence`, `inbox`, `call` or `response`, or an `error` without a request.
   ///
@@ -36,6 +38,7 @@ public enum Event: Equatable, Sendable {
     case .stateChanged, .missed: nil
     case .joined(let room, _, _), .reset(let room, _, _), .left(let room, _), .peopleChanged(let room, _): room
     case .message(let message): message.room
+    case .invitation(let change): change.room
     case .frame(let frame): frame.room
     }
   }

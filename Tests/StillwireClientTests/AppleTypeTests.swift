@@ -389,7 +389,7 @@
     /// The articles with samples, and the number of their samples. ``samplesOfArticles`` contains each sample, except
     /// for the files of the sample app and the manifest of a package.
     private static let articles = [
-      "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 7, "GroupedNotifications": 2,
+      "CommunicationNotifications": 3, "FocusFilters": 2, "GettingStarted": 8, "GroupedNotifications": 2,
       "NotificationActions": 3, "SettingUpAnApp": 14, "SharingFocus": 4,
     ]
 
@@ -422,7 +422,7 @@
         let setup = try samples(of: "SettingUpAnApp").filter { !$0.hasPrefix("// ") }
         try #require(
           setup.count == 5 && actions.count == 3 && communication.count == 3 && filters.count == 2 && focus.count == 4)
-        try #require(start.count == 7 && grouped.count == 2)
+        try #require(start.count == 8 && grouped.count == 2)
         return """
           import AppIntents
           import CallKit
@@ -490,15 +490,18 @@
           func send(to tea: Room) async throws {
           \(start[4])
           }
+          func accept() async throws {
+          \(start[5])
+          }
           struct Phase: View {
             @Environment(\\.scenePhase) private var scenePhase
             var body: some View { Text(verbatim: "")
-          \(start[5])
+          \(start[6])
             }
           }
           @MainActor var shown: Set<MessageReference> = []
           @MainActor func present() {
-          \(start[6])
+          \(start[7])
           }
           \(setup.joined(separator: "\n"))
           \(focus[0..<2].joined(separator: "\n"))

@@ -61,6 +61,8 @@ package struct ClientMachine {
   var renewal: Renewal?
   /// The user of the session, from the welcome.
   private(set) var user: UserID?
+  /// The number of open invitations of the user, from the welcome.
+  private(set) var invitationCount = 0
   /// Maximum size of a frame in bytes, from the welcome.
   private(set) var maxFrame = Limits().frame
   /// The names of the preferences that the relay knows, from the welcome. Is `nil` if the welcome does not list them.
@@ -443,6 +445,7 @@ extension ClientMachine {
     if book.succeeded() { backoff.succeeded() }
     isExpired = false
     user = welcome.user
+    invitationCount = Int(clamping: welcome["invitations"]?.integer ?? 0)
     if let clock = welcome["clock"]?.integer { relayStart = .milliseconds(clock) - now }
     let limits = welcome["limits"]
     maxFrame = (limits?["frame"]?.integer).flatMap(Int.init(exactly:)) ?? Limits().frame
@@ -484,6 +487,8 @@ extension ClientMachine {
     case "inbox":
       inbox.received(event)
       emit(.frame(event))
+    case "invitation":
+      if let change = InvitationEvent(event.members) { emit(.invitation(change)) }
     case "call", "delivery", "response", "error": emit(.frame(event))
     default: break
     }

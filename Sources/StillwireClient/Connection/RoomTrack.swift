@@ -261,9 +261,9 @@ struct RoomTrack: Equatable {
 }
 
 extension Position {
-  /// The position of a reply to a join, or of a page of it.
-  fileprivate init?(_ page: JSON) {
-    guard let epoch = page["epoch"]?.text, let seq = page["seq"]?.integer else { return nil }
+  /// The position of a membership, of a reply to a join, or of a page of it.
+  init?(_ json: JSON) {
+    guard let epoch = json["epoch"]?.text, let seq = json["seq"]?.integer else { return nil }
     self.init(epoch: epoch, seq: seq)
   }
 }

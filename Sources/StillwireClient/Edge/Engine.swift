@@ -38,6 +38,7 @@ package actor Engine {
   }
 
   var state: ConnectionState { machine.state }
+  var invitationCount: Int { machine.invitationCount }
   package var nextDue: Duration? { machine.nextDue }
 
   /// Applies an event to the machine, and performs the actions that follow.
