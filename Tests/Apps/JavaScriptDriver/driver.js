@@ -40,6 +40,9 @@ relay.addEventListener('state', ({ detail }) => tell('state', detail))
 relay.addEventListener('presence', ({ detail }) => tell('person', detail))
 relay.addEventListener('call', ({ detail }) => tell('call', detail))
 relay.addEventListener('inbox', ({ detail }) => tell('inbox', detail))
+relay.addEventListener('invitation', ({ detail }) => tell('invitation', detail))
+let invitationCount = 0
+relay.addEventListener('welcome', ({ detail }) => (invitationCount = detail.invitations ?? 0))
 relay.addEventListener('response', ({ detail }) => tell('response', detail))
 relay.addEventListener('error', ({ detail }) => {
   // While the client waits, this is the reason of a failed handshake, which only this client reports.
@@ -84,6 +87,10 @@ const commands = {
   request: ({ tag, type, fields }) => void relay.request(type, fields).then(replied(tag), failed(tag)),
   status: ({ tag, status }) =>
     void relay.setStatus(status).then((reply) => tell('replied', { tag, reply: { status: reply } }), failed(tag)),
+  invitations: ({ tag, limit, after }) => void relay.invitations({ limit, after }).then(replied(tag), failed(tag)),
+  acceptInvitation: ({ tag, room: name }) => void relay.acceptInvitation(name).then(replied(tag), failed(tag)),
+  declineInvitation: ({ tag, room: name }) => void relay.declineInvitation(name).then(replied(tag), failed(tag)),
+  invitationCount: ({ tag }) => replied(tag)({ count: invitationCount }),
   token: ({ token: value }) => asking.shift()?.(value),
   priority: ({ room: name, priority }) => void (room(name).priority = priority),
   read: ({ room: name, seq }) => room(name).read(seq),

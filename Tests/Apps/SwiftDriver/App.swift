@@ -67,6 +67,21 @@ final class App: Sendable {
       let status = command["status"].flatMap(UserStatus.init)
       await engine.request(
         { $0.requested("status", UserStatus.fields(setting: status), $1) }, done: answer(command, "replied"))
+    case "invitations":
+      let limit = Int(command["limit"]?.double ?? 50)
+      perform(command) { client in
+        let page = try await client.invitations(limit: limit, after: command["after"]?.text)
+        var reply: [String: JSON] = ["invitations": .array(page.invitations.map { .object($0.members) })]
+        reply["next"] = page.next.map(JSON.string)
+        return .object(reply)
+      }
+    case "acceptInvitation": perform(command) { .object(try await $0.acceptInvitation(room).members) }
+    case "declineInvitation":
+      perform(command) {
+        try await $0.declineInvitation(room)
+        return [:]
+      }
+    case "invitationCount": perform(command) { ["count": .number(String(await $0.invitationCount))] }
     case "token": given.yield(command["token"] ?? .null)
     case "priority":
       let priority = Int(command["priority"]?.double ?? 0)
@@ -95,6 +110,14 @@ final class App: Sendable {
       output.emit("synced")
     case "memory": output.emit("memory", ["bytes": .number(String(bytesInUse()))])
     default: fatalError("no such command: \(command)")
+    }
+  }
+
+  /// Calls a method of the client, and writes its result.
+  private func perform(_ command: JSON, _ method: @escaping @Sendable (Stillwire) async throws -> JSON) {
+    let done = answer(command, "replied")
+    Task { [client] in
+      do { done(.success(try await method(client))) } catch { done(.failure(error)) }
     }
   }
 

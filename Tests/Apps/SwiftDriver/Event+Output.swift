@@ -24,6 +24,12 @@ extension Event {
           "room": .string(room.rawValue), "members": people.members,
           "memberCount": .number(String(people.memberCount)), "onlineCount": .number(String(people.onlineCount)),
         ])
+    case .invitation(.added(let invitation)):
+      output.emit("invitation", invitation.members.merging(["event": "added"]) { $1 })
+    case .invitation(.ended(let room, let cause)):
+      var members: [String: JSON] = ["event": "ended", "room": .string(room.rawValue)]
+      members["cause"] = cause.map { .string($0.rawValue) }
+      output.emit("invitation", members)
     case .frame(let frame):
       guard case .object(let members) = frame.members else { return }
       output.emit(frame.type == "presence" ? "person" : frame.type, members)
@@ -71,6 +77,29 @@ extension Message {
     members["pinnedAt"] = pinned.map { .number(String($0.rawValue)) }
     if !reactions.isEmpty { members["reactions"] = .array(reactions.map(\.json)) }
     return members
+  }
+}
+
+extension Invitation {
+  var members: [String: JSON] {
+    var by: [String: JSON] = ["user": .string(inviter.rawValue)]
+    by["name"] = inviterName.map(JSON.string)
+    by["avatar"] = inviterAvatar.map(JSON.string)
+    var members: [String: JSON] = [
+      "room": .string(room.rawValue), "kind": .string(kind.rawValue), "members": .number(String(memberCount)),
+      "by": .object(by), "time": .number(String(time.rawValue)),
+    ]
+    members["title"] = title.map(JSON.string)
+    members["avatar"] = avatar.map(JSON.string)
+    return members
+  }
+}
+
+extension Membership {
+  var members: [String: JSON] {
+    position.members(of: room).merging([
+      "user": .string(user.rawValue), "read": .number(String(read)), "memberCount": .number(String(memberCount)),
+    ]) { $1 }
   }
 }
 
