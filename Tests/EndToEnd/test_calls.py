@@ -404,7 +404,7 @@ def test_changes_of_a_call_count_as_sends(start, connect, names):
 @pytest.fixture
 def paced(start, connect, names):
     """Ann has called Bob as often as the pace allows. Each call was over at once."""
-    pair = Pair(start("--pace-calls", 2), connect, names)
+    pair = Pair(start("--pace-calls", 2, "--rooms-invitations", "none"), connect, names)
     for _ in range(2):
         rung = pair.ring()
         pair.caller.request("hangup", room=pair.room, seq=rung["seq"])

@@ -105,7 +105,7 @@ def test_a_token_with_such_a_name_is_refused(start, connect, secret):
 
 
 def test_stored_texts_of_several_lines_are_shown_as_lines(start, connect):
-    relay = start()
+    relay = start("--rooms-invitations", "none")
     ann = connect(relay, "ann", name="Ann")
     ann.request("create", room="tea", title="Tea", members=["bob"])
     ann.join("tea")
