@@ -103,15 +103,18 @@ def test_a_full_disk_of_a_nats_server(tmp_path, count):
     """The server needs a restart, although its disk has space again."""
     made = Cluster(tmp_path / "cluster", servers=count, nodes=2)
     try:
-        victim = made.nats.all[0]
         # NATS uses three quarters of the disk, and reserves the limits of both streams.
-        victim.limit_disk(200)
+        for server in made.nats.all:
+            server.limit_disk(200)
         made.options += ["--cluster-max-log", 64 << 20, "--cluster-max-snapshots", 64 << 20]
         begin(made.start())
+        # 2.9.10 elects no other leader of a stream whose leader has a full disk.
+        victim = made.nats.followers(LOG)[0] if count == 3 else made.nats.all[0]
         file = victim.fill_disk()
         leader = made.leader()
         if count == 3:
-            eventually(lambda: all(current(node) == [2, 2] for node in made.nodes), NOTICED)
+            # The stream of the snapshots shows it when a snapshot is published, or has no leader.
+            eventually(lambda: all(current(node)[:1] == [2] for node in made.nodes), NOTICED)
             assert write(made.leader(), "second") == 2
             assert firing(made.nodes) == {"current_replicas"}
         else:
