@@ -143,11 +143,13 @@ def test_a_node_with_a_damaged_database_keeps_it_at_its_start_and_loads_a_snapsh
         assert post(first, number).status == 201
     made.wait_equal()
     assert other.stop() == 0
+    loaded = other.log.read_text().count("loaded snapshot")
     size, page = root(other, "users")
     with other.database.open("r+b") as file:
         file.seek((page - 1) * size)
         file.write(bytes(size))
     other.start()
+    eventually(lambda: other.log.read_text().count("loaded snapshot") > loaded)
     made.wait_whole()
     assert post(first, 20).status == 201
     made.wait_equal()
