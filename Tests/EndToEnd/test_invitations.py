@@ -13,6 +13,7 @@ from metrics import metrics
 from people import Person
 from relay import SLOW
 from waiting import eventually
+from wall_clock import Clock
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 #: A room whose messages the relay deletes after 10 s, so that it deletes old rows each second.
@@ -331,6 +332,38 @@ def test_an_invitation_of_an_unused_name_ends_after_a_week(start, connect, tmp_p
     eventually(lambda: value(relay, "SELECT count(*) FROM rooms") == 1)
     assert metrics(relay)["stillwire_invitations_total{expired}"] == 2
     assert invited_rooms(connect(relay, "bob")) == ["books"]
+
+
+def test_a_thousand_made_up_names_leave_no_rows_after_a_week(start, connect, tmp_path):
+    """Ten users invite the names. Rooms with a message, and direct rooms, wait for the end of the invitations."""
+    clock = Clock(tmp_path)
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps(SHORT))
+    relay = start("--config", file, under=clock.under)
+    for user in range(10):
+        session = connect(relay, f"user-{user}")
+        made_up = [f"nobody-{user}-{number}" for number in range(100)]
+        rooms = [f"silent-{user}", f"written-{user}"]
+        for room, people in zip(rooms, (made_up[:45], made_up[45:90])):
+            session.request("create", room=room, members=people)
+        rooms += [session.request("direct", user=name)["room"] for name in made_up[90:]]
+        for room in rooms[1::2]:
+            session.join(room)
+            session.send(room, "hi")
+        for room in rooms:
+            session.request("leave", room=room)
+        session.close()
+    assert value(relay, "SELECT count(*) FROM invitations") >= 450
+    # The relay counts the time in which the machine was suspended.
+    clock.suspend(7 * 86_400 + 1)
+    tables = ("invitations", "rooms", "members", "messages", "details", "directs", "activity")
+
+    def left():
+        found = {table: value(relay, f"SELECT count(*) FROM {table}") for table in tables}
+        return {table: count for table, count in found.items() if count}
+
+    eventually(lambda: not left())
+    assert rows(relay, "SELECT name FROM users ORDER BY name") == [(f"user-{user}",) for user in range(10)]
 
 
 def test_a_request_with_a_token_is_a_use_of_the_name(start, connect, secret):
