@@ -3,7 +3,7 @@
 /// The state of a node as an operator sees it: in `/ready`, `stillwire cluster status`, the metrics and the alerts. Pure:
 /// it follows from the facts in ``NodeStatus`` and from the time.
 public struct NodeHealth: Hashable, Sendable {
-  /// The age after which a fact counts as unknown: three looks of ``LogMonitor``.
+  /// The age above which a fact counts as unknown: three intervals of ``LogMonitor``.
   public static let maxAge = LogMonitor.interval * 3
 
   /// True if the servers of the log have answered the newest request.
@@ -18,9 +18,10 @@ public struct NodeHealth: Hashable, Sendable {
   public let unproved: Duration
   /// The reason why the node cannot follow, take over or serve now. Is `nil` if it can, and after an alarm.
   public let obstacle: NodeObstacle?
-  /// States to correct that stop nothing.
+  /// Faults that the operator should correct. The node follows or serves in spite of them.
   public let warnings: [NodeWarning]
-  /// The subjects of which the node does not know the state now. Their warnings are missing, but have not ended.
+  /// The subjects whose state the node does not know now. ``warnings`` has none about them, although an earlier fault may
+  /// continue.
   public let unknown: Set<NodeWarning.Subject>
 }
 

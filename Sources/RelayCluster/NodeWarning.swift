@@ -44,7 +44,7 @@ extension NodeWarning: CustomStringConvertible {
         + "disk was full"
     case .clockDiffers(let difference, let leader):
       "the clock of this node is \(difference.magnitude.seconds) s \(difference < .zero ? "behind" : "ahead of") "
-        + "the clock of the leader \(leader). Synchronize the clocks of all nodes: one of both is wrong"
+        + "the clock of the leader \(leader). Synchronize the clocks of all nodes: at least one of the two is wrong"
     case .noConsumer(let reason): "NATS makes no consumer, so the node reads single records: \(reason)"
     }
   }

@@ -80,7 +80,7 @@ public struct Limits: Equatable, Sendable {
       "invitations", \.invitations, 0...10_000,
       "Maximum number of open invitations of a user. A new invitation ends the oldest."),
     .count(
-      "newPeoplePerDay", \.newPeoplePerDay, 0...100_000, "Maximum number of people whom a user invites within a day."),
+      "newPeoplePerDay", \.newPeoplePerDay, 0...100_000, "Maximum number of invitations that a user makes in 24 hours."),
     .count("sessionsPerUser", \.sessionsPerUser, 0...100_000, "Maximum number of sessions of a user."),
     .count("devicesPerUser", \.devicesPerUser, 0...1_000, "Maximum number of devices of a user."),
     .count("membersPerRoom", \.membersPerRoom, 0...1_000_000, "Maximum number of members of a room."),

@@ -58,7 +58,7 @@ struct OpenDirectRoom: Command {
   package static let declaration = Declaration(
     frame: "direct", "PUT", "/v1/users/{user}/direct/{other}",
     room: .any([.join, .create], "a direct room that does not exist"),
-    also: [.found(.join, "the record of a direct room that exists, and a membership that has ended")], body: .ignored,
+    also: [.any(.join, "the record of a direct room that exists, and a membership that has ended")], body: .ignored,
     errors: [.tooLarge, .unsupported])
 
   private let request: Request

@@ -43,7 +43,8 @@ package final class Invitations {
   /// - Parameters:
   ///   - user: The caller. Is `nil` for a backend, which invites nobody.
   ///   - count: The number of new invitations in a result.
-  ///   - repeated: Returns the result of an earlier request that this one repeats. Above the limit, this result counts.
+  ///   - repeated: Returns the result of an earlier request that this one repeats. If the limit is exceeded, the
+  ///     request returns this result instead of an error.
   func inviting<Result>(
     _ others: [UserID], to room: RoomID, by user: UserID?, on relay: isolated Relay,
     count: (Result) -> Int, repeated: nonisolated(nonsending) () async throws -> Result? = { nil },

@@ -45,7 +45,8 @@ public struct InvitationReader {
       [room.rawValue, user.rawValue])
   }
 
-  /// True if `inviter` was the first to invite the user to the room. The user may not see the invitation.
+  /// True if `inviter` has made the oldest open invitation of the user to the room. Counts a hidden invitation, which the
+  /// user does not see.
   public func hasInvited(_ user: UserID, to room: RoomID, _ inviter: UserID) throws -> Bool {
     try db.has(
       """

@@ -5,8 +5,8 @@ public import RelayProtocol
 /// Stores invitations, and ends them.
 ///
 /// A user who has blocked the inviter gets a hidden invitation. The inviter sees it like any other, and the user sees
-/// nothing of it. If somebody else invites the user later, the user gets a second invitation, which the user sees. To all
-/// others, both are one: the first.
+/// nothing of it. If somebody else invites the user later, the user gets a second invitation, which the user sees.
+/// Moderators and inviters see only the first of the two.
 public struct InvitationWriter: TransactionPart {
   let transaction: Transaction
 
@@ -19,8 +19,8 @@ public struct InvitationWriter: TransactionPart {
 
   // MARK: Making
 
-  /// Invites a user to a room. Has no effect if the user is already invited and sees the invitation, or still must not
-  /// see it.
+  /// Invites a user to a room. Has no effect if the user sees an invitation already, or if the new invitation is hidden
+  /// and the user has a hidden one.
   ///
   /// Throws ``StoreError/tooMany(_:)`` and ``StoreError/beingErased``.
   /// - Parameter limit: The maximum number of open invitations of a user; 0 means no limit.
@@ -98,8 +98,8 @@ public struct InvitationWriter: TransactionPart {
     return open.first { !$0.isHidden }.map { min($0.seq, room.seq) }
   }
 
-  /// Hides the invitations of a user by a user whom the former blocks now: they end for the invited user, and the
-  /// inviter sees no change.
+  /// Hides all invitations that `inviter` has made to `user`, because `user` blocks `inviter`. The user gets the event of
+  /// their end. The inviter sees no change.
   public func hide(from user: UserID, by inviter: UserID, limit: Int) throws -> InvitationChanges {
     var changes = InvitationChanges()
     guard let id = try row(of: inviter) else { return changes }
@@ -179,7 +179,7 @@ public struct InvitationWriter: TransactionPart {
       // The removal of an earlier notification with this identity must not remove the new one.
       try transaction.updates.forgetRemovals(
         of: UserID(unchecked: known["user"]), ofInvitationTo: known["room"], seq: Self.pushedSeq)
-      // The phone knows the notification by the room of the invitation, so that it can remove it.
+      // The identity of the notification has the room of the invitation, so that a later push can remove it.
       try db.run(
         """
         UPDATE jobs SET collapse_room = ?, collapse_seq = \(Self.pushedSeq)

@@ -45,7 +45,7 @@ enum DamageCheck {
           name: name, query: "\(source) INDEXED BY \(name.quotedDatabaseIdentifier) \(condition ?? "") LIMIT 1")
       }
       guard withoutRowID.contains(table) else { return Part(name: name, query: "\(source) NOT INDEXED LIMIT 1") }
-      // In such a table, SQLite would read a smaller index without the order.
+      // Without the order, SQLite could read a smaller index instead of such a table.
       let columns = try String.fetchAll(
         db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table])
       let key = columns.map(\.quotedDatabaseIdentifier).joined(separator: ", ")
