@@ -8,13 +8,12 @@ public enum LogMonitor {
   /// Requests the condition of both streams. Blocks until there are answers or timeouts.
   public static func look(at log: any ClusterLog, _ inbox: NodeInbox, _ board: NodeStatusBoard, _ clock: any NodeClock)
   {
+    defer { noteClock(inbox, board, clock) }
     let main: StreamCondition?
     do throws(LogUnavailable) {
       main = try log.condition(of: .log)
     } catch {
-      board.change { $0.contact = .silent(reason: error.reason) }
-      noteClock(inbox, board, clock)
-      return
+      return board.change { $0.contact = .silent(reason: error.reason) }
     }
     let lost = StreamReplicas(configured: main?.replicas.configured ?? 1, current: 0)
     let snapshots: StreamReplicas?
@@ -33,7 +32,6 @@ public enum LogMonitor {
       status.replicas[.snapshots] = snapshots
       if let main { status.noteNewest(main.last, at: now) }
     }
-    noteClock(inbox, board, clock)
   }
 
   private static func noteClock(_ inbox: NodeInbox, _ board: NodeStatusBoard, _ clock: any NodeClock) {

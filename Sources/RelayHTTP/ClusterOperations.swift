@@ -59,7 +59,7 @@ package struct ClusterReport: Sendable {
   package var alarm: (code: String, text: String)?
   /// The code and the text of the reason why the node cannot follow, take over or serve now. It ends by itself.
   package var obstacle: (code: String, text: String)?
-  /// The codes and the texts of states to correct that stop nothing.
+  /// The codes and the texts of faults to correct, in spite of which the node follows or serves.
   package var warnings: [(code: String, text: String)] = []
   /// Counters since the start of the process, with the help of their metrics.
   package var counters: [(name: String, help: String, value: UInt64)] = []
