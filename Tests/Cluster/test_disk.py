@@ -31,6 +31,20 @@ def post(node, number):
     return node.attempt("POST", "/v1/rooms/tea/messages", body={"from": "ann", "body": number}, headers=headers)
 
 
+def post_history(node):
+    """Makes a room with 20 messages."""
+    assert node.request("PUT", "/v1/rooms/tea/members/ann").status == 201
+    for number in range(20):
+        assert post(node, number).status == 201
+
+
+def damage(node):
+    """Writes over all pages of the database and of its log, while the node uses them."""
+    for file in node.data.glob("stillwire.db*"):
+        with file.open("r+b") as opened:
+            opened.write(b"\xff" * file.stat().st_size)
+
+
 def test_a_leader_without_its_database_leaves(cluster):
     """No transaction reaches COMMIT, so the leader finds the failure itself."""
     made = cluster(servers=1, nodes=2)
@@ -65,9 +79,7 @@ def test_a_standby_without_its_folder_begins_again(cluster):
 def test_a_leader_with_a_full_disk_leaves_and_a_standby_with_one_does_not_take_over(cluster):
     made = cluster(servers=1, nodes=2)
     first, other = made.leader(), made.standbys()[0]
-    assert first.request("PUT", "/v1/rooms/tea/members/ann").status == 201
-    for number in range(20):
-        assert post(first, number).status == 201
+    post_history(first)
     pid = first.pid
     fill(first)
     answer = post(first, 20)
@@ -105,12 +117,8 @@ def root(node, table):
 def test_a_leader_with_a_damaged_database_leaves_and_loads_a_snapshot(cluster):
     made = cluster(servers=1, nodes=2)
     first, other = made.leader(), made.standbys()[0]
-    assert first.request("PUT", "/v1/rooms/tea/members/ann").status == 201
-    for number in range(20):
-        assert post(first, number).status == 201
-    for file in first.data.glob("stillwire.db*"):
-        with file.open("r+b") as opened:
-            opened.write(b"\xff" * file.stat().st_size)
+    post_history(first)
+    damage(first)
     eventually(lambda: (answer := post(first, 20)) is None or answer.status != 201)
     eventually(lambda: other.leads)
     assert post(other, 20).status in (200, 201)
@@ -125,12 +133,8 @@ def test_a_leader_with_a_damaged_database_leaves_and_loads_a_snapshot(cluster):
 def test_a_leader_with_a_damaged_database_and_no_standby_leads_again_with_all_data(cluster):
     made = cluster(servers=1, nodes=1)
     node = made.leader()
-    assert node.request("PUT", "/v1/rooms/tea/members/ann").status == 201
-    for number in range(20):
-        assert post(node, number).status == 201
-    for file in node.data.glob("stillwire.db*"):
-        with file.open("r+b") as opened:
-            opened.write(b"\xff" * file.stat().st_size)
+    post_history(node)
+    damage(node)
     eventually(lambda: (answer := post(node, 20)) is None or answer.status != 201)
     eventually(lambda: "loaded snapshot" in node.log.read_text() and node.leads)
     assert post(node, 20).status in (200, 201)
@@ -141,9 +145,7 @@ def test_a_leader_with_a_damaged_database_and_no_standby_leads_again_with_all_da
 def test_a_node_with_a_damaged_database_keeps_it_at_its_start_and_loads_a_snapshot(cluster):
     made = cluster(servers=1, nodes=2)
     first, other = made.leader(), made.standbys()[0]
-    assert first.request("PUT", "/v1/rooms/tea/members/ann").status == 201
-    for number in range(20):
-        assert post(first, number).status == 201
+    post_history(first)
     made.wait_equal()
     assert other.stop() == 0
     loaded = other.log.read_text().count("loaded snapshot")
