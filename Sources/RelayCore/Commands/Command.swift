@@ -100,9 +100,8 @@ package struct Declaration: Sendable {
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
     room: RoomUse? = nil, also furtherUses: [RoomUse] = [], rate: Rate = .request, account: AccountRights = [],
-    fields: [FieldDeclaration] = [],
-    query: [String: Parameter] = [:], body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [],
-    errors: Set<RequestError.Kind> = []
+    fields: [FieldDeclaration] = [], query: [String: Parameter] = [:], body: Body? = nil, isRead: Bool? = nil,
+    reach: Operation.Reach = [], errors: Set<RequestError.Kind> = []
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }

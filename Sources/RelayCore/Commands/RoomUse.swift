@@ -47,27 +47,27 @@ package struct RoomUse: Sendable {
   }
 
   package static func joined(
-    _ rights: Rights, role: RoomRole? = nil, _ subject: String = "", isRead: Bool? = nil
+    _ rights: Rights, role: RoomRole? = nil, _ subject: String, isRead: Bool? = nil
   ) -> RoomUse {
     RoomUse(.joined, rights, role: role, subject, isRead: isRead)
   }
 
   package static func member(
-    _ rights: Rights, role: RoomRole? = nil, reportKey: Rights? = nil, _ subject: String = "", isRead: Bool? = nil
+    _ rights: Rights, role: RoomRole? = nil, reportKey: Rights? = nil, _ subject: String
   ) -> RoomUse {
-    RoomUse(.member, rights, role: role, reportKey: reportKey, subject, isRead: isRead)
+    RoomUse(.member, rights, role: role, reportKey: reportKey, subject)
   }
 
-  package static func any(_ rights: Rights, _ subject: String = "", isRead: Bool? = nil) -> RoomUse {
+  package static func any(_ rights: Rights, _ subject: String, isRead: Bool? = nil) -> RoomUse {
     RoomUse(.any, rights, subject, isRead: isRead)
   }
 
-  package static func invited(_ rights: Rights, _ subject: String = "") -> RoomUse {
+  package static func invited(_ rights: Rights, _ subject: String) -> RoomUse {
     RoomUse(.invited, rights, subject)
   }
 
   package static func found(
-    _ rights: Rights, reportKey: Rights? = nil, _ subject: String = "", isRead: Bool? = nil
+    _ rights: Rights, reportKey: Rights? = nil, _ subject: String, isRead: Bool? = nil
   ) -> RoomUse {
     RoomUse(.found, rights, reportKey: reportKey, subject, isRead: isRead)
   }
