@@ -47,10 +47,7 @@ struct QueryPresence: Command {
         guard !relay.hub.facts(of: access.handle, for: nil).isLarge else {
           throw RequestError(.tooLarge, "the room has more members than `memberList`")
         }
-        guard let viewer = try request.caller.viewer(relay.hub) else {
-          return relay.hub.entries(of: access.handle, seenBy: nil)
-        }
-        return relay.rooms.entries(of: access.handle, seenBy: viewer, on: relay)
+        return relay.rooms.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub), on: relay)
       }
     }
     if let session = request.caller.session { relay.hub.notePresence(session) }

@@ -204,15 +204,13 @@ package final class Rooms {
   }
 
   /// A user is being erased, so the other people of direct rooms do not see the name any more.
-  /// - Parameter rest: The rooms that are left. Is `nil` in the first turn.
-  func forgetPairs(of user: UserID, in rest: ArraySlice<RoomHandle>? = nil, on relay: isolated Relay) {
-    let rooms = rest ?? ArraySlice(pairs.keys)
-    for room in rooms.prefix(Self.roomsPerTurn) {
-      if let pair = pairs[room], pair.low == user || pair.high == user { setPair(nil, of: room, on: relay) }
+  func forgetPairs(of user: UserID, on relay: isolated Relay) {
+    visit(ArraySlice(pairs.keys), on: relay) { room, relay in
+      let rooms = relay.rooms
+      if let pair = rooms.pairs[room], pair.low == user || pair.high == user {
+        rooms.setPair(nil, of: room, on: relay)
+      }
     }
-    let left = rooms.dropFirst(Self.roomsPerTurn)
-    guard !left.isEmpty else { return }
-    Task { forgetPairs(of: user, in: left, on: relay) }
   }
 
   /// The person of a direct room who is no member: the person was only invited, or has left.
@@ -225,9 +223,10 @@ package final class Rooms {
 
   /// The presence entries of the members of a room as a viewer sees them, and the entry of a person of a direct room who
   /// is no member. The entry is that of an unknown user.
-  func entries(of room: RoomHandle, seenBy viewer: UserHandle, on relay: isolated Relay) -> [UInt8] {
+  /// - Parameter viewer: Is `nil` for a backend, which sees who is a member.
+  func entries(of room: RoomHandle, seenBy viewer: UserHandle?, on relay: isolated Relay) -> [UInt8] {
     let members = relay.hub.entries(of: room, seenBy: viewer)
-    guard let absentee = absentee(of: room, on: relay) else { return members }
+    guard viewer != nil, let absentee = absentee(of: room, on: relay) else { return members }
     let separator = members.count > 2 ? [UInt8(ascii: ",")] : []
     return Array(members.dropLast()) + separator + Self.unknownEntry(of: absentee) + [UInt8(ascii: "]")]
   }
@@ -236,7 +235,6 @@ package final class Rooms {
   func page(
     of room: RoomHandle, seenBy viewer: UserHandle?, after: UserID?, limit: Int, on relay: isolated Relay
   ) -> (entries: [UInt8], hasMore: Bool) {
-    // A backend sees who is a member of a direct room.
     guard let viewer, let own = relay.hub.name(of: viewer), let absentee = absentee(of: room, on: relay) else {
       let page = relay.hub.entries(of: room, seenBy: viewer, after: after, limit: limit)
       return (page.entries, page.hasMore)
@@ -362,16 +360,22 @@ package final class Rooms {
 
   /// Forgets the frames of each room up to the newest reply that quotes an erased user: a quote has the name, and
   /// perhaps the text, of the user.
-  /// - Parameter rest: The rooms that are left. Is `nil` at the first call.
-  func forgetQuotes(of user: UserID, in rest: ArraySlice<RoomHandle>? = nil, on relay: isolated Relay) {
-    let rooms = rest ?? ArraySlice(quotes.keys)
-    for room in rooms.prefix(Self.roomsPerTurn) {
-      let newest = quotes[room]?.newestReply(quoting: user) ?? 0
+  func forgetQuotes(of user: UserID, on relay: isolated Relay) {
+    visit(ArraySlice(quotes.keys), on: relay) { room, relay in
+      let newest = relay.rooms.quotes[room]?.newestReply(quoting: user) ?? 0
       if newest > 0 { relay.hub.trim(room, before: newest + 1) }
     }
+  }
+
+  /// Calls `work` with each room, in as many turns of the hub's loop as are needed.
+  private func visit(
+    _ rooms: ArraySlice<RoomHandle>, on relay: isolated Relay,
+    _ work: @escaping @Sendable (RoomHandle, isolated Relay) -> Void
+  ) {
+    for room in rooms.prefix(Self.roomsPerTurn) { work(room, relay) }
     let left = rooms.dropFirst(Self.roomsPerTurn)
     guard !left.isEmpty else { return }
-    Task { forgetQuotes(of: user, in: left, on: relay) }
+    Task { visit(left, on: relay, work) }
   }
 
   /// The number of rooms that one turn of the hub's loop looks at.
