@@ -16,8 +16,7 @@ import RelayStore
 struct ExportUser: Command {
   package static let declaration = Declaration(
     "GET", "/v1/users/{user}/export", by: StoredText.export.callers, query: ["cursor": .text, "limit": .number],
-    reach: .rooms,
-    errors: [.notFound])
+    reach: .rooms, errors: [.notFound])
 
   private let user: UserID
   private let position: ExportPosition
@@ -89,9 +88,7 @@ private struct ExportLines {
     case .invitation(let room, let invited):
       line("invitation") {
         $0["room"] = room.rawValue
-        $0["user"] = invited.user.rawValue
-        $0["by"] = invited.inviter.rawValue
-        $0.integer("time", invited.time.rawValue)
+        invited.write(to: &$0)
       }
     case .ban(let room, let until):
       line("ban") {

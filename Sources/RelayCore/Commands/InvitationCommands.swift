@@ -51,24 +51,17 @@ struct ListInvitations: Command {
 
 /// Makes a user a member of a room to which the user is invited.
 struct AcceptInvitation: Command {
-  private static let room = Field<RoomID>.room("The room of the invitation.")
-
   package static let declaration = Declaration(
     frame: "acceptInvitation", "POST", "/v1/users/{user}/invitations/{room}/accept",
-    room: .invited(.join, "the own membership"), fields: [Self.room.declaration], body: .ignored,
+    room: .invited(.join, "the own membership"), fields: [InvitationAnswer.room.declaration], body: .ignored,
     errors: [.notFound, .tooLarge])
 
-  private let request: Request
-  private let user: UserID
-  private let room: RoomID
+  private let answer: InvitationAnswer
 
-  init(_ request: Request) throws(RequestError) {
-    self.request = request
-    user = try request.user
-    room = try Self.room.value(in: request)
-  }
+  init(_ request: Request) throws(RequestError) { answer = try InvitationAnswer(request) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
+    let (request, user, room) = (answer.request, answer.user, answer.room)
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
     return try await relay.people.withUser(user, on: relay) { handle in
@@ -86,26 +79,32 @@ struct AcceptInvitation: Command {
 
 /// Refuses an invitation. Has no effect without an invitation.
 struct DeclineInvitation: Command {
-  private static let room = Field<RoomID>.room("The room of the invitation.")
-
   package static let declaration = Declaration(
     frame: "declineInvitation", "DELETE", "/v1/users/{user}/invitations/{room}",
-    room: .invited([], "the own invitation"),
-    fields: [Self.room.declaration])
+    room: .invited([], "the own invitation"), fields: [InvitationAnswer.room.declaration])
 
-  private let request: Request
-  private let user: UserID
-  private let room: RoomID
+  private let answer: InvitationAnswer
+
+  init(_ request: Request) throws(RequestError) { answer = try InvitationAnswer(request) }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await relay.invitations.decline(answer.room, by: answer.user, on: relay)
+    guard answer.request.caller.session != nil else { return .nothing }
+    return Reply { $0["room"] = answer.room.rawValue }
+  }
+}
+
+/// The request of a user who accepts or refuses an invitation.
+private struct InvitationAnswer {
+  static let room = Field<RoomID>.room("The room of the invitation.")
+
+  let request: Request
+  let user: UserID
+  let room: RoomID
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
     user = try request.user
     room = try Self.room.value(in: request)
-  }
-
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.invitations.decline(room, by: user, on: relay)
-    guard request.caller.session != nil else { return .nothing }
-    return Reply { $0["room"] = room.rawValue }
   }
 }

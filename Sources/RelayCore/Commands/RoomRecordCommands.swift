@@ -105,7 +105,10 @@ struct GetRoom: Command {
         return Reply {
           Replies.room(access.room, details)(&$0)
           $0.integer("restrictedUntil", until?.rawValue)
-          if !invited.isEmpty { $0.raw("invited", invited.json) }
+          guard !invited.isEmpty else { return }
+          $0.array("invited") { list in
+            for user in invited { list.object { user.write(to: &$0) } }
+          }
         }
       }
       let known = request.ifNoneMatch.map(EntityTags.init)
@@ -128,16 +131,11 @@ struct GetRoom: Command {
   }
 }
 
-extension [InvitedUser] {
-  fileprivate var json: [UInt8] {
-    JSONWriter.array(
-      map { invited in
-        JSONWriter.object {
-          $0["user"] = invited.user.rawValue
-          $0["by"] = invited.inviter.rawValue
-          $0.integer("time", invited.time.rawValue)
-        }
-      })
+extension InvitedUser {
+  func write(to object: inout JSONWriter.Object) {
+    object["user"] = user.rawValue
+    object["by"] = inviter.rawValue
+    object.integer("time", time.rawValue)
   }
 }
 

@@ -89,27 +89,26 @@ package final class Invitations {
   func decline(_ room: RoomID, by user: UserID, on relay: isolated Relay) async throws {
     // Without an invitation nothing is written, and no load of a room begins again.
     guard try await relay.store.read({ try $0.invitations.isInvited(user, to: room) }) else { return }
-    relay.rooms.beginDeletion(of: room)
-    _ = try await relay.commit(rows: 8) {
-      try $0.invitations.decline(room, by: user)
-    } then: { relay, result in
-      relay.rooms.endDeletion(of: room)
-      if let changes = try? result.get() { relay.invitations.follow(changes, on: relay) }
-    }
+    _ = try await end(in: room, on: relay) { try $0.invitations.decline(room, by: user) }
   }
 
   /// Ends an invitation that `inviter` has made. Returns false if there is none.
   func withdraw(_ user: UserID, from room: RoomID, by inviter: UserID, on relay: isolated Relay) async throws -> Bool {
     let isOwn = try await relay.store.read { try $0.invitations.hasInvited(user, to: room, inviter) }
     guard isOwn else { return false }
+    let changes = try await end(in: room, on: relay) { try $0.invitations.withdraw(user, from: room, by: inviter) }
+    return !changes.ended.isEmpty
+  }
+
+  /// Ends the invitation of a user to a room. The room may be deleted with it.
+  private func end(
+    in room: RoomID, on relay: isolated Relay, _ work: @escaping @Sendable (Transaction) throws -> InvitationChanges
+  ) async throws -> InvitationChanges {
     relay.rooms.beginDeletion(of: room)
-    let ended = try await relay.commit(rows: 8) {
-      try $0.invitations.withdraw(user, from: room, by: inviter)
-    } then: { relay, result in
+    return try await relay.commit(rows: 8, work) { relay, result in
       relay.rooms.endDeletion(of: room)
       if let changes = try? result.get() { relay.invitations.follow(changes, on: relay) }
     }
-    return !ended.ended.isEmpty
   }
 
   /// Ends the invitations of users whose names nobody has used in time.
@@ -141,13 +140,6 @@ package final class Invitations {
     for room in changes.deletedRooms { relay.rooms.wasDeleted(room, on: relay) }
     // The end of an invitation may remove a notification.
     if !changes.ended.isEmpty { relay.worker.wake() }
-  }
-
-  /// The owner has deleted a room, and these users were invited to it. The sweep of the room deletes the invitations.
-  func roomDeleted(_ room: RoomID, _ invited: [UserID], on relay: isolated Relay) {
-    var changes = InvitationChanges()
-    changes.ended = invited.map { EndedInvitation(user: $0, room: room, cause: .withdrawn, isHidden: false) }
-    follow(changes, on: relay)
   }
 
   // MARK: Sessions
@@ -193,10 +185,11 @@ package final class Invitations {
         do {
           guard let pause = try await decide(undecided, on: relay) else { return }
           try? await Task.sleep(for: pause)
+        } catch StoreError.unavailable(let reason) {
+          guard await relay.mayRepeat(after: StoreError.unavailable(reason: reason)) else { return }
         } catch {
           _ = relay.requestError(error)  // logs the failure
-          guard case StoreError.unavailable = error else { return }
-          try? await Task.sleep(for: Relay.storePause)
+          return
         }
       }
     }

@@ -221,7 +221,8 @@ extension Rooms {
       }
       let watches = relay.people.watches(among: members, of: access.handle, on: relay)
       relay.hub.delete(access.handle)
-      relay.invitations.roomDeleted(access.room, invited, on: relay)
+      // The sweep of the room deletes the invitations.
+      relay.invitations.follow(InvitationChanges(endedWith: access.room, of: invited), on: relay)
       relay.calls.roomDeleted(access.room, on: relay)
       relay.people.evaluate(watches, on: relay)
       relay.rooms.sweep(on: relay)

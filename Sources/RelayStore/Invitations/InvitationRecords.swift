@@ -64,4 +64,9 @@ public struct InvitationChanges: Equatable, Sendable {
   public var deletedRooms: [RoomID] = []
 
   public init() {}
+
+  /// A room is deleted, and these users see that their invitations to it have ended.
+  public init(endedWith room: RoomID, of users: [UserID]) {
+    ended = users.map { EndedInvitation(user: $0, room: room, cause: .withdrawn, isHidden: false) }
+  }
 }

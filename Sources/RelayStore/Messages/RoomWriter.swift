@@ -128,8 +128,8 @@ public struct RoomWriter: TransactionPart {
 
   /// Deletes a room that nobody can use after the end of its last membership.
   private func emptied(_ room: RoomID, _ known: WriterCache.Room) throws -> InvitationChanges {
-    var changes = InvitationChanges()
     guard try db.has("SELECT 1 FROM invitations WHERE room = ? LIMIT 1", [known.id]) else {
+      var changes = InvitationChanges()
       let pair = try db.first("SELECT have_met FROM directs WHERE room = ?", [known.id])
       let isForgotten = try forgetIfUnused(room)
       guard let pair else { return changes }
@@ -139,10 +139,8 @@ public struct RoomWriter: TransactionPart {
       if isForgotten || isAbandoned { changes.deletedRooms.append(room) }
       return changes
     }
-    guard known.seq == 0 else { return changes }
-    changes.ended = try reader.invitations.users(invitedTo: room).map {
-      EndedInvitation(user: $0, room: room, cause: .withdrawn, isHidden: false)
-    }
+    guard known.seq == 0 else { return InvitationChanges() }
+    var changes = InvitationChanges(endedWith: room, of: try reader.invitations.users(invitedTo: room))
     try hide(room, known)
     changes.deletedRooms.append(room)
     return changes
