@@ -69,6 +69,8 @@ public final class ClusterNode {
   /// The number of reasons that a node reports in one silence.
   static let maxSilences = 5
   private var nextFileEvent: ContinuousClock.Instant?
+  /// The time since which this node could hear a leader, and heard none. Is `nil` while it is not connected.
+  private var silentSince: ContinuousClock.Instant?
   static let minRejectionPause = Duration.milliseconds(2_500)
   /// Half of the time to the next attempt to load a snapshot that was not usable.
   var rejectionPause = ClusterNode.minRejectionPause
@@ -100,6 +102,7 @@ public final class ClusterNode {
     self.onEvent = onEvent
     earliest = transfer.clock.now
     nextTick = transfer.clock.now
+    silentSince = transfer.clock.now
   }
 
   /// Runs until this node leads, cannot go on, or shuts down.
@@ -171,7 +174,9 @@ public final class ClusterNode {
     if contents.wasDisconnected {
       needsCheck = true
       reader = nil
+      silentSince = nil
     }
+    if let time = contents.connected { silentSince = time }
     guard let (heartbeat, time) = contents.heartbeat, heartbeat.term >= step.position.term else { return }
     takeover?.received(heartbeat, at: time)
     guard !heartbeat.isLeaving else {
@@ -179,6 +184,7 @@ public final class ClusterNode {
       board.change { $0.leader = nil }
       return
     }
+    silentSince = time
     found(heartbeat.leader)
     let isWaiting = nextWaitEvent != nil
     // The leader is about to publish a snapshot.
@@ -238,7 +244,8 @@ public final class ClusterNode {
   private func makeTakeover() -> Takeover {
     Takeover(
       node, at: clock.now, after: isReluctant ? Takeover.reluctance : Takeover.silence,
-      jitter: { [clock] in clock.random(upTo: Takeover.maxJitter) }, gid: { [clock] in clock.gid() })
+      since: isReluctant ? nil : silentSince, jitter: { [clock] in clock.random(upTo: Takeover.maxJitter) },
+      gid: { [clock] in clock.gid() })
   }
 
   /// Begins again with the position of the file, after a failed transaction or a loaded snapshot.
@@ -413,6 +420,7 @@ public final class ClusterNode {
   private func note(_ batch: FollowerBatch) {
     if let leader = batch.leader {
       takeover?.leaderSeen(at: clock.now)
+      silentSince = clock.now
       found(leader)
       onEvent(.leaderChanged(leader, term: step.position.term))
     }

@@ -7,6 +7,8 @@ public final class NodeInbox: Sendable {
     /// The newest heartbeat of the highest term, with its time.
     var heartbeat: (Heartbeat, at: ContinuousClock.Instant)?
     var wasDisconnected = false
+    /// The time of the newest connection.
+    var connected: ContinuousClock.Instant?
   }
 
   private let contents = Mutex(Contents())
@@ -32,7 +34,15 @@ public final class NodeInbox: Sendable {
   public var clocks: NodeClocks { compared.withLock { $0 } }
 
   /// The connection to the log was lost.
-  public func disconnected() { contents.withLock { $0.wasDisconnected = true } }
+  public func disconnected() {
+    contents.withLock { contents in
+      contents.wasDisconnected = true
+      contents.connected = nil
+    }
+  }
+
+  /// The node is connected to the log: heartbeats arrive again.
+  public func connected(at now: ContinuousClock.Instant) { contents.withLock { $0.connected = now } }
 
   func take() -> Contents {
     contents.withLock { contents in

@@ -67,15 +67,17 @@ public struct Takeover: Sendable {
   ///   - jitter: Returns a random time up to ``maxJitter``, so that followers do not take over together.
   ///   - gid: Returns a new unique id for each record.
   ///   - silence: The time without a leader before the first takeover, without the jitter.
+  ///   - since: The time since which the node could hear a leader, and heard none. A heartbeat may still be on its way.
   public init(
-    _ node: Leader, at now: Instant, after silence: Duration = Self.silence,
+    _ node: Leader, at now: Instant, after silence: Duration = Self.silence, since: Instant? = nil,
     jitter: @escaping @Sendable () -> Duration, gid: @escaping @Sendable () -> String
   ) {
+    let since = since ?? now
     self.node = node
     self.jitter = jitter
     self.gid = gid
-    deadline = now + silence + jitter()
-    seen = now
+    deadline = max(since + silence, now + Heartbeat.interval) + jitter()
+    seen = since
   }
 
   /// True while a publish is in flight. The follower must then apply no records: the answer decides first.

@@ -238,7 +238,9 @@ final class ClusterNodeRun: Sendable {
     guard clock.wait(.zero) else { return }
     let level: Logger.Level
     switch event {
-    case .connected: level = .info
+    case .connected:
+      level = .info
+      inbox.connected(at: clock.now)
     case .closed:
       // cnats gives up if a server refuses the user twice. A leader ends when it cannot prove its leadership.
       let isLost = hasConnected.withLock { $0 }

@@ -664,6 +664,31 @@ import Testing
     #expect(cluster.waitForRows([1, 2, 3, 4]))
   }
 
+  /// The leader dies, and its machine led the log, too. The followers hear nobody while the log's servers elect.
+  @Test(arguments: [nil, Duration.milliseconds(1_000), .milliseconds(4_900)])
+  func `after an outage of the log, a silence of the leader that began before counts`(_ connection: Duration?) throws {
+    let cluster = try started()
+    cluster.log.change { $0.isDown = true }
+    cluster.kill(try #require(cluster.leading))
+    let start = cluster.clock.elapsed
+    var isConnected = connection == nil
+    if !isConnected { for process in cluster.processes { process.inbox.disconnected() } }
+    cluster.run(for: .seconds(5)) {
+      if let connection, !isConnected, cluster.clock.elapsed - start >= connection {
+        for process in cluster.processes { process.inbox.connected(at: cluster.clock.now) }
+        isConnected = true
+      }
+      return false
+    }
+    cluster.log.change { $0.isDown = false }
+    if connection == .milliseconds(4_900) {
+      // These nodes listen for the rest of the silence.
+      #expect(!cluster.run(for: .milliseconds(850)) { cluster.leading != nil })
+    }
+    // The pause between two attempts, the time of a heartbeat that is on its way, and the jitter.
+    #expect(cluster.run(for: .milliseconds(1_050)) { cluster.leading != nil })
+  }
+
   @Test func `an outage of the log changes no leader`() throws {
     let cluster = try started()
     let leader = try #require(cluster.leading)

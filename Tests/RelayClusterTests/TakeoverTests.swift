@@ -25,6 +25,16 @@ import Testing
     #expect(takeover.ticked(at: at(1_100), position: .at(4)) == .inspect(after: .zero))
   }
 
+  @Test(arguments: [(-300, 800), (-700, 400), (-800, 300), (-60_000, 300)])
+  func `a silence that began before counts, but a heartbeat may be on its way`(_ since: Int, _ first: Int) {
+    var takeover = Takeover(
+      .test, at: Self.start, since: at(since), jitter: { .milliseconds(100) }, gid: { "claim" })
+    #expect(takeover.ticked(at: at(0), position: .at(4)) == .wait(until: at(first)))
+    #expect(takeover.doubtsLeader(at: at(0)) == (since <= -600))
+    takeover.leaderSeen(at: at(200))
+    #expect(takeover.ticked(at: at(300), position: .at(4)) == .wait(until: at(1_300)))
+  }
+
   @Test mutating func `a heartbeat delays the takeover`() {
     takeover.leaderSeen(at: at(900))
     #expect(takeover.ticked(at: at(1_100), position: .at(4)) == .wait(until: at(2_000)))
