@@ -60,6 +60,35 @@ for (const [name, options, rate, waiting, ping, lost] of [
   })
 }
 
+for (const [name, options, frames, ping, lost] of [
+  ['a stream of 5 s', several, [1, 2, 3, 4, 5], 6, 9],
+  ['a stream that ends early', several, [1, 2, 3, 4], 29, 33],
+  ['a pause in the stream', several, [1, 2, 3.001, 4, 5, 6, 7, 8], 33, 37],
+  ['5 s after a pause in the stream', several, [1.001, 2, 3, 4, 5, 6, 6.001], 7.001, 10.001],
+  ['a stream, and one address', single, [1, 2, 3, 4, 5], 30, 40],
+  ['a stream on a slow line', { ...several, trustAt: Infinity }, [1, 2, 3, 4, 5], 6, 5 + time(event, slow)],
+]) {
+  test(`the times of a silence: ${name}`, () => {
+    const silence = silent(options, fast)
+    const reports = frames.map((at) => silence.received(at * s))
+    // The timer of the connection is set again for the first frame of a steady stream only.
+    assert.deepEqual(reports.filter(Boolean), ping === frames.at(-1) + 1 ? [true] : [])
+    for (const [step, at] of [['ping', ping], ['lost', lost]]) {
+      assert.equal(Math.round(silence.due([])), Math.round(at * s))
+      assert.equal(silence.step(at * s - 1, []), undefined)
+      assert.equal(silence.step(at * s, []), step)
+    }
+  })
+}
+
+test('a pause in a stream costs one ping', () => {
+  const silence = silent(several, fast)
+  for (let at = 0; at <= 8; at++) silence.received(at * s)
+  assert.equal(silence.step(9 * s, []), 'ping')
+  silence.received(9.1 * s)
+  assert.equal(silence.due([]), 34.1 * s)
+})
+
 test('a line that becomes slower loses one connection at most', () => {
   const waiting = [asked('send', 0)]
   const [first, next] = [silent(several, fast), silent(doubtful, fast)]

@@ -50,6 +50,46 @@ import Testing
     }
   }
 
+  struct Stream: Sendable {
+    var name: String
+    var areSeveral = true
+    /// When bytes arrive, in milliseconds.
+    var bytes: [Int]
+    var ping: Int
+    var end: Int
+  }
+
+  static let streams = [
+    Stream(name: "a stream of 5 s", bytes: [1_000, 2_000, 3_000, 4_000, 5_000], ping: 6_000, end: 9_000),
+    Stream(name: "a stream that ends early", bytes: [1_000, 2_000, 3_000, 4_000], ping: 29_000, end: 33_000),
+    Stream(
+      name: "a pause in the stream", bytes: [1_000, 2_000, 3_001, 4_000, 5_000, 6_000, 7_000, 8_000], ping: 33_000,
+      end: 37_000),
+    Stream(
+      name: "5 s after a pause", bytes: [1_001, 2_000, 3_000, 4_000, 5_000, 6_000, 6_001], ping: 7_001, end: 10_001),
+    Stream(
+      name: "one address", areSeveral: false, bytes: [1_000, 2_000, 3_000, 4_000, 5_000], ping: 30_000, end: 40_000),
+  ]
+
+  @Test(arguments: streams.indices) func `a pause in a steady stream starts a ping`(_ index: Int) {
+    let stream = Self.streams[index]
+    var silence = Self.silence(ofSeveral: stream.areSeveral)
+    for time in stream.bytes { silence.received(at: .milliseconds(time)) }
+    for (time, step) in [(stream.ping, Silence.Step.ping), (stream.end, .giveUp)] {
+      #expect(silence.due(nil) == .milliseconds(time), "\(stream.name)")
+      #expect(silence.timePassed(at: .milliseconds(time - 1), nil) == nil, "\(stream.name)")
+      #expect(silence.timePassed(at: .milliseconds(time), nil) == step, "\(stream.name)")
+    }
+  }
+
+  @Test func `a pause in a steady stream costs one ping`() {
+    var silence = Self.silence(ofSeveral: true)
+    for time in 0...8 { silence.received(at: .seconds(time)) }
+    #expect(silence.timePassed(at: .seconds(9), nil) == .ping)
+    silence.received(at: .milliseconds(9_100))
+    #expect(silence.due(nil) == .milliseconds(34_100))
+  }
+
   @Test func `each byte of a frame ends the silence`() {
     var silence = Self.silence(ofSeveral: false)
     _ = silence.timePassed(at: .seconds(25), nil)

@@ -180,7 +180,7 @@ export class Connection {
     if (!frame) return this.#lose(malformed, 'malformed frame')
     const now = this.#clock.elapsed()
     if (frame.type !== 'pong') this.#receivedAt = now
-    this.#silence?.received(now)
+    if (this.#silence?.received(now)) this.#watch()
     const request = this.#requests.get(frame.id)
     this.#listener.framed({ isOwn: false, text: data, frame, answers: request?.type })
     if (this.#isOver) return

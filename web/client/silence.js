@@ -10,6 +10,12 @@ const requestLimit = 3_000
 const nodeLimit = 4_000
 /** The time of a small request and its reply, in milliseconds. A timer that is late by more than this shows a pause. */
 const roundTrip = 1_000
+/**
+ * With several addresses, a stream of frames is steady if no pause in it was longer than `streamPause` for this time. The
+ * first longer pause starts a ping. In milliseconds.
+ */
+const streamTime = 5_000
+const streamPause = 1_000
 /** The slowest line on which a connection stays, in bytes per millisecond. */
 const minRate = 5
 /** Maximum size of the messages in a page, in bytes, and of that which an event adds to a message. */
@@ -26,6 +32,8 @@ export class Silence {
   #frameSize
   #trustAt
   #receivedAt
+  /** The end of the newest long pause between two frames. */
+  #streamsSince
   #pingedAt
   /** True if the page has paused while the answer to the ping was missing. */
   #hasPaused = false
@@ -43,13 +51,17 @@ export class Silence {
     this.#frameSize = frame + pageSize
     this.#trustAt = trustAt
     this.#receivedAt = now
+    this.#streamsSince = now
   }
 
-  /** Notes a frame of the relay. */
+  /** Notes a frame of the relay. Returns true if the next step may now be due earlier than before the frame. */
   received(now) {
+    const wasSteady = this.#isSteady
+    if (now - this.#receivedAt > streamPause) this.#streamsSince = now
     this.#receivedAt = now
     this.#pingedAt = undefined
     this.#hasPaused = false
+    return this.#isSteady && !wasSteady
   }
 
   /**
@@ -75,9 +87,11 @@ export class Silence {
   due(waiting) {
     const asked = this.#areSeveral ? (waiting[0]?.askedAt ?? Infinity) : Infinity
     if (this.#pingedAt === undefined) {
-      return Math.min(this.#receivedAt + this.#heartbeat, Math.max(asked, this.#receivedAt) + requestLimit)
+      const beat = this.#isSteady ? Math.min(streamPause, this.#heartbeat) : this.#heartbeat
+      return Math.min(this.#receivedAt + beat, Math.max(asked, this.#receivedAt) + requestLimit)
     }
-    const since = Math.max(Math.min(asked, this.#pingedAt), this.#receivedAt)
+    const pause = this.#isSteady ? streamPause : 0
+    const since = Math.max(Math.min(asked, this.#pingedAt - pause), this.#receivedAt)
     return Math.max(this.#pingedAt + Math.min(roundTrip, this.#limit), since + this.#limitFor(waiting, since))
   }
 
@@ -91,6 +105,11 @@ export class Silence {
     this.#hasPaused = true
     this.#pingedAt = now
     return undefined
+  }
+
+  /** True if frames have arrived all the time until the newest one. */
+  get #isSteady() {
+    return this.#areSeveral && this.#receivedAt - this.#streamsSince >= streamTime
   }
 
   #limitFor(waiting, since) {

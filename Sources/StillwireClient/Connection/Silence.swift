@@ -19,6 +19,10 @@ struct Silence: Equatable {
   static let requestLimit = Duration.seconds(3)
   /// With several addresses, the connection is lost after this silence since a request or a ping.
   static let nodeLimit = Duration.seconds(4)
+  /// With several addresses, a stream of frames is steady if no pause in it was longer than ``streamPause`` for this time.
+  /// The first longer pause starts a ping.
+  static let streamTime = Duration.seconds(5)
+  static let streamPause = Duration.seconds(1)
   /// The time of a small request and its reply. A timer that is late by more than this shows a pause of the process.
   static let roundTrip = Duration.seconds(1)
   /// The time of a byte on the slowest line on which a connection stays: 5 kB/s.
@@ -29,6 +33,8 @@ struct Silence: Equatable {
   private let areSeveral: Bool
   /// The time of the newest bytes of the relay.
   private var heard: Duration
+  /// The end of the newest long pause in the bytes of the relay.
+  private var streamsSince: Duration
   private var pinged: Duration?
   /// True if the process has paused while the answer to the ping was missing.
   private var hasPaused = false
@@ -39,10 +45,15 @@ struct Silence: Equatable {
     self.areSeveral = areSeveral
     limit = areSeveral ? min(pongTimeout, Self.nodeLimit) : pongTimeout
     heard = now
+    streamsSince = now
   }
+
+  /// True if bytes have arrived all the time until the newest ones.
+  private var isSteady: Bool { areSeveral && heard - streamsSince >= Self.streamTime }
 
   /// Notes bytes of the relay.
   mutating func received(at now: Duration) {
+    if now - heard > Self.streamPause { streamsSince = now }
     heard = now
     pinged = nil
     hasPaused = false
@@ -59,10 +70,11 @@ struct Silence: Equatable {
   func due(_ waiting: Waiting?) -> Duration {
     let asked = areSeveral ? waiting?.since : nil
     guard let pinged else {
-      let beat = heard + heartbeat
+      let beat = heard + (isSteady ? min(Self.streamPause, heartbeat) : heartbeat)
       return asked.map { min(beat, max($0, heard) + Self.requestLimit) } ?? beat
     }
-    let since = max(min(asked ?? pinged, pinged), heard)
+    let pause = isSteady ? Self.streamPause : .zero
+    let since = max(min(asked ?? pinged, pinged - pause), heard)
     let upload = Self.roundTrip + Self.maxByteTime * (waiting?.size ?? 0)
     return max(pinged + min(Self.roundTrip, limit), since + max(limit, upload))
   }
