@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NATS servers with JetStream on loopback: one server, or three that replicate their streams.
+"""NATS servers with JetStream: one server, or three that replicate their streams.
 
 `NATS_SERVER` names another program than the one of the system.
 """
@@ -16,32 +16,45 @@ from typing import Any
 from relay import DEADLINE
 from waiting import eventually
 
+from harness.hosts import LOOPBACK, Host
 from harness.processes import Program, free_port
+
+
+def program() -> str:
+    """The path of the program."""
+    # Debian's package installs it where users without rights do not search.
+    return os.environ.get("NATS_SERVER") or shutil.which("nats-server") or "/usr/sbin/nats-server"
 
 
 class NATSServer(Program):
     """One server. It keeps its port and its folder over restarts."""
 
-    def __init__(self, folder: Path, name: str, route: int, routes: list[int], options: Sequence[object] = ()):
-        super().__init__(folder, f"nats-{name}")
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        host: Host,
+        route: int,
+        routes: list[str],
+        options: Sequence[object] = (),
+    ):
+        super().__init__(folder, f"nats-{name}", host)
         self.server = name
         self.port = free_port()
         self.monitor = free_port()
-        self._arguments = ["-a", "127.0.0.1", "-p", self.port, "-m", self.monitor, "--name", name]
+        self._arguments = ["-a", host.address, "-p", self.port, "-m", self.monitor, "--name", name]
         self._arguments += ["-js", "-sd", folder / f"nats-{name}", *options]
         #: More arguments for the next start.
         self.extra: list[object] = []
         self._disk: list[str] = []
         if len(routes) > 1:
-            urls = ",".join(f"nats://127.0.0.1:{port}" for port in routes)
-            self._arguments += ["--cluster_name", "test", "--cluster", f"nats://127.0.0.1:{route}", "--routes", urls]
+            own = f"nats://{host.address}:{route}"
+            self._arguments += ["--cluster_name", "test", "--cluster", own, "--routes", ",".join(routes)]
             # Clients would otherwise learn the addresses of all servers, and connect without their proxies.
             self._arguments += ["--no_advertise"]
 
     def start(self) -> None:
-        # Debian's package installs the program where users without rights do not search.
-        program = os.environ.get("NATS_SERVER") or shutil.which("nats-server") or "/usr/sbin/nats-server"
-        self.launch([*self._disk, program, *map(str, [*self._arguments, *self.extra])])
+        self.launch([*self._disk, program(), *map(str, [*self._arguments, *self.extra])])
 
     def limit_disk(self, megabytes: int) -> None:
         """Gives the server a disk of its own with this size, from its next start on. A restart keeps the files.
@@ -78,7 +91,7 @@ class NATSServer(Program):
 
     def monitored(self, path: str) -> Any:
         """Returns the JSON of the monitoring port, or None without an answer. A paused server does not answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.monitor, timeout=1)
+        connection = http.client.HTTPConnection(self.host.address, self.monitor, timeout=1)
         try:
             connection.request("GET", path)
             response = connection.getresponse()
@@ -111,15 +124,26 @@ class NATSServer(Program):
 class NATSServers:
     """One or three servers. With the scheme `tls`, the options must name the servers' certificate."""
 
-    def __init__(self, folder: Path, count: int = 3, *, scheme: str = "nats", options: Sequence[object] = ()):
+    def __init__(
+        self,
+        folder: Path,
+        count: int = 3,
+        *,
+        hosts: Sequence[Host] = (LOOPBACK,) * 3,
+        scheme: str = "nats",
+        options: Sequence[object] = (),
+    ):
         assert count in (1, 3)
-        routes = [free_port() for _ in range(count)]
-        self.all = [NATSServer(folder, name, route, routes, options) for name, route in zip("abc", routes)]
+        places = [(host, free_port()) for host in hosts[:count]]
+        routes = [f"nats://{host.address}:{route}" for host, route in places]
+        self.all = [
+            NATSServer(folder, name, host, route, routes, options) for name, (host, route) in zip("abc", places)
+        ]
         self._scheme = scheme
 
     @property
     def urls(self) -> str:
-        return ",".join(f"{self._scheme}://127.0.0.1:{server.port}" for server in self.all)
+        return ",".join(f"{self._scheme}://{server.host.address}:{server.port}" for server in self.all)
 
     def start(self, within: float = DEADLINE) -> "NATSServers":
         """Starts the servers that do not run, and waits until JetStream accepts requests."""

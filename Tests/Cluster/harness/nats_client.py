@@ -12,10 +12,10 @@ _numbers = itertools.count(1)
 
 
 class NATSClient:
-    """A connection to one port. Raises OSError if it ends, and TimeoutError without an answer."""
+    """A connection to one server. Raises OSError if it ends, and TimeoutError without an answer."""
 
-    def __init__(self, port: int, within: float = DEADLINE):
-        self._socket = socket.create_connection(("127.0.0.1", port), within)
+    def __init__(self, port: int, within: float = DEADLINE, address: str = "127.0.0.1"):
+        self._socket = socket.create_connection((address, port), within)
         self._stream = self._socket.makefile("rb")
         self._line()
         self._socket.sendall(b'CONNECT {"verbose":false,"headers":true,"no_responders":true}\r\nPING\r\n')

@@ -11,6 +11,7 @@ from api import Answer
 from relay import DEADLINE, SLOW, binary, run
 from waiting import eventually
 
+from harness.hosts import LOOPBACK, Host
 from harness.processes import Program, free_port
 
 
@@ -21,9 +22,16 @@ class Node(Program):
     program: Path | None = None
 
     def __init__(
-        self, folder: Path, name: str, servers: str | None, *options: object, cluster: str = "test", **settings: str
+        self,
+        folder: Path,
+        name: str,
+        servers: str | None,
+        *options: object,
+        cluster: str = "test",
+        host: Host = LOOPBACK,
+        **settings: str,
     ):
-        super().__init__(folder, f"node-{name}")
+        super().__init__(folder, f"node-{name}", host)
         self.node = name
         self.port = free_port()
         self.data = folder / f"node-{name}"
@@ -37,7 +45,7 @@ class Node(Program):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host.address}:{self.port}"
 
     @property
     def database(self) -> Path:
@@ -45,8 +53,9 @@ class Node(Program):
 
     def start(self) -> "Node":
         """Starts the process. It may take a moment until it answers."""
-        command = [str(self.program or binary()), "serve", "--data", str(self.data), "--address", "127.0.0.1", "--port", str(self.port)]
-        self.launch(command + self.cluster_options + self.options, **self._settings)
+        place = ["--data", str(self.data), "--address", self.host.address, "--port", str(self.port)]
+        program = str(self.program or binary())
+        self.launch([program, "serve", *place, *self.cluster_options, *self.options], **self._settings)
         return self
 
     def request(
@@ -63,7 +72,7 @@ class Node(Program):
             body = json.dumps(body).encode()
         if body is not None:
             sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection(self.host.address, self.port, timeout=timeout)
         try:
             connection.request(method, path, body, sent)
             response = connection.getresponse()

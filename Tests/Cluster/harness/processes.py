@@ -13,6 +13,8 @@ from pathlib import Path
 from relay import CHECKOUT, DEADLINE, environment
 from waiting import eventually
 
+from harness.hosts import LOOPBACK, Host
+
 _given: set[int] = set()
 
 
@@ -73,8 +75,9 @@ def _reaper() -> Reaper:
 class Program:
     """A process that a test kills, pauses and starts again. Its output is in `log`, over all starts."""
 
-    def __init__(self, folder: Path, name: str):
+    def __init__(self, folder: Path, name: str, host: Host = LOOPBACK):
         self.name = name
+        self.host = host
         self.folder = folder
         self.log = folder / f"{name}.log"
         self.is_paused = False
@@ -98,7 +101,7 @@ class Program:
         assert not self.is_running, f"{self.name} runs already"
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command,
+                [*self.host.enter, *command],
                 env=environment(**settings),
                 cwd=CHECKOUT,
                 stdin=subprocess.DEVNULL,

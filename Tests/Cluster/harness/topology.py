@@ -2,6 +2,7 @@
 """A cluster: NATS servers, nodes, and, if a test requires them, a partition for each node."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from relay import DEADLINE
 from waiting import eventually
 from wall_clock import Clock
 
+from harness.hosts import LOOPBACK, Host
 from harness.nats import NATSServers
 from harness.node import Node
 from harness.partition import Partition
@@ -24,6 +26,8 @@ SNAPSHOTS = f"{NAME}-snapshots"
 class Cluster:
     """`nodes` relays and `servers` NATS servers. Without servers, a single relay, to check the tests themselves.
 
+    Each of the `hosts` has one node and one NATS server.
+
     With `has_clocks`, each node has a wall clock of its own, which the test sets. `nats` has more arguments of
     `NATSServers`.
     """
@@ -37,11 +41,12 @@ class Cluster:
         is_partitionable: bool = False,
         has_clocks: bool = False,
         configuration: dict[str, Any] | None = None,
+        hosts: Sequence[Host] = (LOOPBACK,) * 3,
         **nats: Any,
     ):
         self.folder = folder
         self.options = list(options)
-        self.nats = NATSServers(folder / "nats", servers, **nats) if servers else None
+        self.nats = NATSServers(folder / "nats", servers, hosts=hosts, **nats) if servers else None
         self.partitions: dict[str, Partition] = {}
         folder.mkdir(parents=True, exist_ok=True)
         if configuration is not None:
@@ -52,6 +57,7 @@ class Cluster:
         self.clocks: dict[str, Clock] = {}
         self.nodes: list[Node] = []
         self._count = nodes
+        self._hosts = hosts
 
     # Life
 
@@ -60,13 +66,13 @@ class Cluster:
         if self.nats is not None:
             self.nats.start(within)
         for number in range(self._count):
-            self.add("xyz"[number])
+            self.add("xyz"[number], self._hosts[number])
         for node in self.nodes:
             node.start()
         self.wait_whole(within)
         return self
 
-    def add(self, name: str) -> Node:
+    def add(self, name: str, host: Host = LOOPBACK) -> Node:
         """Adds a node without starting it."""
         urls = None if self.nats is None else self.nats.urls
         if self._is_partitionable:
@@ -78,7 +84,7 @@ class Cluster:
             folder.mkdir()
             self.clocks[name] = Clock(folder)
             settings = self.clocks[name].environment
-        node = Node(self.folder, name, urls, *self.options, cluster=NAME, **settings)
+        node = Node(self.folder, name, urls, *self.options, cluster=NAME, host=host, **settings)
         self.nodes.append(node)
         return node
 
