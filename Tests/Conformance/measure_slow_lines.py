@@ -110,6 +110,9 @@ async def measure(relay: Relay, client: str, load: str, rate: float, addresses: 
             cut_at = [needed * (number + 1) / (cuts + 1) for number in range(cuts)]
             while len(set(order)) < len(joined) and time.monotonic() - start < limit:
                 await asyncio.sleep(0.05)
+                # The messages of a room come before its event `joined`.
+                while not driver.events["joined"].empty():
+                    order.append(driver.events["joined"].get_nowait()["room"])
                 while not driver.events["message"].empty():
                     message = driver.events["message"].get_nowait()
                     assert not message.get("isAfterGap"), message
@@ -117,8 +120,6 @@ async def measure(relay: Relay, client: str, load: str, rate: float, addresses: 
                         live += 1
                     else:
                         shown += 1
-                while not driver.events["joined"].empty():
-                    order.append(driver.events["joined"].get_nowait()["room"])
                 while not driver.events["state"].empty():
                     lost += driver.events["state"].get_nowait()["state"] == "waiting"
                 if cut_at and sum(line.bytes for line in lines) >= cut_at[0]:
