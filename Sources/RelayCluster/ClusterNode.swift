@@ -69,7 +69,7 @@ public final class ClusterNode {
   /// The number of reasons that a node reports in one silence.
   static let maxSilences = 5
   private var nextFileEvent: ContinuousClock.Instant?
-  /// The time since which this node could hear a leader, and heard none. Is `nil` while it is not connected.
+  /// The time since which the connected node has heard no leader. Is `nil` without a connection.
   private var silentSince: ContinuousClock.Instant?
   static let minRejectionPause = Duration.milliseconds(2_500)
   /// Half of the time to the next attempt to load a snapshot that was not usable.

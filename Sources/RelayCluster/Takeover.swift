@@ -67,7 +67,7 @@ public struct Takeover: Sendable {
   ///   - jitter: Returns a random time up to ``maxJitter``, so that followers do not take over together.
   ///   - gid: Returns a new unique id for each record.
   ///   - silence: The time without a leader before the first takeover, without the jitter.
-  ///   - since: The time since which the node could hear a leader, and heard none. A heartbeat may still be on its way.
+  ///   - since: The time since which the connected node has heard no leader. A heartbeat may still be on its way.
   public init(
     _ node: Leader, at now: Instant, after silence: Duration = Self.silence, since: Instant? = nil,
     jitter: @escaping @Sendable () -> Duration, gid: @escaping @Sendable () -> String

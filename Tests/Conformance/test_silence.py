@@ -45,6 +45,43 @@ async def left(client: str, relay: Relay) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_a_listener_in_a_lively_room_leaves_a_node_that_dies_silently(client: str, relay: Relay) -> None:
+    asyncio.run(asyncio.wait_for(missed(client, relay), 3 * DEADLINE))
+
+
+async def missed(client: str, relay: Relay) -> None:
+    async with AsyncExitStack() as stack:
+        dead, other = [await stack.enter_async_context(MuteLine(relay.port)) for _ in range(2)]
+        driver = await stack.enter_async_context(joined(client, dead.url, other.url))
+        now = asyncio.get_running_loop().time
+        talking = asyncio.create_task(talk(relay))
+        stack.callback(talking.cancel)
+        # On a loaded machine, the messages may pause for longer than a steady stream.
+        begun = last = now()
+        while last - begun < 6:
+            await driver.events["message"].get()
+            begun = now() if now() - last > 0.8 else begun
+            last = now()
+        dead.is_mute = True
+        muted = now()
+        while (await driver.events["message"].get())["body"] <= muted:
+            pass
+        # 4 s. Without this rule it is 29 s.
+        assert now() - muted < 20 * SLOW
+        assert await states(driver) == ["waiting", "connecting", "open"]
+
+
+async def talk(relay: Relay) -> None:
+    """Sends a message each 0.2 s."""
+    async with await Connection.open(relay.port) as bob:
+        for frame in ({"type": "hello", "user": "bob"}, {"type": "join", "room": ROOM, "id": 1}):
+            bob.send_text(json.dumps(frame))
+        while True:
+            bob.send_text(json.dumps({"type": "send", "room": ROOM, "body": asyncio.get_running_loop().time()}))
+            await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_large_message_on_a_slow_line_ends_no_connection(client: str, relay: Relay) -> None:
     asyncio.run(asyncio.wait_for(kept(client, relay), 3 * DEADLINE))
 
