@@ -69,8 +69,6 @@ public final class ClusterNode {
   /// The number of reasons that a node reports in one silence.
   static let maxSilences = 5
   private var nextFileEvent: ContinuousClock.Instant?
-  /// The time since which the connected node has heard no leader. Is `nil` without a connection.
-  private var silentSince: ContinuousClock.Instant?
   static let minRejectionPause = Duration.milliseconds(2_500)
   /// Half of the time to the next attempt to load a snapshot that was not usable.
   var rejectionPause = ClusterNode.minRejectionPause
@@ -102,7 +100,6 @@ public final class ClusterNode {
     self.onEvent = onEvent
     earliest = transfer.clock.now
     nextTick = transfer.clock.now
-    silentSince = transfer.clock.now
   }
 
   /// Runs until this node leads, cannot go on, or shuts down.
@@ -174,9 +171,7 @@ public final class ClusterNode {
     if contents.wasDisconnected {
       needsCheck = true
       reader = nil
-      silentSince = nil
     }
-    if let time = contents.connected { silentSince = time }
     guard let (heartbeat, time) = contents.heartbeat, heartbeat.term >= step.position.term else { return }
     takeover?.received(heartbeat, at: time)
     guard !heartbeat.isLeaving else {
@@ -184,7 +179,6 @@ public final class ClusterNode {
       board.change { $0.leader = nil }
       return
     }
-    silentSince = time
     found(heartbeat.leader)
     let isWaiting = nextWaitEvent != nil
     // The leader is about to publish a snapshot.
@@ -244,7 +238,7 @@ public final class ClusterNode {
   private func makeTakeover() -> Takeover {
     Takeover(
       node, at: clock.now, after: isReluctant ? Takeover.reluctance : Takeover.silence,
-      since: isReluctant ? nil : silentSince, jitter: { [clock] in clock.random(upTo: Takeover.maxJitter) },
+      since: isReluctant ? nil : inbox.silentSince, jitter: { [clock] in clock.random(upTo: Takeover.maxJitter) },
       gid: { [clock] in clock.gid() })
   }
 
@@ -420,7 +414,7 @@ public final class ClusterNode {
   private func note(_ batch: FollowerBatch) {
     if let leader = batch.leader {
       takeover?.leaderSeen(at: clock.now)
-      silentSince = clock.now
+      inbox.leaderSeen(at: clock.now)
       found(leader)
       onEvent(.leaderChanged(leader, term: step.position.term))
     }

@@ -7,16 +7,16 @@ public final class NodeInbox: Sendable {
     /// The newest heartbeat of the highest term, with its time.
     var heartbeat: (Heartbeat, at: ContinuousClock.Instant)?
     var wasDisconnected = false
-    /// The time of the newest connection.
-    var connected: ContinuousClock.Instant?
   }
 
   private let contents = Mutex(Contents())
   private let compared = Mutex(NodeClocks())
+  private let silence = Mutex<ContinuousClock.Instant?>(nil)
 
   public init() {}
 
   public func received(_ heartbeat: Heartbeat, at now: ContinuousClock.Instant) {
+    if !heartbeat.isLeaving { leaderSeen(at: now) }
     contents.withLock { contents in
       if let last = contents.heartbeat?.0 {
         // Another thread of the leader may send a usual heartbeat after the last one.
@@ -35,14 +35,18 @@ public final class NodeInbox: Sendable {
 
   /// The connection to the log was lost.
   public func disconnected() {
-    contents.withLock { contents in
-      contents.wasDisconnected = true
-      contents.connected = nil
-    }
+    silence.withLock { $0 = nil }
+    contents.withLock { $0.wasDisconnected = true }
   }
 
-  /// The node is connected to the log: heartbeats arrive again.
-  public func connected(at now: ContinuousClock.Instant) { contents.withLock { $0.connected = now } }
+  /// The node is connected to the log: heartbeats arrive from now on.
+  public func connected(at now: ContinuousClock.Instant) { silence.withLock { $0 = now } }
+
+  /// Notes a sign of life of a leader.
+  func leaderSeen(at now: ContinuousClock.Instant) { silence.withLock { if $0 != nil { $0 = now } } }
+
+  /// The time since which this node is connected and has no sign of a leader. Is `nil` without a connection.
+  var silentSince: ContinuousClock.Instant? { silence.withLock { $0 } }
 
   func take() -> Contents {
     contents.withLock { contents in

@@ -52,7 +52,7 @@ public struct Takeover: Sendable {
   private let gid: @Sendable () -> String
   private var phase = Phase.following
   private var deadline: Instant
-  /// The time of the leader's last sign of life.
+  /// The time of the leader's last sign of life, or of the connection after it.
   private var seen: Instant
   /// The newest term whose leader has left.
   private var leftTerm: UInt64 = 0
@@ -67,7 +67,7 @@ public struct Takeover: Sendable {
   ///   - jitter: Returns a random time up to ``maxJitter``, so that followers do not take over together.
   ///   - gid: Returns a new unique id for each record.
   ///   - silence: The time without a leader before the first takeover, without the jitter.
-  ///   - since: The time since which the connected node has heard no leader. A heartbeat may still be on its way.
+  ///   - since: The time since which the node is connected and has no sign of a leader. A heartbeat may be on its way.
   public init(
     _ node: Leader, at now: Instant, after silence: Duration = Self.silence, since: Instant? = nil,
     jitter: @escaping @Sendable () -> Duration, gid: @escaping @Sendable () -> String

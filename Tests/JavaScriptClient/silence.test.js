@@ -66,6 +66,8 @@ for (const [name, options, frames, ping, lost] of [
   ['a pause in the stream', several, [1, 2, 3.001, 4, 5, 6, 7, 8], 33, 37],
   ['5 s after a pause in the stream', several, [1.001, 2, 3, 4, 5, 6, 6.001], 7.001, 10.001],
   ['a stream, and one address', single, [1, 2, 3, 4, 5], 30, 40],
+  ['a stream, and a pongTimeout of 3.5 s', { ...several, pongTimeout: 3.5 * s }, [1, 2, 3, 4, 5], 6, 9],
+  ['a stream, and a pongTimeout of 2 s', { ...several, pongTimeout: 2 * s }, [1, 2, 3, 4, 5], 6, 8],
   ['a stream on a slow line', { ...several, trustAt: Infinity }, [1, 2, 3, 4, 5], 6, 5 + time(event, slow)],
 ]) {
   test(`the times of a silence: ${name}`, () => {
@@ -80,6 +82,23 @@ for (const [name, options, frames, ping, lost] of [
     }
   })
 }
+
+test('a ping long after a stream has the usual time', () => {
+  const silence = silent(several, fast)
+  for (let at = 0; at <= 8; at++) silence.received(at * s)
+  assert.equal(silence.step(100 * s, []), 'ping')
+  assert.equal(silence.due([]), 104 * s)
+})
+
+test('after the answer to a ping, the next step may be earlier', () => {
+  const silence = silent(several, fast)
+  for (let at = 0; at <= 8; at++) silence.received(at * s)
+  assert.equal(silence.probe(8.1 * s), true)
+  assert.equal(silence.due([]), 12 * s)
+  assert.equal(silence.received(8.6 * s), true)
+  assert.equal(silence.due([]), 9.6 * s)
+  assert.equal(silence.received(8.7 * s), false)
+})
 
 test('a pause in a stream costs one ping', () => {
   const silence = silent(several, fast)

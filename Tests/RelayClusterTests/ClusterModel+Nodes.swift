@@ -14,7 +14,9 @@ extension ClusterModel {
   private func follow(_ node: ModelNode) {
     let jitter = Duration.milliseconds(random.below(300))
     let step = FollowerStep(position: node.file.position)
-    let takeover = Takeover(node.leader, at: instant, jitter: { jitter }, gid: { [gids] in gids.next() })
+    // The silence of the leader may have begun before the comparison, or at it.
+    let since = random.hits(oneIn: 2) ? instant - .milliseconds(random.below(2_000)) : nil
+    let takeover = Takeover(node.leader, at: instant, since: since, jitter: { jitter }, gid: { [gids] in gids.next() })
     node.role = .follower(step, takeover)
     node.pending = nil
     node.open = nil

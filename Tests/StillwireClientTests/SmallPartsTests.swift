@@ -53,6 +53,7 @@ import Testing
   struct Stream: Sendable {
     var name: String
     var areSeveral = true
+    var pongTimeout = Duration.seconds(10)
     /// When bytes arrive, in milliseconds.
     var bytes: [Int]
     var ping: Int
@@ -69,17 +70,30 @@ import Testing
       name: "5 s after a pause", bytes: [1_001, 2_000, 3_000, 4_000, 5_000, 6_000, 6_001], ping: 7_001, end: 10_001),
     Stream(
       name: "one address", areSeveral: false, bytes: [1_000, 2_000, 3_000, 4_000, 5_000], ping: 30_000, end: 40_000),
+    Stream(
+      name: "a pongTimeout of 3.5 s", pongTimeout: .seconds(3.5), bytes: [1_000, 2_000, 3_000, 4_000, 5_000],
+      ping: 6_000, end: 9_000),
+    Stream(
+      name: "a pongTimeout of 2 s", pongTimeout: .seconds(2), bytes: [1_000, 2_000, 3_000, 4_000, 5_000], ping: 6_000,
+      end: 8_000),
   ]
 
   @Test(arguments: streams.indices) func `a pause in a steady stream starts a ping`(_ index: Int) {
     let stream = Self.streams[index]
-    var silence = Self.silence(ofSeveral: stream.areSeveral)
+    var silence = Self.silence(ofSeveral: stream.areSeveral, pongTimeout: stream.pongTimeout)
     for time in stream.bytes { silence.received(at: .milliseconds(time)) }
     for (time, step) in [(stream.ping, Silence.Step.ping), (stream.end, .giveUp)] {
       #expect(silence.due(nil) == .milliseconds(time), "\(stream.name)")
       #expect(silence.timePassed(at: .milliseconds(time - 1), nil) == nil, "\(stream.name)")
       #expect(silence.timePassed(at: .milliseconds(time), nil) == step, "\(stream.name)")
     }
+  }
+
+  @Test func `a ping long after a steady stream has the usual time`() {
+    var silence = Self.silence(ofSeveral: true)
+    for time in 0...8 { silence.received(at: .seconds(time)) }
+    #expect(silence.timePassed(at: .seconds(100), nil) == .ping)
+    #expect(silence.due(nil) == .seconds(104))
   }
 
   @Test func `a pause in a steady stream costs one ping`() {

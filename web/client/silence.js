@@ -6,13 +6,16 @@
 
 /** With several addresses, a request without a reply for this time starts a ping. In milliseconds. */
 const requestLimit = 3_000
-/** With several addresses, the connection is lost after this silence since a request or a ping. In milliseconds. */
+/**
+ * With several addresses, the connection is lost after this silence since a request, a ping, or the last frame of a
+ * steady stream. In milliseconds.
+ */
 const nodeLimit = 4_000
 /** The time of a small request and its reply, in milliseconds. A timer that is late by more than this shows a pause. */
 const roundTrip = 1_000
 /**
- * With several addresses, a stream of frames is steady if no pause in it was longer than `streamPause` for this time. The
- * first longer pause starts a ping. In milliseconds.
+ * A stream is steady when frames have arrived for at least this time, and no two of them were more than `streamPause`
+ * apart. With several addresses, the first longer pause starts a ping. In milliseconds.
  */
 const streamTime = 5_000
 const streamPause = 1_000
@@ -57,11 +60,12 @@ export class Silence {
   /** Notes a frame of the relay. Returns true if the next step may now be due earlier than before the frame. */
   received(now) {
     const wasSteady = this.#isSteady
+    const wasPinged = this.#pingedAt !== undefined
     if (now - this.#receivedAt > streamPause) this.#streamsSince = now
     this.#receivedAt = now
     this.#pingedAt = undefined
     this.#hasPaused = false
-    return this.#isSteady && !wasSteady
+    return wasPinged || (this.#isSteady && !wasSteady)
   }
 
   /**
@@ -90,7 +94,9 @@ export class Silence {
       const beat = this.#isSteady ? Math.min(streamPause, this.#heartbeat) : this.#heartbeat
       return Math.min(this.#receivedAt + beat, Math.max(asked, this.#receivedAt) + requestLimit)
     }
-    const pause = this.#isSteady ? streamPause : 0
+    // The ping of a stream leaves the rest of the time for its answer. A ping that is late is no ping of a stream.
+    const isOfStream = this.#isSteady && this.#pingedAt - this.#receivedAt < streamPause + roundTrip
+    const pause = isOfStream ? Math.max(0, this.#limit - nodeLimit + streamPause) : 0
     const since = Math.max(Math.min(asked, this.#pingedAt - pause), this.#receivedAt)
     return Math.max(this.#pingedAt + Math.min(roundTrip, this.#limit), since + this.#limitFor(waiting, since))
   }
@@ -107,7 +113,7 @@ export class Silence {
     return undefined
   }
 
-  /** True if frames have arrived all the time until the newest one. */
+  /** True if the frames until the newest one were a steady stream. */
   get #isSteady() {
     return this.#areSeveral && this.#receivedAt - this.#streamsSince >= streamTime
   }

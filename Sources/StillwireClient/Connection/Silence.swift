@@ -17,10 +17,11 @@ struct Silence: Equatable {
 
   /// With several addresses, a request without a reply for this time starts a ping.
   static let requestLimit = Duration.seconds(3)
-  /// With several addresses, the connection is lost after this silence since a request or a ping.
+  /// With several addresses, the connection is lost after this silence since a request, a ping, or the last bytes of a
+  /// steady stream.
   static let nodeLimit = Duration.seconds(4)
-  /// With several addresses, a stream of frames is steady if no pause in it was longer than ``streamPause`` for this time.
-  /// The first longer pause starts a ping.
+  /// A stream is steady when bytes have arrived for at least this time, with no pause longer than ``streamPause``. With
+  /// several addresses, the first longer pause starts a ping.
   static let streamTime = Duration.seconds(5)
   static let streamPause = Duration.seconds(1)
   /// The time of a small request and its reply. A timer that is late by more than this shows a pause of the process.
@@ -48,7 +49,7 @@ struct Silence: Equatable {
     streamsSince = now
   }
 
-  /// True if bytes have arrived all the time until the newest ones.
+  /// True if the bytes until the newest ones were a steady stream.
   private var isSteady: Bool { areSeveral && heard - streamsSince >= Self.streamTime }
 
   /// Notes bytes of the relay.
@@ -73,7 +74,9 @@ struct Silence: Equatable {
       let beat = heard + (isSteady ? min(Self.streamPause, heartbeat) : heartbeat)
       return asked.map { min(beat, max($0, heard) + Self.requestLimit) } ?? beat
     }
-    let pause = isSteady ? Self.streamPause : .zero
+    // The ping of a stream leaves the rest of the time for its answer. A ping that is late is no ping of a stream.
+    let isOfStream = isSteady && pinged - heard < Self.streamPause + Self.roundTrip
+    let pause = isOfStream ? max(.zero, limit - Self.nodeLimit + Self.streamPause) : .zero
     let since = max(min(asked ?? pinged, pinged - pause), heard)
     let upload = Self.roundTrip + Self.maxByteTime * (waiting?.size ?? 0)
     return max(pinged + min(Self.roundTrip, limit), since + max(limit, upload))

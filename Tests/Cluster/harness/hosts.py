@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-#: A namespace with this variable is the network of this program.
+#: This variable is set in the program's own network.
 _INSIDE = "CLUSTER_TEST_NETWORK"
 
 

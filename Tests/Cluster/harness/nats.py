@@ -162,8 +162,8 @@ class NATSServers:
         """The server that leads JetStream: the one that names itself."""
         return self._naming_itself(lambda server: server.meta_leader)
 
-    def leader(self, stream: str) -> NATSServer | None:
-        """The server that leads the Raft group of a stream, or None during an election."""
+    def leader(self, stream: str, *, without: NATSServer | None = None) -> NATSServer | None:
+        """The server that leads the Raft group of a stream, or None during an election. Does not ask `without`."""
         if len(self.all) == 1:
             return self.all[0] if self.all[0].stream(stream) else None
 
@@ -171,7 +171,7 @@ class NATSServers:
             details = server.stream(stream) or {}
             return (details.get("cluster") or {}).get("leader")
 
-        return self._naming_itself(leader_seen_by)
+        return self._naming_itself(leader_seen_by, without)
 
     def followers(self, stream: str) -> list[NATSServer]:
         leader = self.leader(stream)
@@ -195,8 +195,10 @@ class NATSServers:
             with suppress(ProcessLookupError):
                 server.kill()
 
-    def _naming_itself(self, seen) -> NATSServer | None:
+    def _naming_itself(self, seen, without: NATSServer | None = None) -> NATSServer | None:
         for server in self.all:
-            if server.is_running and not server.is_paused and seen(server) == server.server:
+            if server is without or not server.is_running or server.is_paused:
+                continue
+            if seen(server) == server.server:
                 return server
         return None
