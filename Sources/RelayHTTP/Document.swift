@@ -3,7 +3,7 @@ import HTTPTypes
 import RelayCore
 import RelayHub
 
-// The documents at `/openapi.json` and `/asyncapi.json`. `DocumentSource.swift` makes their text.
+// The documents at `/openapi.json` and `/asyncapi.json`, made of the files in `Documents`.
 
 /// A description of the interface for clients and tools.
 package struct Document: Sendable {
@@ -22,8 +22,8 @@ package struct Document: Sendable {
     case asyncapi
   }
 
-  static let openAPI = Document(DocumentSource.openAPI)
-  static let asyncAPI = Document(DocumentSource.asyncAPI)
+  static let openAPI = Document(completing: describeHTTP())
+  static let asyncAPI = Document(completing: describeSessions())
 
   /// Returns a document. The first call makes it, which takes milliseconds, so this does not run on the hub's thread.
   @concurrent package static func named(_ name: Name) async -> Document {

@@ -40,6 +40,11 @@ public final class JSONParser {
     try read(bytes) { Fields(JSON.members(of: $0)) }
   }
 
+  /// The same for a text of which the order of members has a meaning for people.
+  package func document(_ bytes: [UInt8]) throws(JSONFailure) -> OrderedJSON {
+    try read(bytes) { OrderedJSON($0, at: 0) }
+  }
+
   private func read<Reading>(_ bytes: [UInt8], _ reading: (relay_json) -> Reading) throws(JSONFailure) -> Reading {
     var json = relay_json()
     var offset = 0
@@ -78,7 +83,7 @@ extension JSON {
     return members
   }
 
-  private static func value(of json: relay_json, at index: UInt32) -> JSON {
+  fileprivate static func value(of json: relay_json, at index: UInt32) -> JSON {
     let node = json.nodes[Int(index)]
     switch node.kind {
     case RELAY_JSON_NULL: return .null
@@ -101,11 +106,30 @@ extension JSON {
     }
   }
 
-  private static func children(of json: relay_json, at index: UInt32, _ body: (UInt32) -> Void) {
+  fileprivate static func children(of json: relay_json, at index: UInt32, _ body: (UInt32) -> Void) {
     var child = index + 1
     while child < json.nodes[Int(index)].next {
       body(child)
       child = json.nodes[Int(child)].next
+    }
+  }
+}
+
+extension OrderedJSON {
+  fileprivate init(_ json: relay_json, at index: UInt32) {
+    switch json.nodes[Int(index)].kind {
+    case RELAY_JSON_ARRAY:
+      var items: [OrderedJSON] = []
+      JSON.children(of: json, at: index) { items.append(OrderedJSON(json, at: $0)) }
+      self = .array(items)
+    case RELAY_JSON_OBJECT:
+      var members: [Member] = []
+      JSON.children(of: json, at: index) { child in
+        let key = json.nodes[Int(child)]
+        members.append(Member(json.text(key.key, key.key_length), OrderedJSON(json, at: child)))
+      }
+      self = .object(members)
+    default: self = .scalar(JSON.value(of: json, at: index))
     }
   }
 }

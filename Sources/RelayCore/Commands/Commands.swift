@@ -34,7 +34,7 @@ package enum Commands {
   ]
 
   /// The commands by the type of their frame.
-  static let byFrame: [String: any Command.Type] = {
+  package static let byFrame: [String: any Command.Type] = {
     let frames = all.compactMap { command in command.declaration.frame.map { ($0, command) } }
     return Dictionary(uniqueKeysWithValues: frames)
   }()

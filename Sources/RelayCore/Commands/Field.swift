@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayJSON
+package import RelayJSON
 import RelayProtocol
 
 /// A member of a request: its name, its type with the bounds, and its meaning. The parser and both documents follow from
@@ -64,35 +64,17 @@ package struct FieldDeclaration: Sendable {
   }
 
   /// The schema of the member in a frame. A member that is not required may be null.
-  package var schema: [UInt8] {
-    JSONWriter.object { schema in
-      switch type {
-      case .name(let name):
-        // In OpenAPI 3.1 and AsyncAPI 3.0, a reference may have a description.
-        schema["$ref"] = "schemas.json#/\(name)"
-      case .whole, .text:
-        schema.array("type") { list in
-          list.string(type.noun)
-          if !isRequired { list.string("null") }
-        }
-        type.writeBounds(to: &schema)
-      }
-      schema["description"] = meaning
-    }
+  package var schema: OrderedJSON {
+    var schema = type.schema
+    if !isRequired, let noun = schema["type"] { schema["type"] = [noun, "null"] }
+    // In OpenAPI 3.1 and AsyncAPI 3.0, a reference may have a description.
+    schema["description"] = .string(meaning)
+    return schema
   }
 
   /// The parameter of a query.
-  package var parameter: [UInt8] {
-    JSONWriter.object {
-      $0["name"] = name
-      $0["in"] = "query"
-      $0["description"] = meaning
-      $0.object("schema") { schema in
-        if case .name(let name) = type { return schema["$ref"] = "schemas.json#/\(name)" }
-        schema["type"] = type.noun
-        type.writeBounds(to: &schema)
-      }
-    }
+  package var parameter: OrderedJSON {
+    ["name": .string(name), "in": "query", "description": .string(meaning), "schema": type.schema]
   }
 }
 
@@ -105,16 +87,15 @@ package enum FieldType: Sendable {
   /// The parameter of a query with this type.
   var parameter: Declaration.Parameter { if case .whole = self { .number } else { .text } }
 
-  fileprivate var noun: String { if case .whole = self { "integer" } else { "string" } }
-
-  fileprivate func writeBounds(to schema: inout JSONWriter.Object) {
+  fileprivate var schema: OrderedJSON {
     switch self {
     case .whole(let range, let standard):
-      schema.integer("minimum", range.lowerBound)
-      schema.integer("maximum", range.upperBound)
-      schema.integer("default", standard)
-    case .text(let maxLength): schema.integer("maxLength", Int64(maxLength))
-    case .name: break
+      [
+        "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
+        "default": .integer(standard),
+      ]
+    case .text(let maxLength): ["type": "string", "maxLength": .integer(maxLength)]
+    case .name(let schema): ["$ref": .string("schemas.json#/\(schema)")]
     }
   }
 }

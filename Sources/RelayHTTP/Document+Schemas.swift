@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+
+extension Document {
+  /// The value of a file of `Documents`.
+  static func file(_ bytes: [UInt8]) -> OrderedJSON {
+    do {
+      return try JSONParser(maxDepth: 64).document(bytes)
+    } catch {
+      preconditionFailure("a file of a document is wrong: \(error)")
+    }
+  }
+
+  /// Makes a document complete without the other: adds the schemas of `schemas.json` to which the document refers,
+  /// directly or through other schemas.
+  init(completing document: OrderedJSON) {
+    let shared = Self.file(DocumentFile.schemas)
+    var missing: Set<String> = []
+    var document = document.withOwnReferences(to: &missing)
+    var found: [String: OrderedJSON] = [:]
+    while let name = missing.popFirst() {
+      guard found[name] == nil else { continue }
+      guard let schema = shared[name] else { preconditionFailure("schemas.json has no \(name)") }
+      found[name] = schema.withOwnReferences(to: &missing)
+    }
+    for name in shared.members.map(\.name) { document["components"]?["schemas"]?[name] = found[name] }
+    self.init(Array(document.lines.utf8))
+  }
+}
+
+extension OrderedJSON {
+  static func reference(to path: String) -> OrderedJSON { ["$ref": .string("#/\(path)")] }
+
+  /// The value with its references to `schemas.json` as references to the document. Adds the names of these schemas to
+  /// `names`.
+  fileprivate func withOwnReferences(to names: inout Set<String>) -> OrderedJSON {
+    let file = "schemas.json#/"
+    switch self {
+    case .scalar:
+      guard let text, text.hasPrefix(file) else { return self }
+      let name = String(text.dropFirst(file.count))
+      names.insert(name)
+      return .string("#/components/schemas/\(name)")
+    case .array(let items): return .array(items.map { $0.withOwnReferences(to: &names) })
+    case .object(let members):
+      return .object(members.map { Member($0.name, $0.value.withOwnReferences(to: &names)) })
+    }
+  }
+}
