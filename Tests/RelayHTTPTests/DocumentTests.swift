@@ -220,7 +220,7 @@ struct DocumentTests {
     #expect(declarations.count >= 3)
     for declaration in declarations {
       let frame = try #require(declaration.frame)
-      #expect(source[frame]?["payload"] == nil, "\(frame)")
+      #expect(source[frame]?["properties"] == nil, "\(frame)")
       let payload = try #require(messages[frame]?["payload"] as? [String: Any])
       let required = declaration.fields.filter(\.isRequired).map(\.name)
       #expect(payload["required"] as? [String] == ["type"] + required, "\(frame)")
