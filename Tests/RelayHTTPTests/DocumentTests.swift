@@ -91,7 +91,7 @@ struct DocumentTests {
   @Test func `a scope checks every member that names a room or a user`() throws {
     let checked = Set(NamedMembers.rooms + NamedMembers.roomObjects + NamedMembers.users)
     var found: Set<String> = []
-    let paths = try #require(try Self.object(DocumentFile.openAPI)["paths"] as? [String: [String: Any]])
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
     for (path, item) in paths {
       found.formUnion(path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) })
       for case let operation as [String: Any] in item.values {
