@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayCore
 import RelayJSON
 
 extension Document {
@@ -6,10 +7,11 @@ extension Document {
   /// channel, and the operations.
   static func describeSessions() -> OrderedJSON {
     var document = file(DocumentFile.asyncAPI)
+    let commands = HTTPCommands(document: file(DocumentFile.openAPI), schemas: file(DocumentFile.schemas))
     let sources = document["components"]?["messages"] ?? [:]
     var (messages, channel, operations): (OrderedJSON, OrderedJSON, OrderedJSON) = ([:], [:], [:])
     for source in sources.members {
-      let message = FrameMessage(source.name, source.value)
+      let message = FrameMessage(source.name, source.value, commands)
       messages[source.name] = message.message
       channel[source.name] = .reference(to: "components/messages/\(source.name)")
       operations[source.name] = message.operation(hasReply: sources["\(source.name).reply"] != nil)
@@ -18,5 +20,46 @@ extension Document {
     document["operations"] = operations
     document["components"]?["messages"] = messages
     return document
+  }
+}
+
+/// What the file of the OpenAPI document describes about a command. The frame and its reply have the same members.
+struct HTTPCommands {
+  let document: OrderedJSON
+  let schemas: OrderedJSON
+
+  /// The members of the path and of the body. The path names the user of the session.
+  func request(of declaration: Declaration) -> OrderedJSON {
+    guard let route = declaration.route else { return [:] }
+    var (required, properties): ([OrderedJSON], OrderedJSON) = ([], [:])
+    for name in PathTemplate(route.path).variables where name != "user" {
+      required.append(.string(name))
+      properties[name] = document["components"]?["parameters"]?[name]?["schema"]
+    }
+    let body = members(of: operation(route)?["requestBody"]?["schema"])
+    required += body["required"]?.items ?? []
+    return ["required": .array(required), "properties": properties.merging(body["properties"])]
+  }
+
+  /// The members and the examples of the reply.
+  func reply(to declaration: Declaration) -> OrderedJSON {
+    guard let route = declaration.route, let responses = operation(route)?["responses"] else { return [:] }
+    let response = responses["201"] ?? responses["200"]
+    var reply = members(of: response?["schema"])
+    reply["examples"] = response?["examples"]
+    return reply
+  }
+
+  private func operation(_ route: (method: String, path: String)) -> OrderedJSON? {
+    document["paths"]?[route.path]?[route.method.lowercased()]
+  }
+
+  private func members(of schema: OrderedJSON?) -> OrderedJSON {
+    let name = schema?["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? ""
+    let object = document["components"]?["schemas"]?[name] ?? schemas[name] ?? schema
+    var members: OrderedJSON = [:]
+    members["required"] = object?["required"]
+    members["properties"] = object?["properties"]
+    return members
   }
 }

@@ -3,7 +3,7 @@ import RelayCore
 import RelayJSON
 
 /// A message of the AsyncAPI document. The file has its summary, its own members and its examples. Everything else
-/// follows from its key.
+/// follows from its key. Without members in the file, a request or a reply has those of the same command over HTTP.
 struct FrameMessage {
   private enum Kind {
     case request, event
@@ -16,15 +16,15 @@ struct FrameMessage {
   private let kind: Kind
   /// The type of a request, `<request>.reply`, `event.<type>`, `ok` or `error`.
   private let key: String
-  /// The description in the file.
+  /// The description in the file, with the members from HTTP.
   private let source: OrderedJSON
+  private let fields: [FieldDeclaration]
   /// The member `type` of the frame.
   private let type: String
   private let title: String
 
-  init(_ key: String, _ source: OrderedJSON) {
+  init(_ key: String, _ source: OrderedJSON, _ commands: HTTPCommands) {
     self.key = key
-    self.source = source
     let parts = key.split(separator: ".").map(String.init)
     let (kind, type, title) =
       switch (parts[0], parts.last) {
@@ -36,6 +36,10 @@ struct FrameMessage {
     self.kind = kind
     self.type = source["name"]?.text ?? type
     self.title = source["title"]?.text ?? title
+    let declaration = kind == .request || kind == .ownReply ? Commands.byFrame[parts[0]]?.declaration : nil
+    fields = kind == .request ? declaration?.fields ?? [] : []
+    let known = kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)
+    self.source = source["properties"] == nil && fields.isEmpty ? (known ?? [:]).merging(source) : source
   }
 
   var message: OrderedJSON {
@@ -73,7 +77,6 @@ struct FrameMessage {
   }
 
   private var payload: OrderedJSON {
-    let fields = kind == .request ? Commands.byFrame[key]?.declaration.fields ?? [] : []
     var required: [OrderedJSON] = ["type"]
     var properties: OrderedJSON = ["type": ["const": .string(type)]]
     // Each `ok` has an id. The other replies also answer requests without one.

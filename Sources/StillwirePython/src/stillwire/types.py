@@ -126,6 +126,7 @@ class History(TypedDict):
     first: int
     """The oldest stored message."""
     messages: list[Message | DeletedMessage]
+    """Oldest first."""
     more: bool
     """True if more messages exist: older ones, or with `after` newer ones."""
 
@@ -316,6 +317,7 @@ class Reacted(TypedDict):
 @final
 class Notified(TypedDict):
     push: int
+    """The number of recipients who are notified for the first time. It includes those who need no push any more."""
 
 
 @final
@@ -668,6 +670,7 @@ class BreakThrough(TypedDict):
 @final
 class SetStatusResult(TypedDict):
     status: Status | None
+    """The status from now on."""
 
 
 @final
