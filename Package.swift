@@ -187,8 +187,9 @@ let package = Package(
     .target(
       name: "RelayHTTP",
       dependencies: [
-        "CDocuments", "CZlib", "RelayCore", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayPush", "RelayStore", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "CDocuments", "CZlib", "PushLint", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity",
+        "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
       // `CDocuments` embeds them.

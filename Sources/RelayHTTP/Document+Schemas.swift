@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import PushLint
+import RelayDelivery
 import RelayHub
 import RelayJSON
+import RelayProtocol
 
 extension Document {
   /// The value of a file of `Documents`.
@@ -25,12 +28,41 @@ extension Document {
       found[name] = schema.withOwnReferences(to: &missing)
     }
     for name in shared.members.map(\.name) { document["components"]?["schemas"]?[name] = found[name] }
+    for (name, values) in Self.values {
+      document["components"]?["schemas"]?[name]?["enum"] = .array(values.map(OrderedJSON.string))
+    }
+    document["components"]?["schemas"]?["Limits"]?.addLimits()
     self.init(Array(document.lines.utf8))
   }
+
+  /// The values of the schemas with long lists.
+  private static let values = [
+    "ErrorCode": ErrorCode.allCases.map(\.rawValue), "LintRule": LintRule.allCases.map(\.rawValue),
+    "ReasonCode": Reason.Code.allCases.map(\.rawValue),
+  ]
 }
 
 extension OrderedJSON {
   static func reference(to path: String) -> OrderedJSON { ["$ref": .string("#/\(path)")] }
+
+  /// Adds the bounds and the defaults of the limits, of which the file has the meaning.
+  fileprivate mutating func addLimits() {
+    let limits = Limits()
+    for entry in Limits.entries {
+      let schema: OrderedJSON = [
+        "type": "number", "minimum": .decimal(entry.allowed.lowerBound), "default": .decimal(limits[entry]),
+      ]
+      let meaning = self["properties"]?[entry.name]
+      self["properties"]?[entry.name] = schema.merging(meaning)
+    }
+    let names = self["properties"]?.members.map(\.name) ?? []
+    self["required"] = .array(names.map(OrderedJSON.string))
+  }
+
+  private static func decimal(_ number: Double) -> OrderedJSON {
+    let isWhole = number == number.rounded()
+    return isWhole ? .integer(Int(number)) : .scalar(.number(String(number)))
+  }
 
   /// The value with its references to `schemas.json` as references to the document. Adds the names of these schemas to
   /// `names`.
