@@ -32,7 +32,7 @@ struct HTTPCommands {
   func request(of declaration: Declaration) -> OrderedJSON {
     guard let route = declaration.route else { return [:] }
     var (required, properties): ([OrderedJSON], OrderedJSON) = ([], [:])
-    for name in PathTemplate(route.path).variables where name != "user" {
+    for name in PathTemplate(route.path).variables where !route.path.hasPrefix("/v1/users/{\(name)}") {
       required.append(.string(name))
       properties[name] = document["components"]?["parameters"]?[name]?["schema"]
     }

@@ -39,7 +39,7 @@ struct FrameMessage {
     let declaration = kind == .request || kind == .ownReply ? Commands.byFrame[parts[0]]?.declaration : nil
     fields = kind == .request ? declaration?.fields ?? [] : []
     let known = kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)
-    self.source = source["properties"] == nil && fields.isEmpty ? (known ?? [:]).merging(source) : source
+    self.source = source["properties"] == nil ? (known ?? [:]).merging(source) : source
   }
 
   var message: OrderedJSON {
@@ -82,11 +82,13 @@ struct FrameMessage {
     // Each `ok` has an id. The other replies also answer requests without one.
     if type == "ok" { required.append("id") }
     if kind != .event { properties["id"] = .reference(to: "components/schemas/ID") }
-    required += fields.filter(\.isRequired).map { .string($0.name) } + (source["required"]?.items ?? [])
-    for field in fields { properties[field.name] = field.schema }
-    return [
-      "type": "object", "required": .array(required), "properties": properties.merging(source["properties"]),
-    ]
+    required += source["required"]?.items ?? []
+    properties = properties.merging(source["properties"])
+    for field in fields {
+      if field.isRequired, properties[field.name] == nil { required.append(.string(field.name)) }
+      properties[field.name] = field.schema
+    }
+    return ["type": "object", "required": .array(required), "properties": properties]
   }
 
   /// The file has the members of each example by its name. An example of a request or of its reply has its number as the

@@ -102,8 +102,9 @@ struct DocumentTests {
         found.formUnion(try namedMembers(of: content?["application/json"]?["schema"]))
       }
     }
-    // Mentions notify members of a room that the request names. These parameters name no room and no user.
-    found.subtract(["mentions", "seq", "report", "key", "id", "device", "token"])
+    // Mentions notify members of a room that the request names. `after` is a position in a list of names. The other
+    // parameters name no room and no user.
+    found.subtract(["mentions", "after", "seq", "report", "key", "id", "device", "token"])
     #expect(found == checked)
   }
 
@@ -219,20 +220,26 @@ struct DocumentTests {
     let declarations = Commands.all.map { $0.declaration }.filter { !$0.fields.isEmpty }
     #expect(declarations.count >= 3)
     for declaration in declarations {
-      let frame = try #require(declaration.frame)
-      #expect(source[frame]?["properties"] == nil, "\(frame)")
-      let payload = try #require(messages[frame]?["payload"] as? [String: Any])
-      let required = declaration.fields.filter(\.isRequired).map(\.name)
-      #expect(payload["required"] as? [String] == ["type"] + required, "\(frame)")
-      let properties = try #require(payload["properties"] as? [String: [String: Any]])
-      #expect(Set(properties.keys) == Set(["type", "id"] + declaration.fields.map(\.name)), "\(frame)")
-      for field in declaration.fields {
-        #expect(properties[field.name]?["description"] as? String == field.meaning, "\(frame)")
+      let inPath = declaration.route.map { PathTemplate($0.path).variables } ?? []
+      if let frame = declaration.frame {
+        let ofUser = declaration.route?.path.hasPrefix("/v1/users/{user}") == true
+        let others = inPath.filter { $0 != "user" || !ofUser }
+        let written = (source[frame]?["properties"] as? [String: Any]) ?? [:]
+        #expect(Set(written.keys).isDisjoint(with: declaration.fields.map(\.name)), "\(frame)")
+        let payload = try #require(messages[frame]?["payload"] as? [String: Any])
+        let required = declaration.fields.filter(\.isRequired).map(\.name).filter { !others.contains($0) }
+        let known = others + written.keys.filter { !others.contains($0) }
+        #expect(payload["required"] as? [String] == ["type"] + known + required, "\(frame)")
+        let properties = try #require(payload["properties"] as? [String: [String: Any]])
+        #expect(Set(properties.keys) == Set(["type", "id"] + known + declaration.fields.map(\.name)), "\(frame)")
+        for field in declaration.fields {
+          #expect(properties[field.name]?["description"] as? String == field.meaning, "\(frame)")
+        }
       }
-      let route = try #require(declaration.route)
+      guard let route = declaration.route else { continue }
       let operation = try #require(paths[route.path]?[route.method.lowercased()] as? [String: Any])
       let parameters = (operation["parameters"] as? [[String: Any]])?.map { $0["name"] as? String } ?? []
-      #expect(Set(parameters) == Set(declaration.query.keys), "\(frame)")
+      #expect(Set(parameters) == Set(declaration.query.keys), "\(route)")
     }
     let list = try #require(messages["invitations"]?["payload"] as? [String: Any])
     let limit = try #require((list["properties"] as? [String: [String: Any]])?["limit"])

@@ -9,11 +9,22 @@ import RelayStore
 
 /// Lists the actions of backends.
 struct ListAuditEntries: Command {
+  private static let key = Field<String?>.text("key", maxLength: 64, "Only requests with the API key of this name.")
+  private static let operationName = Field<String?>.text(
+    "operation", maxLength: 64, "Only requests of this operation, such as `removeMember`.")
+  private static let room = Field<RoomID?>.name("room", "Only requests about this room.")
+  private static let user = Field<UserID?>.name("user", "Only requests that name this user.")
+  private static let before = Field<Int64?>.seq(
+    "before", "Only entries with a lower number, the newest first. Not together with `after`.")
+  private static let after = Field<Int64?>.seq(
+    "after", from: 0, "Only entries with a higher number, the oldest first.")
+  private static let limit = Field<Int>.whole("limit", 1...1_000, default: 100, "Maximum number of entries.")
+
   package static let declaration = Declaration(
     "GET", "/v1/audit", by: .backend,
-    query: [
-      "key": .text, "operation": .text, "room": .text, "user": .text, "before": .number, "after": .number,
-      "limit": .number,
+    fields: [
+      Self.key.declaration, Self.operationName.declaration, Self.room.declaration, Self.user.declaration,
+      Self.before.declaration, Self.after.declaration, Self.limit.declaration,
     ], reach: .everything)
 
   private let filter: AuditFilter
@@ -22,23 +33,17 @@ struct ListAuditEntries: Command {
   /// The rights of the key, which limit the users in the entries. Is `nil` without a scope.
   private let rights: KeyRights?
 
-  private static let maxLimit = 1_000
-  private static let usualLimit = 100
-  /// The maximum length of the name of a key or an operation, in bytes.
-  private static let maxLength = 64
-
   init(_ request: Request) throws(RequestError) {
     let fields = request.fields
     filter = AuditFilter(
-      key: try fields.string("key", maxLength: Self.maxLength),
-      operation: try fields.string("operation", maxLength: Self.maxLength), room: try fields.name("room"),
-      user: try fields.name("user"))
+      key: try Self.key.value(in: request), operation: try Self.operationName.value(in: request),
+      room: try Self.room.value(in: request), user: try Self.user.value(in: request))
     if let name = filter.operation, !Operation.names.contains(name) {
       throw fields.wrong("operation", "is not the name of an operation")
     }
-    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.usualLimit))
-    let before = try fields.integer("before", 1...maxInteger)
-    let after = try fields.integer("after", 0...maxInteger)
+    limit = try Self.limit.value(in: request)
+    let before = try Self.before.value(in: request)
+    let after = try Self.after.value(in: request)
     if before != nil, after != nil { throw fields.wrong("after", "must not come together with before") }
     position = after.map(AuditPosition.after) ?? .before(before ?? maxInteger)
     rights = request.caller.key?.scope?.rights

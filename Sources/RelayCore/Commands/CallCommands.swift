@@ -131,22 +131,23 @@ struct GetCall: Command {
 
 /// Lists the calls of a room, newest first.
 struct ListCalls: Command {
+  private static let before = Field<Int64?>.seq("before", "Only calls before this seq.")
+  // A call has up to `Call.maxMembers` users.
+  private static let limit = Field<Int>.whole("limit", 1...20, default: 20, "Maximum number of calls.")
+
   package static let declaration = Declaration(
     frame: "calls", "GET", "/v1/rooms/{room}/calls", room: .member(.history, "calls"),
-    query: ["before": .number, "limit": .number])
+    fields: [Self.before.declaration, Self.limit.declaration])
 
   private let request: Request
   private let before: Int64
   private let limit: Int
 
-  /// The maximum number of calls in a page. A call has up to ``Call/maxMembers`` users.
-  static let maxLimit = 20
-
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    before = try request.fields.integer("before", 1...maxInteger) ?? maxInteger
-    limit = Int(try request.fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.maxLimit))
+    before = try Self.before.value(in: request) ?? maxInteger
+    limit = try Self.limit.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

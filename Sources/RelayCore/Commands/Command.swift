@@ -113,7 +113,7 @@ package struct Declaration: Sendable {
     self.fields = fields
     let variables = Set(
       path?.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) } ?? [])
-    let own = method == "GET" ? fields.filter { !variables.contains($0.name) } : []
+    let own = method == "GET" || method == "DELETE" ? fields.filter { !variables.contains($0.name) } : []
     self.query = query.merging(own.map { ($0.name, $0.type.parameter) }) { known, _ in known }
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
     self.isRead = isRead ?? (method == "GET")

@@ -9,15 +9,21 @@ import RelayStore
 
 /// Begins to erase a user.
 struct EraseUser: Command {
+  private static let messages = Field<MessageErasure>.choice(
+    "messages", default: nil,
+    "`delete`: the messages of the user lose their contents, as if the sender had deleted them. `anonymize`: they stay, "
+      + "and their sender is a pseudonym.")
+
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}", by: .backend, query: ["messages": .text], reach: .rooms, errors: [.conflict])
+    "DELETE", "/v1/users/{user}", by: .backend, fields: [Self.messages.declaration], reach: .rooms,
+    errors: [.conflict])
 
   private let user: UserID
   private let messages: MessageErasure
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    messages = try request.fields.required("messages", request.fields.choice("messages"))
+    messages = try Self.messages.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

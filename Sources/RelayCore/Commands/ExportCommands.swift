@@ -14,27 +14,31 @@ import RelayStore
 /// The hub cannot wait for a client that reads slowly, so one answer is a page of bounded size. The last line of each
 /// page has the position of the next one, or ends the export.
 struct ExportUser: Command {
+  private static let cursor = Field<String?>.text(
+    "cursor", maxLength: 64, "The cursor of the page before. Without it the export begins.")
+  private static let limit = Field<Int>.whole(
+    "limit", 1...1_000, default: 500,
+    "The maximum number of entries of the page. The first page has all entries that belong to no room, even if they are "
+      + "more.")
+
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/export", by: StoredText.export.callers, query: ["cursor": .text, "limit": .number],
-    reach: .rooms, errors: [.notFound])
+    "GET", "/v1/users/{user}/export", by: StoredText.export.callers,
+    fields: [Self.cursor.declaration, Self.limit.declaration], reach: .rooms, errors: [.notFound])
 
   private let user: UserID
   private let position: ExportPosition
   private let bounds: ExportBounds
 
-  static let maxEntries = 1_000
-  private static let usualEntries = 500
-
   init(_ request: Request) throws(RequestError) {
-    let fields = request.fields
     user = try request.user
-    bounds = ExportBounds(
-      entries: Int(try fields.integer("limit", 1...Int64(Self.maxEntries)) ?? Int64(Self.usualEntries)))
-    guard let cursor = try fields.string("cursor", maxLength: 64) else {
+    bounds = ExportBounds(entries: try Self.limit.value(in: request))
+    guard let cursor = try Self.cursor.value(in: request) else {
       position = .start
       return
     }
-    guard let known = ExportPosition(cursor) else { throw fields.wrong("cursor", "is not the cursor of an export") }
+    guard let known = ExportPosition(cursor) else {
+      throw request.fields.wrong("cursor", "is not the cursor of an export")
+    }
     position = known
   }
 

@@ -23,18 +23,45 @@ extension Field where Value == Int {
   /// A whole number.
   static func whole(_ name: String, _ range: ClosedRange<Int>, default standard: Int, _ meaning: String) -> Self {
     let bounds = Int64(range.lowerBound)...Int64(range.upperBound)
-    return Self(FieldDeclaration(name, .whole(bounds, default: Int64(standard)), isRequired: false, meaning)) {
+    return Self(FieldDeclaration(name, .whole(bounds, default: Int64(standard)), meaning)) {
       fields throws(RequestError) in
       try fields.integer(name, bounds).map(Int.init) ?? standard
     }
   }
 }
 
+extension Field where Value == Int64? {
+  /// The number of a message, a report or an entry.
+  /// - Parameter lowest: 0 or 1.
+  static func seq(_ name: String, from lowest: Int64 = 1, _ meaning: String) -> Self {
+    let type = FieldType.number(schema: lowest == 0 ? "Seq" : "MessageSeq")
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.integer(name, lowest...maxInteger)
+    }
+  }
+}
+
+extension Field where Value == Timestamp? {
+  static func time(_ name: String, _ meaning: String) -> Self {
+    Self(FieldDeclaration(name, .number(schema: "Time"), meaning)) { fields throws(RequestError) in
+      try fields.integer(name, 0...maxInteger).map(Timestamp.init(rawValue:))
+    }
+  }
+}
+
+extension Field where Value == Bool {
+  /// `true` or `false`. An absent one is `false`.
+  static func flag(_ name: String, _ meaning: String) -> Self {
+    Self(FieldDeclaration(name, .flag, meaning)) { fields throws(RequestError) in try fields.bool(name) ?? false }
+  }
+}
+
 extension Field where Value == String? {
   /// A text with at most `maxLength` bytes.
-  static func text(_ name: String, maxLength: Int, _ meaning: String) -> Self {
-    Self(FieldDeclaration(name, .text(maxLength: maxLength), isRequired: false, meaning)) {
-      fields throws(RequestError) in
+  /// - Parameter schema: The name of its schema in `schemas.json`, if it has one.
+  static func text(_ name: String, maxLength: Int, schema: String? = nil, _ meaning: String) -> Self {
+    let type = schema.map { FieldType.name(schema: $0) } ?? .text(maxLength: maxLength)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.string(name, maxLength: maxLength)
     }
   }
@@ -49,6 +76,33 @@ extension Field where Value == RoomID {
   }
 }
 
+extension Field {
+  /// The name of a user, a room or a device.
+  static func name<N: Name>(_ name: String, _ meaning: String) -> Self where Value == N? {
+    let schema = N.noun.prefix(1).uppercased() + N.noun.dropFirst() + "Name"
+    return Self(FieldDeclaration(name, .name(schema: schema), meaning)) { fields throws(RequestError) in
+      try fields.name(name)
+    }
+  }
+
+  /// One of the cases, with a schema in the documents.
+  static func choice<C>(_ name: String, schema: String, _ meaning: String) -> Self
+  where Value == C?, C: RawRepresentable<String> & CaseIterable {
+    Self(FieldDeclaration(name, .choice(schema: schema), meaning)) { fields throws(RequestError) in
+      try fields.choice(name)
+    }
+  }
+
+  /// One of the cases, which the documents list with the field. It is required if it has no default.
+  static func choice(_ name: String, default standard: Value?, _ meaning: String) -> Self
+  where Value: RawRepresentable<String> & CaseIterable {
+    let type = FieldType.cases(Value.allCases.map(\.rawValue), default: standard?.rawValue)
+    return Self(FieldDeclaration(name, type, isRequired: standard == nil, meaning)) { fields throws(RequestError) in
+      try fields.required(name, fields.choice(name) ?? standard)
+    }
+  }
+}
+
 /// The declaration of a ``Field``, as the documents show it.
 package struct FieldDeclaration: Sendable {
   package let name: String
@@ -56,7 +110,7 @@ package struct FieldDeclaration: Sendable {
   package let isRequired: Bool
   package let meaning: String
 
-  fileprivate init(_ name: String, _ type: FieldType, isRequired: Bool, _ meaning: String) {
+  fileprivate init(_ name: String, _ type: FieldType, isRequired: Bool = false, _ meaning: String) {
     self.name = name
     self.type = type
     self.isRequired = isRequired
@@ -66,7 +120,13 @@ package struct FieldDeclaration: Sendable {
   /// The schema of the member in a frame. A member that is not required may be null.
   package var schema: OrderedJSON {
     var schema = type.schema
-    if !isRequired, let noun = schema["type"] { schema["type"] = [noun, "null"] }
+    if !isRequired {
+      if schema["enum"] == nil, let noun = schema["type"] {
+        schema["type"] = [noun, "null"]
+      } else {
+        schema = ["anyOf": [schema, ["type": "null"]]]
+      }
+    }
     // In OpenAPI 3.1 and AsyncAPI 3.0, a reference may have a description.
     schema["description"] = .string(meaning)
     return schema
@@ -74,18 +134,33 @@ package struct FieldDeclaration: Sendable {
 
   /// The parameter of a query.
   package var parameter: OrderedJSON {
-    ["name": .string(name), "in": "query", "description": .string(meaning), "schema": type.schema]
+    var parameter: OrderedJSON = ["name": .string(name), "in": "query"]
+    if isRequired { parameter["required"] = .scalar(.bool(true)) }
+    parameter["description"] = .string(meaning)
+    parameter["schema"] = type.schema
+    return parameter
   }
 }
 
 package enum FieldType: Sendable {
   case whole(ClosedRange<Int64>, default: Int64)
+  case flag
   case text(maxLength: Int)
-  /// A name with a schema in `schemas.json`.
+  case cases([String], default: String?)
+  /// A number, or a text, with a schema in `schemas.json`.
+  case number(schema: String)
   case name(schema: String)
+  /// A text with a schema in a document.
+  case choice(schema: String)
 
   /// The parameter of a query with this type.
-  var parameter: Declaration.Parameter { if case .whole = self { .number } else { .text } }
+  var parameter: Declaration.Parameter {
+    switch self {
+    case .whole, .number: .number
+    case .flag: .flag
+    case .text, .cases, .name, .choice: .text
+    }
+  }
 
   fileprivate var schema: OrderedJSON {
     switch self {
@@ -94,8 +169,13 @@ package enum FieldType: Sendable {
         "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
         "default": .integer(standard),
       ]
+    case .flag: ["type": "boolean", "default": .scalar(.bool(false))]
     case .text(let maxLength): ["type": "string", "maxLength": .integer(maxLength)]
-    case .name(let schema): ["$ref": .string("schemas.json#/\(schema)")]
+    case .cases(let cases, nil): ["type": "string", "enum": .array(cases.map(OrderedJSON.string))]
+    case .cases(let cases, let standard?):
+      ["type": "string", "enum": .array(cases.map(OrderedJSON.string)), "default": .string(standard)]
+    case .number(let schema), .name(let schema): ["$ref": .string("schemas.json#/\(schema)")]
+    case .choice(let schema): ["$ref": .string(schema)]
     }
   }
 }

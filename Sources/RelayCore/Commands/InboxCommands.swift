@@ -13,7 +13,7 @@ struct ListRooms: Command {
   package static let declaration = Declaration(
     frame: "rooms", "GET", "/v1/users/{user}/rooms", room: .found(.join, "the own rooms"),
     also: [.found(StoredText.roomList.rights, "the previews of the newest messages", isRead: true)],
-    query: ["limit": .number, "after": .text, "since": .text, "preview": .text], reach: .rooms)
+    fields: InboxList.fields, reach: .rooms)
 
   /// True if the list has a room in which the user has these rights.
   static func shows(_ rights: Rights) -> Bool { rights.isSuperset(of: declaration.rights) }
@@ -25,7 +25,7 @@ struct ListRooms: Command {
   init(_ request: Request) throws(RequestError) {
     caller = request.caller
     user = try request.user
-    list = try InboxList(request.fields)
+    list = try InboxList(request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

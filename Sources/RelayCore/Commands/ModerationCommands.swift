@@ -87,7 +87,7 @@ struct ReportMessage: Command {
 struct ListReports: Command {
   package static let declaration = Declaration(
     frame: "reports", "GET", "/v1/rooms/{room}/reports", room: .member(.moderate, "reports of messages"),
-    query: ["before": .number, "limit": .number, "state": .text])
+    fields: ReportPage.fields)
 
   private let request: Request
   private let page: ReportPage
@@ -95,7 +95,7 @@ struct ListReports: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    page = try ReportPage(request.fields)
+    page = try ReportPage(request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -112,12 +112,11 @@ struct ListReports: Command {
 /// Lists the reports of messages of all rooms, newest first.
 struct ListAllReports: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/reports", by: .backend, query: ["before": .number, "limit": .number, "state": .text],
-    reach: .everything)
+    "GET", "/v1/reports", by: .backend, fields: ReportPage.fields, reach: .everything)
 
   private let page: ReportPage
 
-  init(_ request: Request) throws(RequestError) { page = try ReportPage(request.fields) }
+  init(_ request: Request) throws(RequestError) { page = try ReportPage(request) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     Reply(try await page.read(of: nil, for: nil, on: relay))
@@ -157,17 +156,23 @@ struct EndReport: Command {
 
 /// A request for a page of reports.
 private struct ReportPage: Sendable {
+  private static let state = Field<MessageReport.State?>.choice(
+    "state", schema: "schemas.json#/ReportState", "Only reports of this state.")
+  private static let before = Field<Int64?>.seq("before", "The last report of the page before.")
+  // Each report has a reason of at most `MessageReport.maxReasonLength` bytes.
+  private static let limit = Field<Int>.whole(
+    "limit", 1...100, default: 100, "The maximum number of entries of the page.")
+
+  static let fields = [Self.state.declaration, Self.before.declaration, Self.limit.declaration]
+
   let before: Int64
   let limit: Int
   let state: MessageReport.State?
 
-  /// The maximum number of reports in a page. Each has a reason of at most ``MessageReport/maxReasonLength`` bytes.
-  static let maxLimit = 100
-
-  init(_ fields: Fields) throws(RequestError) {
-    before = try fields.integer("before", 1...maxInteger) ?? maxInteger
-    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.maxLimit))
-    state = try fields.choice("state")
+  init(_ request: Request) throws(RequestError) {
+    before = try Self.before.value(in: request) ?? maxInteger
+    limit = try Self.limit.value(in: request)
+    state = try Self.state.value(in: request)
   }
 
   func read(of room: RoomID?, for viewer: UserID?, on relay: isolated Relay) async throws -> Reply.Members {

@@ -115,9 +115,18 @@ struct Disconnect: Command {
 
 /// Reads a page of the queue of pushes.
 package struct ListPushes: Command {
+  private static let state = Field<JobState?>.choice(
+    "state", schema: "#/components/schemas/PushState",
+    "Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.")
+  private static let user = Field<UserID?>.name("user", "Only pushes to this user.")
+  private static let after = Field<String?>.text(
+    "after", maxLength: 64, "Only pushes older than this push, which is the last push of the page before.")
+  private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "Maximum number of pushes.")
+
   package static let declaration = Declaration(
     "GET", "/v1/pushes", by: .backend,
-    query: ["state": .text, "user": .text, "after": .text, "limit": .number], reach: .everything)
+    fields: [Self.state.declaration, Self.user.declaration, Self.after.declaration, Self.limit.declaration],
+    reach: .everything)
 
   private let state: JobState?
   private let user: UserID?
@@ -125,15 +134,11 @@ package struct ListPushes: Command {
   private let after: String?
   private let limit: Int
 
-  private static let maxPushes = 100
-  private static let usualPushes = 50
-
   package init(_ request: Request) throws(RequestError) {
-    let fields = request.fields
-    state = try fields.choice("state")
-    user = try fields.name("user")
-    after = try fields.string("after", maxLength: 64)
-    limit = Int(try fields.integer("limit", 1...Int64(Self.maxPushes)) ?? Int64(Self.usualPushes))
+    state = try Self.state.value(in: request)
+    user = try Self.user.value(in: request)
+    after = try Self.after.value(in: request)
+    limit = try Self.limit.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

@@ -9,19 +9,19 @@ import RelayStore
 
 /// The page of a list that a request reads.
 private struct ListPage {
+  static let limit = Field<Int>.whole("limit", 1...100, default: 100, "The maximum number of entries of the page.")
+
   let limit: Int
 
-  static let maxEntries = 100
-
-  init(_ fields: Fields) throws(RequestError) {
-    limit = Int(try fields.integer("limit", 1...Int64(Self.maxEntries)) ?? Int64(Self.maxEntries))
-  }
+  init(_ request: Request) throws(RequestError) { limit = try Self.limit.value(in: request) }
 }
 
 /// Lists the open sessions of a user, in the order of their ids.
 struct ListSessions: Command {
+  private static let after = Field<String?>.text("after", maxLength: 32, "The last session of the page before.")
+
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/sessions", by: .backend, query: ["after": .text, "limit": .number])
+    "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after.declaration, ListPage.limit.declaration])
 
   private let user: UserID
   private let page: ListPage
@@ -30,8 +30,8 @@ struct ListSessions: Command {
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    page = try ListPage(request.fields)
-    guard let text = try request.fields.string("after", maxLength: 32) else {
+    page = try ListPage(request)
+    guard let text = try Self.after.value(in: request) else {
       after = 0
       return
     }
@@ -55,8 +55,10 @@ struct ListSessions: Command {
 
 /// Lists the devices of a user, in the order of their ids.
 struct ListDevices: Command {
+  private static let after = Field<DeviceID?>.name("after", "The last device of the page before.")
+
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/devices", by: .backend, query: ["after": .text, "limit": .number])
+    "GET", "/v1/users/{user}/devices", by: .backend, fields: [Self.after.declaration, ListPage.limit.declaration])
 
   private let user: UserID
   private let page: ListPage
@@ -65,8 +67,8 @@ struct ListDevices: Command {
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    page = try ListPage(request.fields)
-    after = try request.fields.name("after")
+    page = try ListPage(request)
+    after = try Self.after.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

@@ -123,7 +123,11 @@ struct JoinRoom: Command {
 
 /// Ends the membership of the session's user. With `stay`, only the session leaves the room.
 struct LeaveRoom: Command {
-  package static let declaration = Declaration(frame: "leave", room: .member([], "the own membership, or the session"))
+  private static let stay = Field<Bool>.flag(
+    "stay", "true: the user stays a member, and only this session no longer receives the events of the room.")
+
+  package static let declaration = Declaration(
+    frame: "leave", room: .member([], "the own membership, or the session"), fields: [Self.stay.declaration])
 
   private let request: Request
   private let stays: Bool
@@ -131,7 +135,7 @@ struct LeaveRoom: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    stays = try request.fields.bool("stay") ?? false
+    stays = try Self.stay.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -150,20 +154,22 @@ struct LeaveRoom: Command {
 
 /// Reads a page of the members of a room.
 struct ListMembers: Command {
+  private static let after = Field<UserID?>.name(
+    "after", "Only members whose names come after this name, which is the last of the page before.")
+  private static let limit = Field<Int>.whole("limit", 1...100, default: 100, "Maximum number of members.")
+
   package static let declaration = Declaration(
     "GET", "/v1/rooms/{room}/members", room: .joined(.presence, "the members, and their presence"),
-    query: ["limit": .number, "after": .text])
+    fields: [Self.after.declaration, Self.limit.declaration])
 
   private let request: Request
   private let limit: Int
   private let after: UserID?
 
-  private static let maxMembers = 100
-
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    limit = try request.fields.integer("limit", 1...Int64(Self.maxMembers)).map(Int.init) ?? Self.maxMembers
-    after = try request.fields.name("after")
+    limit = try Self.limit.value(in: request)
+    after = try Self.after.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -259,10 +265,14 @@ struct AddMember: Command {
 /// Ends a membership, without a session that leaves. Moderators remove and ban other users. Moderators and the inviter
 /// end an invitation.
 struct RemoveMember: Command {
+  private static let bans = Field<Bool>.flag("ban", "true: the user cannot join again.")
+  private static let until = Field<Timestamp?>.time(
+    "until", "The end of the ban in milliseconds since 1970. Needs `ban`. Default: no end.")
+
   package static let declaration = Declaration(
     frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", room: .member([], "the own membership"),
     also: [.member([], role: .moderator, "the membership of another user")],
-    query: ["ban": .flag, "until": .number], errors: [.tooLarge, .unsupported])
+    fields: [Self.bans.declaration, Self.until.declaration], errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let room: RoomID
@@ -274,8 +284,8 @@ struct RemoveMember: Command {
     let fields = request.fields
     room = try request.room
     user = try request.target
-    let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
-    let bans = try fields.bool("ban") ?? false
+    let until = try Self.until.value(in: request)
+    let bans = try Self.bans.value(in: request)
     guard bans || until == nil else { throw fields.wrong("until", "is the end of a ban, and needs ban: true") }
     ban = bans ? RoomBan(until: until) : nil
     guard ban == nil || request.caller.by != user else { throw fields.wrong("ban", "is not possible for oneself") }

@@ -7,20 +7,30 @@ import RelayStore
 
 /// A request for a page of a user's list of rooms.
 struct InboxList: Sendable {
+  private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "Maximum number of rooms.")
+  private static let after = Field<String?>.text(
+    "after", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
+    "The `next` of the page before. Excludes `since`.")
+  private static let since = Field<String?>.text(
+    "since", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
+    "The `position` of an earlier page: only later changes.")
+  private static let preview = Field<RoomPolicy.Preview>.choice(
+    "preview", default: .text, "`none`: without texts of messages.")
+
+  static let fields = [
+    Self.limit.declaration, Self.after.declaration, Self.since.declaration, Self.preview.declaration,
+  ]
+
   let cursor: InboxCursor?
   let limit: Int
   let hasPreview: Bool
 
-  /// The maximum number of rooms in a page, and the number without `limit`.
-  static let maxLimit = 100
-  static let defaultLimit = 50
-
-  init(_ fields: Fields) throws(RequestError) {
-    limit = Int(try fields.integer("limit", 1...Int64(Self.maxLimit)) ?? Int64(Self.defaultLimit))
-    let preview: RoomPolicy.Preview? = try fields.choice("preview")
-    hasPreview = preview != RoomPolicy.Preview.none
-    let after = try fields.string("after", maxLength: InboxCursor.maxLength)
-    let since = try fields.string("since", maxLength: InboxCursor.maxLength)
+  init(_ request: Request) throws(RequestError) {
+    let fields = request.fields
+    limit = try Self.limit.value(in: request)
+    hasPreview = try Self.preview.value(in: request) != .none
+    let after = try Self.after.value(in: request)
+    let since = try Self.since.value(in: request)
     guard after == nil || since == nil else { throw fields.wrong("after", "and since exclude each other") }
     if let after {
       guard let cursor = InboxCursor(after) else { throw fields.wrong("after", "must be the `next` of a page") }
