@@ -300,24 +300,24 @@ class Trial:
     def _wait_whole(self) -> Node:
         """Returns the leader. Restarts NATS servers that do not recover, as an operator does."""
         while True:
-            servers = self.cluster.nats.all
             try:
                 leader = self.cluster.wait_whole(2 * DEADLINE)
                 self.cluster.nats.wait_current(SNAPSHOTS, 2 * DEADLINE)
                 # Version 2.9.10 can call a server current that stores nothing any more.
-                ends = {server: self._end_of_log(server) for server in servers}
-                servers = [server for server in servers if ends[server] < max(ends.values()) - 100]
-                if not servers:
-                    return leader
+                eventually(lambda: not self._behind(), DEADLINE / 2)
+                return leader
             except AssertionError as failure:
                 assert self.restarts < MAX_RESTARTS, failure
             self.restarts += 1
-            for server in servers:
+            for server in self._behind() or self.cluster.nats.all:
                 server.kill()
                 server.start()
 
-    def _end_of_log(self, server: NATSServer) -> int:
-        return ((server.stream(LOG) or {}).get("state") or {}).get("last_seq", 0)
+    def _behind(self) -> list[NATSServer]:
+        """The NATS servers that lack records of the log."""
+        servers = self.cluster.nats.all
+        ends = {server: ((server.stream(LOG) or {}).get("state") or {}).get("last_seq", 0) for server in servers}
+        return [server for server in servers if ends[server] < max(ends.values()) - 100]
 
     def _place(self, led: list[str]) -> Node | None:
         """Lets NATS elect other leaders until the server beside the leader leads these streams. Returns the leader."""
