@@ -3,18 +3,19 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import AsyncExitStack
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import pytest
 
 from clients import CLIENTS
 from driver import Driver
-from line import MuteLine, SlowLine
+from line import Line, MuteLine, SlowLine
 from relay import DEADLINE, SLOW, Relay, running
 from rfc6455 import Connection
 
+LineKind = TypeVar("LineKind", bound=Line)
 ROOM = "tea"
 #: Bytes per second, and the size of a message that needs 12 s on such a line.
 RATE, LARGE = 5_000, 60_000
@@ -32,9 +33,7 @@ def test_a_client_leaves_a_node_that_dies_silently(client: str, relay: Relay) ->
 
 
 async def left(client: str, relay: Relay) -> None:
-    async with AsyncExitStack() as stack:
-        dead, other = [await stack.enter_async_context(MuteLine(relay.port)) for _ in range(2)]
-        driver = await stack.enter_async_context(joined(client, dead.url, other.url))
+    async with between(client, relay, MuteLine) as (driver, dead):
         dead.is_mute = True
         begun = asyncio.get_running_loop().time()
         driver.command("send", tag="first", room=ROOM, body="hello")
@@ -50,12 +49,9 @@ def test_a_listener_in_a_lively_room_leaves_a_node_that_dies_silently(client: st
 
 
 async def missed(client: str, relay: Relay) -> None:
-    async with AsyncExitStack() as stack:
-        dead, other = [await stack.enter_async_context(MuteLine(relay.port)) for _ in range(2)]
-        driver = await stack.enter_async_context(joined(client, dead.url, other.url))
+    async with between(client, relay, MuteLine) as (driver, dead), asyncio.TaskGroup() as tasks:
         now = asyncio.get_running_loop().time
-        talking = asyncio.create_task(talk(relay))
-        stack.callback(talking.cancel)
+        talking = tasks.create_task(talk(relay))
         # On a loaded machine, the messages may pause for longer than a steady stream.
         begun = last = now()
         while last - begun < 6:
@@ -69,6 +65,7 @@ async def missed(client: str, relay: Relay) -> None:
         # 4 s. Without this rule it is 29 s.
         assert now() - muted < 20 * SLOW
         assert await states(driver) == ["waiting", "connecting", "open"]
+        talking.cancel()
 
 
 async def talk(relay: Relay) -> None:
@@ -87,11 +84,7 @@ def test_a_large_message_on_a_slow_line_ends_no_connection(client: str, relay: R
 
 
 async def kept(client: str, relay: Relay) -> None:
-    async with AsyncExitStack() as stack:
-        lines = [await stack.enter_async_context(SlowLine(relay.port)) for _ in range(2)]
-        for line in lines:
-            line.rate = RATE
-        driver = await stack.enter_async_context(joined(client, *(line.url for line in lines)))
+    async with between(client, relay, slow) as (driver, _):
         async with await Connection.open(relay.port) as bob:
             for frame in (
                 {"type": "hello", "user": "bob"},
@@ -109,9 +102,21 @@ async def kept(client: str, relay: Relay) -> None:
         assert await states(driver) == []
 
 
-def joined(client: str, *urls: str) -> Any:
-    """Returns a driver whose client has joined the room."""
-    return JoinedDriver(CLIENTS[client], " ".join(urls), {"hello": {"user": "ann"}, "clock": "real"})
+def slow(port: int) -> SlowLine:
+    line = SlowLine(port)
+    line.rate = RATE
+    return line
+
+
+@asynccontextmanager
+async def between(
+    client: str, relay: Relay, make: Callable[[int], LineKind]
+) -> AsyncIterator[tuple[Driver, LineKind]]:
+    """A client that has joined the room, and has two addresses. Also returns the line of the first one."""
+    async with make(relay.port) as first, make(relay.port) as second:
+        options = {"hello": {"user": "ann"}, "clock": "real"}
+        async with JoinedDriver(CLIENTS[client], f"{first.url} {second.url}", options) as driver:
+            yield driver, first
 
 
 class JoinedDriver(Driver):
