@@ -29,7 +29,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,13 +105,17 @@ class Row:
             if name.startswith(client)
         ]
 
+    def medians(self, goal: Goal) -> tuple[float, float]:
+        """The medians to which the goal applies."""
+        write, message = (median(made(is_relative=goal.is_after_election)) for made in (self.writes, self.messages))
+        return write, message
+
     @property
     def misses(self) -> list[str]:
         goal = GOALS[self.fault]
         if goal is None:
             return []
-        write = median(self.writes(is_relative=goal.is_after_election))
-        message = median(self.messages(is_relative=goal.is_after_election))
+        write, message = self.medians(goal)
         found = []
         if write > goal.write:
             found.append(f"{self.fault}: the first write after {write:.2f} s, the goal is {goal.write} s")
@@ -127,8 +131,8 @@ class Row:
         if goal is None:
             cells.append("none")
         elif goal.is_after_election:
-            writes, messages = (median(made(is_relative=True)) for made in (self.writes, self.messages))
-            cells.append(f"elected + {goal.write}, + {goal.message}: + {writes:.2f}, + {messages:.2f}")
+            write, message = self.medians(goal)
+            cells.append(f"elected + {goal.write}, + {goal.message}: + {write:.2f}, + {message:.2f}")
         else:
             cells.append(f"{goal.write}, {goal.message}")
         return f"| {' | '.join(cells)} |"
@@ -341,7 +345,7 @@ class Trial:
     def _server(self, node: Node) -> NATSServer:
         return next(server for server in self.cluster.nats.all if server.host is node.host)
 
-    def _measure(self, strike: Callable[[], None], dead: NATSServer | None = None, led: list[str] = []) -> Times:
+    def _measure(self, strike: Callable[[], None], dead: NATSServer | None = None, led: Sequence[str] = ()) -> Times:
         self.crowd.forget()
         self.writer.acknowledged.clear()
         begun = time.monotonic()

@@ -33,12 +33,17 @@ class Host:
 LOOPBACK = Host()
 
 
+def installed(name: str) -> str:
+    """The path of a program of the system. Users without rights do not search the folder of some of them."""
+    return shutil.which(name) or f"/usr/sbin/{name}"
+
+
 def enter_network() -> None:
     """Starts this program again in a network of its own, without any rights. The network ends with the program."""
     if os.environ.get(_INSIDE) is None:
         os.environ[_INSIDE] = "1"
         command = ["unshare", "--user", "--map-root-user", "--net", "--mount", sys.executable, *sys.argv]
-        os.execv(shutil.which("unshare"), command)
+        os.execvp(command[0], command)
     # The names of network namespaces are files.
     subprocess.run(["mount", "-t", "tmpfs", "names", "/run"], check=True)
     _ip("link", "set", "lo", "up")
@@ -60,10 +65,8 @@ def _connect(number: int) -> Host:
     _ip("-n", name, "address", "add", f"{address}/24", "dev", "cable")
     for link in ("lo", "cable"):
         _ip("-n", name, "link", "set", link, "up")
-    return Host(address, ("ip", "netns", "exec", name), port)
+    return Host(address, (installed("ip"), "netns", "exec", name), port)
 
 
 def _ip(*arguments: str) -> None:
-    # Users without rights do not search the folder of this program.
-    program = shutil.which("ip") or "/usr/sbin/ip"
-    subprocess.run([program, *arguments], check=True)
+    subprocess.run([installed("ip"), *arguments], check=True)

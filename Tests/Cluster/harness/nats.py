@@ -16,14 +16,13 @@ from typing import Any
 from relay import DEADLINE
 from waiting import eventually
 
-from harness.hosts import LOOPBACK, Host
+from harness.hosts import LOOPBACK, Host, installed
 from harness.processes import Program, free_port
 
 
 def program() -> str:
     """The path of the program."""
-    # Debian's package installs it where users without rights do not search.
-    return os.environ.get("NATS_SERVER") or shutil.which("nats-server") or "/usr/sbin/nats-server"
+    return os.environ.get("NATS_SERVER") or installed("nats-server")
 
 
 class NATSServer(Program):
