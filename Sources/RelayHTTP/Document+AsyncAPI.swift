@@ -23,7 +23,7 @@ extension Document {
   }
 }
 
-/// What the file of the OpenAPI document describes about a command. The frame and its reply have the same members.
+/// The members of commands, which the file of the OpenAPI document describes. A frame and its reply have the same ones.
 struct HTTPCommands {
   let document: OrderedJSON
   let schemas: OrderedJSON
@@ -32,7 +32,7 @@ struct HTTPCommands {
   func request(of declaration: Declaration) -> OrderedJSON {
     guard let route = declaration.route else { return [:] }
     var (required, properties): ([OrderedJSON], OrderedJSON) = ([], [:])
-    for name in PathTemplate(route.path).variables where !route.path.hasPrefix("/v1/users/{\(name)}") {
+    for name in Declaration.variables(of: route.path) where !route.path.hasPrefix("/v1/users/{\(name)}") {
       required.append(.string(name))
       properties[name] = document["components"]?["parameters"]?[name]?["schema"]
     }

@@ -21,7 +21,8 @@ extension OrderedJSON {
   /// Adds the parameters of the path, unless the file lists them.
   fileprivate mutating func complete(with route: Route) {
     for action in route.actions { self[action.method.lowercased()]?.complete(with: action) }
-    let variables = route.path.variables.map { OrderedJSON.reference(to: "components/parameters/\($0)") }
+    let names = Declaration.variables(of: route.path.description)
+    let variables = names.map { OrderedJSON.reference(to: "components/parameters/\($0)") }
     if !variables.isEmpty { self = (["parameters": .array(variables)] as OrderedJSON).merging(self) }
   }
 

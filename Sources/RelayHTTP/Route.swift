@@ -97,9 +97,6 @@ struct PathTemplate: Sendable, CustomStringConvertible {
     parts = Self.split(text)
   }
 
-  /// The names of the named parts.
-  var variables: [String] { parts.filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) } }
-
   /// Returns the values of the named parts in a path. Returns `nil` if the path does not match.
   package func match(_ path: [String]) -> [String: String]? {
     guard path.count == parts.count else { return nil }

@@ -220,7 +220,7 @@ struct DocumentTests {
     let declarations = Commands.all.map { $0.declaration }.filter { !$0.fields.isEmpty }
     #expect(declarations.count >= 3)
     for declaration in declarations {
-      let inPath = declaration.route.map { PathTemplate($0.path).variables } ?? []
+      let inPath = declaration.route.map { Declaration.variables(of: $0.path) } ?? []
       if let frame = declaration.frame {
         let ofUser = declaration.route?.path.hasPrefix("/v1/users/{user}") == true
         let others = inPath.filter { $0 != "user" || !ofUser }

@@ -111,8 +111,7 @@ package struct Declaration: Sendable {
     self.furtherUses = furtherUses
     self.account = account
     self.fields = fields
-    let variables = Set(
-      path?.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) } ?? [])
+    let variables = Set(path.map(Self.variables) ?? [])
     let own = method == "GET" || method == "DELETE" ? fields.filter { !variables.contains($0.name) } : []
     self.query = query.merging(own.map { ($0.name, $0.type.parameter) }) { known, _ in known }
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
@@ -120,6 +119,11 @@ package struct Declaration: Sendable {
     self.reach = reach
     arguments = variables.union(self.query.keys)
     ownErrors = errors
+  }
+
+  /// The names of the variables of a path, such as `room` of `/v1/rooms/{room}`.
+  package static func variables(of path: String) -> [String] {
+    path.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) }
   }
 
   /// The rights that the caller needs in the room of the request.

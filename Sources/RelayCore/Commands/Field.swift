@@ -34,7 +34,7 @@ extension Field where Value == Int64? {
   /// The number of a message, a report or an entry.
   /// - Parameter lowest: 0 or 1.
   static func seq(_ name: String, from lowest: Int64 = 1, _ meaning: String) -> Self {
-    let type = FieldType.number(schema: lowest == 0 ? "Seq" : "MessageSeq")
+    let type = FieldType.shared(lowest == 0 ? "Seq" : "MessageSeq", .number)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.integer(name, lowest...maxInteger)
     }
@@ -43,7 +43,7 @@ extension Field where Value == Int64? {
 
 extension Field where Value == Timestamp? {
   static func time(_ name: String, _ meaning: String) -> Self {
-    Self(FieldDeclaration(name, .number(schema: "Time"), meaning)) { fields throws(RequestError) in
+    Self(FieldDeclaration(name, .shared("Time", .number), meaning)) { fields throws(RequestError) in
       try fields.integer(name, 0...maxInteger).map(Timestamp.init(rawValue:))
     }
   }
@@ -60,7 +60,7 @@ extension Field where Value == String? {
   /// A text with at most `maxLength` bytes.
   /// - Parameter schema: The name of its schema in `schemas.json`, if it has one.
   static func text(_ name: String, maxLength: Int, schema: String? = nil, _ meaning: String) -> Self {
-    let type = schema.map { FieldType.name(schema: $0) } ?? .text(maxLength: maxLength)
+    let type = schema.map { FieldType.shared($0, .text) } ?? .text(maxLength: maxLength)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.string(name, maxLength: maxLength)
     }
@@ -70,7 +70,7 @@ extension Field where Value == String? {
 extension Field where Value == RoomID {
   /// The name of a room. On a path, it is the variable of this name.
   static func room(_ meaning: String, name: String = "room") -> Self {
-    Self(FieldDeclaration(name, .name(schema: "RoomName"), isRequired: true, meaning)) { fields throws(RequestError) in
+    Self(FieldDeclaration(name, .shared("RoomName", .text), isRequired: true, meaning)) { fields throws(RequestError) in
       try fields.required(name, fields.name(name))
     }
   }
@@ -80,7 +80,7 @@ extension Field {
   /// The name of a user, a room or a device.
   static func name<N: Name>(_ name: String, _ meaning: String) -> Self where Value == N? {
     let schema = N.noun.prefix(1).uppercased() + N.noun.dropFirst() + "Name"
-    return Self(FieldDeclaration(name, .name(schema: schema), meaning)) { fields throws(RequestError) in
+    return Self(FieldDeclaration(name, .shared(schema, .text), meaning)) { fields throws(RequestError) in
       try fields.name(name)
     }
   }
@@ -88,7 +88,7 @@ extension Field {
   /// One of the cases, with a schema in the documents.
   static func choice<C>(_ name: String, schema: String, _ meaning: String) -> Self
   where Value == C?, C: RawRepresentable<String> & CaseIterable {
-    Self(FieldDeclaration(name, .choice(schema: schema), meaning)) { fields throws(RequestError) in
+    Self(FieldDeclaration(name, .reference(schema, .text), meaning)) { fields throws(RequestError) in
       try fields.choice(name)
     }
   }
@@ -147,18 +147,21 @@ package enum FieldType: Sendable {
   case flag
   case text(maxLength: Int)
   case cases([String], default: String?)
-  /// A number, or a text, with a schema in `schemas.json`.
-  case number(schema: String)
-  case name(schema: String)
-  /// A text with a schema in a document.
-  case choice(schema: String)
+  /// A number or a text whose schema is in a document or in `schemas.json`.
+  case reference(String, Declaration.Parameter)
+
+  /// The same with the name of a schema in `schemas.json`.
+  fileprivate static func shared(_ name: String, _ parameter: Declaration.Parameter) -> FieldType {
+    .reference("schemas.json#/\(name)", parameter)
+  }
 
   /// The parameter of a query with this type.
   var parameter: Declaration.Parameter {
     switch self {
-    case .whole, .number: .number
+    case .whole: .number
     case .flag: .flag
-    case .text, .cases, .name, .choice: .text
+    case .text, .cases: .text
+    case .reference(_, let parameter): parameter
     }
   }
 
@@ -174,8 +177,7 @@ package enum FieldType: Sendable {
     case .cases(let cases, nil): ["type": "string", "enum": .array(cases.map(OrderedJSON.string))]
     case .cases(let cases, let standard?):
       ["type": "string", "enum": .array(cases.map(OrderedJSON.string)), "default": .string(standard)]
-    case .number(let schema), .name(let schema): ["$ref": .string("schemas.json#/\(schema)")]
-    case .choice(let schema): ["$ref": .string(schema)]
+    case .reference(let schema, _): ["$ref": .string(schema)]
     }
   }
 }
