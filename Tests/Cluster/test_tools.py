@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.experiment import Experiment, Outcome, Report, table
+from harness.hosts import Host
 from harness.load import Plan
 from harness.nats_client import NATSClient
 from harness.node import Node
@@ -44,12 +45,12 @@ def fake_nodes(monkeypatch: pytest.MonkeyPatch):
     """Replaces the nodes of clusters by fake ones, which do not create the log in NATS."""
     add = Cluster.add
 
-    def add_with_log(cluster: Cluster, name: str) -> Node:
+    def add_with_log(cluster: Cluster, name: str, host: Host) -> Node:
         if not cluster.nodes:
             client = NATSClient(cluster.nats.all[0].port)
             client.create_stream(LOG, "stillwire.test.log", len(cluster.nats.all))
             client.close()
-        return add(cluster, name)
+        return add(cluster, name, host)
 
     monkeypatch.setattr(Cluster, "add", add_with_log)
     monkeypatch.setenv("REAL_RELAY", binary())

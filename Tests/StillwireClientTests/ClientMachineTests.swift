@@ -217,9 +217,20 @@ import Testing
     machine = Self.cluster
     open()
     _ = take(1) { $0.requested("presence", [:], 7) }
-    for second in 2...90 { #expect(take(Double(second)) { $0.partArrived() }.isEmpty) }
+    for second in stride(from: 2.0, through: 90, by: 2) { #expect(take(second) { $0.partArrived() }.isEmpty) }
     #expect(machine.nextDue == .seconds(93))
     #expect(written(take(93) { $0.timePassed() }) == ["ping"])
+    #expect(take(94) { $0.timePassed() }.contains(.drop))
+  }
+
+  @Test mutating func `the parts of a frame can be a steady stream, also while a request waits`() {
+    machine = Self.cluster
+    open()
+    _ = take(1) { $0.requested("presence", [:], 7) }
+    for second in 2...90 { #expect(take(Double(second)) { $0.partArrived() }.isEmpty) }
+    #expect(machine.nextDue == .seconds(91))
+    #expect(written(take(91) { $0.timePassed() }) == ["ping"])
+    #expect(take(93.9) { $0.timePassed() }.isEmpty)
     #expect(take(94) { $0.timePassed() }.contains(.drop))
   }
 
