@@ -28,7 +28,7 @@ struct HTTPCommands {
   let document: OrderedJSON
   let schemas: OrderedJSON
 
-  /// The members of the path and of the body. The path names the user of the session.
+  /// The summary, the description, and the members of the path and of the body. The path names the user of the session.
   func request(of declaration: Declaration) -> OrderedJSON {
     guard let route = declaration.route else { return [:] }
     var (required, properties): ([OrderedJSON], OrderedJSON) = ([], [:])
@@ -36,9 +36,13 @@ struct HTTPCommands {
       required.append(.string(name))
       properties[name] = document["components"]?["parameters"]?[name]?["schema"]
     }
-    let body = members(of: operation(route)?["requestBody"]?["schema"])
+    let operation = operation(route)
+    let body = members(of: operation?["requestBody"]?["schema"])
     required += body["required"]?.items ?? []
-    return ["required": .array(required), "properties": properties.merging(body["properties"])]
+    var request: OrderedJSON = ["required": .array(required), "properties": properties.merging(body["properties"])]
+    request["summary"] = operation?["summary"]
+    request["description"] = operation?["description"]
+    return request
   }
 
   /// The members and the examples of the reply.

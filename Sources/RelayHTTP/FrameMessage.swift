@@ -3,7 +3,7 @@ import RelayCore
 import RelayJSON
 
 /// A message of the AsyncAPI document. The file has its summary, its own members and its examples. Everything else
-/// follows from its key. Without members in the file, a request or a reply has those of the same command over HTTP.
+/// follows from its key. What the file lacks of a request or a reply is that of the same command over HTTP.
 struct FrameMessage {
   private enum Kind {
     case request, event
@@ -38,8 +38,12 @@ struct FrameMessage {
     self.title = source["title"]?.text ?? title
     let declaration = kind == .request || kind == .ownReply ? Commands.byFrame[parts[0]]?.declaration : nil
     fields = kind == .request ? declaration?.fields ?? [] : []
-    let known = kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)
-    self.source = source["properties"] == nil ? (known ?? [:]).merging(source) : source
+    var known = (kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)) ?? [:]
+    if source["properties"] != nil {
+      known["required"] = nil
+      known["properties"] = nil
+    }
+    self.source = known.merging(source)
   }
 
   var message: OrderedJSON {
