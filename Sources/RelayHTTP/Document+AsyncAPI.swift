@@ -39,7 +39,10 @@ struct HTTPCommands {
     let operation = operation(route)
     let body = members(of: operation?["requestBody"]?["schema"])
     required += body["required"]?.items ?? []
-    var request: OrderedJSON = ["required": .array(required), "properties": properties.merging(body["properties"])]
+    properties = properties.merging(body["properties"])
+    // A session acts for its own user. Over HTTP, a backend names the user.
+    for name in ["from", "owner"] { properties[name] = nil }
+    var request: OrderedJSON = ["required": .array(required), "properties": properties]
     request["summary"] = operation?["summary"]
     request["description"] = operation?["description"]
     return request

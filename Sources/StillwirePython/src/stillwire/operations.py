@@ -45,7 +45,7 @@ class Operations(ABC):
             kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
                 picture.
             read_only: True: only moderators and owners send. Not for a direct room.
-            members: The other first members.
+            members: The other first members, and the users to invite.
             join: Default: `open`. A direct room is always `invited`.
             key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
                 128 bytes. The default is a new key, so that the client can retry.
@@ -239,7 +239,7 @@ class Operations(ABC):
 
         Args:
             seq: The number of the message in its room.
-            body: Any JSON.
+            body: Any JSON. The relay passes it on byte for byte.
             from_: The user who edits, for API keys, like `from` of a message.
 
         Returns:
@@ -2481,7 +2481,7 @@ class AsyncOperations(ABC):
             kind: Default: `group`. `direct` needs exactly one other member, and has no `room`, title or
                 picture.
             read_only: True: only moderators and owners send. Not for a direct room.
-            members: The other first members.
+            members: The other first members, and the users to invite.
             join: Default: `open`. A direct room is always `invited`.
             key: An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most
                 128 bytes. The default is a new key, so that the client can retry.
@@ -2675,7 +2675,7 @@ class AsyncOperations(ABC):
 
         Args:
             seq: The number of the message in its room.
-            body: Any JSON.
+            body: Any JSON. The relay passes it on byte for byte.
             from_: The user who edits, for API keys, like `from` of a message.
 
         Returns:
