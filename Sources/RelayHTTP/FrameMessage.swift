@@ -36,7 +36,7 @@ struct FrameMessage {
     self.kind = kind
     self.type = source["name"]?.text ?? type
     self.title = source["title"]?.text ?? title
-    let declaration = kind == .request || kind == .ownReply ? Commands.byFrame[parts[0]]?.declaration : nil
+    let declaration = kind == .request || kind == .ownReply ? Commands.command(of: parts[0])?.declaration : nil
     fields = kind == .request ? declaration?.fields ?? [] : []
     var known = (kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)) ?? [:]
     if source["properties"] != nil {

@@ -33,8 +33,13 @@ package enum Commands {
     ListSessions.self, ListDevices.self, ExportUser.self, EraseUser.self, GetErasure.self,
   ]
 
+  /// The command that does over HTTP what a frame does.
+  package static func command(of frame: String) -> (any Command.Type)? {
+    frame == "send" ? PostMessage.self : byFrame[frame]
+  }
+
   /// The commands by the type of their frame.
-  package static let byFrame: [String: any Command.Type] = {
+  static let byFrame: [String: any Command.Type] = {
     let frames = all.compactMap { command in command.declaration.frame.map { ($0, command) } }
     return Dictionary(uniqueKeysWithValues: frames)
   }()

@@ -188,10 +188,10 @@ class Operations(ABC):
     ) -> types.Sent:
         """Send a message.
 
-        The relay pushes the message to members who are away, as for a `send` over a socket.
+        The relay pushes the message to members who are away.
 
         Args:
-            body: Any JSON.
+            body: Any JSON. The relay passes it on byte for byte.
             from_: The sender. An API key needs it, unless `X-Stillwire-User` names the user. A token must not
                 have it.
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
@@ -201,7 +201,7 @@ class Operations(ABC):
                 need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: the relay stores the message, and the message is neither
-                pushed nor unread. In rooms that store no messages: 422 `unsupported`.
+                pushed nor unread. In rooms that store no messages: `unsupported`.
             report: True: the sender gets `delivery` events with the result for each recipient, for the newest
                 256 such messages of the room, while the room is in memory.
 
@@ -2624,10 +2624,10 @@ class AsyncOperations(ABC):
     ) -> types.Sent:
         """Send a message.
 
-        The relay pushes the message to members who are away, as for a `send` over a socket.
+        The relay pushes the message to members who are away.
 
         Args:
-            body: Any JSON.
+            body: Any JSON. The relay passes it on byte for byte.
             from_: The sender. An API key needs it, unless `X-Stillwire-User` names the user. A token must not
                 have it.
             key: An idempotency key of the user in the room: the same key within 5 minutes sends nothing
@@ -2637,7 +2637,7 @@ class AsyncOperations(ABC):
                 need the right `mentionAll`, and a room accepts one such message a minute.
             reply_to: The number of the message that this message answers, at most the room's newest.
             push: The options of the pushes. False: the relay stores the message, and the message is neither
-                pushed nor unread. In rooms that store no messages: 422 `unsupported`.
+                pushed nor unread. In rooms that store no messages: `unsupported`.
             report: True: the sender gets `delivery` events with the result for each recipient, for the newest
                 256 such messages of the room, while the room is in memory.
 

@@ -276,6 +276,9 @@ class Sent(TypedDict):
     delivery: NotRequired[Delivery]
     quote: NotRequired[Quote]
     duplicate: NotRequired[Literal[True]]
+    """True: the relay received the same key before. The reply has the `seq` and the `time` of that message.
+    Nothing was sent.
+    """
 
 
 @final
