@@ -23,7 +23,7 @@ extension Document {
   }
 }
 
-/// The members of commands, which the file of the OpenAPI document describes. A frame and its reply have the same ones.
+/// The commands as the file of the OpenAPI document describes them. A frame and its reply have the same members.
 struct HTTPCommands {
   let document: OrderedJSON
   let schemas: OrderedJSON

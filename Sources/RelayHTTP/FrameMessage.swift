@@ -3,7 +3,7 @@ import RelayCore
 import RelayJSON
 
 /// A message of the AsyncAPI document. The file has its summary, its own members and its examples. Everything else
-/// follows from its key. What the file lacks of a request or a reply is that of the same command over HTTP.
+/// follows from its key. A request or a reply takes each part that the file lacks from the same command over HTTP.
 struct FrameMessage {
   private enum Kind {
     case request, event
