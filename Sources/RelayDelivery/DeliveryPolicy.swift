@@ -16,7 +16,7 @@ public struct DeliveryPolicy: Equatable, Sendable {
 
   public init(
     receiptWait: Duration = .seconds(5), idleWait: Duration = .seconds(30), grace: Duration = .seconds(10),
-    maxWait: Duration = .seconds(45), maxHold: Duration = .seconds(12 * 3600)
+    maxWait: Duration = .seconds(45), maxHold: Duration = PlannedPush.maxHold
   ) {
     self.receiptWait = receiptWait
     self.idleWait = idleWait

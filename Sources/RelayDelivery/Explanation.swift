@@ -3,9 +3,9 @@ public import RelayProtocol
 
 /// A decision and the facts that it was made from. The store keeps it with a push job.
 public struct Explanation: Equatable, Sendable, Codable {
-  public let decision: Decision
+  public var decision: Decision
   /// The facts at the time of the decision.
-  public let facts: DeliveryCase
+  public var facts: DeliveryCase
 
   public init(decision: Decision, facts: DeliveryCase) {
     self.decision = decision

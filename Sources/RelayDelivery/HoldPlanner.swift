@@ -107,13 +107,13 @@ public struct HoldPlanner: Sendable {
   }
 
   private func facts(of push: OpenPush, _ hold: HoldRecipient, now: Timestamp) -> DeliveryCase {
-    let time = policy.time(ofStored: push.time, now: now)
-    var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
-    let begin = min(push.time, now)
+    let time = policy.time(ofStored: push.message.time, now: now)
+    var message = push.message.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
+    let begin = min(push.message.time, now)
     // The report of a missed call does not expire with the ringing.
-    message.expires = push.isHeldCall ? begin + PushRequest.maxLifetime : push.traits.push.expires(from: begin)
+    message.expires = push.isHeldCall ? begin + PushRequest.maxLifetime : push.message.traits.push.expires(from: begin)
     var recipient = hold.recipient.facts(
-      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
+      hold.user, of: push.message.traits, in: push.room, as: hold.membership(for: push, shown: time), now: now)
     // A push whose level the pace has lowered stays below `critical`.
     if message.kind == .message, message.level == .critical, message.isUrgentAllowed,
       let level = push.level, level < .critical
@@ -156,8 +156,8 @@ public struct HoldRecipient: Sendable {
         read: max(stored.read, member?.marks.read ?? 0), received: max(stored.received, member?.marks.received ?? 0))
     }
     // Only a held push waits for sessions: the waits of other pushes ended before they were stored.
-    var membership = Membership(marks, push.isHeld ? member?.presence : nil, at: push.seq, shown: shown)
-    if push.isHeld { membership.sessions += inbox[MessageReference(room: push.room, seq: push.seq)] ?? [] }
+    var membership = Membership(marks, push.isHeld ? member?.presence : nil, at: push.message.seq, shown: shown)
+    if push.isHeld { membership.sessions += inbox[MessageReference(room: push.room, seq: push.message.seq)] ?? [] }
     return membership
   }
 }
@@ -166,10 +166,11 @@ public struct HoldRecipient: Sendable {
 public struct OpenPush: Equatable, Sendable {
   public var id: String
   public var room: RoomID
-  public var seq: Int64
-  /// The time at which the relay accepted the message. The steps of the wall clock since then have moved it.
-  public var time: Timestamp
-  public var traits: MessageTraits
+  public var message: MessageHead
+  /// The sum of the steps of the wall clock when the push was stored. A caller that moves the time of ``message`` by
+  /// later steps uses it.
+  public var steps: Duration
+  /// The device as it is registered now.
   public var device: Device
   public var isHeld: Bool
   public var due: Timestamp
@@ -177,7 +178,7 @@ public struct OpenPush: Equatable, Sendable {
   /// True if the push may be on the phone already.
   public var isUnknown: Bool
   public var isNotifyAnyway: Bool
-  /// True if other pushes are merged into this one, or were.
+  /// True if other pushes are merged into this one, or were. Its level is then that of its most urgent message.
   public var isDigest: Bool
   /// The digest head that reports this push.
   public var mergedInto: String?
@@ -188,15 +189,14 @@ public struct OpenPush: Equatable, Sendable {
   public var marks: Marks?
 
   public init(
-    id: String, room: RoomID, seq: Int64, time: Timestamp, traits: MessageTraits, device: Device, isHeld: Bool,
+    id: String, room: RoomID, message: MessageHead, steps: Duration = .zero, device: Device, isHeld: Bool,
     due: Timestamp, level: Level? = nil, isUnknown: Bool = false, isNotifyAnyway: Bool = false, isDigest: Bool = false,
     mergedInto: String? = nil, collapse: String? = nil, marks: Marks? = nil
   ) {
     self.id = id
     self.room = room
-    self.seq = seq
-    self.time = time
-    self.traits = traits
+    self.message = message
+    self.steps = steps
     self.device = device
     self.isHeld = isHeld
     self.due = due
@@ -212,7 +212,7 @@ public struct OpenPush: Equatable, Sendable {
 
 extension OpenPush {
   /// True if quiet hours have held the push of a call. It does not ring later: the phone gets a missed call.
-  fileprivate var isHeldCall: Bool { isHeld && traits.push.kind == .call }
+  fileprivate var isHeldCall: Bool { isHeld && message.traits.push.kind == .call }
 }
 
 /// The decisions about a page of pushes.
@@ -235,17 +235,20 @@ public struct JobDecision: Equatable, Sendable {
   public enum Action: Equatable, Sendable {
     /// The push is sent at this level: at once if it was held.
     case push(Level)
-    /// A silence holds the push until this time at the latest.
+    /// A silence holds the push until this time at the latest, and at most ``PlannedPush/maxHold`` after its creation.
+    /// Not possible if the push may have reached the phone, or if it notifies anyway.
     case hold(until: Timestamp)
     /// The push stays held, although no silence holds it: the recipient may still receive the message until
     /// this time.
     case wait(until: Timestamp)
     case cancel(Reason.Code)
+    /// The push has expired.
     case expire
     /// The call does not ring later. The push ends, and one that reports a missed call follows the end of the ringing.
     case miss
-    /// The digest head with this job id reports the message. `level` is the level that this push would have alone.
-    case merge(into: String, level: Level)
+    /// The digest head with this job id reports the message. It should be the push of the newest message. `level` is
+    /// the level that this push would have alone. With `nil`, the push keeps its level.
+    case merge(into: String, level: Level? = nil)
   }
 
   /// The id of the push job.
@@ -267,7 +270,7 @@ private struct ReleasedPush {
   let explanation: Explanation
 
   var target: Target { Target(device: push.device.id, collapse: push.collapse) }
-  var order: (Timestamp, RoomID, Int64) { (push.time, push.room, push.seq) }
+  var order: (Timestamp, RoomID, Int64) { (push.message.time, push.room, push.message.seq) }
 }
 
 /// The destination of a digest. Pushes with the same collapse id have a digest of their own. Otherwise one of them

@@ -221,15 +221,21 @@ public struct DeviceDecision: Equatable, Sendable {
 
 /// A push to one device that the relay stores.
 public struct PlannedPush: Equatable, Sendable {
-  public let device: Device
-  public let level: Level
-  public let isHeld: Bool
-  /// The time at which a hold ends at the latest, or the earliest time of a push that is not held.
-  public let due: Timestamp
-  public let explanation: Explanation
+  public var device: Device
+  /// Is `nil` for the level that the message requests.
+  public var level: Level?
+  /// True if the relay decides the push again when it is due, or when nothing silences the device any more.
+  public var isHeld: Bool
+  /// The time at which a hold ends, at most ``maxHold`` from now, or the earliest time of a push that is not held.
+  public var due: Timestamp
+  public var explanation: Explanation
 
   public var user: UserID { explanation.facts.recipient.user }
+  public var message: MessageFacts { explanation.facts.message }
 
   /// True if the push shows no alert, and only counts the message in the badge: alerts are off for the app.
   public var isBadgeOnly: Bool { explanation.decision.outcome == .none(.notAllowed) }
+
+  /// The maximum duration of a hold. After it, the relay decides the push again.
+  public static let maxHold = Duration.seconds(12 * 3600)
 }

@@ -4,11 +4,12 @@ import GRDB
 import RelayProtocol
 
 /// JSON in columns. Equal values always have the same text.
-enum StoredJSON {
-  static func text(of value: some Encodable) throws -> String {
+package enum StoredJSON {
+  package static func text(of value: some Encodable) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    guard let data = try? encoder.encode(value) else { preconditionFailure("the value has no JSON") }
+    return String(decoding: data, as: UTF8.self)
   }
 }
 

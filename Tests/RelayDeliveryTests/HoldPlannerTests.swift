@@ -15,15 +15,11 @@ import Testing
   /// A held push of the message `seq`, which Ann sent at `seq` milliseconds.
   static func push(_ seq: Int64, in room: RoomID = tea, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
     var push = OpenPush(
-      id: "\(room)-\(seq)", room: room, seq: seq, time: .at(seq), traits: MessageTraits(from: ann), device: device,
-      isHeld: true, due: .at(2 * hour), level: .active, marks: Marks(read: 0, received: 0))
+      id: "\(room)-\(seq)", room: room,
+      message: MessageHead(seq: seq, time: .at(seq), traits: MessageTraits(from: ann)), device: device, isHeld: true,
+      due: .at(2 * hour), level: .active, marks: Marks(read: 0, received: 0))
     change(&push)
-    // The initializer takes the values that the store has.
-    return OpenPush(
-      id: push.id, room: push.room, seq: push.seq, time: push.time, traits: push.traits, device: push.device,
-      isHeld: push.isHeld, due: push.due, level: push.level, isUnknown: push.isUnknown,
-      isNotifyAnyway: push.isNotifyAnyway, isDigest: push.isDigest, mergedInto: push.mergedInto,
-      collapse: push.collapse, marks: push.marks)
+    return push
   }
 
   static func queued(_ seq: Int64, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
@@ -76,7 +72,7 @@ import Testing
     func levels(_ stored: Level?, of recipient: HoldRecipient = Self.bobs()) -> [Made] {
       actions(
         Self.queued(1) {
-          $0.traits.push = urgent
+          $0.message.traits.push = urgent
           $0.level = stored
         }, of: recipient)
     }
@@ -84,7 +80,7 @@ import Testing
     #expect(levels(nil) == [Made("tea-1", .push(.critical))])
     let held = plan([
       Self.push(1) {
-        $0.traits.push = urgent
+        $0.message.traits.push = urgent
         $0.level = .active
       }
     ])
@@ -108,9 +104,9 @@ import Testing
   /// A held call. Ann has called an hour ago, or `since`.
   private static func call(since: Int64 = 0, isHeld: Bool = true) -> OpenPush {
     push(1) {
-      $0.time = .at(since)
+      $0.message.time = .at(since)
       $0.isHeld = isHeld
-      $0.traits.push.kind = .call
+      $0.message.traits.push.kind = .call
     }
   }
 
@@ -134,7 +130,7 @@ import Testing
   @Test func `a call that was not held, or that the user has read, is not missed`() {
     #expect(actions(Self.call(isHeld: false)) == [Made("tea-1", .expire)])
     let read = Self.push(1) {
-      $0.traits.push.kind = .call
+      $0.message.traits.push.kind = .call
       $0.marks = Marks(read: 1, received: 1)
     }
     #expect(actions(read) == [Made("tea-1", .cancel(.read))])
@@ -182,7 +178,7 @@ import Testing
   @Test func `each cause alone holds a push`() {
     func planned(quietHours: ActiveQuietHours?, _ change: (inout Recipient) -> Void = { _ in }) -> [Made] {
       actions(
-        Self.push(1) { $0.traits.push.criteria = "work" },
+        Self.push(1) { $0.message.traits.push.criteria = "work" },
         of: Self.bobs(quietHours: quietHours) {
           $0.preferences.onFocus = .hold
           change(&$0)
@@ -212,7 +208,7 @@ import Testing
   }
 
   @Test func `the earliest end of a hold counts`() {
-    let short = { (push: inout OpenPush) in push.traits.push.lifetime = .seconds(2 * 3600) }
+    let short = { (push: inout OpenPush) in push.message.traits.push.lifetime = .seconds(2 * 3600) }
     let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quietHours: Self.silenced))
     #expect(plan.nextEnd == .at(2 * hour + 1))
     #expect(
@@ -229,7 +225,7 @@ import Testing
     (.cancel(.notMember), push(1) { $0.marks = nil }, bobs()),
     (.cancel(.notMember), push(1), bobs { $0.withdrawn = [tea] }),
     (.cancel(.suspended), push(1), bobs { $0.suspension = UserAccess.Suspension() }),
-    (.cancel(.deleted), push(1) { $0.traits.isDeleted = true }, bobs()),
+    (.cancel(.deleted), push(1) { $0.message.traits.isDeleted = true }, bobs()),
     (.cancel(.read), push(3) { $0.marks?.read = 3 }, bobs()),
     (.cancel(.received), push(3) { $0.marks?.received = 3 }, bobs()),
     (.cancel(.read), push(3), bobs(rooms: [tea: member(read: 3)])),
@@ -238,7 +234,7 @@ import Testing
     (.cancel(.received), push(3) { $0.marks?.received = 3 }, bobs(rooms: [tea: member(received: 2)])),
     (.cancel(.notMember), push(3) { $0.marks = nil }, bobs(rooms: [tea: member(read: 3)])),
     (.cancel(.notAllowed), push(1) { $0.device.allowsAlerts = false }, bobs()),
-    (.expire, push(1) { $0.traits.push.lifetime = .seconds(3) }, bobs()),
+    (.expire, push(1) { $0.message.traits.push.lifetime = .seconds(3) }, bobs()),
   ]
 
   static func member(
@@ -269,7 +265,7 @@ import Testing
   }
 
   @Test func `a message does not live longer after the clock was set back`() {
-    let push = Self.push(1) { $0.time = .at(5 * hour) }
+    let push = Self.push(1) { $0.message.time = .at(5 * hour) }
     let plan = plan([push])
     let message = plan.decisions.first?.explanation.facts.message
     #expect(message?.time == Self.now - DeliveryPolicy().maxWait)
@@ -312,7 +308,7 @@ import Testing
     let recipient = Self.bobs(rooms: [Self.tea: idle, Self.dev: grace])
     let first = planner.release([Self.push(2)], of: recipient, isLast: false, now: Self.now)
     #expect(first.made == [Made("tea-2", .wait(until: released + .seconds(45)))])
-    let short = Self.push(1, in: Self.dev) { $0.traits.push.lifetime = .seconds(3603) }
+    let short = Self.push(1, in: Self.dev) { $0.message.traits.push.lifetime = .seconds(3603) }
     let second = planner.release([short], of: recipient, isLast: true, now: Self.now)
     #expect(second.made == [Made("dev-1", .wait(until: .at(1) + .seconds(3603)))])
     #expect(second.nextEnd == .at(1) + .seconds(3603))
@@ -353,7 +349,7 @@ import Testing
   @Test func `the level of a queued push follows the facts`() {
     #expect(actions(Self.queued(1)).isEmpty)
     #expect(actions(Self.queued(1) { $0.level = nil }) == [Made("tea-1", .push(.active))])
-    let urgent = Self.queued(1) { $0.traits.push.level = .timeSensitive }
+    let urgent = Self.queued(1) { $0.message.traits.push.level = .timeSensitive }
     #expect(actions(urgent) == [Made("tea-1", .push(.timeSensitive))])
     #expect(plan([urgent]).decisions.first?.explanation.facts.released == nil)
     let soft = Self.bobs(quietHours: ActiveQuietHours(mode: .passive, until: .at(3 * hour)))
@@ -363,7 +359,7 @@ import Testing
 
   @Test func `the entitlements of the app limit the level`() {
     let push = Self.push(1) {
-      $0.traits.push.level = .critical
+      $0.message.traits.push.level = .critical
       $0.device.app = "app"
     }
     #expect(plan([push], apps: AppEntitlements(["app": []])).made == [Made("tea-1", .push(.active))])
@@ -428,22 +424,22 @@ import Testing
   }
 
   @Test func `the newest message is the digest head`() {
-    let late = Self.push(1, in: Self.dev) { $0.time = .at(9) }
-    let same = Self.push(8, in: Self.dev) { $0.time = .at(2) }
+    let late = Self.push(1, in: Self.dev) { $0.message.time = .at(9) }
+    let same = Self.push(8, in: Self.dev) { $0.message.time = .at(2) }
     #expect(plan([Self.push(2), late]).made.last == Made("dev-1", .push(.active)))
     // At the same time: the later name of a room, and then the later message, is the head.
     #expect(plan([same, Self.push(2)]).made.last == Made("tea-2", .push(.active)))
-    let twin = Self.push(3) { $0.time = .at(2) }
+    let twin = Self.push(3) { $0.message.time = .at(2) }
     #expect(plan([twin, Self.push(2)]).made.last == Made("tea-3", .push(.active)))
   }
 
   @Test func `a digest has the highest level of its messages`() {
-    let urgent = Self.push(1) { $0.traits.push.level = .timeSensitive }
+    let urgent = Self.push(1) { $0.message.traits.push.level = .timeSensitive }
     #expect(
       plan([Self.push(2), urgent]).made == [
         Made("tea-1", .merge(into: "tea-2", level: .timeSensitive)), Made("tea-2", .push(.timeSensitive)),
       ])
-    let last = Self.push(3) { $0.traits.push.level = .timeSensitive }
+    let last = Self.push(3) { $0.message.traits.push.level = .timeSensitive }
     #expect(
       plan([last, Self.push(2)]).made == [
         Made("tea-2", .merge(into: "tea-3", level: .active)), Made("tea-3", .push(.timeSensitive)),
@@ -487,7 +483,7 @@ import Testing
     let first = planner.release([Self.push(4), Self.push(3)], of: Self.bobs(), isLast: false, now: Self.now)
     #expect(first.made == [Made("tea-3", .merge(into: "tea-4", level: .active))])
     #expect(!first.hasReleases)
-    let urgent = Self.push(2) { $0.traits.push.level = .timeSensitive }
+    let urgent = Self.push(2) { $0.message.traits.push.level = .timeSensitive }
     let second = planner.release([urgent, Self.push(1)], of: Self.bobs(), isLast: true, now: Self.now)
     #expect(
       second.made == [
@@ -521,7 +517,7 @@ import Testing
       Self.queued(seq) {
         $0.mergedInto = "tea-3"
         $0.level = level
-        $0.traits.push.level = level
+        $0.message.traits.push.level = level
       }
     }
     #expect(actions(head, merged(2, .active)).isEmpty)
@@ -535,12 +531,12 @@ import Testing
     #expect(actions(loud, merged(2, .active)) == [Made("tea-3", .push(.active))])
     #expect(actions(loud, merged(2, .timeSensitive)).isEmpty)
     var urgent = loud
-    urgent.traits.push.level = .timeSensitive
+    urgent.message.traits.push.level = .timeSensitive
     #expect(actions(urgent, merged(2, .active)).isEmpty)
     // A push that is merged into another head does not count.
     let other = Self.queued(2) {
       $0.mergedInto = "tea-9"
-      $0.traits.push.level = .timeSensitive
+      $0.message.traits.push.level = .timeSensitive
       $0.level = .timeSensitive
     }
     #expect(actions(head, other).isEmpty)
@@ -552,7 +548,7 @@ import Testing
     let merged = Self.queued(1) {
       $0.mergedInto = "tea-3"
       $0.level = .timeSensitive
-      $0.traits.push.level = .timeSensitive
+      $0.message.traits.push.level = .timeSensitive
     }
     #expect(planner.release([head], of: Self.bobs(), isLast: false, now: Self.now) == HoldPlan())
     let last = planner.release([merged, Self.push(2)], of: Self.bobs(), isLast: true, now: Self.now)

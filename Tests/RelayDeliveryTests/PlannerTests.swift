@@ -279,7 +279,7 @@ import Testing
   }
 
   /// The levels of the pushes of critical alerts, and the codes of the last one.
-  private mutating func alert(_ count: Int, _ member: PlanMember = member()) -> ([Level], [Reason.Code]) {
+  private mutating func alert(_ count: Int, _ member: PlanMember = member()) -> ([Level?], [Reason.Code]) {
     let message = Self.message(PushRequest(level: .critical))
     let pushes = (0..<count).flatMap { _ in plan(message, member).pushes }
     return (pushes.map(\.level), pushes.last?.explanation.decision.reasons.map(\.code) ?? [])

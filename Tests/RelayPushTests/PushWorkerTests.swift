@@ -47,7 +47,21 @@ import Testing
 
   private static let room = RoomID(unchecked: "room")
   private static let bob = UserID(unchecked: "bob")
+  private static let ann = User(id: UserID(unchecked: "ann"), name: "Ann")
+  private static let phone = Device(
+    id: DeviceID(unchecked: "phone"), app: "org.example.chat", platform: .simulator, token: "token")
   private static let time = Timestamp(rawValue: 1_700_000_000_000)
+
+  /// A message of Ann, with a push to Bob's phone that is due.
+  private static func message(_ push: PushRequest?, at now: Timestamp) -> MessageDraft {
+    var recipient = Recipient()
+    recipient.devices = [phone]
+    let member = PlanMember(bob, recipient, as: Membership(Marks(read: 0, received: 0), nil, at: 1, shown: now))
+    let message = PlanMessage(MessageTraits(from: ann.id, push: push ?? PushRequest()), in: room, at: now)
+    let decisions = Planner().decisions(about: message, for: member, now: now)
+    return MessageDraft(
+      room: room, from: ann, time: now, body: Array("1".utf8), push: push, jobs: decisions.compactMap(\.push))
+  }
 
   /// Runs a test with a store in which Ann has sent Bob a message, with a push that is due.
   private func withMessage(
@@ -59,21 +73,12 @@ import Testing
       for completion in $0 { completion() }
     }
     defer { store.close() }
-    let ann = User(id: UserID(unchecked: "ann"), name: "Ann")
-    let phone = Device(
-      id: DeviceID(unchecked: "phone"), app: "org.example.chat", platform: .simulator, token: "token")
     try await store.write { transaction in
-      for user in [ann, User(id: Self.bob, name: "Bob")] {
+      for user in [Self.ann, User(id: Self.bob, name: "Bob")] {
         _ = try transaction.rooms.join(user, room: Self.room, epoch: "epoch", now: Self.time)
       }
-      try transaction.devices.register(phone, of: Self.bob, now: Self.time)
-      let job = JobDraft(
-        user: Self.bob, device: phone.id, token: phone.token, platform: .simulator, due: Self.time,
-        expires: push?.expires(from: Self.time), reasons: [])
-      var message = MessageDraft(
-        room: Self.room, from: ann, time: Self.time, body: Array("1".utf8), key: nil, jobs: [job])
-      message.push = push ?? message.push
-      _ = try transaction.messages.append(message)
+      try transaction.devices.register(Self.phone, of: Self.bob, now: Self.time)
+      _ = try transaction.messages.append(Self.message(push, at: Self.time))
     }
     try await body(store)
   }
@@ -194,13 +199,7 @@ import Testing
       let worker = worker(store, gateway, clock)
       await worker.workOff()
       try await store.write { transaction in
-        let job = JobDraft(
-          user: Self.bob, device: DeviceID(unchecked: "phone"), token: "token", platform: .simulator,
-          due: clock.now, kind: .silent)
-        _ = try transaction.messages.append(
-          MessageDraft(
-            room: Self.room, from: User(id: UserID(unchecked: "ann")), time: clock.now, body: Array("1".utf8), key: nil,
-            jobs: [job]))
+        _ = try transaction.messages.append(Self.message(PushRequest(isSilent: true), at: clock.now))
       }
       clock.set(by: .seconds(40 * 86_400))
       await worker.workOff()

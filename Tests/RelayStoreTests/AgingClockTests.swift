@@ -430,7 +430,7 @@ import Testing
   @Test(arguments: [-40 * 86_400, -600, 600, 40 * 86_400])
   func `the time of a held message moves with the wall clock, also over a start`(step: Int) async throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    func held(_ store: Store) async throws -> [OpenJob] {
+    func held(_ store: Store) async throws -> [OpenPush] {
       try await store.read { try $0.queue.openJobs(of: bob.id).jobs }
     }
     func shifts(_ store: Store) async throws -> [Duration] {
@@ -440,7 +440,7 @@ import Testing
     func send(_ store: Store) async throws {
       try await store.write { transaction in
         var hold = job(due: transaction.now + .seconds(3600))
-        hold.state = .held
+        hold.isHeld = true
         _ = try transaction.messages.append(draft(at: transaction.now, jobs: [hold]))
       }
     }
@@ -468,11 +468,11 @@ import Testing
       let id = try await store.write { transaction in
         try transaction.prepareRoom()
         var hold = job(due: transaction.now + .seconds(3600))
-        hold.state = .held
+        hold.isHeld = true
         _ = try transaction.messages.append(draft(at: transaction.now, jobs: [hold]))
         return try #require(try transaction.reader.queue.openJobs(of: bob.id).jobs.first).id
       }
-      clocks.pass(JobDraft.maxHold - .seconds(3600))
+      clocks.pass(PlannedPush.maxHold - .seconds(3600))
       clocks.set(by: .seconds(step))
       for (wanted, due) in [(1800, 1800), (7200, 3600)] {
         let now = clocks.now
@@ -489,13 +489,13 @@ import Testing
       let id = try await store.write { transaction in
         try transaction.prepareRoom()
         var push = job(due: transaction.now)
-        push.expires = transaction.now + .seconds(45)
+        push.explanation.facts.message.expires = transaction.now + .seconds(45)
         return try transaction.messages.append(draft(at: transaction.now, jobs: [push])).jobs[0]
       }
       func fail() async throws {
         let now = clocks.now
         _ = try await store.write { transaction in
-          _ = try transaction.queue.decide(id, .push(level: .active))
+          _ = try transaction.queue.decide(id, .push(.active))
           _ = try transaction.queue.claim(limit: 1, now: now, leaseUntil: now + .seconds(60))
           try transaction.queue.finish(id, state: .dead, now: now)
         }

@@ -20,7 +20,7 @@ import Testing
       message.push = PushRequest(#"{"kind":"call"}"#)
       message.call = CallDraft(media: .video, isExclusive: isExclusive)
       var wanted = job()
-      wanted.expires = message.time + .seconds(45)
+      wanted.explanation.facts.message.expires = message.time + .seconds(45)
       message.jobs = [wanted]
       return try transaction.messages.append(message).call
     }
@@ -83,7 +83,7 @@ import Testing
       message.call = CallDraft()
       message.jobs = [(bob, phone()), (Self.carol, phone("carol-phone", token: "carol"))].map { user, device in
         var wanted = job(to: user, device)
-        wanted.expires = message.time + .seconds(45)
+        wanted.explanation.facts.message.expires = message.time + .seconds(45)
         return wanted
       }
       return try transaction.messages.append(message).call

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
   @discardableResult
   private func send(
     _ push: String? = nil, in room: RoomID = room, from user: User = alice, due: Timestamp = .at(0),
-    change: (inout JobDraft) -> Void = { _ in }
+    change: (inout PlannedPush) -> Void = { _ in }
   ) async throws -> String {
     var push = job(due: due).with(push)
     change(&push.job)
@@ -146,7 +147,7 @@ import Testing
   @Test func `a Notify Anyway is sent alone`() async throws {
     try await send()
     try await fail()
-    try await send { $0.isNotifyAnyway = true }
+    try await send { $0.explanation.facts.message.isNotifyAnyway = true }
     try await send()
     #expect(Set(try await drain()) == [[2, 1], [3, 2]])
   }
@@ -213,7 +214,7 @@ import Testing
   }
 
   @Test func `a digest leaves out a job that expired while it waited`() async throws {
-    let first = try await send { $0.expires = .at(0) }
+    let first = try await send { $0.explanation.facts.message.expires = .at(0) }
     let second = try await send()
     let third = try await send()
     try await test.write { transaction in
@@ -246,7 +247,7 @@ import Testing
       let claim = try transaction.queue.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
       try transaction.queue.retry(claim.id, due: .at(900), isUnknown: isUnknown)
       var anyway = job()
-      anyway.isNotifyAnyway = true
+      anyway.explanation.facts.message.isNotifyAnyway = true
       try transaction.queue.insert([anyway], room: room, seq: 1)
     }
     let claims = try await claim(now: .at(11))
@@ -276,7 +277,7 @@ import Testing
 
   @Test func `if the digest head is removed, the newest remaining job becomes the head`() async throws {
     for number in 1...4 {
-      try await send { $0.expires = number == 2 ? .at(10) : nil }
+      try await send { $0.explanation.facts.message.expires = number == 2 ? .at(10) : .never }
       if number == 1 { try await fail() }
     }
     // The caller ends an expired job that it gets.
@@ -295,9 +296,9 @@ import Testing
 
   @Test(arguments: [nil, Timestamp.at(20)])
   func `the remaining jobs keep the delay of an expired digest head`(expires: Timestamp?) async throws {
-    let first = try await send { $0.expires = expires }
+    let first = try await send { $0.explanation.facts.message.expires = expires ?? .never }
     try await fail()
-    try await send { $0.expires = .at(15) }
+    try await send { $0.explanation.facts.message.expires = .at(15) }
     let claims = try await claim(now: .at(10))
     #expect(claims.map(\.count) == [2])
     try await test.write { try $0.queue.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
@@ -356,7 +357,7 @@ import Testing
     let states = try await test.write { transaction in
       _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
       try transaction.people.noteChange(of: bob.id)
-      try transaction.queue.decide(second, .push(level: .passive))
+      try transaction.queue.decide(second, .push(.passive))
       return try (
         transaction.reader.queue.openJobs(of: bob.id).jobs.count,
         transaction.reader.queue.changedUsers(after: nil, limit: 9)
@@ -368,8 +369,8 @@ import Testing
   }
 }
 
-extension JobDraft {
-  fileprivate func with(_ push: String?) -> (request: PushRequest?, job: JobDraft) {
+extension PlannedPush {
+  fileprivate func with(_ push: String?) -> (request: PushRequest?, job: PlannedPush) {
     (push.map(PushRequest.init(_:)), self)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
     try await test.write { transaction in
       for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
       var jobs = devices.map { job($0) }
-      jobs[0].state = .held
+      jobs[0].isHeld = true
       jobs[1].due = .at(9)
       _ = try transaction.messages.append(draft(jobs: jobs))
       _ = try transaction.messages.append(draft(jobs: [job(devices[0])]))

@@ -16,14 +16,14 @@ import Testing
 
   private static let hour: Int64 = 3_600_000
 
-  private static func held(due: Int64 = 5_000, to user: User = bob, _ device: Device = phone()) -> JobDraft {
+  private static func held(due: Int64 = 5_000, to user: User = bob, _ device: Device = phone()) -> PlannedPush {
     var draft = job(to: user, device, due: .at(due))
-    draft.state = .held
+    draft.isHeld = true
     return draft
   }
 
   /// Appends a message for each draft. Returns the ids of the jobs.
-  private func append(_ drafts: [JobDraft]) async throws -> [String] {
+  private func append(_ drafts: [PlannedPush]) async throws -> [String] {
     try await test.write { transaction in
       for draft in drafts { _ = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     }
@@ -38,8 +38,8 @@ import Testing
     try #require(try await test.read { try $0.queue.job(id) })
   }
 
-  private func decide(_ id: String, _ outcome: JobOutcome, explanation: [UInt8]? = nil) async throws -> Bool {
-    try await test.write { try $0.queue.decide(id, outcome, explanation: explanation) }
+  private func decide(_ id: String, _ action: JobDecision.Action, explanation: String? = nil) async throws -> Bool {
+    try await test.write { try $0.queue.decide(id, action, explanation: explanation) }
   }
 
   @Test func `an expired digest head hands its digest over`() async throws {
@@ -106,7 +106,7 @@ import Testing
     let id = try await heldCall()
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
-    #expect(try await decide(id, .push(level: .active)))
+    #expect(try await decide(id, .push(.active)))
     #expect(try await claim(now: .at(2)).isEmpty)
     #expect(try await record(id).state == .cancelled)
     #expect(try await updates(at: 2) == [.missed])
@@ -125,7 +125,6 @@ import Testing
   @Test func `a held job waits for a new decision and is not sent`() async throws {
     var draft = Self.held()
     draft.level = .active
-    draft.explanation = Array(#"{"outcome":"hold"}"#.utf8)
     let appended = try await test.write { [draft] in try $0.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     #expect(appended.jobs == [])
     #expect(try await claim(now: .at(9_000)) == [])
@@ -134,7 +133,7 @@ import Testing
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .held)
     #expect(stored.level == .active)
-    #expect(stored.explanation == draft.explanation)
+    #expect(stored.explanation == Array(StoredJSON.text(of: draft.explanation).utf8))
     let unfinished = try await test.read { try $0.queue.unfinishedJobs(at: Moment(now: .at(0))) }
     #expect(unfinished.counts == [.held: 1])
     #expect(unfinished.oldestAge == nil)
@@ -254,12 +253,14 @@ import Testing
     let open = try await test.read { try $0.queue.openJobs(of: bob.id) }
     #expect(
       open.jobs == [
-        OpenJob(
-          id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: .passive,
+        OpenPush(
+          id: open.jobs.first?.id ?? "", room: room,
           message: MessageHead(
             seq: 1, time: .at(-9), traits: MessageTraits(from: alice.id, mentions: [bob.id]), reports: true),
-          marks: .init(read: 0, received: 2), device: device.registered())
+          device: device.registered(), isHeld: true, due: .at(5_000), level: .passive,
+          marks: .init(read: 0, received: 2))
       ])
+    #expect(try await record(open.jobs[0].id).created == .at(-9))
     #expect(open.next == nil)
   }
 
@@ -272,13 +273,19 @@ import Testing
       _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       try transaction.queue.decide(ids[4], .merge(into: ids[5]))
     }
-    let states = try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.state) }
-    #expect(states == [.ready, .merged, .waiting, .held])
+    func states() async throws -> [JobState?] {
+      try await test.read { reader in
+        try reader.queue.openJobs(of: bob.id).jobs.map { try reader.queue.job($0.id)?.state }
+      }
+    }
+    #expect(try await states() == [.ready, .merged, .waiting, .held])
+    #expect(
+      try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.isHeld) } == [false, false, false, true])
     for user in [alice.id, UserID(unchecked: "nobody")] {
       #expect(try await test.read { try $0.queue.openJobs(of: user).jobs } == [])
     }
     try await test.write { try $0.queue.retry(ids[0], due: .at(9)) }
-    #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.last?.state } == .retrying)
+    #expect(try await states().last == .retrying)
   }
 
   @Test func `the pages of open jobs contain each job once`() async throws {
@@ -300,7 +307,7 @@ extension HeldJobTests {
   @Test func `a released push is sent in the order of its room`() async throws {
     let ids = try await append([Self.held(), job(), job()])
     #expect(try await claim().map(\.id) == [ids[1]])
-    #expect(try await decide(ids[0], .push(level: .passive), explanation: Array("{}".utf8)))
+    #expect(try await decide(ids[0], .push(.passive), explanation: "{}"))
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[0]])
@@ -314,7 +321,7 @@ extension HeldJobTests {
     let ids = try await append([job(), job(due: .at(900))])
     _ = try await claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
-    for id in ids { #expect(try await decide(id, .push(level: .active))) }
+    for id in ids { #expect(try await decide(id, .push(.active))) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[0]).due == .at(500))
     #expect(try await record(ids[1]).state == .waiting)
@@ -332,7 +339,7 @@ extension HeldJobTests {
 
   @Test func `a new decision can move the end of a hold`() async throws {
     let ids = try await append([Self.held()])
-    #expect(try await decide(ids[0], .hold(until: .at(8)), explanation: Array("1".utf8)))
+    #expect(try await decide(ids[0], .hold(until: .at(8)), explanation: "1"))
     #expect(try await record(ids[0]).due == .at(8))
     #expect(try await decide(ids[0], .hold(until: .at(9))))
     #expect(try await record(ids[0]).explanation == Array("1".utf8))
@@ -341,7 +348,7 @@ extension HeldJobTests {
 
   @Test func `a cancelled job has the reason`() async throws {
     let ids = try await append([Self.held(), job(), job()])
-    for id in ids.prefix(2) { #expect(try await decide(id, .cancel("blocked"), explanation: Array("{}".utf8))) }
+    for id in ids.prefix(2) { #expect(try await decide(id, .cancel(.blocked), explanation: "{}")) }
     for id in ids.prefix(2) {
       let record = try await record(id)
       #expect(record.state == .cancelled)
@@ -352,17 +359,17 @@ extension HeldJobTests {
     #expect(try await claim().map(\.id) == [ids[2]])
   }
 
-  @Test(arguments: [JobOutcome.push(level: Level.active), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
-  func `a job that is being sent or has ended gets no decision`(outcome: JobOutcome) async throws {
+  @Test(arguments: [JobDecision.Action.push(.active), .hold(until: .at(9)), .cancel(.expired), .merge(into: "")])
+  func `a job that is being sent or has ended gets no decision`(action: JobDecision.Action) async throws {
     let ids = try await append([job(), job()])
     _ = try await claim()
     try await test.write { try $0.queue.finish(ids[1], state: .expired, now: .at(0)) }
     for id in ids {
       let before = try await record(id)
-      #expect(try await decide(id, outcome, explanation: Array("1".utf8)) == false)
+      #expect(try await decide(id, action, explanation: "1") == false)
       #expect(try await record(id) == before)
     }
-    #expect(try await decide("none", outcome) == false)
+    #expect(try await decide("none", action) == false)
   }
 }
 
@@ -405,13 +412,13 @@ extension HeldJobTests {
       return try transaction.messages.trim(room, to: Retention(count: 0), maxDeleted: 9)
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
-    #expect(try await decide(ids[0], .push(level: .active)))
+    #expect(try await decide(ids[0], .push(.active)))
     #expect(try await claim().map(\.message.seq) == [1])
   }
 }
 
 extension HeldJobTests {
-  private static func held(_ device: Device) -> JobDraft { held(to: bob, device) }
+  private static func held(_ device: Device) -> PlannedPush { held(to: bob, device) }
 
   @Test func `users with a changed fact and an older job are found`() async throws {
     func changed(after user: UserID? = nil, limit: Int = 9) async throws -> [String] {
@@ -469,7 +476,7 @@ extension HeldJobTests {
 
   @Test func `a push that may be on the phone, or a Notify Anyway, is not held`() async throws {
     var anyway = job(to: bob, phone())
-    anyway.isNotifyAnyway = true
+    anyway.explanation.facts.message.isNotifyAnyway = true
     let ids = try await append([job(), anyway])
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[0]])

@@ -635,12 +635,12 @@ private let carol = User(id: UserID(unchecked: "carol"), name: "Carol")
   // MARK: Pushes
 
   /// Stores the push of Bob's only invitation, and returns its job.
-  private func push(_ state: JobDraft.State = .ready) async throws -> String {
+  private func push(isHeld: Bool = false) async throws -> String {
     try await test.write { transaction in
       let open = try transaction.reader.invitations.undecided(after: 0, limit: 9)
       #expect(open.map(\.user) == [bob.id] && open.map(\.invitation.room) == [tea])
       var job = job()
-      job.state = state
+      job.isHeld = isHeld
       var notification = RelayStoreTests.draft(in: .notifications(of: bob.id), jobs: [job], cursorFollows: true)
       notification.push = PushRequest(kind: .invitation)
       #expect(try transaction.invitations.decide(open[0].invitation.id, posting: notification, epoch: "e"))
@@ -657,10 +657,10 @@ private let carol = User(id: UserID(unchecked: "carol"), name: "Carol")
     }
   }
 
-  @Test(arguments: [JobDraft.State.ready, .held])
-  func `the end of an invitation cancels its push`(state: JobDraft.State) async throws {
+  @Test(arguments: [false, true])
+  func `the end of an invitation cancels its push`(isHeld: Bool) async throws {
     try await prepareInvitation()
-    let job = try await push(state)
+    let job = try await push(isHeld: isHeld)
     #expect(try await test.read { try $0.invitations.undecided(after: 0, limit: 9) } == [])
     _ = try await test.write { try $0.invitations.decline(tea, by: bob.id) }
     let record = try #require(try await test.read { try $0.queue.job(job) })

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var held = job()
-      held.state = .held
+      held.isHeld = true
       held.due = .at(99)
       for draft in [draft(jobs: [held]), draft(jobs: [held]), draft(jobs: [job()])] {
         _ = try transaction.messages.append(draft)

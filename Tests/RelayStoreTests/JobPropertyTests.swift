@@ -76,7 +76,7 @@ import Testing
     try await test.write { transaction in
       try transaction.queue.releaseLeases()
       for job in try transaction.reader.queue.openJobs(of: bob.id).jobs {
-        try transaction.queue.decide(job.id, .push(level: .active))
+        try transaction.queue.decide(job.id, .push(.active))
       }
     }
     // Each round ends at least one job of each device with jobs.
@@ -119,8 +119,8 @@ import Testing
       case 0, 1, 2:
         // One third of the jobs are throttled.
         var draft = job(device, due: now + .milliseconds(picks[0].isMultiple(of: 3) ? 20 : 0))
-        draft.state = flag ? .held : .ready
-        draft.isNotifyAnyway = kind == 2
+        draft.isHeld = flag
+        draft.explanation.facts.message.isNotifyAnyway = kind == 2
         try transaction.queue.insert([draft], room: room, seq: seq)
       case 3:
         if let claim = claimed.first { try transaction.queue.finish(claim.id, state: flag ? .sent : .dead, now: now) }
@@ -138,9 +138,9 @@ import Testing
         guard !open.isEmpty else { break }
         let ids = picks.map { open[$0 % open.count] }
         switch kind {
-        case 10: try transaction.queue.decide(ids[0], .push(level: .active))
+        case 10: try transaction.queue.decide(ids[0], .push(.active))
         case 11: try transaction.queue.decide(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
-        case 12: try transaction.queue.decide(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
+        case 12: try transaction.queue.decide(ids[0], flag ? .cancel(.muted) : .merge(into: ids[1]))
         default: for id in ids.dropLast() { try transaction.queue.decide(id, .merge(into: ids[2])) }
         }
       }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -28,8 +29,8 @@ import Testing
       jobs == [
         JobRecord(
           id: ids[0], room: room, seq: 1, user: bob.id, device: phone().id, platform: .simulator, token: "token",
-          state: .waiting, due: .at(5), lease: nil, attempts: 0, created: .at(0), reasons: ["away", "a \"device\""],
-          finishedAt: nil, note: nil)
+          state: .waiting, due: .at(5), lease: nil, attempts: 0, created: .at(0), reasons: ["nothing_against"],
+          finishedAt: nil, note: nil, explanation: Array(StoredJSON.text(of: job(due: .at(5)).explanation).utf8))
       ])
     #expect(ids[0].wholeMatch(of: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/) != nil)
     #expect(try await test.read { try $0.queue.jobs(of: alice.id, limit: 9) } == [])

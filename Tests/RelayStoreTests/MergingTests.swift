@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -13,9 +14,9 @@ import Testing
   }
 
   private static let rooms = ["a", "b", "c"].map { RoomID(unchecked: $0) }
-  private static let held: JobDraft = {
+  private static let held: PlannedPush = {
     var draft = job(due: .at(9_000))
-    draft.state = .held
+    draft.isHeld = true
     return draft
   }()
 
@@ -28,7 +29,7 @@ import Testing
     try await test.write { transaction in
       for (index, room) in rooms.enumerated() {
         var job = Self.held
-        job.expires = expiring[index]
+        job.explanation.facts.message.expires = expiring[index] ?? .never
         _ = try transaction.messages.append(
           draft("\(index)", in: room, from: alice, at: .at(time(index)), jobs: [job]))
       }
@@ -41,7 +42,7 @@ import Testing
     let newest = ids[ids.count - 1]
     let results = try await test.write { transaction in
       try ids.dropLast().map { try transaction.queue.decide($0, .merge(into: newest)) }
-        + [transaction.queue.decide(newest, .push(level: .active))]
+        + [transaction.queue.decide(newest, .push(.active))]
     }
     #expect(!results.contains(false))
   }
@@ -178,7 +179,7 @@ import Testing
       for (id, level) in zip(ids, [Level.timeSensitive, .active]) {
         _ = try transaction.queue.decide(id, .merge(into: ids[2], level: level))
       }
-      _ = try transaction.queue.decide(ids[2], .push(level: .timeSensitive))
+      _ = try transaction.queue.decide(ids[2], .push(.timeSensitive))
       for seq in deleted { _ = try transaction.messages.delete(Self.a, seq) }
       return ids
     }
@@ -222,7 +223,7 @@ import Testing
     { transaction, _ in _ = try transaction.queue.cancel(c, bob.id, upTo: 9, reason: "read") },
     { transaction, _ in _ = try transaction.messages.delete(c, 1) },
     { transaction, _ in try transaction.rooms.leave(bob.id, room: c) },
-    { transaction, id in try transaction.queue.decide(id, .cancel("blocked")) },
+    { transaction, id in try transaction.queue.decide(id, .cancel(.blocked)) },
   ]
 
   @Test(arguments: ends.indices) func `a digest continues when its newest message is removed`(way: Int) async throws {
@@ -318,7 +319,7 @@ import Testing
       func merges(_ id: String, into carrier: String) throws -> Bool {
         try transaction.queue.decide(id, .merge(into: carrier))
       }
-      try transaction.queue.decide(ids[5], .push(level: .active))
+      try transaction.queue.decide(ids[5], .push(.active))
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
       var merged = ["being sent": try merges(ids[0], into: ids[5])]
       try transaction.queue.retry(ids[5], due: .at(5), isUnknown: true)
@@ -343,7 +344,7 @@ import Testing
   @Test func `a merged job that is held again is sent later`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    #expect(try await test.write { try $0.queue.decide(ids[0], .push(level: .passive)) })
+    #expect(try await test.write { try $0.queue.decide(ids[0], .push(.passive)) })
     #expect(try await states(ids) == [.merged, .ready])
     #expect(try await test.write { try $0.queue.decide(ids[0], .hold(until: .at(70))) })
     let record = try await record(ids[0])
@@ -412,14 +413,14 @@ import Testing
       try [
         transaction.queue.decide(ids[0], .merge(into: ids[2], level: .passive)),
         transaction.queue.decide(ids[1], .merge(into: ids[2], level: .passive)),
-        transaction.queue.decide(ids[2], .push(level: .timeSensitive)),
-        transaction.queue.decide(ids[2], .cancel("deleted")),
+        transaction.queue.decide(ids[2], .push(.timeSensitive)),
+        transaction.queue.decide(ids[2], .cancel(.deleted)),
       ]
     }
     #expect(merged == [true, true, true, true])
     #expect(try await record(ids[1]).level == .timeSensitive)
     // A single push has its own decided level.
-    try await test.write { _ = try $0.queue.decide(ids[1], .cancel("deleted")) }
+    try await test.write { _ = try $0.queue.decide(ids[1], .cancel(.deleted)) }
     #expect(try await record(ids[0]).level == .passive)
   }
 
@@ -444,10 +445,10 @@ import Testing
       for id in ids.prefix(2) { #expect(try transaction.queue.decide(id, .hold(until: .at(5_000)))) }
     }
     let open = try await test.read { try $0.queue.openJobs(of: bob.id).jobs }
-    #expect(Set(open.filter { $0.state == .held }.map(\.collapse)) == ["3/1"])
+    #expect(Set(open.filter(\.isHeld).map(\.collapse)) == ["3/1"])
     let merged = try await test.write { transaction in
       try [
-        transaction.queue.decide(ids[0], .merge(into: ids[1])), transaction.queue.decide(ids[1], .push(level: .active)),
+        transaction.queue.decide(ids[0], .merge(into: ids[1])), transaction.queue.decide(ids[1], .push(.active)),
       ]
     }
     #expect(merged == [true, true])

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
   /// - Returns: The stored notification, and the id of the push to the phone.
   @discardableResult
   private func post(
-    key: String? = nil, from sender: User = alice, jobs: [JobDraft] = [job()]
+    key: String? = nil, from sender: User = alice, jobs: [PlannedPush] = [job()]
   ) async throws -> (stored: Appended, push: String?) {
     let notificationRoom = notificationRoom
     let posted = try await test.write { transaction in
@@ -40,7 +41,7 @@ import Testing
 
   @Test func `a notification is decided again like other pushes`() async throws {
     var held = job()
-    held.state = .held
+    held.isHeld = true
     held.due = .at(9)
     let posted = try await post(jobs: [held])
     let open = try await test.read { try $0.queue.openJobs(of: bob.id).jobs }
@@ -67,7 +68,7 @@ import Testing
 
   @Test func `a silent notification wakes the app`() async throws {
     var silent = job()
-    silent.kind = .silent
+    silent.explanation.facts.message.isSilent = true
     #expect(try await post(jobs: [silent]).push == nil)
     let updates = try await test.write { try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     guard case .silent(let room, _, _, _)? = updates.first?.content else {

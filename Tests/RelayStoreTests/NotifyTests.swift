@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
   private static let carol = User(id: UserID(unchecked: "carol"))
 
   private func send(
-    from user: User = alice, silenced: [UserID] = [bob.id], jobs: [JobDraft] = []
+    from user: User = alice, silenced: [UserID] = [bob.id], jobs: [PlannedPush] = []
   ) async throws -> Int64 {
     try await test.write { transaction in
       var message = draft(from: user, jobs: jobs)
@@ -173,22 +174,21 @@ import Testing
     try await test.write { try $0.prepareRoom() }
   }
 
-  private static let anyway: JobDraft = {
+  private static let anyway: PlannedPush = {
     var draft = job()
-    draft.isNotifyAnyway = true
+    draft.explanation.facts.message.isNotifyAnyway = true
     draft.level = .active
-    draft.explanation = Array("{}".utf8)
     return draft
   }()
 
-  private static func held(_ device: Device = phone()) -> JobDraft {
+  private static func held(_ device: Device = phone()) -> PlannedPush {
     var draft = job(device, due: .at(9_000))
-    draft.state = .held
+    draft.isHeld = true
     draft.level = .passive
     return draft
   }
 
-  private func append(_ drafts: [JobDraft]) async throws -> [String] {
+  private func append(_ drafts: [PlannedPush]) async throws -> [String] {
     try await test.write { transaction in
       for draft in drafts { _ = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])) }
       return try transaction.reader.queue.jobs(limit: drafts.count).reversed().map(\.id)
@@ -214,7 +214,7 @@ import Testing
     #expect(claims.map(\.id) == ids)
     #expect(claims.map(\.isNotifyAnyway) == [true])
     #expect(claims.map(\.level) == [.active])
-    #expect(try await record(ids[0]).explanation == Array("{}".utf8))
+    #expect(try await record(ids[0]).explanation == Array(StoredJSON.text(of: Self.anyway.explanation).utf8))
   }
 
   @Test func `a push that was not sent yet notifies anyway`() async throws {
@@ -321,7 +321,7 @@ import Testing
     let ids = try await append([Self.held(), Self.held()])
     try await test.write { transaction in
       try transaction.queue.decide(ids[0], .merge(into: ids[1]))
-      try transaction.queue.decide(ids[1], .push(level: .active))
+      try transaction.queue.decide(ids[1], .push(.active))
     }
     _ = try await claim()
     if isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }

@@ -193,7 +193,7 @@ import Testing
       _ = try transaction.rooms.join(carol, room: den, epoch: "epoch", now: .at(0))
       for (number, (room, sender)) in [(den, carol), (den, carol), (tea, alice), (tea, alice)].enumerated() {
         var wanted = job(due: .at(9_000))
-        wanted.state = .held
+        wanted.isHeld = true
         _ = try transaction.messages.append(
           draft("secret \(number)", in: room, from: sender, at: .at(Int64(number) - 1_000), jobs: [wanted]))
       }
@@ -202,7 +202,7 @@ import Testing
     let head = ids[3]
     try await test.write { transaction in
       for id in ids.dropLast() { _ = try transaction.queue.decide(id, .merge(into: head)) }
-      _ = try transaction.queue.decide(head, .push(level: .active))
+      _ = try transaction.queue.decide(head, .push(.active))
     }
     #expect(try await claim().map(\.id) == [head])
     try await end(head)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import SeededRandom
 import Testing
@@ -199,9 +200,9 @@ import Testing
       case .insert, .notifyAnyway:
         // The store's clock is at 0.
         var draft = job(device, due: picks[0].isMultiple(of: 3) ? now + .milliseconds(20) : .at(0))
-        draft.state = flag ? .held : .ready
-        draft.expires = picks[1].isMultiple(of: 4) ? now + .milliseconds(25) : nil
-        draft.isNotifyAnyway = operation == .notifyAnyway
+        draft.isHeld = flag
+        draft.explanation.facts.message.expires = picks[1].isMultiple(of: 4) ? now + .milliseconds(25) : .never
+        draft.explanation.facts.message.isNotifyAnyway = operation == .notifyAnyway
         try transaction.queue.insert([draft], room: room, seq: seq)
       case .claim:
         return try transaction.queue.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15)).map(\.id)
@@ -254,10 +255,10 @@ import Testing
       guard !open.isEmpty else { return }
       let ids = picks.map { open[$0 % open.count] }
       switch operation {
-      case .push: try transaction.queue.decide(ids[0], .push(level: .active))
+      case .push: try transaction.queue.decide(ids[0], .push(.active))
       case .hold: try transaction.queue.decide(ids[0], .hold(until: now + .milliseconds(20)))
       case .wait: try transaction.queue.decide(ids[0], .wait(until: now + .milliseconds(20)))
-      case .cancel: try transaction.queue.decide(ids[0], .cancel("muted"))
+      case .cancel: try transaction.queue.decide(ids[0], .cancel(.muted))
       case .expire: try transaction.queue.decide(ids[0], .expire)
       default: for id in ids.dropLast() { try transaction.queue.decide(id, .merge(into: ids[2])) }
       }

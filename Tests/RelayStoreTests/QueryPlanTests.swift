@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Synchronization
 import Testing
@@ -244,20 +245,20 @@ extension Transaction {
     try queue.releaseLeases()
     try people.noteChange(of: bob.id)
     _ = try reader.queue.changedUsers(after: nil, limit: 9)
-    let open = try reader.queue.openJobs(of: bob.id).jobs.filter { $0.device?.id == tablet.id && !$0.isUnknown }.map(
+    let open = try reader.queue.openJobs(of: bob.id).jobs.filter { $0.device.id == tablet.id && !$0.isUnknown }.map(
       \.id)
     try queue.decide(open[0], .hold(until: .at(9)))
     try queue.decide(open[1], .merge(into: open[0]))
     try queue.decide(open[2], .merge(into: open[0]))
-    try queue.decide(open[0], .push(level: .active), explanation: [])
+    try queue.decide(open[0], .push(.active), explanation: "{}")
     _ = try queue.cancel(room, bob.id, upTo: 62, reason: "read")
     let other = try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4))
     for claim in other { try queue.finish(claim.id, state: .sent, now: .at(3)) }
-    try queue.decide(open[0], .cancel("why"))
+    try queue.decide(open[0], .cancel(.read))
     try queue.decide(open[1], .hold(until: .at(9)))
     _ = try silenced.notify(room, 69, by: alice.id, users: [bob.id])
     var anyway = job()
-    anyway.isNotifyAnyway = true
+    anyway.explanation.facts.message.isNotifyAnyway = true
     try queue.insert([anyway], room: room, seq: 69)
     for claim in try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
       try queue.finish(claim.id, state: .expired, now: .at(3))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -260,7 +261,7 @@ import Testing
       message.push = PushRequest(#"{"kind":"call"}"#)
       message.jobs = [job(), job(Self.tablet)].map {
         var job = $0
-        job.expires = .at(45_000)
+        job.explanation.facts.message.expires = .at(45_000)
         return job
       }
       return try transaction.messages.append(message).jobs

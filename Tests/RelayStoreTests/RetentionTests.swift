@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
   private static let ten = Retention(count: 10)
 
   private func append(
-    _ count: Int, keeping retention: Retention = ten, decided: Bool = true, jobs: [JobDraft] = []
+    _ count: Int, keeping retention: Retention = ten, decided: Bool = true, jobs: [PlannedPush] = []
   ) async throws {
     try await test.write { transaction in
       for _ in 0..<count {

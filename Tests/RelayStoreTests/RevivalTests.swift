@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var draft = job()
-      draft.expires = expires
+      draft.explanation.facts.message.expires = expires ?? .never
       let id = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])).jobs[0]
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
       try transaction.queue.note([PushAttempt(time: .at(0), status: 400)], of: id)
@@ -36,7 +37,7 @@ import Testing
     #expect(try await test.read { try $0.queue.heldUsers(dueBy: .at(0), limit: 9) } == [bob.id])
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.id) } == [id])
     let claims = try await test.write { transaction in
-      #expect(try transaction.queue.decide(id, .push(level: .active)))
+      #expect(try transaction.queue.decide(id, .push(.active)))
       return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
     }
     #expect(claims.map(\.id) == [id])
@@ -48,7 +49,7 @@ import Testing
     #expect(try await revive(id) == .begun)
     #expect(try await revive(id) == .known)
     try await test.write { transaction in
-      try transaction.queue.decide(id, .push(level: .active))
+      try transaction.queue.decide(id, .push(.active))
       _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
       try transaction.queue.finish(id, state: .sent, now: .at(1))
     }
@@ -91,12 +92,12 @@ import Testing
     let ids = try await test.write { transaction in
       try transaction.prepareRoom()
       var held = job()
-      held.state = .held
+      held.isHeld = true
       held.due = .at(99)
       for _ in 0..<2 { _ = try transaction.messages.append(draft(jobs: [held])) }
       let ids = try transaction.reader.queue.jobs(limit: 9).reversed().map(\.id)
       try transaction.queue.decide(ids[0], .merge(into: ids[1]))
-      try transaction.queue.decide(ids[1], .push(level: .active))
+      try transaction.queue.decide(ids[1], .push(.active))
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
       try transaction.queue.finish(ids[1], state: .dead, now: .at(0))
       return ids
@@ -104,7 +105,7 @@ import Testing
     #expect(try await revive(ids[0]) == .refused(.notDead))
     #expect(try await revive(ids[1]) == .begun)
     let claims = try await test.write { transaction in
-      try transaction.queue.decide(ids[1], .push(level: .active))
+      try transaction.queue.decide(ids[1], .push(.active))
       return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
     }
     #expect(claims.map(\.count) == [2])

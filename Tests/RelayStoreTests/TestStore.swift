@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import Synchronization
@@ -118,11 +119,14 @@ extension Timestamp {
   static func at(_ milliseconds: Int64) -> Timestamp {
     TestStore.time + .milliseconds(milliseconds)
   }
+
+  /// A time after all tests.
+  static let never = Timestamp(rawValue: 1 << 52)
 }
 
 func draft(
   _ text: String = "hi", in room: RoomID = room, from user: User = alice, at time: Timestamp = TestStore.time,
-  key: String? = nil, jobs: [JobDraft] = [], cursorFollows: Bool = false
+  key: String? = nil, jobs: [PlannedPush] = [], cursorFollows: Bool = false
 ) -> MessageDraft {
   MessageDraft(
     room: room, from: user, time: time, body: Array("\"\(text)\"".utf8), key: key, jobs: jobs,
@@ -142,10 +146,19 @@ extension Device {
   }
 }
 
-func job(to user: User = bob, _ device: Device = phone(), due: Timestamp = TestStore.time) -> JobDraft {
-  JobDraft(
-    user: user.id, device: device.id, token: device.token, platform: device.platform, due: due,
-    reasons: ["away", "a \"device\""])
+func job(to user: User = bob, _ device: Device = phone(), due: Timestamp = TestStore.time) -> PlannedPush {
+  var recipient = Recipient()
+  recipient.devices = [phone()]
+  let member = PlanMember(user.id, recipient, as: Membership(Marks(read: 0, received: 0), nil, at: 1, shown: .at(0)))
+  let message = PlanMessage(MessageTraits(from: UserID(unchecked: "sender")), in: room, at: .at(0))
+  guard var push = Planner().decisions(about: message, for: member, now: .at(0)).first?.push else {
+    preconditionFailure("nothing is against the push")
+  }
+  push.device = device
+  push.level = nil
+  push.due = due
+  push.explanation.facts.message.expires = .never
+  return push
 }
 
 extension Transaction {

@@ -20,7 +20,7 @@ import Testing
       var message = draft(text)
       message.push = push.map(PushRequest.init(_:))
       var wanted = job()
-      wanted.expires = expires
+      wanted.explanation.facts.message.expires = expires ?? .never
       message.jobs = [wanted]
       _ = try transaction.messages.append(message)
     }
@@ -461,7 +461,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var push = job()
-      push.kind = .silent
+      push.explanation.facts.message.isSilent = true
       _ = try transaction.messages.append(draft(at: time, jobs: [push]))
     }
   }
@@ -561,7 +561,7 @@ import Testing
       var message = draft()
       message.push = PushRequest(#"{"kind":"call"}"#)
       var wanted = job()
-      wanted.expires = Self.ringEnd
+      wanted.explanation.facts.message.expires = Self.ringEnd
       message.jobs = [wanted]
       _ = try transaction.messages.append(message)
       return try #require(try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)).last?.id)

@@ -166,13 +166,9 @@ struct NotifyUser: Command {
       let pushes = decisions.compactMap(\.push)
       let draft = MessageDraft(
         room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
-        isCounted: false, key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
+        isCounted: false, key: key, jobs: pushes, cursorFollows: true, retention: RoomPolicy.notifications.history)
       let epoch = Rooms.newEpoch()
-      let posted = try await relay.store.write { transaction in
-        var draft = draft
-        draft.jobs = pushes.map(JobDraft.init)
-        return try transaction.messages.post(draft, epoch: epoch)
-      }
+      let posted = try await relay.store.write { try $0.messages.post(draft, epoch: epoch) }
       guard !posted.stored.isDuplicate else {
         // The decisions are in the explanations of the first notification's pushes.
         let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
@@ -206,7 +202,7 @@ struct NotifyUser: Command {
           list.object {
             $0["device"] = device?.rawValue
             $0["push"] = device.flatMap { posted.pushes[$0] }
-            $0.raw("decision", decision.map(Explanation.json(of:)))
+            $0.raw("decision", decision.map { StoredJSON.text(of: $0).utf8 })
           }
         }
       }
@@ -266,8 +262,8 @@ struct ExplainDecision: Command {
           for decision in decisions {
             list.object {
               $0["device"] = decision.device?.id.rawValue
-              $0.raw("decision", Explanation.json(of: decision.explanation.decision))
-              $0.raw("facts", Explanation.json(of: decision.explanation.facts))
+              $0.raw("decision", StoredJSON.text(of: decision.explanation.decision).utf8)
+              $0.raw("facts", StoredJSON.text(of: decision.explanation.facts).utf8)
             }
           }
         }

@@ -32,8 +32,7 @@ extension Deliveries {
     let notified = try await relay.store.write { transaction in
       let notified = try transaction.silenced.notify(room, seq, by: sender, users: users)
       guard case .users(let allowed)? = notified else { return notified }
-      let pushes = plan.pushes.filter { allowed.contains($0.user) }
-      _ = try transaction.queue.insert(pushes.map(JobDraft.init), room: room, seq: seq)
+      try transaction.queue.insert(plan.pushes.filter { allowed.contains($0.user) }, room: room, seq: seq)
       return notified
     }
     switch notified {

@@ -166,7 +166,7 @@ package final class Deliveries {
       { [rounds] transaction in
         for round in rounds {
           for message in round.messages {
-            _ = try transaction.queue.insert(message.plan.pushes.map(JobDraft.init), room: round.name, seq: message.seq)
+            try transaction.queue.insert(message.plan.pushes, room: round.name, seq: message.seq)
           }
         }
       }, rows: rows

@@ -186,18 +186,16 @@ package final class Holds {
     var planner = HoldPlanner(
       policy: relay.settings.policy, apps: relay.settings.apps.entitlements, released: released, merges: merges)
     repeat {
-      let (jobs, next, hasSilenced) = try await relay.store.read { [page] in
-        let (jobs, next) = try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
-        return (jobs, next, try next == nil && $0.queue.hasSilencedUpdates(of: name))
+      var (pushes, next, hasSilenced) = try await relay.store.read { [page] in
+        let (pushes, next) = try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+        return (pushes, next, try next == nil && $0.queue.hasSilencedUpdates(of: name))
       }
       if hasSilenced { try await relay.store.write { try $0.updates.endSilence(of: name) } }
       page = next
       let now = relay.hub.now
       let clock = relay.store.readClock()
-      let pushes = jobs.compactMap { job -> OpenPush? in
-        var push = OpenPush(job)
-        push?.time = clock.wallTime(job.message.time, steps: job.steps)
-        return push
+      for (index, push) in pushes.enumerated() {
+        pushes[index].message.time = clock.wallTime(push.message.time, steps: push.steps)
       }
       let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)
       let plan = planner.release(pushes, of: recipient, isLast: page == nil, now: now)
@@ -221,8 +219,9 @@ package final class Holds {
     }
     var inbox: [MessageReference: [SessionFacts]] = [:]
     for push in pushes where push.isHeld && !push.room.isNotifications {
-      inbox[MessageReference(room: push.room, seq: push.seq)] = relay.inbox.sessions(
-        of: user, in: push.room, at: push.seq, shown: relay.settings.policy.time(ofStored: push.time, now: now),
+      inbox[MessageReference(room: push.room, seq: push.message.seq)] = relay.inbox.sessions(
+        of: user, in: push.room, at: push.message.seq,
+        shown: relay.settings.policy.time(ofStored: push.message.time, now: now),
         on: relay)
     }
     return HoldRecipient(
@@ -239,13 +238,14 @@ package final class Holds {
       let slice = left.prefix(DecisionBounds.maxSlice)
       left = left.dropFirst(slice.count)
       // A reader's thread writes the JSON, because messages wait for the hub's thread and for the transaction.
-      let outcomes = try await relay.store.read { _ in slice.map { ($0.id, JobOutcome($0.action), $0.explanation.json) }
+      let outcomes = try await relay.store.read { _ in
+        slice.map { ($0.id, $0.action, StoredJSON.text(of: $0.explanation)) }
       }
       let isSliceDone = try await relay.store.write(rows: outcomes.count * Self.rowsPerOutcome) { transaction in
         var isDone = true
-        for (id, outcome, explanation) in outcomes
-        where try !transaction.queue.decide(id, outcome, explanation: explanation) {
-          switch outcome {
+        for (id, action, explanation) in outcomes
+        where try !transaction.queue.decide(id, action, explanation: explanation) {
+          switch action {
           case .merge, .push: isDone = false
           case .hold, .wait, .cancel, .expire, .miss: break
           }

@@ -221,7 +221,7 @@ package final class Invitations {
       let pushes = decisions.compactMap(\.push)
       let draft = MessageDraft(
         room: room, from: User(id: invitation.inviter.id), time: message.facts.time,
-        body: invitation.pushBody, push: request, isCounted: false, cursorFollows: true,
+        body: invitation.pushBody, push: request, isCounted: false, jobs: pushes, cursorFollows: true,
         retention: RoomPolicy.notifications.history)
       let epoch = Rooms.newEpoch()
       // Before the write, so that the decisions of other invitations count the push.
@@ -229,9 +229,7 @@ package final class Invitations {
       var isStored = false
       defer { if !isStored, !pushes.isEmpty { pace.failed(by: invitation.inviter.id, to: user) } }
       isStored = try await relay.store.write(rows: 2 + pushes.count) { transaction in
-        var draft = draft
-        draft.jobs = pushes.map(JobDraft.init)
-        return try transaction.invitations.decide(
+        try transaction.invitations.decide(
           invitation.id, posting: pushes.isEmpty ? nil : draft, epoch: epoch)
       }
       guard isStored, !pushes.isEmpty else { return nil }

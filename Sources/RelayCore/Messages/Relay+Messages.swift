@@ -187,12 +187,7 @@ extension Relay {
         }
       }
     }
-    guard !plan.pushes.isEmpty else { return store.append(draft, completion: stored) }
-    store.submit(
-      { [draft] transaction in
-        var draft = draft
-        draft.jobs = plan.pushes.map(JobDraft.init)
-        return try transaction.messages.append(draft)
-      }, rows: 1 + plan.pushes.count + draft.silenced.count, completion: stored)
+    draft.jobs = plan.pushes
+    store.append(draft, completion: stored)
   }
 }

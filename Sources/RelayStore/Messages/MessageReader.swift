@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
 
 /// Reads messages and the counts of unread ones.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayDelivery
 public import RelayProtocol
 
 /// A message that has no seq yet.
@@ -25,7 +26,7 @@ public struct MessageDraft: Equatable, Sendable {
   /// The idempotency key. A second attempt with the same key has no effect for ``keyLifetime``.
   public var key: String?
   /// The pushes that are already decided.
-  public var jobs: [JobDraft]
+  public var jobs: [PlannedPush]
   /// True if no decision about the message is pending. The room's cursor then moves over the message, if the cursor is
   /// at the message before it.
   public var cursorFollows: Bool
@@ -44,7 +45,7 @@ public struct MessageDraft: Equatable, Sendable {
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: Mentions = [], replyTo: Int64? = nil,
     push: PushRequest? = nil, isCounted: Bool = true, reports: Bool = false, silenced: [UserID] = [],
     key: String? = nil,
-    jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
+    jobs: [PlannedPush] = [], cursorFollows: Bool = false, retention: Retention = .everything,
     response: ResponseDraft? = nil
   ) {
     self.room = room
@@ -111,22 +112,6 @@ public struct Appended: Equatable, Sendable {
     self.isDuplicate = isDuplicate
     self.jobs = jobs
     self.response = response
-  }
-}
-
-/// A stored message without its body, for decisions.
-public struct MessageHead: Equatable, Sendable {
-  public var seq: Int64
-  public var time: Timestamp
-  public var traits: MessageTraits
-  /// True if the sender requests delivery reports.
-  public var reports: Bool
-
-  public init(seq: Int64, time: Timestamp, traits: MessageTraits, reports: Bool = false) {
-    self.seq = seq
-    self.time = time
-    self.traits = traits
-    self.reports = reports
   }
 }
 

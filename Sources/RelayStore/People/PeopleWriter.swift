@@ -12,7 +12,7 @@ public struct PeopleWriter: TransactionPart {
 
   /// Stores the user's preferences. They replace the earlier ones.
   public func save(_ preferences: Preferences, of user: UserID) throws {
-    let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)
+    let text = preferences == Preferences() ? nil : StoredJSON.text(of: preferences)
     try db.run("UPDATE users SET preferences = ? WHERE id = ?", [text, needRow(of: user)])
     try transaction.updates.badgesChanged(of: user)
   }

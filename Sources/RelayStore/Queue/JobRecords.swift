@@ -1,68 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A new push to one device.
-public struct JobDraft: Equatable, Sendable {
-  public var user: UserID
-  public var device: DeviceID
-  public var token: String
-  public var platform: Platform
-  public var state: State
-  /// The earliest time of the push. For a held job the time of the next decision, at most ``maxHold`` from now.
-  public var due: Timestamp
-  /// The first moment at which the message is not pushed any more. Is `nil` when it never expires.
-  public var expires: Timestamp?
-  /// The level of the decision. Is `nil` for the level that the message requests.
-  public var level: Level?
-  /// The reason codes of the decision, for explanations.
-  public var reasons: [String]
-  /// The decision and its facts, as JSON.
-  public var explanation: [UInt8]?
-  /// True if the sender notifies the recipient although their Focus is on. See ``PushQueue/insert(_:room:seq:)``.
-  public var isNotifyAnyway: Bool
-  public var kind: Kind
-
-  /// The visible effect of a push. The store makes an update instead of a job for a push that shows nothing.
-  public enum Kind: Equatable, Sendable {
-    case alert
-    /// Wakes the app, see ``UpdateKind/silent``.
-    case silent
-    /// Only counts the message in the badge, see ``UpdateKind/phone``.
-    case badge
-  }
-
-  /// The first state of a job.
-  public enum State: Equatable, Sendable {
-    /// The job is pushed when it is due. Until then its state is ``JobState/waiting``, and further messages may be
-    /// merged into its push.
-    case ready
-    /// The relay decides the job again when it is due, or when nothing silences the device any more.
-    case held
-  }
-
-  public init(
-    user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
-    expires: Timestamp? = nil, level: Level? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
-    isNotifyAnyway: Bool = false, kind: Kind = .alert
-  ) {
-    self.user = user
-    self.device = device
-    self.token = token
-    self.platform = platform
-    self.state = state
-    self.due = due
-    self.expires = expires
-    self.level = level
-    self.reasons = reasons
-    self.explanation = explanation
-    self.isNotifyAnyway = isNotifyAnyway
-    self.kind = kind
-  }
-
-  /// The maximum duration of a hold. After it, the relay decides the job again.
-  public static let maxHold = Duration.seconds(12 * 3600)
-}
-
 /// The number of messages of one room in a push.
 public struct DigestCount: Equatable, Sendable, Codable {
   public var room: RoomID

@@ -1,50 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
-
-/// The new decision about a job.
-public enum JobOutcome: Equatable, Sendable {
-  /// The job is pushed at this level: at once if it was held, otherwise at its due time.
-  case push(level: Level)
-  /// The job is held, and decided again at this time or when nothing silences the device any more. The maximum is
-  /// ``JobDraft/maxHold`` after the creation of the job. Not possible if the push may have reached the phone, or if
-  /// it notifies anyway.
-  case hold(until: Timestamp)
-  /// The job stays held although nothing silences the device any more, because the recipient may still receive the
-  /// message. It is decided again at this time. The decision limits the wait.
-  case wait(until: Timestamp)
-  /// The job is not pushed, for this reason.
-  case cancel(String)
-  /// The job is not pushed, because it has expired.
-  case expire
-  /// The job of a call is not pushed, because the call rings no more. The device gets a missed call instead.
-  case miss
-  /// The message becomes part of this job's push. The job should be that of the newest message. The level is that of
-  /// the message alone.
-  case merge(into: String, level: Level? = nil)
-}
 
 extension PushQueue {
   /// Applies a decision to a job that is neither finished nor being sent.
   ///
   /// A job cannot become the digest head if it is merged, finished or being sent, belongs to another device, or
   /// notifies anyway. A job cannot be merged if it is already merged, may have reached the phone, or notifies anyway.
-  /// - Parameter explanation: The decision and its facts as JSON. Is `nil` when they stay unchanged.
+  /// - Parameter explanation: The ``Explanation`` as JSON. Is `nil` when it stays unchanged.
   /// - Returns: False if the job has another state now, or cannot be merged. Nothing was changed.
   @discardableResult
-  public func decide(_ id: String, _ outcome: JobOutcome, explanation: [UInt8]? = nil) throws -> Bool {
+  public func decide(_ id: String, _ action: JobDecision.Action, explanation: String? = nil) throws -> Bool {
     guard let job = try storedJob(id), job.isOpen else { return false }
-    switch outcome {
+    switch action {
     case .push(let level):
       try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level.rawValue, job.number])
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
-      try hold(job, until: until, maxAge: JobDraft.maxHold)
+      try hold(job, until: until, maxAge: PlannedPush.maxHold)
     case .wait(let until):
       guard job.state == .held else { return false }
       try hold(job, until: until)
-    case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
+    case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason.rawValue)
     case .expire:
       try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
       try transaction.updates.expectEnd(ofCall: id)
@@ -56,8 +35,7 @@ extension PushQueue {
       try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level?.rawValue, job.number])
     }
     if let explanation {
-      try db.run(
-        "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.number])
+      try db.run("UPDATE jobs SET explanation = ? WHERE number = ?", [explanation, job.number])
     }
     return true
   }

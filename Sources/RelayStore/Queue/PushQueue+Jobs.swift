@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
-import RelayDelivery
-import RelayJSON
+public import RelayDelivery
 public import RelayProtocol
 
 extension PushQueue {
@@ -16,25 +15,25 @@ extension PushQueue {
   /// push, which replaces the first one on the phone. There is never a third push.
   /// - Returns: The ids of the new jobs that will be sent. Throws ``StoreError/noRoom(_:)``.
   @discardableResult
-  public func insert(_ jobs: [JobDraft], room: RoomID, seq: Int64) throws -> [String] {
+  public func insert(_ pushes: [PlannedPush], room: RoomID, seq: Int64) throws -> [String] {
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
-    return try insert(jobs, known, seq: seq, now: now)
+    return try insert(pushes, known, seq: seq, now: now)
   }
 
-  func insert(_ jobs: [JobDraft], _ room: WriterCache.Room, seq: Int64, now: Timestamp) throws -> [String] {
-    try jobs.compactMap { job in
-      let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
-      switch job.kind {
-      case .alert: break
-      case .silent:
-        try transaction.updates.insertSilent(queue, seq: seq)
-        return nil
-      case .badge:
+  func insert(_ pushes: [PlannedPush], _ room: WriterCache.Room, seq: Int64, now: Timestamp) throws -> [String] {
+    try pushes.compactMap { push in
+      let queue = try JobQueue(user: needRow(of: push.user), device: push.device.id.rawValue, room: room.id)
+      // A push that shows nothing is an update instead of a job.
+      if push.isBadgeOnly {
         try transaction.updates.countMessage(queue)
         return nil
       }
-      guard job.isNotifyAnyway else { return try insert(job, queue, seq: seq, now: now) }
-      return try transaction.silenced.insert(job, queue, seq: seq, now: now)
+      if push.message.isSilent == true {
+        try transaction.updates.insertSilent(queue, seq: seq)
+        return nil
+      }
+      guard push.message.isNotifyAnyway else { return try insert(push, queue, seq: seq, now: now) }
+      return try transaction.silenced.insert(push, queue, seq: seq, now: now)
     }
   }
 
@@ -42,14 +41,13 @@ extension PushQueue {
   ///   - round: 1 for a second push of the message.
   ///   - collapse: The message whose push this one replaces. Is `nil` for its own message.
   func insert(
-    _ job: JobDraft, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
+    _ push: PlannedPush, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
     now: Timestamp
   ) throws -> String? {
-    let isHeld = job.state == .held
     let lane = try lane(of: queue.device, ofRow: queue.user)
-    let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: isHeld ? seq : nil)
-    let state: JobState = obstacle != nil ? .cancelled : isHeld ? .held : job.due > now ? .waiting : .ready
-    let due = isHeld ? min(job.due, now + JobDraft.maxHold) : job.due
+    let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: push.isHeld ? seq : nil)
+    let state: JobState = obstacle != nil ? .cancelled : push.isHeld ? .held : push.due > now ? .waiting : .ready
+    let due = push.isHeld ? min(push.due, now + PlannedPush.maxHold) : push.due
     let id = UUID().uuidString.lowercased()
     try db.run(
       """
@@ -60,13 +58,13 @@ extension PushQueue {
       ON CONFLICT (user, device, room, seq, round) DO NOTHING
       """,
       [
-        id, queue.room, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue, due.rawValue,
-        now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
-        job.isNotifyAnyway, job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) },
-        collapse?.room,
-        collapse?.seq, job.expires?.rawValue, lane?.name ?? "", transaction.steps.milliseconds,
+        id, queue.room, seq, queue.user, queue.device, push.device.platform.rawValue, push.device.token, state.rawValue,
+        due.rawValue, now.rawValue, StoredJSON.text(of: push.explanation.decision.reasons.map(\.code)),
+        obstacle == nil ? nil : now.rawValue, obstacle, round, push.message.isNotifyAnyway, push.level?.rawValue,
+        StoredJSON.text(of: push.explanation), collapse?.room, collapse?.seq, push.message.expires.rawValue,
+        lane?.name ?? "", transaction.steps.milliseconds,
       ])
-    guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
+    guard obstacle == nil, !push.isHeld, db.changesCount == 1 else { return nil }
     try promote(in: queue)
     return id
   }
@@ -136,8 +134,8 @@ extension PushQueue {
   /// Appends attempts to the log of a job in any state. The log keeps the newest.
   public func note(_ attempts: [PushAttempt], of id: String) throws {
     guard !attempts.isEmpty else { return }
-    func text(_ attempts: [PushAttempt]) throws -> String {
-      try StoredJSON.text(of: Array(attempts.suffix(JobRecord.maxAttempts)))
+    func text(_ attempts: [PushAttempt]) -> String {
+      StoredJSON.text(of: Array(attempts.suffix(JobRecord.maxAttempts)))
     }
     // Most jobs have one attempt, so that the log is empty.
     try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
@@ -225,10 +223,4 @@ extension PushQueue {
 
   /// The maximum number of rows that one purge deletes, so that no message waits long for it.
   public static let maxPurged = 1_000
-
-  private static func text(of reasons: [String]) -> String {
-    var json = JSONWriter()
-    json.array { for reason in reasons { $0.string(reason) } }
-    return String(decoding: json.bytes, as: UTF8.self)
-  }
 }

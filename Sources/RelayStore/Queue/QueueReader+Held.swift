@@ -1,58 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+public import RelayDelivery
 public import RelayProtocol
-
-/// A job that is neither finished nor being sent, with the facts for a new decision.
-public struct OpenJob: Equatable, Sendable {
-  public var id: String
-  public var room: RoomID
-  /// ``JobState/waiting``, `held`, `merged`, `ready` or `retrying`.
-  public var state: JobState
-  public var due: Timestamp
-  public var created: Timestamp
-  /// The sum of the steps of the wall clock at ``created``.
-  public var steps: Duration
-  /// True if the push may have reached the phone.
-  public var isUnknown: Bool
-  public var level: Level?
-  public var isNotifyAnyway: Bool
-  /// True if the job is or was a digest head. Its level is then that of its most urgent message.
-  public var isDigest: Bool
-  /// The digest head: the job whose push contains this job's message.
-  public var mergedInto: String?
-  /// Jobs of a device with the same value replace the same push. Is `nil` for the push of the job's own message.
-  public var collapse: String?
-  public var message: MessageHead
-  /// The recipient's marks in the room. Is `nil` when the recipient is not a member.
-  public var marks: Marks?
-  /// The device as it is registered now. Is `nil` when it is not registered.
-  public var device: Device?
-
-  public init(
-    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, steps: Duration = .zero,
-    isUnknown: Bool = false,
-    level: Level? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
-    collapse: String? = nil,
-    message: MessageHead, marks: Marks?,
-    device: Device?
-  ) {
-    self.id = id
-    self.room = room
-    self.state = state
-    self.due = due
-    self.created = created
-    self.steps = steps
-    self.isUnknown = isUnknown
-    self.level = level
-    self.isNotifyAnyway = isNotifyAnyway
-    self.isDigest = isDigest
-    self.mergedInto = mergedInto
-    self.collapse = collapse
-    self.message = message
-    self.marks = marks
-    self.device = device
-  }
-}
 
 extension QueueReader {
   /// A page of a user's jobs that can be decided again, and the start of the next page. The newest job is the first.
@@ -60,15 +9,15 @@ extension QueueReader {
   /// - Parameter before: The start that the previous page returned. Is `nil` for the first page.
   public func openJobs(
     of user: UserID, before: Int64? = nil, limit: Int = 1_000
-  ) throws -> (jobs: [OpenJob], next: Int64?) {
+  ) throws -> (jobs: [OpenPush], next: Int64?) {
     guard let id = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue])?[0] as Int64? else {
       return ([], nil)
     }
     // Without `INDEXED BY`, SQLite uses the index of all the user's jobs, most of which are finished.
     let jobs = try db.all(
       """
-      SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.steps, job.is_unknown, job.level,
-        job.is_notify_anyway, job.digest IS NOT NULL AS is_digest,
+      SELECT job.number, job.id, rooms.name AS room, job.state = 'held' AS is_held, job.due, job.steps,
+        job.is_unknown, job.level, job.is_notify_anyway, job.digest IS NOT NULL AS is_digest,
         job.collapse_room || '/' || job.collapse_seq AS collapse, job.merged_into,
         members.read, members.received, \(MessageHead.columns), \(Device.columns)
       FROM jobs AS job
@@ -84,8 +33,8 @@ extension QueueReader {
       ORDER BY job.number DESC LIMIT ?3
       """,
       [id, before ?? .max, limit]
-    ) { (number: $0["number"] as Int64, job: try OpenJob($0)) }
-    return (jobs.map(\.job), jobs.count < limit ? nil : jobs.last?.number)
+    ) { (number: $0["number"] as Int64, job: try OpenPush($0)) }
+    return (jobs.compactMap(\.job), jobs.count < limit ? nil : jobs.last?.number)
   }
 
   /// True if a silence holds the texts of updates of the user's phones.
@@ -160,16 +109,17 @@ extension QueueReader {
   }
 }
 
-extension OpenJob {
-  /// The columns of ``QueueReader/openJobs(of:before:limit:)``.
-  fileprivate init(_ row: Row) throws {
+extension OpenPush {
+  /// The columns of ``QueueReader/openJobs(of:before:limit:)``. Returns `nil` if the device is no longer registered. The
+  /// store has ended such a job.
+  fileprivate init?(_ row: Row) throws {
+    guard let device = try Device(ifAny: row) else { return nil }
     let read: Int64? = row["read"]
     self.init(
-      id: row["id"], room: RoomID(unchecked: row["room"]), state: try row.choice("state"), due: row.timestamp("due"),
-      created: row.timestamp("created"), steps: .milliseconds(row["steps"] as Int64), isUnknown: row["is_unknown"],
-      level: try row.choiceIfAny("level"),
-      isNotifyAnyway: row["is_notify_anyway"], isDigest: row["is_digest"], mergedInto: row["merged_into"],
-      collapse: row["collapse"], message: try MessageHead(row),
-      marks: read.map { Marks(read: $0, received: row["received"]) }, device: try Device(ifAny: row))
+      id: row["id"], room: RoomID(unchecked: row["room"]), message: try MessageHead(row),
+      steps: .milliseconds(row["steps"] as Int64), device: device, isHeld: row["is_held"], due: row.timestamp("due"),
+      level: try row.choiceIfAny("level"), isUnknown: row["is_unknown"], isNotifyAnyway: row["is_notify_anyway"],
+      isDigest: row["is_digest"], mergedInto: row["merged_into"], collapse: row["collapse"],
+      marks: read.map { Marks(read: $0, received: row["received"]) })
   }
 }

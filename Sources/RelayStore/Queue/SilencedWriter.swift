@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 public import RelayProtocol
 
 /// The result of a Notify Anyway.
@@ -105,32 +106,32 @@ public struct SilencedWriter: TransactionPart {
   }
 
   /// Stores a job that notifies anyway.
-  func insert(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
+  func insert(_ push: PlannedPush, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
     let known = try db.all(
       """
       SELECT \(StoredJob.columns) FROM jobs
       WHERE user = ? AND device = ? AND room = ? AND seq = ? AND kind = 'push' ORDER BY round
       """,
       [queue.user, queue.device, queue.room, seq], StoredJob.init(_:))
-    guard let first = known.first else { return try transaction.queue.insert(job, queue, seq: seq, now: now) }
+    guard let first = known.first else { return try transaction.queue.insert(push, queue, seq: seq, now: now) }
     guard known.count == 1, !first.isNotifyAnyway else { return nil }
     let head = try first.mergedInto.flatMap { try transaction.queue.storedJob($0) }
     let hasLeft = !first.isOpen || head.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
     guard !hasLeft else {
       let target = (first.state == .merged ? head : nil)?.target ?? first.collapse
-      return try transaction.queue.insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
+      return try transaction.queue.insert(push, queue, seq: seq, round: 1, collapse: target, now: now)
     }
-    try notifyAnyway(first, as: job)
+    try notifyAnyway(first, as: push)
     return first.id
   }
 
   /// Makes a job that was not sent yet notify anyway. The job leaves its digest, because the other messages do not
   /// notify anyway.
-  private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
+  private func notifyAnyway(_ known: StoredJob, as push: PlannedPush) throws {
     if known.isDigest { try transaction.digests.split(known) }
     try db.run(
-      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
-      [job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
+      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = ? WHERE number = ?",
+      [push.level?.rawValue, StoredJSON.text(of: push.explanation), known.number])
     switch known.state {
     case .merged:
       try transaction.digests.separate(known, on: .released, due: now)
