@@ -90,7 +90,10 @@ let package = Package(
     .target(name: "RelayJSON", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayHub",
-      dependencies: ["CRelay", "RelayJSON", "RelayProtocol", .product(name: "HTTPTypes", package: "swift-http-types")],
+      dependencies: [
+        "CRelay", "RelayDelivery", "RelayJSON", "RelayProtocol",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
       swiftSettings: swift
     ),
     .target(

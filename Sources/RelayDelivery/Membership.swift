@@ -73,8 +73,8 @@ public struct RoomSession: Equatable, Sendable {
   public var joined: Timestamp
   /// The first message that the relay gave the session, in the reply to `join` or live.
   public var givenFrom: Int64
-  /// The last message that the session has received. For a session that does not acknowledge, the last message that the
-  /// relay gave it.
+  /// The last message that the session has received. For a session that does not acknowledge, this counts only messages
+  /// from ``givenFrom`` on.
   public var received: Int64
   public var acknowledges: Bool
   /// The last time at which the session's queue became empty.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+public import RelayDelivery
 public import RelayProtocol
 
 // The hub's side of the delivery decision: it supplies the undecided messages and the facts, and takes the decisions.
@@ -17,23 +18,6 @@ public struct UndecidedMessage: Sendable {
   public let isOwn: Bool
 }
 
-/// A session of a member in the room.
-public struct MemberSession: Sendable {
-  public let activity: Activity
-  public let joined: Timestamp
-  /// The seq of the first message that was sent to the session, in the reply to `join` or as an event.
-  public let givenFrom: Int64
-  /// The seq up to which the session has received messages. If the session sends no acknowledgements, this counts only
-  /// messages from ``givenFrom`` on.
-  public let received: Int64
-  /// True if the client acknowledges messages.
-  public let acknowledges: Bool
-  /// The last time at which the session's outgoing queue was empty after a write.
-  public let drained: Timestamp
-  /// The time since which the outgoing queue is not empty. Is `nil` if it is empty.
-  public let blocked: Timestamp?
-}
-
 /// The decision about one message for one member.
 public struct DecidedSeq: Sendable {
   public let seq: Int64
@@ -44,19 +28,6 @@ public struct DecidedSeq: Sendable {
     self.seq = seq
     self.wait = wait
   }
-}
-
-/// The facts about a member that a decision needs.
-public struct MemberFacts: Sendable {
-  /// The read mark.
-  public let read: Int64
-  /// The received mark: the highest seq received by a session that was not in the background, then or later.
-  public let received: Int64
-  /// The end of the last session that was not in the background. Before the first end, the start of the hub.
-  public let awaySince: Timestamp
-  /// True if that session ended with a close, or moved to the background.
-  public let isClean: Bool
-  public let sessions: [MemberSession]
 }
 
 extension Hub {
@@ -102,15 +73,16 @@ extension Hub {
   public static let maxUndecided = 256
 
   /// The facts about a member that a decision needs. Returns `nil` if the user is not a member of the room.
-  public func member(_ user: UserHandle, of room: RoomHandle) -> MemberFacts? {
+  public func member(_ user: UserHandle, of room: RoomHandle) -> RoomMember? {
     var facts = relay_member_facts()
     guard relay_member_get(hub, room.rawValue, user.rawValue, &facts) else { return nil }
     let sessions = withUnsafeBytes(of: &facts.session) { bytes in
-      bytes.bindMemory(to: relay_presence_facts.self).prefix(facts.sessions).map(MemberSession.init)
+      bytes.bindMemory(to: relay_presence_facts.self).prefix(facts.sessions).map(RoomSession.init)
     }
-    return MemberFacts(
-      read: facts.read, received: facts.received, awaySince: Timestamp(rawValue: facts.away_since),
-      isClean: facts.is_clean, sessions: sessions)
+    return RoomMember(
+      marks: Marks(read: facts.read, received: facts.received),
+      presence: RoomPresence(
+        sessions: sessions, away: AwayFacts(since: Timestamp(rawValue: facts.away_since), isClean: facts.is_clean)))
   }
 
   /// Takes the decisions about the messages of ``undecided(_:_:limit:)``, in the same order. A message without a
@@ -146,14 +118,11 @@ extension Hub {
   }
 }
 
-extension MemberSession {
-  init(_ facts: relay_presence_facts) {
-    activity = Activity(facts.activity)
-    joined = Timestamp(rawValue: facts.joined)
-    givenFrom = facts.given_from
-    received = facts.received
-    acknowledges = facts.acks
-    drained = Timestamp(rawValue: facts.drained)
-    blocked = facts.blocked == 0 ? nil : Timestamp(rawValue: facts.blocked)
+extension RoomSession {
+  fileprivate init(_ facts: relay_presence_facts) {
+    self.init(
+      activity: Activity(facts.activity), joined: Timestamp(rawValue: facts.joined), givenFrom: facts.given_from,
+      received: facts.received, acknowledges: facts.acks, drained: Timestamp(rawValue: facts.drained),
+      blocked: facts.blocked == 0 ? nil : Timestamp(rawValue: facts.blocked))
   }
 }

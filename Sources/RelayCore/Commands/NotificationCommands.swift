@@ -247,7 +247,7 @@ struct ExplainDecision: Command {
     return try await relay.people.withUser(user, on: relay) { [draft] handle in
       var traits = draft.traits
       let now = relay.hub.now
-      let presence = relay.hub.member(handle, of: roomHandle).map { RoomMember($0).presence }
+      let presence = relay.hub.member(handle, of: roomHandle)?.presence
       var membership = Membership(forNextMessage: presence, now: now)
       membership.isRoomTooLarge = relay.hub.isCrowded(roomHandle)
       if !relay.hub.pushes(roomHandle), !membership.isRoomTooLarge { traits.push.isAsked = false }

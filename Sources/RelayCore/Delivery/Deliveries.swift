@@ -203,11 +203,10 @@ package final class Deliveries {
     _ room: RoomHandle, _ user: UserHandle, within slice: inout DecisionSlice, on relay: isolated Relay
   ) -> Round? {
     let hub = relay.hub
-    guard let name = hub.name(of: room), let userName = hub.name(of: user), let facts = hub.member(user, of: room)
+    guard let name = hub.name(of: room), let userName = hub.name(of: user), let member = hub.member(user, of: room)
     else { return nil }
     let now = hub.now
     let isCrowded = hub.isCrowded(room)
-    let member = RoomMember(facts)
     let recipient = relay.people.recipient(user)
     let devices = recipient.devices.count
     let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))

@@ -215,7 +215,7 @@ package final class Holds {
     let recipient = relay.people.recipient(user)
     var rooms: [RoomID: RoomMember] = [:]
     for room in Set(pushes.map(\.room)) where !room.isNotifications {
-      if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
+      if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle) }
     }
     var inbox: [MessageReference: [SessionFacts]] = [:]
     for push in pushes where push.isHeld && !push.room.isNotifications {
