@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayProtocol
 
 /// A push in an answer of the relay, with only the members that the commands print.
 struct PushStory: Decodable {
@@ -13,14 +14,7 @@ struct PushStory: Decodable {
   var summary: String
   var created: Int64
   var note: String?
-  var attempts: [Attempt]
-
-  struct Attempt: Decodable {
-    var time: Int64
-    var status: Int?
-    var reason: String?
-    var words: String?
-  }
+  var attempts: [PushAttempt]
 
   /// The room and seq of the push's message. Is `-` if the push has no message in a room.
   var origin: String { room.map { "\($0)/\(seq ?? 0)" } ?? "-" }
@@ -29,7 +23,7 @@ struct PushStory: Decodable {
     let head = "\(id): \(user)'s \(device) (\(platform)), \(origin), \(state)\n\(summary)"
     let attempts = attempts.map { attempt in
       let parts = [attempt.status.map(String.init), attempt.reason, attempt.words].compactMap { $0 }
-      return "  \(Self.date(attempt.time))  \(parts.isEmpty ? "taken" : parts.joined(separator: "  "))"
+      return "  \(Self.date(attempt.time.rawValue))  \(parts.isEmpty ? "taken" : parts.joined(separator: "  "))"
     }
     return ([head] + (attempts.isEmpty ? [] : ["Attempts:"] + attempts)).joined(separator: "\n")
   }
