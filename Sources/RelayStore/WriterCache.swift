@@ -100,18 +100,20 @@ final class WriterCache {
   /// Limits the number of entries. Nothing is deferred at this time.
   func beginTransaction() {
     trimmedAuditRows = 0
+    beginWork()
     if rooms.count >= Self.maxEntries { rooms.removeAll() }
     if people.count >= Self.maxEntries { people.removeAll() }
   }
 
-  /// Records a room with a new message. The updates of its row and of the sender's read mark are written later.
+  /// Records a room with a new message. The updates of its row and of the sender's read mark are written later. A
+  /// response to a notification leaves the mark, because the user may not have seen the room.
   func `defer`(_ room: Room, of draft: MessageDraft, sender: Int64) {
     rooms[draft.room] = room
     let added = deferredRooms[room.id]?.added ?? 0
     deferredCount += 1
     deferredRooms[room.id] = DeferredRoom(
       name: draft.room, row: room, retention: draft.retention, added: added + 1, order: deferredCount)
-    deferredMarks[Mark(room: room.id, user: sender)] = room.seq
+    if draft.response == nil { deferredMarks[Mark(room: room.id, user: sender)] = room.seq }
   }
 
   var hasDeferred: Bool { !deferredRooms.isEmpty }
@@ -128,9 +130,10 @@ final class WriterCache {
     touchedPeople.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the entries that the running work has written, so that the rows are read again.
+  /// Removes the entries that the running work has written or deferred, so that the rows are read again.
   func forgetWork() {
-    for room in touchedRooms { rooms[room] = nil }
+    for room in touchedRooms + deferredRooms.values.map(\.name) { rooms[room] = nil }
+    forgetDeferred()
     for user in touchedPeople { people[user] = nil }
   }
 

@@ -8,7 +8,6 @@ import RelayProtocol
 struct InboxWriter: TransactionPart {
   let transaction: Transaction
 
-  static let updateActivity = "UPDATE activity SET position = ?1, changed = ?1 WHERE room = ?2"
   static let updateNewest = "UPDATE inbox SET newest = ?1 WHERE id = 1"
 
   /// The positions of one millisecond. Positions begin with the time, so that they also increase after a loss of
@@ -35,9 +34,6 @@ struct InboxWriter: TransactionPart {
   func created(_ room: Int64) throws {
     try db.run("INSERT INTO activity (room, position, changed) VALUES (?1, ?2, ?2)", [room, newPosition()])
   }
-
-  /// The room has a new message.
-  func moved(_ room: Int64) throws { try db.run(Self.updateActivity, [newPosition(), room]) }
 
   /// The room has a new title, or an edited message.
   func changed(_ room: Int64) throws {

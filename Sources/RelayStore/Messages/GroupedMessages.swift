@@ -2,7 +2,7 @@
 import GRDB
 import RelayProtocol
 
-/// Messages of one transaction that need no savepoint and share the updates of their rooms and senders.
+/// Writes the messages of one transaction. Messages that need no savepoint share the updates of their rooms and senders.
 ///
 /// A group has many messages of a room. The seq and the cursor of that room, and the read mark of a sender, are written
 /// once for all of them, at the latest right before the commit. Trimming waits until then, too. Belongs to the writer's
@@ -19,7 +19,7 @@ struct GroupedMessages {
   /// The error when a part of a message cannot be undone, so that the whole transaction is lost.
   struct UndoFailure: Error { let cause: any Error }
 
-  init(_ transaction: Transaction, _ rows: JournaledRows?) throws {
+  init(_ transaction: Transaction, _ rows: JournaledRows? = nil) throws {
     self.transaction = transaction
     self.rows = rows
     let db = transaction.db
@@ -34,9 +34,9 @@ struct GroupedMessages {
       """)
     findKey = try BoundStatement(db, "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ?")
     deleteKey = try BoundStatement(db, "DELETE FROM keys WHERE room = ? AND user = ? AND key = ?")
-    updateRoom = try BoundStatement(db, MessageWriter.updateRoom)
-    updateMember = try BoundStatement(db, MessageWriter.updateSender)
-    updateActivity = try BoundStatement(db, InboxWriter.updateActivity)
+    updateRoom = try BoundStatement(db, "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?")
+    updateMember = try BoundStatement(db, "UPDATE members SET read = ? WHERE room = ? AND user = ?")
+    updateActivity = try BoundStatement(db, "UPDATE activity SET position = ?1, changed = ?1 WHERE room = ?2")
     updateInbox = try BoundStatement(db, InboxWriter.updateNewest)
   }
 
@@ -47,35 +47,36 @@ struct GroupedMessages {
   ///   or a response, its sender has a device, or its room or sender has no row. Nothing has changed then.
   func append(_ draft: MessageDraft) throws -> Appended? {
     guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil, draft.call == nil, !draft.hasPhones,
-      var room = try transaction.row(of: draft.room), let sender = try transaction.unchangedRow(of: draft.from)
+      let room = try transaction.row(of: draft.room), let sender = try transaction.unchangedRow(of: draft.from)
     else { return nil }
-    room.seq += 1
-    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
-    let quote = try transaction.messages.quote(of: draft, room)
-    if let key = draft.key, var first = try remember(key, draft, room, sender) {
-      first.quote = quote
-      return first
-    }
-    let answered = try transaction.messages.answered(by: draft, room)
+    if let first = try first(of: draft, room, sender) { return first }
     let mark = rows?.mark ?? 0
     do {
-      if answered == nil {
-        try insert.run(draft, room, sender)
-      } else {
-        var draft = draft
-        draft.mentions.answered = answered
-        try insert.run(draft, room, sender)
-      }
+      return try write(draft, room, sender)
     } catch {
       // The key stays captured, together with its deletion: it may have replaced an expired one.
       rows?.cut(to: mark)
       if let key = draft.key { try forget(key, room, sender, after: error) }
       throw error
     }
-    cache.defer(room, of: draft, sender: sender)
+  }
+
+  /// Stores a message under the next seq of its room. ``writeRows()`` writes the changes of other rows.
+  func write(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws -> Appended {
+    var room = room
+    room.seq += 1
+    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
     var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
-    appended.answered = answered
-    appended.quote = quote
+    appended.quote = try transaction.messages.quote(of: draft, room)
+    appended.answered = try transaction.messages.answered(by: draft, room)
+    if appended.answered == nil {
+      try insert.run(draft, room, sender)
+    } else {
+      var draft = draft
+      draft.mentions.answered = appended.answered
+      try insert.run(draft, room, sender)
+    }
+    cache.defer(room, of: draft, sender: sender)
     return appended
   }
 
@@ -84,9 +85,8 @@ struct GroupedMessages {
     guard cache.hasDeferred else { return }
     for deferred in cache.deferredRooms.values.sorted(by: { $0.order < $1.order }) {
       var room = deferred.row
-      if try transaction.messages.trim(&room, to: deferred.retention, added: deferred.added) {
-        cache[deferred.name] = room
-      }
+      try transaction.messages.trim(&room, to: deferred.retention, added: deferred.added)
+      cache[deferred.name] = room
       try updateRoom.bind(1, room.seq)
       try updateRoom.bind(2, room.cursor)
       try updateRoom.bind(3, room.first)
@@ -108,13 +108,12 @@ struct GroupedMessages {
     try transaction.messages.sweepKeys()
   }
 
-  /// Stores the key of a message, or returns the first message with this key.
-  private func remember(
-    _ key: String, _ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64
-  ) throws -> Appended? {
+  /// The first message with the key of a draft. Is `nil` without a key, and for a new key, which is then stored.
+  func first(of draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws -> Appended? {
+    guard let key = draft.key else { return nil }
     let now = transaction.steadyNow
     try bind(insertKey, key, room, sender)
-    try insertKey.bind(4, room.seq)
+    try insertKey.bind(4, room.seq + 1)
     try insertKey.bind(5, draft.time.rawValue)
     try insertKey.bind(6, (now + MessageDraft.keyLifetime).rawValue)
     try insertKey.bind(7, now.rawValue)
@@ -130,9 +129,11 @@ struct GroupedMessages {
       return nil
     }
     try bind(findKey, key, room, sender)
-    return try findKey.first { row in
+    var first = try findKey.first { row in
       Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
     }
+    first?.quote = try transaction.messages.quote(of: draft, room)
+    return first
   }
 
   private func forget(_ key: String, _ room: WriterCache.Room, _ sender: Int64, after error: any Error) throws {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 import GRDB
 public import RelayProtocol
 
@@ -7,53 +6,37 @@ public import RelayProtocol
 public struct MessageWriter: TransactionPart {
   let transaction: Transaction
 
-  static let updateRoom = "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?"
-  static let updateSender = "UPDATE members SET read = ? WHERE room = ? AND user = ?"
-
   /// Stores a message under the room's next seq, with its jobs and its key.
   ///
   /// Raises the read mark of the sender, if the sender is a member. For a response to a notification, the mark rises
   /// only to the answered message, because the user may not have seen the room. Throws ``StoreError/noRoom(_:)``, and
   /// the errors of ``respond(_:posting:)``.
   public func append(_ draft: MessageDraft) throws -> Appended {
-    guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
+    guard let room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
-    if let key = draft.key, var first = try seen(key, room, sender) {
-      first.quote = try quote(of: draft, room)
-      return first
-    }
-    try transaction.calls.check(draft)
     let responded = try draft.response.map { try transaction.responses.respond($0, posting: room.seq + 1) }
     if let responded, responded.isDuplicate {
       let seq = responded.response.posted ?? responded.response.message.seq
       return Appended(
         seq: seq, time: responded.time, epoch: room.epoch, isDuplicate: true, response: responded)
     }
-
-    room.seq += 1
-    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
-    var draft = draft
-    draft.mentions.answered = try answered(by: draft, room)
-    try MessageInsert(db).run(draft, room, sender)
-    try trim(&room, to: draft.retention, added: 1)
-    try db.run(Self.updateRoom, [room.seq, room.cursor, room.first, room.id])
-    cache[draft.room] = room
-    try transaction.inbox.moved(room.id)
-    if let answered = responded?.response.message.seq {
-      try transaction.updates.read(draft.room, draft.from.id, upTo: answered)
-      try transaction.rooms.mark(draft.room, draft.from.id, read: answered)
-    } else {
-      if draft.hasPhones { try transaction.updates.read(draft.room, draft.from.id, upTo: room.seq - 1) }
-      try db.run(Self.updateSender, [room.seq, room.id, sender])
+    let messages = try GroupedMessages(transaction)
+    if let first = try messages.first(of: draft, room, sender) { return first }
+    try transaction.calls.check(draft)
+    var appended = try messages.write(draft, room, sender)
+    let answered = responded?.response.message.seq
+    if answered != nil || draft.hasPhones {
+      try transaction.updates.read(draft.room, draft.from.id, upTo: answered ?? room.seq)
     }
-    if let key = draft.key { try remember(key, room, sender, at: draft.time) }
-    if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender) }
-    let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
-    var appended = Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
-    appended.answered = draft.mentions.answered
-    appended.quote = try quote(of: draft, room)
+    try messages.writeRows()
+    if let answered { try transaction.rooms.mark(draft.room, draft.from.id, read: answered) }
+    if !draft.silenced.isEmpty {
+      try transaction.silenced.remember(draft.silenced, room, seq: appended.seq, sender)
+    }
+    appended.jobs = try transaction.queue.insert(draft.jobs, room, seq: appended.seq, now: draft.time)
+    appended.response = responded
     if draft.call != nil {
-      appended.call = try transaction.calls.begin(draft, room.id, seq: room.seq, caller: sender)
+      appended.call = try transaction.calls.begin(draft, room.id, seq: appended.seq, caller: sender)
     }
     return appended
   }
@@ -85,23 +68,6 @@ public struct MessageWriter: TransactionPart {
     guard let seq = draft.replyTo, seq >= room.start(keeping: draft.retention.count) else { return nil }
     let sender = try reader.messages.sender(of: seq, in: draft.room)
     return sender == draft.from.id ? nil : sender
-  }
-
-  private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64) throws -> Appended? {
-    let row = try db.first(
-      "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND expires > ?",
-      [room.id, sender, key, steadyNow.rawValue])
-    guard let row else { return nil }
-    return Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
-  }
-
-  private func remember(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws {
-    let now = steadyNow
-    try db.run(
-      "INSERT OR REPLACE INTO keys (room, user, key, seq, time, expires) VALUES (?, ?, ?, ?, ?, ?)",
-      [room.id, sender, key, room.seq, time.rawValue, (now + MessageDraft.keyLifetime).rawValue])
-    cache.countKey(at: now)
-    try sweepKeys()
   }
 
   /// Deletes expired keys, if enough new ones were stored.

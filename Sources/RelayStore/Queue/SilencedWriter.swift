@@ -79,13 +79,13 @@ public struct SilencedWriter: TransactionPart {
     return oldest.map { $0.timestamp("notified") + Self.notifyRateWindow - steadyNow }
   }
 
-  func remember(_ silenced: [UserID], _ room: WriterCache.Room, _ sender: Int64) throws {
+  func remember(_ silenced: [UserID], _ room: WriterCache.Room, seq: Int64, _ sender: Int64) throws {
     try db.run(
       """
       INSERT INTO silenced (room, seq, user, sender, time)
       SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
       """,
-      [room.id, room.seq, sender, steadyNow.rawValue, silenced.asJSON])
+      [room.id, seq, sender, steadyNow.rawValue, silenced.asJSON])
     // Deletes more rows than were added, so that the table stays small and no message waits long for the purge.
     try purge(max: 2 * silenced.count)
   }
