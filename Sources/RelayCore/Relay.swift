@@ -343,12 +343,27 @@ package actor Relay {
     return known
   }
 
+  /// Performs work in the background. If the store is not available, repeats the work until it is.
+  /// - Returns: `nil` if the work has failed for another reason, or if the relay stops.
+  @discardableResult
+  func retry<Value>(_ work: nonisolated(nonsending) () async throws -> Value) async -> Value? {
+    while stage != .stopping {
+      do {
+        return try await work()
+      } catch {
+        guard await mayRepeat(after: error) else { return nil }
+      }
+    }
+    return nil
+  }
+
   /// Logs the failure of work in the background, and waits before the work is repeated.
-  /// - Returns: False if the work must not be repeated: the relay stops, or the store is damaged. A damage lasts until
-  ///   the relay is started again, and each refused request would add work that repeats until then.
+  /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
+  ///   until the relay is started again, and each refused request would add work that repeats until then.
   func mayRepeat(after error: any Error) async -> Bool {
-    if let error = error as? StoreError, error.isDamage { return false }
-    _ = requestError(error)
+    let known = requestError(error)
+    if known.code == .internal, let error = error as? StoreError { diagnostics.logFailure(of: error) }
+    guard case StoreError.unavailable = error else { return false }
     try? await Task.sleep(for: Self.storePause)
     return stage != .stopping
   }

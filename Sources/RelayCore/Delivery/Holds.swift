@@ -106,16 +106,13 @@ package final class Holds {
   /// them. Runs before any push is sent. Held jobs are left to ``end(on:)``.
   func review(on relay: isolated Relay) async {
     var last: UserID?
-    while relay.stage != .stopping {
-      do {
+    await relay.retry {
+      while relay.stage != .stopping {
         let users = try await relay.store.read { [last] in try $0.queue.changedUsers(after: last, limit: Self.pageSize)
         }
         guard !users.isEmpty else { return }
         try await decideAgain(users, on: relay)
         last = users.last
-      } catch {
-        _ = relay.requestError(error)  // logs the failure
-        try? await Task.sleep(for: Relay.storePause)
       }
     }
   }
@@ -124,14 +121,8 @@ package final class Holds {
 
   /// Decides the pushes of a user again. The user need not be in memory.
   func reconsider(_ user: UserID, on relay: isolated Relay) {
-    Task {
-      do {
-        try await decideAgain(user, on: relay)
-      } catch {
-        // Retries until the store works again, because the change is reported only once.
-        if await relay.mayRepeat(after: error) { reconsider(user, on: relay) }
-      }
-    }
+    // Retries until the store works again, because the change is reported only once.
+    Task { await relay.retry { try await decideAgain(user, on: relay) } }
   }
 
   /// Decides the pushes of a user again that are held or not sent yet.
@@ -140,14 +131,7 @@ package final class Holds {
     relay.hub.retain(user)
     Task {
       defer { relay.hub.release(user) }
-      do {
-        try await decideAgain(user, name, on: relay)
-      } catch StoreError.invalidRow(let reason) {
-        relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
-      } catch {
-        // Retries as above.
-        if await relay.mayRepeat(after: error) { reconsider(user, on: relay) }
-      }
+      await relay.retry { try await decideAgain(user, name, on: relay) }
     }
   }
 

@@ -69,15 +69,11 @@ package final class Zones {
   private static let maxLogged = 10
 
   private func decideAgain(on relay: isolated Relay) async {
-    do {
+    await relay.retry {
       try await storeNewer(on: relay)
       let now = relay.hub.now
       while try await relay.store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
       relay.deliveries.holds.end(on: relay)
-    } catch {
-      _ = relay.requestError(error)  // logs the failure
-      try? await Task.sleep(for: Relay.storePause)
-      if relay.stage != .stopping { await decideAgain(on: relay) }
     }
   }
 

@@ -181,15 +181,9 @@ package final class Invitations {
   private func push(_ undecided: UndecidedInvitation, on relay: isolated Relay) {
     Task {
       defer { shown[undecided.invitation.id] = nil }
-      while relay.stage != .stopping {
-        do {
-          guard let pause = try await decide(undecided, on: relay) else { return }
+      await relay.retry {
+        while relay.stage != .stopping, let pause = try await decide(undecided, on: relay) {
           try? await Task.sleep(for: pause)
-        } catch StoreError.unavailable(let reason) {
-          guard await relay.mayRepeat(after: StoreError.unavailable(reason: reason)) else { return }
-        } catch {
-          _ = relay.requestError(error)  // logs the failure
-          return
         }
       }
     }

@@ -139,13 +139,10 @@ package final class Erasures {
     isRunning = true
     Task {
       defer { isRunning = false }
-      while relay.stage != .stopping {
-        hasMore = false
-        do {
+      await relay.retry {
+        while relay.stage != .stopping {
+          hasMore = false
           guard try await performNext(on: relay) || hasMore else { return }
-        } catch {
-          _ = relay.requestError(error)  // logs the failure
-          try? await Task.sleep(for: Relay.storePause)
         }
       }
     }

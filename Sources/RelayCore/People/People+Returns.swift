@@ -26,8 +26,8 @@ extension People {
   /// Stores that the awaited users are offline who were not in memory at the end of the time.
   func endReturns(on relay: isolated Relay) async {
     var position: Int64 = 0
-    while relay.stage != .stopping {
-      do {
+    await relay.retry {
+      while relay.stage != .stopping {
         let page = try await relay.store.read { [position] in
           try $0.people.online(after: position, limit: Self.pageSize)
         }
@@ -36,11 +36,6 @@ extension People {
         let gone = page.map(\.user).filter { !(relay.hub.user($0).map(relay.hub.isOnline) ?? false) }
         if !gone.isEmpty { try await relay.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
         position = last.position
-      } catch .unavailable(let reason) {
-        relay.diagnostics.logFailure(of: .unavailable(reason: reason))
-        try? await Task.sleep(for: Relay.storePause)
-      } catch {
-        return relay.diagnostics.logFailure(of: error)
       }
     }
   }

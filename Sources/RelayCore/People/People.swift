@@ -268,13 +268,9 @@ package final class People {
   /// again.
   func reloadInTime(_ name: UserID, on relay: isolated Relay) {
     Task {
-      do {
+      await relay.retry {
         try await reload(name, on: relay)
         relay.deliveries.holds.reconsider(name, on: relay)
-      } catch StoreError.invalidRow(let reason) {
-        relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
-      } catch {
-        if await relay.mayRepeat(after: error) { reloadInTime(name, on: relay) }
       }
     }
   }

@@ -307,14 +307,10 @@ package final class Rooms {
     isSweeping = true
     Task {
       defer { isSweeping = false }
-      while relay.stage != .stopping {
-        do {
-          guard try await relay.store.write(rows: RoomWriter.maxSwept, { try $0.rooms.sweepDeleted() }) else { return }
-        } catch {
-          _ = relay.requestError(error)  // logs the failure
-          guard case StoreError.unavailable = error else { return }
-          try? await Task.sleep(for: Relay.storePause)
-        }
+      await relay.retry {
+        while relay.stage != .stopping,
+          try await relay.store.write(rows: RoomWriter.maxSwept, { try $0.rooms.sweepDeleted() })
+        {}
       }
     }
   }
