@@ -65,6 +65,7 @@ static const char *const not_values[] = {
     /* literals */
     "",
     "nul",
+    "nulL",
     "nulll",
     "True",
     "FALSE",
@@ -117,6 +118,7 @@ static const char *const not_values[] = {
     "\"\\U0041\"",
     "\"\\0\"",
     "\"\\ \"",
+    "\"\\'\"",
     "\"\t\"",
     "\"\n\"",
     "\"\x01\"",
@@ -158,6 +160,8 @@ static const char *const not_values[] = {
     "[1,,2]",
     "[1 2]",
     "[1}",
+    "[}",
+    "(1)",
     "{",
     "}",
     "{]",
@@ -169,6 +173,12 @@ static const char *const not_values[] = {
     "{\"a\" 1}",
     "{\"a\"::1}",
     "{\"a\":1:2}",
+    "{\"a\"=1}",
+    "{\"a\":1;\"b\":2}",
+    "{\"a\":1]",
+    "{\"a\":1/**/}",
+    "{\xe2\x80\x9c"
+    "a\xe2\x80\x9d:1}",
     "{a:1}",
     "{'a':1}",
     "{1:1}",
@@ -251,9 +261,10 @@ TEST(only_objects, "json: the outermost value must be a single object") {
                                             "[]", "[{}]", " 1 ",  "[1,2]"};
   for (size_t i = 0; i < sizeof not_objects / sizeof *not_objects; i++)
     if (!EXPECT_INTEGER(parse("%s", not_objects[i]), RELAY_JSON_NOT_OBJECT)) printf("  %s\n", not_objects[i]);
-  static const char *const broken[] = {"",    " ",        "{}{}",           "{} {}", "{}x",
-                                       "{},", "{}]",      "\xef\xbb\xbf{}", "x{}",   "{}\xc2\xa0",
-                                       "{",   "{\"a\":1", "\xff\xfe{}",     "//\n{}"};
+  static const char *const broken[] = {
+      "",     " ",          "{}{}",      "{} {}",    "{}x",        "{},",    "{}]",   "\xef\xbb\xbf{}",
+      "x{}",  "{}\xc2\xa0", "{",         "{\"a\":1", "\xff\xfe{}", "//\n{}", "\n",    "}",
+      "{} x", "nul",        "undefined", "# {}",     "\xc2\xa0{}", "\x0b{}", "\x0c{}"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
     if (!EXPECT_INTEGER(parse("%s", broken[i]), RELAY_JSON_SYNTAX)) printf("  %s\n", broken[i]);
   EXPECT_INTEGER(parse("%s", " \t\r\n{ } \t\r\n"), RELAY_JSON_OK);
