@@ -45,7 +45,8 @@ func reason(
   }
 
   @Test(arguments: [
-    ("GET", "/3/device/aa", AppleSimulator.Reason.methodNotAllowed), ("POST", "/", .badPath),
+    ("GET", "/3/device/aa", AppleSimulator.Reason.methodNotAllowed), ("PUT", "/3/device/aa", .methodNotAllowed),
+    ("POST", "/", .badPath), ("POST", "/3/device/aa/", .badPath),
     ("POST", "/3/devices/aa", .badPath), ("POST", "/2/device/aa", .badPath), ("POST", "/3/device/aa/bb", .badPath),
     ("POST", "/3/device", .missingDeviceToken), ("POST", "/3/device/", .missingDeviceToken),
   ])
@@ -66,7 +67,8 @@ func reason(
   @Test(
     arguments: [
       ("apns-topic", nil, AppleSimulator.Reason.missingTopic), ("apns-topic", "", .missingTopic),
-      ("apns-topic", "org example", .badTopic), ("apns-topic", ".voip", .badTopic),
+      ("apns-topic", "org example", .badTopic), ("apns-topic", "org/example", .badTopic),
+      ("apns-topic", ".voip", .badTopic),
       ("apns-topic", "org.example.chat.voip", .badTopic), ("apns-id", "1", .badMessageID),
       ("apns-id", "0000000G-0000-4000-8000-000000000001", .badMessageID),
       ("apns-id", "0000000A-0000-4000-8000-000000000001", .badMessageID), ("apns-id", nil, nil),
@@ -147,12 +149,27 @@ func reason(
     #expect(AppleSimulator.Checks.isToken(token, digits: 0...4) == expected)
   }
 
-  @Test func `a refusal has Apple's status and JSON`() {
+  @Test(arguments: [
+    (400, ["BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic"]),
+    (400, ["DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken"]),
+    (400, ["MissingTopic", "PayloadEmpty", "TopicDisallowed"]),
+    (403, ["BadCertificateEnvironment", "BadEnvironmentKeyIdInToken", "ExpiredProviderToken", "Forbidden"]),
+    (403, ["InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken"]),
+    (404, ["BadPath"]), (405, ["MethodNotAllowed"]), (410, ["ExpiredToken", "Unregistered"]),
+    (413, ["PayloadTooLarge"]),
+    (429, ["TooManyProviderTokenUpdates", "TooManyRequests"]), (500, ["InternalServerError"]),
+    (503, ["ServiceUnavailable", "Shutdown"]),
+  ])
+  func `a refusal has Apple's status and JSON`(status: Int, reasons: [String]) throws {
+    for reason in reasons {
+      let refusal = AppleSimulator.Refusal(try #require(AppleSimulator.Reason(rawValue: reason)))
+      #expect(refusal.status == status)
+      #expect(String(decoding: refusal.json, as: UTF8.self) == #"{"reason":"\#(reason)"}"#)
+    }
+  }
+
+  @Test func `the refusal of an unregistered token has its time`() {
     let refusal = AppleSimulator.Refusal(.unregistered, timestamp: .init(rawValue: 1_700_000_000_000))
-    #expect(refusal.status == 410)
     #expect(String(decoding: refusal.json, as: UTF8.self) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)
-    #expect(AppleSimulator.Refusal(.payloadTooLarge).status == 413)
-    #expect(
-      String(decoding: AppleSimulator.Refusal(.badPath).json, as: UTF8.self) == #"{"reason":"BadPath"}"#)
   }
 }

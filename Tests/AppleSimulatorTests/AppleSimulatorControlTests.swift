@@ -53,7 +53,7 @@ import Testing
     (#"{"latency":[2,1]}"#, "/latency"), (#"{"latency":[1,2,3]}"#, "/latency"), (#"{"latency":3601}"#, "/latency"),
     (#"{"latency":-1}"#, "/latency"), (#"{"environment":"moon"}"#, "/environment"), (#"{"topics":[1]}"#, "/topics/0"),
     (#"{"keys":[{"id":"A","publicKey":"x"}]}"#, "/keys/0/team"),
-    (#"{"keys":[{"id":"A","team":"B","publicKey":"x"}]}"#, "/keys/0/publicKey"),
+    (#"{"streams":7,"keys":[{"id":"A","team":"B","publicKey":"x"}]}"#, "/keys/0/publicKey"),
   ])
   func `an error names the wrong setting, and nothing changes`(_ patch: String, _ pointer: String) throws {
     var settings = AppleSimulator.Settings()

@@ -88,6 +88,10 @@ import Testing
     #expect(take(shelf, "abce") == .init(.badDeviceToken))
     #expect(shelf.forget("abcd"))
     #expect(take(shelf, "abcd") == .init(.badDeviceToken))
+    var settings = AppleSimulator.Settings()
+    settings.tokenDigits = 8
+    #expect(take(shelf, "0123abcd", settings: settings) == nil)
+    #expect(take(shelf, "0123abcd00", settings: settings) == .init(.badDeviceToken))
   }
 
   @Test func `a script determines the refusals of a device`() {

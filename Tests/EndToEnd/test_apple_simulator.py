@@ -153,201 +153,12 @@ def test_h2load_is_served(apple, token, tmp_path):
     assert counts["verifications"] == 1
 
 
-# The method and the path
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status", "reason"),
-    [
-        ("GET", PATH, 405, "MethodNotAllowed"),
-        ("PUT", PATH, 405, "MethodNotAllowed"),
-        ("POST", "/", 404, "BadPath"),
-        ("POST", f"/2/device/{DEVICE}", 404, "BadPath"),
-        ("POST", f"{PATH}/", 404, "BadPath"),
-        ("POST", "/3/device/", 400, "MissingDeviceToken"),
-        ("POST", f"/3/device/{DEVICE[:-2]}", 400, "BadDeviceToken"),
-        ("POST", f"/3/device/{DEVICE[:-1]}g", 400, "BadDeviceToken"),
-    ],
-)
-def test_destination(push, method, path, status, reason):
-    assert_refused(push(path, method=method), status, reason)
-
-
-# Provider tokens
-
-
-@pytest.mark.parametrize("authorization", [None, "bearer ", "basic YTpi"])
-def test_missing_provider_token(push, authorization):
-    assert_refused(push(authorization=authorization), 403, "MissingProviderToken")
-
-
-def seconds():
-    return int(time.time())
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda signer: signer.token(header={"kid": KEY_ID}),
-        lambda signer: signer.token(header={"alg": "ES512", "kid": KEY_ID}),
-        lambda signer: signer.token(header={"alg": "ES256"}),
-        lambda signer: signer.token(header={"alg": "ES256", "kid": KEY_ID + "1"}),
-        lambda signer: signer.token(header={"alg": "ES256", "kid": "UNKNOWN890"}),
-        lambda signer: signer.token(claims={"iss": TEAM}),
-        lambda signer: signer.token(claims={"iat": seconds()}),
-        lambda signer: signer.token(claims={"iss": "TEAM", "iat": seconds()}),
-        lambda signer: signer.token(claims={"iss": "OTHER67890", "iat": seconds()}),
-        lambda signer: signer.token(claims={"iss": TEAM, "iat": str(seconds())}),
-        lambda signer: signer.token(claims={"iss": TEAM, "iat": seconds() + 0.5}),
-        lambda signer: signer.token(is_der=True),
-        lambda signer: Signer().token(),
-        lambda signer: signer.token()[:-4] + "AAAA",
-        lambda signer: "a.b.c",
-    ],
-    ids=[
-        "no alg", "another alg", "no kid", "11 characters", "unknown key", "no iat", "no iss", "short iss", "another team",
-        "iat as a string", "iat with a fraction", "DER signature", "another's signature", "broken signature", "no JWT",
-    ],
-)
-def test_invalid_provider_token(push, process, made):
-    assert_refused(push(authorization=f"bearer {made(process.signer)}"), 403, "InvalidProviderToken")
-
-
-def test_the_sample_token_of_apples_page(push, process):
-    """Apple's page has a token without `alg`, with `iat` as a string of milliseconds, and with a DER signature."""
-    sample = process.signer.token(
-        header={"kid": KEY_ID}, claims={"iss": TEAM, "iat": str(seconds() * 1000)}, is_der=True
-    )
-    assert_refused(push(authorization=f"bearer {sample}"), 403, "InvalidProviderToken")
-
-
-@pytest.mark.parametrize("age", [3605, -120, -3600])
-def test_expired_provider_token(push, process, age):
-    assert_refused(push(authorization=f"bearer {process.signer.token(age)}"), 403, "ExpiredProviderToken")
-
-
-def test_a_token_of_milliseconds_is_from_the_future(push, process):
-    made = process.signer.token(claims={"iss": TEAM, "iat": seconds() * 1000})
-    assert_refused(push(authorization=f"bearer {made}"), 403, "ExpiredProviderToken")
-
-
-def test_a_token_expires_while_its_connection_is_open(connect, apple, token):
-    connection = connect()
-    assert connection.request(PATH, headers(token), ALERT).status == 200
-    apple.settings(clockOffset=3700)
-    assert_refused(connection.request(PATH, headers(token), ALERT), 403, "ExpiredProviderToken")
-
-
-def test_too_many_provider_token_updates(connect, apple):
-    connection = connect()
-    first, soon, later = (apple.signer.token(age) for age in (2400, 1300, 1100))
-    assert connection.request(PATH, headers(first), ALERT).status == 200
-    assert_refused(connection.request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
-    assert connection.request(PATH, headers(first), ALERT).status == 200
-    assert connection.request(PATH, headers(later), ALERT).status == 200
-    # Another connection may use another token, unless the simulator counts updates across connections.
-    assert connect().request(PATH, headers(soon), ALERT).status == 200
-    apple.settings(countsUpdatesAcrossConnections=True)
-    assert connect().request(PATH, headers(first), ALERT).status == 200
-    assert_refused(connect().request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
-
-
-def test_a_second_key_on_a_connection_is_refused_unless_related(connect, apple):
-    other = Signer("OTHER67890")
-    keys = [{"id": signer.key_id, "team": TEAM, "publicKey": signer.public_pem} for signer in (apple.signer, other)]
-    apple.settings(keys=keys)
-    connection = connect()
-    assert connection.request(PATH, headers(apple.signer.token()), ALERT).status == 200
-    assert_refused(connection.request(PATH, headers(other.token()), ALERT), 403, "UnrelatedKeyIdInToken")
-    assert connect().request(PATH, headers(other.token()), ALERT).status == 200
-    apple.settings(keys=[keys[0], keys[1] | {"related": KEY_ID}])
-    assert connection.request(PATH, headers(other.token()), ALERT).status == 200
-
-
-def test_bad_environment_key_id_in_token(push, apple):
-    key = {"id": KEY_ID, "team": TEAM, "publicKey": apple.signer.public_pem, "environment": "production"}
-    apple.settings(keys=[key])
-    assert_refused(push(), 403, "BadEnvironmentKeyIdInToken")
-
-
-def test_any_key(push, apple):
-    apple.settings(keys=[], acceptsAnyKey=True)
-    assert push(authorization=f"bearer {Signer('UNKNOWN890').token()}").status == 200
-
-
-# Headers
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"apns_topic": None}, "MissingTopic"),
-        ({"apns_topic": "org/example"}, "BadTopic"),
-        ({"apns_push_type": "voip"}, "BadTopic"),
-        ({"apns_id": "7"}, "BadMessageId"),
-        ({"apns_id": "8F14E45F-CEEA-467F-A9D5-0123456789AB"}, "BadMessageId"),
-        ({"apns_expiration": "tomorrow"}, "BadExpirationDate"),
-        ({"apns_expiration": "-1"}, "BadExpirationDate"),
-        ({"apns_expiration": str(seconds() * 1000)}, "BadExpirationDate"),
-        ({"apns_priority": "7"}, "BadPriority"),
-        ({"apns_priority": "high"}, "BadPriority"),
-        ({"apns_push_type": "message"}, "InvalidPushType"),
-        ({"apns_collapse_id": "a" * 65}, "BadCollapseId"),
-        ({"apns_collapse_id": "ä" * 32 + "a"}, "BadCollapseId"),
-    ],
-)
-def test_headers(push, changes, reason):
-    assert_refused(push(**changes), 400, reason)
-
-
-@pytest.mark.parametrize("identifier", ["a" * 64, "ä" * 32, "日" * 21 + "a"])
-def test_a_collapse_id_of_64_bytes(push, identifier):
-    assert push(apns_collapse_id=identifier).status == 200
-
-
-@pytest.mark.parametrize("name", ["apns-topic", "apns-id", "apns-priority", "authorization"])
-def test_duplicate_headers(connect, token, name):
-    pairs = list(headers(token, apns_id=str(uuid.uuid4())).items())
-    pairs.append((name, dict(pairs)[name]))
-    assert_refused(connect().request(PATH, pairs, ALERT), 400, "DuplicateHeaders")
-
-
-def test_topic_disallowed(push, apple):
-    apple.settings(topics=["org.example.other"])
-    assert_refused(push(), 400, "TopicDisallowed")
-    apple.settings(topics=["org.example.other", TOPIC])
-    assert push().status == 200
-
-
-def test_a_key_for_some_topics(push, apple):
-    key = {"id": KEY_ID, "team": TEAM, "publicKey": apple.signer.public_pem, "topics": ["org.example.other"]}
-    apple.settings(keys=[key])
-    assert_refused(push(), 400, "TopicDisallowed")
-
-
-# Payload
-
-
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"{", '{"aps":{“alert”:"a"}}'.encode()])
-def test_payload_empty(push, body):
-    assert_refused(push(body=body), 400, "PayloadEmpty")
+# Refusals. `AppleSimulatorTests` has all rules, and the status of each reason.
 
 
 def payload_of(size):
     text = json.dumps({"aps": {"alert": "a"}}, separators=(",", ":"))
     return text.replace('"a"', '"' + "a" * (size - len(text) + 1) + '"').encode()
-
-
-def test_payload_too_large(push):
-    assert len(payload_of(4097)) == 4097
-    assert push(body=payload_of(4096)).status == 200
-    assert_refused(push(body=payload_of(4097)), 413, "PayloadTooLarge")
-
-
-def test_a_payload_for_a_call_is_larger(push):
-    call = {"apns_push_type": "voip", "apns_topic": f"{TOPIC}.voip"}
-    assert push(body=payload_of(5120), **call).status == 200
-    assert_refused(push(body=payload_of(5121), **call), 413, "PayloadTooLarge")
 
 
 def test_a_body_without_an_end_is_rejected_early(connect, token):
@@ -360,63 +171,41 @@ def test_a_body_without_an_end_is_rejected_early(connect, token):
 
 
 @pytest.mark.parametrize(
-    ("body", "changes", "reason"),
+    ("request_", "status", "reason"),
     [
-        ({"aps": {"content-available": 1}}, {"apns_priority": "5"}, None),
-        ({"aps": {"content-available": 1}}, {}, "BadPriority"),
-        ({"aps": {"content-available": 1}}, {"apns_priority": None}, "BadPriority"),
-        ({"aps": {"content-available": 1, "badge": 1}}, {"apns_priority": "5"}, "InvalidPushType"),
-        (ALERT, {"apns_priority": "5"}, "InvalidPushType"),
+        ({"method": "GET"}, 405, "MethodNotAllowed"),
+        ({"path": "/"}, 404, "BadPath"),
+        ({"path": "/3/device/"}, 400, "MissingDeviceToken"),
+        ({"path": f"/3/device/{DEVICE[:-1]}g"}, 400, "BadDeviceToken"),
+        ({"authorization": None}, 403, "MissingProviderToken"),
+        ({"authorization": "bearer a.b.c"}, 403, "InvalidProviderToken"),
+        ({"apns_topic": None}, 400, "MissingTopic"),
+        ({"body": b""}, 400, "PayloadEmpty"),
+        ({"body": payload_of(4097)}, 413, "PayloadTooLarge"),
     ],
 )
-def test_background(push, body, changes, reason):
-    answer = push(body=body, apns_push_type="background", **changes)
-    if reason is None:
-        assert answer.status == 200
-    else:
-        assert_refused(answer, 400, reason)
+def test_a_wrong_notification_is_refused(push, request_, status, reason):
+    assert_refused(push(**request_), status, reason)
 
 
-def test_an_alert_needs_something_to_show(push):
-    assert_refused(push(body={"aps": {"content-available": 1}}), 400, "InvalidPushType")
+def test_a_key_has_topics_an_environment_and_related_keys(push, connect, apple):
+    other = Signer("OTHER67890")
+    keys = [{"id": signer.key_id, "team": TEAM, "publicKey": signer.public_pem} for signer in (apple.signer, other)]
+    for more, status, reason in (
+        ({"topics": ["org.example.other"]}, 400, "TopicDisallowed"),
+        ({"environment": "production"}, 403, "BadEnvironmentKeyIdInToken"),
+    ):
+        apple.settings(keys=[keys[0] | more])
+        assert_refused(push(), status, reason)
+    apple.settings(keys=keys)
+    connection = connect()
+    assert connection.request(PATH, headers(apple.signer.token()), ALERT).status == 200
+    assert_refused(connection.request(PATH, headers(other.token()), ALERT), 403, "UnrelatedKeyIdInToken")
+    apple.settings(keys=[keys[0], keys[1] | {"related": KEY_ID}])
+    assert connection.request(PATH, headers(other.token()), ALERT).status == 200
 
 
 # Devices
-
-
-def test_unregistered_and_expired_tokens(push, apple):
-    apple.phone(DEVICE, unregistered=1_700_000_000_123)
-    answer = push()
-    assert (answer.status, answer.json) == (410, {"reason": "Unregistered", "timestamp": 1_700_000_000_123})
-    apple.phone(DEVICE, expired=1_700_000_000_456)
-    answer = push()
-    assert (answer.status, answer.json) == (410, {"reason": "ExpiredToken", "timestamp": 1_700_000_000_456})
-    apple.control("DELETE", f"/phones/{DEVICE}")
-    assert push().status == 200
-
-
-def test_a_device_of_another_app_or_environment(push, apple):
-    apple.phone(DEVICE, topics=["org.example.other"])
-    assert_refused(push(), 400, "DeviceTokenNotForTopic")
-    apple.phone(DEVICE, environment="production")
-    assert_refused(push(), 400, "BadDeviceToken")
-
-
-def test_a_token_of_another_length(push, apple):
-    apple.phone("abcd")
-    assert push("/3/device/ABCD").status == 200
-    apple.settings(tokenDigits=8)
-    assert push("/3/device/0123abcd").status == 200
-    assert_refused(push("/3/device/0123abcd00"), 400, "BadDeviceToken")
-
-
-def test_too_many_requests(push, apple):
-    apple.settings(mostPerDevice=2)
-    assert [push().status for _ in range(2)] == [200, 200]
-    assert_refused(push(), 429, "TooManyRequests")
-    assert push(f"/3/device/{'cd' * 32}").status == 200
-    apple.settings(clockOffset=60)
-    assert push().status == 200
 
 
 def shown(phone):
@@ -435,20 +224,6 @@ def test_a_phone_that_is_off_keeps_the_newest_of_each_app(push, apple):
     phone = apple.phone(DEVICE, isOn=True)
     assert shown(phone) == ["2", "3"]
     assert phone["stored"] == []
-
-
-def test_what_expired_while_a_phone_was_off_is_not_shown(push, apple):
-    apple.phone(DEVICE, isOn=False)
-    assert push(apns_expiration=str(seconds() + 100)).status == 200
-    apple.settings(clockOffset=200)
-    assert shown(apple.phone(DEVICE, isOn=True)) == []
-
-
-def test_a_collapse_id_replaces_the_shown_push(push, apple):
-    apple.phone(DEVICE)
-    for text, identifier in [("1", "a"), ("2", "b"), ("3", "a")]:
-        assert push(body={"aps": {"alert": text}}, apns_collapse_id=identifier).status == 200
-    assert shown(apple.control("GET", f"/phones/{DEVICE}")) == ["2", "3"]
 
 
 # Connections
@@ -496,18 +271,6 @@ def test_latency(connect, apple, token):
     assert time.monotonic() - began >= 0.3
 
 
-@pytest.mark.parametrize(
-    ("reason", "status"),
-    [
-        ("InternalServerError", 500), ("ServiceUnavailable", 503), ("Shutdown", 503), ("IdleTimeout", 400),
-        ("ExpiredProviderToken", 403), ("Forbidden", 403), ("BadCertificateEnvironment", 403),
-    ],
-)
-def test_answers_of_a_script(push, apple, reason, status):
-    apple.faults({"action": "answer", "reason": reason})
-    assert_refused(push(), status, reason)
-
-
 def test_a_script_selects_devices_and_a_count(connect, apple, token):
     fault = {"action": "answer", "reason": "Busy", "status": 503, "retryAfter": 7, "tokens": [DEVICE.upper()], "times": 2}
     apple.faults(fault)
@@ -518,13 +281,6 @@ def test_a_script_selects_devices_and_a_count(connect, apple, token):
         assert connection.request(f"/3/device/{'cd' * 32}", headers(token), ALERT).status == 200
     assert connection.request(PATH, headers(token), ALERT).status == 200
     assert apple.control("GET", "/counts")["refusals"] == {"Busy": 2}
-
-
-def test_a_fault_can_affect_a_share_of_the_pushes(connect, apple, token):
-    apple.faults({"action": "answer", "reason": "ServiceUnavailable", "share": 0.5})
-    connection = connect()
-    struck = [connection.request(PATH, headers(token), ALERT).status for _ in range(100)].count(503)
-    assert 25 <= struck <= 75
 
 
 def test_hang_and_reset_stream(connect, apple, token):
@@ -672,11 +428,7 @@ def test_arrivals_are_listed_after_a_number(push, apple):
     [
         ("GET", "/nothing", None, 404),
         ("POST", "/settings", {}, 405),
-        ("PATCH", "/settings", {"latncy": 1}, 422),
-        ("PATCH", "/settings", {"latency": [2, 1]}, 422),
-        ("PATCH", "/settings", {"streams": -1}, 422),
         ("PATCH", "/settings", {"streams": 7, "keys": [{"id": KEY_ID, "team": TEAM, "publicKey": "x"}]}, 422),
-        ("PUT", "/faults", {"faults": [{"action": "explode"}]}, 422),
         ("PUT", "/faults", {"faults": [{"action": "answer", "reason": "Busy"}]}, 422),
         ("PUT", "/phones/xyz", {}, 422),
         ("GET", f"/phones/{DEVICE}", None, 404),
