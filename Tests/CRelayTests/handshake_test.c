@@ -46,6 +46,7 @@ TEST(subprotocols, "handshake: a client offers the known subprotocol, or none") 
   is_granted("Sec-WebSocket-Protocol: other, stillwire.v1.json\r\n", "stillwire.v1.json");
   is_refused("/v1/connect", "Sec-WebSocket-Protocol: other\r\n", 400, "\"bad_request\"");
   is_refused("/v1/connect", "Sec-WebSocket-Protocol: stillwire.v1.jso\r\n", 400, "\"bad_request\"");
+  is_refused("/v1/connect", "Sec-WebSocket-Protocol: Stillwire.v1.json\r\n", 400, "\"bad_request\"");
   is_refused("/v1/connect", "Sec-WebSocket-Protocol: stillwire.v1.json2, x\r\n", 400, "\"bad_request\"");
   host_end(host);
 }
@@ -58,6 +59,8 @@ TEST(own_origin, "handshake: without a list only the server's own Origin is allo
   is_refused("/v1/connect", "Origin: http://127.0.0.1:81\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: http://evil.example\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: null\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: http://127.0.0.1.evil.example\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: http://evil.example/http://127.0.0.1\r\n", 403, "\"forbidden\"");
   host_end(host);
 }
 
@@ -98,6 +101,8 @@ TEST(listed_origins, "handshake: only listed Origins are allowed, compared as a 
   is_granted("Origin: file://\r\n", NULL);
   is_refused("/v1/connect", "Origin: file://host\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://a.exampl\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: http://a.example\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: https://a.example:444\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://a.example.evil\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: https://b.example\r\n", 403, "\"forbidden\"");
   is_refused("/v1/connect", "Origin: http://127.0.0.1\r\n", 403, "\"forbidden\"");

@@ -52,6 +52,10 @@ TEST(bad_ids, "request: an invalid id is a bad request, and the answer has no id
   host_end(host);
 }
 
+/* 128 bytes, the maximum of a key and of a name. */
+#define EIGHT "xxxxxxxx"
+#define LONG EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT
+
 TEST(wrong_fields, "request: an error for a wrong field has the id, and the session stays open") {
   relay_config_t config = host_config();
   host_t *host = host_start(&config);
@@ -60,6 +64,7 @@ TEST(wrong_fields, "request: an error for a wrong field has the id, and the sess
   static const char *const requests[][2] = {
       {"\"type\":\"nonsense\"", "unsupported"},
       {"\"type\":null", "bad_request"},
+      {"\"type\":5", "bad_request"},
       {"\"type\":[\"ping\"]", "bad_request"},
       {"\"x\":1", "bad_request"},
       {"\"type\":\"ping\",\"type\":\"ping\"", "bad_request"},
@@ -74,12 +79,25 @@ TEST(wrong_fields, "request: an error for a wrong field has the id, and the sess
       {"\"type\":\"send\",\"room\":\"live.a\"", "bad_request"},
       {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":\"\"", "bad_request"},
       {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":7", "bad_request"},
+      {"\"type\":\"send\",\"room\":[\"live.a\"],\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"a/b\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":\"a\\u0000b\"", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":\"" LONG "k\"", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":\"\xc3\xa9" LONG "\"", "bad_request"},
+      {"\"type\":\"signal\",\"name\":\"typing\"", "bad_request"},
+      {"\"type\":\"signal\",\"room\":\"live.a\",\"name\":5", "bad_request"},
+      {"\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"" LONG "n\"", "bad_request"},
       {"\"type\":\"signal\",\"room\":\"live.a\"", "bad_request"},
       {"\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"\"", "bad_request"},
       {"\"type\":\"read\",\"room\":\"live.a\"", "bad_request"},
       {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":1", "bad_request"},
       {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":-1", "bad_request"},
       {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":0.0", "bad_request"},
+      {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":1180591620717411303424", "bad_request"},
+      {"\"type\":\"received\",\"room\":\"live.a\"", "bad_request"},
+      {"\"type\":\"received\",\"seq\":0", "bad_request"},
+      {"\"type\":\"received\",\"room\":\"live.a\",\"seq\":1", "bad_request"},
+      {"\"type\":\"received\",\"room\":\"live.a\",\"seq\":-1", "bad_request"},
       {"\"type\":\"received\",\"room\":\"live.a\",\"seq\":\"0\"", "bad_request"},
       {"\"type\":\"received\",\"room\":\"live.b\",\"seq\":0", "not_joined"},
       {"\"type\":\"activity\",\"state\":\"asleep\"", "bad_request"},
@@ -261,7 +279,10 @@ TEST(flood, "rate: the hub closes a session with 4006 after 1,000 refusals in 10
   for (int i = 0; i < 1005; i++) peer_say(peer, "{\"type\":\"ping\"}");
   int refusals = 0;
   const char *text;
-  while ((text = peer_receive(peer))) refusals += strstr(text, "rate_limited") != NULL;
+  while ((text = peer_receive(peer))) {
+    refusals += strstr(text, "rate_limited") != NULL;
+    if (strstr(text, "\"bye\"")) EXPECT_CONTAINS(text, "\"reconnect\":true");
+  }
   EXPECT_INTEGER(refusals, 1000);
   EXPECT_INTEGER(peer->close_code, 4006);
   peer_leave(peer);

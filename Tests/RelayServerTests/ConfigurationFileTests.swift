@@ -81,6 +81,42 @@ import Testing
     #expect(error == "/etc/relay.json: \(message)")
   }
 
+  @Test(arguments: [
+    (#"{"texts":[{"missedCall":"x"}]}"#, "/texts/0/language", "is missing"),
+    (#"{"texts":[{"language":"de"},{"language":"DE"}]}"#, "/texts/1/language", "already"),
+    (#"{"texts":[{"language":"de","messages":"%@ in %@"}]}"#, "/texts/0/messages", "at most 1"),
+    (
+      #"{"texts":[{"language":"de","missedCall":"\#(String(repeating: "x", count: 257))"}]}"#, "/texts/0/missedCall",
+      "256"
+    ),
+    (#"{"texts":[{"language":"de","missedCal":"x"}]}"#, "/texts/0/missedCal", "did you mean missedCall?"),
+    (#"{"apps":[{"app":"a","ringtone":""}]}"#, "/apps/0/ringtone", "name of a sound file"),
+    (#"{"apps":[{"app":"a","ringtone":"a\"b"}]}"#, "/apps/0/ringtone", "name of a sound file"),
+    (#"{"apps":[{"app":"a","credential":{"keyFile":"a.p8"}}]}"#, "/apps/0/credential/keyID", ""),
+    (#"{"apps":[{"app":"a"},{"app":"a"}]}"#, "/apps/1/app", ""),
+    (#"{"apps":[{"app":"a"},{"app":"b","topics":["b","a"]}]}"#, "/apps/1/topics/1", "topics/1 is a topic of a"),
+    (#"{"apps":[{"app":"a","entitlements":["loud"]}]}"#, "/apps/0/entitlements/0", ""),
+    (#"{"apps":[{"app":""}]}"#, "/apps/0/app", ""), (#"{"apps":[{"topics":["a"]}]}"#, "/apps/0/app", ""),
+    (#"{"apps":[{"app":"a","topics":[]}]}"#, "/apps/0/topics", ""),
+    (#"{"apps":[{"app":"a","credentials":{}}]}"#, "/apps/0/credentials", "did you mean credential?"),
+    (#"{"rooms":[{"match":""}]}"#, "/rooms/0/match", ""), (#"{"rooms":[{"match":"a b"}]}"#, "/rooms/0/match", ""),
+    (#"{"rooms":[{"match":"a","history":{"count":-1}}]}"#, "/rooms/0/history/count", ""),
+    (#"{"rooms":[{"match":"a","history":{"count":1.5}}]}"#, "/rooms/0/history/count", ""),
+    (#"{"rooms":[{"match":"a","history":{"cuont":1}}]}"#, "/rooms/0/history/cuont", ""),
+    (#"{"rooms":[{"match":"a","history":{"count":0},"push":true}]}"#, "/rooms/0/push", ""),
+    (#"{"rooms":[{"match":"a","memberList":-1}]}"#, "/rooms/0/memberList", ""),
+    (#"{"rooms":[{"match":"a","members":"5"}]}"#, "/rooms/0/members", ""),
+    (#"{"rooms":[{"match":"a","recipts":true}]}"#, "/rooms/0/recipts", ""),
+    (#"{"rooms":[{"match":"a","can":["fly"]}]}"#, "/rooms/0/can", ""),
+    (#"{"rooms":[{"match":"a*"},{"match":"b"},{"match":"a*"}]}"#, "/rooms/2/match", ""),
+  ])
+  func `a wrong value is an error with its position and words`(text: String, place: String, words: String) throws {
+    let error = startupError { () throws(StartupError) in
+      _ = try ServerConfiguration.read([:], file: Self.file(text))
+    }
+    #expect(error?.contains("\(place): ") == true && error?.contains(words) == true)
+  }
+
   @Test func `a key with dots sets the same as nested objects`() throws {
     let file = try Self.file(#"{"limits.sendRate":5,"store.synchronous":"normal"}"#)
     #expect(file.values == ["limits.sendRate": "5", "store.synchronous": "normal"])

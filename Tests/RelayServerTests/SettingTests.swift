@@ -74,6 +74,8 @@ import Testing
     ("port", "-1", "port must be a whole number from 0 to 65535, not -1"),
     ("port", "80.5", "port must be a whole number from 0 to 65535, not 80.5"),
     ("port", "0x50", "port must be a whole number from 0 to 65535, not 0x50"),
+    ("port", "0x1p4", "port must be a whole number from 0 to 65535, not 0x1p4"),
+    ("port", "nan", "port must be a whole number from 0 to 65535, not nan"),
     ("port", " 80", "port must be a whole number from 0 to 65535, not  80"),
     ("presence.grace", "0x1p3", "presence.grace must be a number from 0 to 3600, not 0x1p3"),
     ("limits.history", "0x10", "limits.history must be a whole number from 1 to 10000, not 0x10"),
@@ -84,6 +86,20 @@ import Testing
     ("tokens.maxLifetime", "59", "tokens.maxLifetime must be a whole number from 60 to 3153600000, not 59"),
     ("tokens.maxLifetime", "60.5", "tokens.maxLifetime must be a whole number from 60 to 3153600000, not 60.5"),
     ("limits.heartbeat", "0", "limits.heartbeat must be a number from 0.1 to 3600, not 0"),
+    ("limits.sendRate", "-1", "limits.sendRate must be a number from 0 to 1000000, not -1"),
+    ("apple.port", "0", "apple.port must be a whole number from 1 to 65535, not 0"),
+    ("apple.connections", "65", "apple.connections must be a whole number from 1 to 64, not 65"),
+    (
+      "connections.requestsPerUser", "-1",
+      "connections.requestsPerUser must be a whole number from 0 to 1000000, not -1"
+    ),
+    ("connections.unsent", "-1", "connections.unsent must be a whole number from 0 to 1099511627776, not -1"),
+    (
+      "connections.unsentPerUser", "1.5",
+      "connections.unsentPerUser must be a whole number from 0 to 1099511627776, not 1.5"
+    ),
+    ("connections.most", "0", "connections.most must be a whole number from 1 to 1000000, not 0"),
+    ("connections.perAddress", "1.5", "connections.perAddress must be a whole number from 0 to 1000000, not 1.5"),
     ("limits.sendRate", "1e7", "limits.sendRate must be a number from 0 to 1000000, not 1e7"),
     ("limits.history", "0", "limits.history must be a whole number from 1 to 10000, not 0"),
     ("pace.messages", "-1", "pace.messages must be a whole number from 0 to 10000, not -1"),

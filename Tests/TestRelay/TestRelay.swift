@@ -65,11 +65,13 @@ package struct TestRelay {
     try result.get()
   }
 
-  /// Performs a command, and returns its status and the members of its reply as JSON.
+  /// Performs a command, and returns its status and the members of its reply as JSON. `path` has the members of the
+  /// request's path.
   package func perform(
-    _ command: any Command.Type, by caller: Caller, _ members: [String: JSON] = [:], key: String? = nil
+    _ command: any Command.Type, by caller: Caller, _ members: [String: JSON] = [:], path: [String: JSON] = [:],
+    key: String? = nil
   ) async throws -> (status: Int, body: JSON?) {
-    try await relay.performed(command, by: caller, Fields(members), key: key)
+    try await relay.performed(command, by: caller, Fields(members).adding(path, at: "/path"), key: key)
   }
 
   package func perform(_ command: any Command.Type, as user: String, _ members: [String: JSON] = [:]) async throws -> (
