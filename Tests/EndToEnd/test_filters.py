@@ -128,32 +128,13 @@ def test_the_longest_list_of_the_longest_labels(circle, bob):
     assert not passes(circle, bob, "x" * 128)
 
 
-WRONG = {
-    "too many": ({"allow": [f"label {number}" for number in range(65)]}, "/allow"),
-    "far too many": ({"allow": ["x"] * 10_000}, "/allow"),
-    "too long": ({"allow": ["x" * 129]}, "/allow"),
-    "too long in bytes": ({"allow": [LONGEST + "x"]}, "/allow"),
-    "allow a text": ({"allow": "home"}, "/allow"),
-    "allow with a number": ({"allow": ["home", 7]}, "/allow"),
-    "active null": ({"active": None}, "/active"),
-    "active a text": ({"active": "yes"}, "/active"),
-    "device with a space": ({"device": "a phone"}, "/device"),
-    "at a text": ({"at": "now"}, "/at"),
-    "at negative": ({"at": -1}, "/at"),
-    "at too large": ({"at": 2**53}, "/at"),
-    "number a fraction": ({"number": 1.5}, "/number"),
-    "number negative": ({"number": -1}, "/number"),
-    "number too large": ({"number": 2**53}, "/number"),
-}
-
-
-@pytest.mark.parametrize("wrong, at", WRONG.values(), ids=WRONG)
-def test_a_wrong_field_changes_nothing(circle, bob, wrong, at):
+def test_a_wrong_field_changes_nothing(circle, bob):
+    """`BadFieldsTests` has all cases."""
     bob.filter("home")
-    body = {"active": True, "allow": ["work"], "device": "phone"} | wrong
+    body = {"active": True, "allow": ["work", LONGEST + "x"], "device": "phone"}
     answer = bob.ask("PUT", "filter", body)
     assert (answer.status, answer.problem["code"]) == (422, "bad_request")
-    assert answer.problem["at"].startswith(at)
+    assert answer.problem["at"].startswith("/allow")
     assert circle.back(bob).refusal("filter", **body)["code"] == "bad_request"
     assert not passes(circle, bob)
     assert passes(circle, bob, "home")

@@ -73,10 +73,7 @@ def test_devices_are_listed_without_tokens(relay, names):
     "what, query, at",
     [
         ("sessions", "?limit=101", "/query/limit"),
-        ("sessions", "?limit=0", "/query/limit"),
         ("sessions", "?after=%21", "/query/after"),
-        ("sessions", "?after=" + "z" * 33, "/query/after"),
-        ("devices", "?limit=101", "/query/limit"),
         ("devices", "?after=%20", "/query/after"),
     ],
 )
