@@ -81,104 +81,53 @@ def test_hello_must_come_in_time(start):
         assert prompt.reply(1)["type"] == "pong"
 
 
-@pytest.mark.parametrize(
-    "offered, answered",
-    [
-        ("stillwire.v1.json", "stillwire.v1.json"),
-        ("mqtt, stillwire.v1.json", "stillwire.v1.json"),
-        ("stillwire.v9.json,stillwire.v1.json , mqtt", "stillwire.v1.json"),
-        (None, None),
-    ],
-)
-def test_a_known_subprotocol_or_none_is_accepted(relay, names, offered, answered):
+# `handshake_test.c` and `http_cases_test.c` have all cases of subprotocols, origins, hosts and versions.
+
+
+def test_a_known_subprotocol_is_accepted(relay, names):
     with Wire(relay) as wire:
-        answer = wire.upgrade({"Sec-WebSocket-Protocol": offered})
+        answer = wire.upgrade({"Sec-WebSocket-Protocol": "stillwire.v9.json,stillwire.v1.json , mqtt"})
         assert answer.status == 101
-        assert answer.headers.get("Sec-WebSocket-Protocol") == answered
+        assert answer.headers.get("Sec-WebSocket-Protocol") == "stillwire.v1.json"
         wire.send_request("hello", user=names("alice")[0])
         assert wire.text()["type"] == "welcome"
 
 
 @pytest.mark.parametrize(
-    "offered", ["mqtt", "stillwire.v2.json", "stillwire.v1", "mqtt, graphql-ws", "Stillwire.v1.json"]
-)
-def test_unknown_subprotocols_are_refused_at_the_handshake(relay, offered):
-    with Wire(relay) as wire:
-        assert wire.upgrade({"Sec-WebSocket-Protocol": offered}).status == 400
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_the_servers_own_origin_is_allowed(relay, host):
-    with Wire(relay) as wire:
-        own = f"{host}:{relay.port}"
-        assert wire.upgrade({"Host": own, "Origin": f"http://{own}"}).status == 101
-
-
-@pytest.mark.parametrize(
-    "origin",
+    "headers, status",
     [
-        "http://evil.example",
-        "http://127.0.0.1",
-        "http://127.0.0.1:1",
-        "http://127.0.0.1:PORT.evil.example",
-        "http://evil.example/http://127.0.0.1:PORT",
-        "null",
+        ({"Sec-WebSocket-Protocol": "mqtt, graphql-ws"}, 400),
+        ({"Host": "localhost:PORT", "Origin": "http://localhost:PORT"}, 101),
+        ({"Origin": "http://127.0.0.1:PORT.evil.example"}, 403),
+        ({"Host": "[::1]:PORT"}, 101),
     ],
+    ids=str,
 )
-def test_another_origin_is_forbidden(relay, origin):
+def test_the_headers_of_a_handshake(relay, headers, status):
+    sent = {name: value.replace("PORT", str(relay.port)) for name, value in headers.items()}
     with Wire(relay) as wire:
-        assert wire.upgrade({"Origin": origin.replace("PORT", str(relay.port))}).status == 403
+        assert wire.upgrade(sent).status == status
 
 
-@pytest.mark.parametrize(
-    "origin, status",
-    [
-        ("https://chat.example", 101),
-        ("https://other.example:8443", 101),
-        ("file://", 101),
-        ("file://host", 403),
-        ("http://chat.example", 403),
-        ("https://chat.example:444", 403),
-        ("https://chat.example.evil.example", 403),
-        ("http://127.0.0.1:PORT", 403),
-        (None, 101),
-    ],
-)
-def test_with_a_list_the_origins_on_it_are_allowed(start, origin, status):
+def test_with_a_list_the_origins_on_it_are_allowed(start):
     relay = start("--origins", "https://chat.example https://other.example:8443 file://")
+    for origin, status in (("https://other.example:8443", 101), (f"http://127.0.0.1:{relay.port}", 403)):
+        with Wire(relay) as wire:
+            assert wire.upgrade({"Origin": origin}).status == status
+
+
+def test_any_other_host_is_not_answered_in_open_mode(relay):
+    host = f"127.0.0.1.evil.example:{relay.port}"
     with Wire(relay) as wire:
-        assert wire.upgrade({"Origin": origin and origin.replace("PORT", str(relay.port))}).status == status
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT", "127.0.0.1"])
-def test_a_loopback_host_is_answered_in_open_mode(relay, host):
-    with Wire(relay) as wire:
-        assert wire.upgrade({"Host": host.replace("PORT", str(relay.port))}).status == 101
-
-
-REBOUND = [
-    "evil.example",
-    "evil.example:PORT",
-    "127.0.0.1.evil.example:PORT",
-    "localhost.evil.example",
-    "10.0.0.1:PORT",
-]
-
-
-@pytest.mark.parametrize("host", REBOUND)
-def test_any_other_host_is_not_answered_in_open_mode(relay, host):
-    host = host.replace("PORT", str(relay.port))
-    with Wire(relay) as wire:
-        assert 400 <= wire.upgrade({"Host": host}).status < 500
+        assert wire.upgrade({"Host": host}).status == 403
     for path in ("/v1/users/bob/presence", "/", "/v1/simulator/devices/t"):
         with Wire(relay) as wire:
             wire.send_bytes(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            assert 400 <= wire.response().status < 500
+            assert wire.response().status == 403
 
 
-@pytest.mark.parametrize("version", ["8", "12", "14", "x"])
-def test_another_version_of_the_protocol_is_refused_with_the_right_one(relay, version):
+def test_another_version_of_the_protocol_is_refused_with_the_right_one(relay):
     with Wire(relay) as wire:
-        answer = wire.upgrade({"Sec-WebSocket-Version": version})
+        answer = wire.upgrade({"Sec-WebSocket-Version": "12"})
     assert answer.status == 426
     assert answer.headers["Sec-WebSocket-Version"] == "13"

@@ -7,33 +7,7 @@ import pytest
 
 from api import call
 from client import Refused
-from metrics import metrics
-from rfc6455 import PING, PONG, frame
 from wire import Wire
-
-
-def test_the_error_of_a_send_above_the_rate_has_a_retry_time(start, connect):
-    relay = start("--limits-send-rate", 2, "--limits-send-burst", 3)
-    alice, bob = connect(relay, "alice"), connect(relay, "bob")
-    alice.join("room")
-    bob.join("room")
-    ids = [alice.begin("send", room="room", body=number) for number in range(10)]
-    errors = []
-    for id in ids:
-        try:
-            alice.reply(id)
-        except Refused as refused:
-            errors.append(refused.error)
-    assert 6 <= len(errors) <= 7
-    for error in errors:
-        assert (error["code"], error["temporary"]) == ("rate_limited", True)
-        assert 0 < error["retryAfter"] <= 10
-    for number in range(10 - len(errors)):
-        assert bob.expect("message")["body"] == number
-    # The rate of another user is not affected, and a send after the retry time succeeds.
-    assert bob.send("room", "mine")["seq"] == 11 - len(errors)
-    time.sleep(errors[-1]["retryAfter"])
-    alice.send("room", "later")
 
 
 def test_a_refused_send_frees_its_key(start, connect):
@@ -45,21 +19,6 @@ def test_a_refused_send_frees_its_key(start, connect):
     assert error["code"] == "rate_limited"
     time.sleep(error["retryAfter"])
     assert "duplicate" not in alice.send("room", "two", key="k")
-
-
-def test_a_session_that_ignores_the_rate_is_closed(start):
-    relay = start("--limits-send-rate", 1, "--limits-send-burst", 1)
-    with Wire(relay) as wire:
-        wire.open("alice")
-        wire.send_request("join", id="join", room="room")
-        wire.reply("join")
-        for number in range(1_100):
-            wire.send_request("send", id=number, room="room", body=number)
-        ending = wire.ending()
-    assert ending.code == 4006
-    assert (ending.bye["code"], ending.bye["reconnect"]) == (4006, True)
-    refused = [error for error in ending.errors if error["code"] == "rate_limited"]
-    assert len(refused) >= 990
 
 
 def test_zero_lifts_the_rate(start, connect):
@@ -84,32 +43,6 @@ def test_one_room_too_many_is_too_large(start, connect):
     alice.join("three")
 
 
-def test_one_session_too_many_is_closed(start, connect):
-    relay = start("--limits-sessions-per-user", 2)
-    first, _ = connect(relay, "alice"), connect(relay, "alice")
-    with Wire(relay) as wire:
-        wire.open()
-        wire.send_request("hello", id=1, user="alice")
-        ending = wire.ending()
-    assert [one["type"] for one in ending.frames] == ["error", "bye"]
-    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4504, False, 4504)
-    connect(relay, "bob")
-    first.close(1000)
-    connect(relay, "alice")
-
-
-def test_a_new_session_replaces_a_dead_one(start, connect):
-    relay = start("--limits-sessions-per-user", 2)
-    live = connect(relay, "alice")
-    # As after a change of the network: nobody answers a ping, and nobody closes the connection.
-    with Wire(relay) as dead:
-        dead.open("alice")
-        connect(relay, "alice").request("ping")
-        ending = dead.ending()
-        assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
-        live.request("ping")
-
-
 def test_one_device_too_many_is_too_large(start, connect):
     relay = start("--limits-devices-per-user", 2)
     alice = connect(relay, "alice")
@@ -122,24 +55,6 @@ def test_one_device_too_many_is_too_large(start, connect):
     assert alice.refusal("device", **registration(3))["code"] == "too_large"
     alice.request("device", **registration(1) | {"token": None})
     alice.request("device", **registration(3))
-
-
-def test_the_error_of_any_request_above_the_rate_has_a_retry_time(start, connect):
-    relay = start("--limits-request-rate", 2, "--limits-request-burst", 5)
-    alice = connect(relay, "alice")
-    alice.join("room")
-    ids = [alice.begin("history", room="room") for _ in range(20)]
-    errors = []
-    for id in ids:
-        try:
-            alice.reply(id)
-        except Refused as refused:
-            errors.append(refused.error)
-    assert len(errors) >= 14
-    assert {(error["code"], error["temporary"]) for error in errors} == {("rate_limited", True)}
-    assert all(0 < error["retryAfter"] <= 10 for error in errors)
-    # Sends have a separate rate.
-    assert alice.send("room", 1)["seq"] == 1
 
 
 def test_the_frame_limit_can_be_changed(start):
@@ -164,76 +79,6 @@ def test_the_nesting_limit_can_be_changed(start, connect):
     with pytest.raises(Refused) as refused:
         alice.send_body_text("room", "[" * 12 + "]" * 12)
     assert refused.value.error["code"] == "bad_request"
-
-
-def test_a_client_that_reads_too_slowly_is_closed_without_effect_on_others(start, connect):
-    # The long heartbeat prevents a close for silence before the queue is full, even on a slow machine.
-    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", 131_072, "--limits-heartbeat", 600)
-    alice, bob = connect(relay, "alice"), connect(relay, "bob")
-    alice.join("room")
-    bob.join("room")
-    sent = 0
-    with Wire(relay, receive_buffer=4096) as slow:
-        slow.open("slow")
-        slow.send_request("join", id="join", room="room")
-        slow.reply("join")
-        while not metrics(relay)["stillwire_session_closes_total{4003}"]:
-            # 150 messages exceed the kernel's buffers and the queue.
-            assert sent < 150
-            alice.send("room", "x" * 60_000)
-            sent += 1
-        ending = slow.ending()
-    assert len([one for one in ending.frames if one["type"] == "message"]) < sent
-    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4003, True, 4003)
-    for seq in range(1, sent + 1):
-        assert bob.expect("message")["seq"] == seq
-
-
-def test_a_large_reply_waits_for_a_slow_reader(start, connect):
-    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", 131_072)
-    alice = connect(relay, "alice")
-    alice.join("room")
-    for _ in range(20):
-        alice.send("room", "x" * 60_000)
-    with Wire(relay, receive_buffer=4096) as slow:
-        slow.open("slow")
-        slow.send_request("join", id="join", room="room")
-        slow.reply("join")
-        for id in range(20):
-            slow.send_request("history", id=id, room="room", limit=20)
-        for id in range(20):
-            assert len(slow.reply(id)["messages"]) == 4  # a page has at most 256 KiB of bodies
-
-
-def test_a_session_without_a_pong_is_closed_and_one_with_a_pong_lives(start):
-    relay = start("--limits-heartbeat", 0.5, "--limits-pong-timeout", 1)
-    with Wire(relay) as deaf, Wire(relay) as dutiful:
-        deaf.open("deaf")
-        dutiful.open("dutiful")
-        pings = 0
-        while pings < 5:
-            opcode, payload = dutiful.frame()
-            if opcode == PING:
-                pings += 1
-                dutiful.send_bytes(frame(PONG, payload))
-        ending = deaf.ending()
-        assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
-        dutiful.send_request("ping", id=1)
-        assert dutiful.reply(1)["type"] == "pong"
-
-
-def test_a_talking_session_needs_no_ping(start):
-    relay = start("--limits-heartbeat", 1, "--limits-pong-timeout", 1)
-    with Wire(relay) as wire:
-        wire.open("alice")
-        end = time.monotonic() + 2.5
-        id = 0
-        while time.monotonic() < end:
-            id += 1
-            wire.send_request("ping", id=id)
-            opcode, _ = wire.frame()
-            assert opcode != PING
-            time.sleep(0.1)
 
 
 def test_the_limit_of_history_bounds_joins_and_pages(start, connect):
@@ -272,36 +117,6 @@ def test_zero_lifts_other_limits_as_well(start, connect):
         alice.request("device", device=f"device{number}", platform="simulator", token=f"token{number}")
         alice.request("focus", isFocused=True, device=f"device{number}")
     assert len(alice.request("watch", users=[f"user{number}" for number in range(1_025)])["presence"]) == 1_025
-
-
-def test_marks_every_quarter_of_a_second_cost_nothing(start, connect):
-    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 2)
-    alice, bob = connect(relay, "alice"), connect(relay, "bob")
-    bob.join("room")
-    alice.join("room")
-    for seq in range(1, 6):
-        bob.send("room", seq)
-    for seq in range(1, 6):
-        alice.request("read" if seq % 2 else "received", room="room", seq=seq)
-        time.sleep(0.26)
-    # One token of the burst is left.
-    assert alice.request("ping")["type"] == "pong"
-    assert alice.refusal("ping")["code"] == "rate_limited"
-
-
-def test_edits_of_all_sessions_of_a_user_share_the_rate_of_sends(start, connect):
-    relay = start("--limits-send-rate", 0.01, "--limits-send-burst", 5)
-    sessions = [connect(relay, "alice") for _ in range(3)]
-    for session in sessions:
-        session.join("room")
-    seq = sessions[0].send("room", "first")["seq"]
-    for number in range(9):
-        sessions[(number + 1) // 5].request("edit", room="room", seq=seq, body=number)
-    for type in ("edit", "delete"):
-        fields = {"body": "late"} if type == "edit" else {}
-        error = sessions[2].refusal(type, room="room", seq=seq, **fields)
-        assert (error["code"], error["temporary"]) == ("rate_limited", True)
-        assert error["retryAfter"] > 0
 
 
 REQUESTS = """activity add block call calls create deleteRoom device direct history join leave notify pins ping preferences

@@ -103,22 +103,21 @@ def test_a_group_has_its_member_count(talk, connect, names):
     assert conversation["recipientCount"] == 3
 
 
-@pytest.mark.parametrize("body", [{"text": "from the object", "more": [1]}, "from the object"])
-def test_the_text_is_the_body_or_its_text(talk, body):
-    _, notification = pushed(talk, body)
+def test_the_text_may_be_a_member_of_the_body(talk):
+    _, notification = pushed(talk, {"text": "from the object", "more": [1]})
     assert notification["payload"]["aps"]["alert"]["body"] == "from the object"
 
 
-@pytest.mark.parametrize("body", [42, None, [], {"cipher": "x"}, {"text": 5}, {"text": None}])
-def test_without_a_text_the_phone_shows_a_localized_text(talk, body):
-    _, notification = pushed(talk, body)
+def test_without_a_text_the_phone_shows_a_localized_text(talk):
+    """`PreviewTests` has the bodies without a text."""
+    _, notification = pushed(talk, {"text": 5})
     alert = notification["payload"]["aps"]["alert"]
     assert alert["title"] == "Alice Liddell"
     assert isinstance(alert["loc-key"], str) and alert["loc-key"]
     assert "body" not in alert
 
 
-@pytest.mark.parametrize("letter", ["x", "ж", "🐇", '"', "\u0001"])
+@pytest.mark.parametrize("letter", ["🐇", "\u0001"])
 def test_a_long_text_is_shortened_to_fit_the_payload(talk, letter):
     _, notification = pushed(talk, letter * 5_000)
     payload = notification["payload"]

@@ -66,27 +66,6 @@ def test_an_unclean_end_is_seen_after_the_grace_and_not_before(pair, leave):
     assert time.monotonic() - ended > GRACE - 0.1
 
 
-def test_a_return_within_the_grace_is_no_event(enter):
-    alice, bob, carol = enter("alice", "bob", "carol")
-    alice.forget_events()
-    bob.drop()
-    # One second is longer than the time for which the relay collects changes for one event.
-    time.sleep(1)
-    (back,) = enter(bob.user)
-    assert [member["online"] for member in back.join("room")["members"]] == [True, True, True]
-    carol.close(1000)
-    alice.expect("presence", user=carol.user, online=False)
-    assert alice.received("presence", user=bob.user) == [] and alice.received("member") == []
-
-
-def test_a_lost_connection_is_one_event(connect, pair):
-    """The relay sends one event when the grace is over."""
-    alice, bob, _ = pair
-    bob.drop()
-    alice.expect("presence", user=bob.user, online=False)
-    assert alice.received("presence") == []
-
-
 def test_the_end_of_one_of_two_sessions_is_no_event(connect, pair):
     alice, bob, room = pair
     other = connect(bob.user)
@@ -96,52 +75,6 @@ def test_the_end_of_one_of_two_sessions_is_no_event(connect, pair):
     alice.expect("message")
     other.close(1000)
     assert alice.expect("presence", user=bob.user)["online"] is False
-
-
-def test_the_most_active_session_decides_the_activity(connect, pair):
-    alice, bob, room = pair
-    bob.request("activity", state="idle")
-    assert alice.expect("presence", user=bob.user)["activity"] == "idle"
-    other = connect(bob.user, activity="background")
-    other.join(room)
-    bob.request("activity", state="background")
-    assert alice.expect("presence", user=bob.user)["activity"] == "background"
-    other.request("activity", state="active")
-    assert alice.expect("presence", user=bob.user)["activity"] == "active"
-    entries = {entry["user"]: entry for entry in alice.join(room)["members"]}
-    assert entries[bob.user]["activity"] == "active"
-
-
-def test_changes_within_a_moment_become_one_event_with_the_newest_state(pair):
-    alice, bob, _ = pair
-    for _ in range(5):
-        for state in ("idle", "background", "idle", "active", "background"):
-            bob.request("activity", state=state)
-    alice.expect("presence", user=bob.user, activity="background")
-    bob.request("activity", state="active")
-    alice.expect("presence", user=bob.user, activity="active")
-    assert len(alice.received("presence")) < 20
-
-
-def test_the_other_sessions_of_the_user_receive_the_event(connect, pair):
-    _, bob, room = pair
-    other = connect(bob.user)
-    other.join(room)
-    bob.request("activity", state="background")
-    other.request("activity", state="background")
-    # The session with the last change need not receive the event: it has the reply.
-    assert bob.expect("presence", user=bob.user, activity="background")["online"] is True
-
-
-def test_presence_is_sent_once_to_users_who_share_several_rooms(connect, names, pair):
-    alice, bob, _ = pair
-    for room in names("second", "third", "fourth"):
-        alice.join(room)
-        bob.join(room)
-    alice.forget_events()
-    bob.close(1000)
-    alice.expect("presence", user=bob.user, online=False)
-    assert alice.received("presence") == []
 
 
 def test_strangers_receive_no_presence(connect, names, pair):
@@ -193,22 +126,6 @@ def test_a_large_room_sends_counts_instead_of_members(start, connect):
     assert first.received("presence") == [] and first.received("member") == []
     sessions[4].request("leave", room="hall")
     assert first.expect("counts", memberCount=5)["onlineCount"] == 4
-
-
-def test_a_room_that_is_small_again_lists_its_members(start, connect):
-    relay = start("--limits-member-list", 6)
-    sessions = [connect(relay, f"user{number}") for number in range(7)]
-    for session in sessions:
-        session.join("hall")
-    first, last = sessions[0], sessions[-1]
-    first.expect("counts", memberCount=7)
-    first.forget_events()
-    for session in sessions[1:-1]:
-        session.request("leave", room="hall")
-    assert first.expect("presence", user=last.user)["online"] is True
-    assert len(first.join("hall")["members"]) == 2
-    last.close(1000)
-    assert first.expect("presence", user=last.user, online=False)
 
 
 def test_a_lost_connection_is_shown_as_online_for_a_limited_time(start, connect):
