@@ -5,13 +5,14 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from client import Session
 from people import Circle
 from phone import Phone
-from relay import Relay, run, running
+from relay import Relay, api_key, running
 from tokens import secret_file
 
 _numbers = itertools.count(1)
@@ -30,8 +31,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Re
     """Starts relays for one test, each with its own data folder."""
     with ExitStack() as ends:
 
-        def start(*options: object, secret: Path | None = None, under: tuple[str, ...] = (), **settings: str) -> Relay:
-            relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret, under=under, **settings)
+        def start(*options: object, **more: Any) -> Relay:
+            relay = Relay(tmp_path_factory.mktemp("relay"), *options, **more)
             ends.callback(relay.kill)
             return relay.start()
 
@@ -87,7 +88,7 @@ def gather(
     connect: Callable[..., Session], names: Callable[..., list[str]], start: Callable[..., Relay]
 ) -> Callable[..., Circle]:
     """Starts a relay with these options, in which Alice has joined a room."""
-    return lambda *options: Circle(connect, names, start(*options))
+    return lambda *options, **more: Circle(connect, names, start(*options, **more))
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +106,4 @@ def api_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def backend(api_keys: Path) -> str:
     """The API key of a backend, from `stillwire api-key`."""
-    made = run("api-key", "tests", "--file", api_keys)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.strip()
+    return api_key(api_keys)

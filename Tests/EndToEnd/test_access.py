@@ -55,20 +55,11 @@ def test_a_suspension_ends_at_its_time(relay, connect, names):
     assert call(relay, "GET", f"/v1/users/{ann}/access").json == {"user": ann, "suspended": False}
 
 
-@pytest.mark.parametrize(
-    "body, at",
-    [
-        ({"suspended": True, "until": 1}, "/until"),
-        ({"until": 9_000_000_000_000}, "/until"),
-        ({"reason": "spam"}, "/reason"),
-        ({"suspended": True, "reason": "é" * 57}, "/reason"),
-        ({"suspended": "yes"}, "/suspended"),
-    ],
-)
-def test_a_wrong_restriction_is_refused_with_its_pointer(relay, names, body, at):
+def test_a_wrong_restriction_is_refused_with_its_pointer(relay, names):
+    """`BadFieldsTests` has all cases."""
     (ann,) = names("ann")
-    answer = call(relay, "PUT", f"/v1/users/{ann}/access", body)
-    assert (answer.status, answer.problem["at"]) == (422, at)
+    answer = call(relay, "PUT", f"/v1/users/{ann}/access", {"suspended": True, "reason": "é" * 57})
+    assert (answer.status, answer.problem["at"]) == (422, "/reason")
     assert call(relay, "GET", f"/v1/users/{ann}/access").json == {"user": ann, "suspended": False}
 
 
@@ -106,7 +97,7 @@ def guarded(start, secret, api_keys, backend):
 
 def test_tokens_that_were_issued_earlier_are_revoked(guarded, connect, backend):
     relay = guarded
-    old = relay.token("ann")
+    old = relay.token("ann", iat=int(time.time()))
     session, bystander = connect(relay, token=old), connect(relay, token=relay.token("bob"))
     # Tokens have whole seconds.
     not_before = (session.request("ping")["time"] // 1000 + 1) * 1000
@@ -115,7 +106,7 @@ def test_tokens_that_were_issued_earlier_are_revoked(guarded, connect, backend):
     assert refused(relay, token=old) == ("unauthorized", "the token was revoked", 4002)
     assert call(relay, "GET", "/v1/users/me/preferences", token=old).status == 401
     eventually(lambda: time.time() * 1000 >= not_before)
-    new = relay.token("ann")
+    new = relay.token("ann", iat=int(time.time()))
     assert call(relay, "GET", "/v1/users/me/preferences", token=new).status == 200
     session = connect(relay, token=new)
     refresh = session.refusal("refresh", token=old)

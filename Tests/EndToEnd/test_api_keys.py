@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scopes and rates of API keys, and their reload."""
 
-import json
-import signal
-
 import pytest
 
 from api import call
 from metrics import Metrics
-from relay import run
+from relay import api_key, checked, run
 from streams import follow
 from waiting import eventually
 
@@ -29,35 +26,24 @@ class Keys:
     """A relay with a configuration file, and API keys with scopes."""
 
     def __init__(self, start, secret, folder):
-        self._configuration = folder / "stillwire.json"
-        self._file = folder / "keys"
-        self.configure(SCOPES)
+        self._folder, self._file = folder, folder / "keys"
         for scope in SCOPES:
-            setattr(self, scope["scope"], self.create(scope["scope"], "--scope", scope["scope"]))
-        self.all = self.create("all")
-        self.relay = start("--config", self._configuration, "--api-keys-file", self._file, secret=secret)
+            setattr(self, scope["scope"], api_key(self._file, scope["scope"], "--scope", scope["scope"]))
+        self.all = api_key(self._file, "all")
+        self.relay = start("--api-keys-file", self._file, secret=secret, configuration={"apiKeyScopes": SCOPES})
 
-    def create(self, name, *options):
-        made = run("api-key", name, "--file", self._file, *options)
-        assert made.returncode == 0, made.stderr
-        return made.stdout.strip()
+    def add(self, name, scope):
+        return api_key(self._file, name, "--scope", scope)
 
     def revoke(self, name):
         assert run("api-key", name, "--file", self._file, "--revoke").returncode == 0
 
-    def configure(self, scopes):
-        self._configuration.write_text(json.dumps({"apiKeyScopes": scopes}))
-
-    def reload(self):
+    def reload(self, scopes=None):
         """Returns the new lines of the log."""
-        before = len(self.relay.log.read_text())
-        self.relay.signal(signal.SIGHUP)
-        words = ("the configuration was read again", "the configuration is not changed")
-        eventually(lambda: any(word in self.relay.log.read_text()[before:] for word in words))
-        return self.relay.log.read_text()[before:]
+        return self.relay.reload(None if scopes is None else {"apiKeyScopes": scopes})
 
-    def check(self):
-        return run("serve", "--check", "--config", self._configuration, "--api-keys-file", self._file)
+    def check(self, scopes):
+        return checked(self._folder, {"apiKeyScopes": scopes}, "--api-keys-file", self._file)
 
     def call(self, key, method, path, body=None):
         return call(self.relay, method, path, body, token=key)
@@ -136,8 +122,7 @@ def test_a_push_and_its_notification_belong_to_a_user_and_a_room(keys):
 
     eventually(lambda: len(pushes()) == 4)
     ids = pushes()
-    keys.configure([SCOPES[0] | {"operations": ["read", "write"]}, *SCOPES[1:]])
-    keys.reload()
+    keys.reload([SCOPES[0] | {"operations": ["read", "write"]}, *SCOPES[1:]])
     assert keys.call(keys.bot, "GET", f"/v1/pushes/{ids['bot-2', 'support.1']}").status == 200
     assert keys.call(keys.bot, "POST", f"/v1/pushes/{ids['bot-2', 'support.1']}/retry").status == 409
     for user, room, what in [("ann", "support.1", "user"), ("bot-2", "tea", "room")]:
@@ -151,8 +136,7 @@ def test_a_push_and_its_notification_belong_to_a_user_and_a_room(keys):
 
 
 def test_a_notification_without_a_room_belongs_to_its_user_alone(keys):
-    keys.configure([SCOPES[0] | {"operations": ["read", "write"]}, *SCOPES[1:]])
-    keys.reload()
+    keys.reload([SCOPES[0] | {"operations": ["read", "write"]}, *SCOPES[1:]])
     ids = {}
     for user, key in [("bot-2", keys.bot), ("ann", keys.all)]:
         device = {"platform": "simulator", "token": f"{user}-phone"}
@@ -179,7 +163,7 @@ def test_a_rate_belongs_to_one_key_and_a_refusal_has_the_time_of_the_next_reques
     assert "slow" in answer.problem["detail"]
     assert keys.call(keys.slow, "GET", "/metrics").status == 429
     # Another key with the same scope, and one without.
-    other = keys.create("slow-too", "--scope", "slow")
+    other = keys.add("slow-too", "slow")
     keys.reload()
     assert keys.call(other, "GET", "/v1/categories").status == 200
     assert keys.call(keys.all, "GET", "/v1/categories").status == 200
@@ -224,8 +208,7 @@ def test_a_reload_ends_the_streams_of_keys_with_other_rights(keys):
     with follow(keys.relay, key=keys.team) as narrow, follow(keys.relay, key=keys.all) as plain:
         narrow.next()
         plain.next()
-        keys.configure([*SCOPES[:2], SCOPES[2] | {"users": ["out-*"], "rate": 1000}, SCOPES[3]])
-        keys.reload()
+        keys.reload([*SCOPES[:2], SCOPES[2] | {"users": ["out-*"], "rate": 1000}, SCOPES[3]])
         assert end(narrow) == {"reason": "key_changed"}
         with pytest.raises(EOFError):
             narrow.next()
@@ -236,8 +219,7 @@ def test_a_reload_ends_the_streams_of_keys_with_other_rights(keys):
                 assert keys.call(keys.all, "PUT", f"/v1/users/{user}/focus", {"isFocused": True}).status == 200
             assert users(narrow, "out-1") == {"out-1"}
             # A stream of a key with the same rights continues, also if the rate has changed.
-            keys.configure([*SCOPES[:2], SCOPES[2] | {"users": ["out-*"], "rate": 999}, SCOPES[3]])
-            keys.reload()
+            keys.reload([*SCOPES[:2], SCOPES[2] | {"users": ["out-*"], "rate": 999}, SCOPES[3]])
             assert keys.call(keys.all, "PUT", "/v1/users/out-2/focus", {"isFocused": True}).status == 200
             assert users(narrow, "out-2") <= {"out-1", "out-2"}
             assert users(plain, "out-2") == {"in-1", "out-1", "out-2"}
@@ -260,25 +242,23 @@ def test_a_reload_ends_the_stream_of_a_simulated_phone(keys):
 def test_a_reload_changes_the_operations_at_once(keys):
     add(keys, "support.1", "bot-1")
     assert keys.call(keys.bot, "GET", "/v1/rooms/support.1/messages").status == 200
-    keys.configure([SCOPES[0] | {"operations": ["write"]}, *SCOPES[1:]])
-    keys.reload()
+    keys.reload([SCOPES[0] | {"operations": ["write"]}, *SCOPES[1:]])
     assert keys.call(keys.bot, "GET", "/v1/rooms/support.1/messages").status == 403
     assert keys.call(keys.bot, "DELETE", "/v1/rooms/support.1/messages/1").status == 204
 
 
 def test_a_wrong_scope_is_an_error_at_the_start_and_changes_nothing_at_a_reload(keys):
-    assert keys.check().returncode == 0
-    keys.configure([SCOPES[0] | {"operations": ["sendMesage"]}, *SCOPES[1:]])
-    said = keys.check()
+    assert keys.check(SCOPES).returncode == 0
+    wrong = [SCOPES[0] | {"operations": ["sendMesage"]}, *SCOPES[1:]]
+    said = keys.check(wrong)
     assert said.returncode == 1
     assert "/apiKeyScopes/0/operations/0: operations/0 is not an operation; did you mean sendMessage?" in said.stderr
-    assert "not changed" in keys.reload()
+    assert "not changed" in keys.reload(wrong)
     # The scopes of three keys are gone.
-    keys.configure(SCOPES[:1])
-    said = keys.check()
+    said = keys.check(SCOPES[:1])
     assert said.returncode == 1
     assert "line 2 of" in said.stderr and "apiKeyScopes has no scope slow" in said.stderr
-    assert "not changed" in keys.reload()
+    assert "not changed" in keys.reload(SCOPES[:1])
     assert keys.call(keys.bot, "GET", "/v1/rooms/tea").status == 403
 
 
@@ -292,9 +272,7 @@ def test_a_log_has_the_name_of_a_key_and_neither_the_key_nor_a_user(start, secre
 
 
 def test_scopes_need_a_file_of_keys(tmp_path):
-    configuration = tmp_path / "stillwire.json"
-    configuration.write_text(json.dumps({"apiKeyScopes": SCOPES}))
-    said = run("serve", "--check", "--config", configuration)
+    said = checked(tmp_path, {"apiKeyScopes": SCOPES})
     assert said.returncode == 1
     assert "apiKeyScopes needs apiKeysFile" in said.stderr
 

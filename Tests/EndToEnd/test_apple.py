@@ -4,7 +4,6 @@
 import base64
 import json
 import re
-import signal
 import socket
 import subprocess
 import threading
@@ -21,8 +20,8 @@ from apple_service import Service
 from certificates import write_authority, write_key
 from h2.errors import ErrorCodes
 from metrics import metrics
-from people import Circle, now
-from relay import run
+from people import now
+from relay import checked
 from waiting import eventually
 
 APP = "org.example.chat"
@@ -46,21 +45,20 @@ def key(tmp_path):
 
 
 def configuration(tmp_path, service, authority, **app):
-    credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
-    settings = {"apps": [{"app": APP, "credential": credential} | app]}
-    settings["apple"] = {"host": "127.0.0.1", "port": service.port, "caFile": str(authority)}
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(settings))
-    return file
+    credential = {"keyFile": str(tmp_path / "provider.p8"), "keyID": "ABCDE12345", "team": "TEAM123456"}
+    return {
+        "apps": [{"app": APP, "credential": credential} | app],
+        "apple": {"host": "127.0.0.1", "port": service.port, "caFile": str(authority)},
+    }
 
 
 @pytest.fixture
-def apple(connect, names, start, service, authority, key, tmp_path):
+def apple(gather, service, authority, key, tmp_path):
     """Alice in a room of a relay whose pushes go to the service."""
 
     def apple(**app):
-        file = configuration(tmp_path, service, authority[0], **app)
-        return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+        settings = configuration(tmp_path, service, authority[0], **app)
+        return gather("--presence-grace", "0", configuration=settings)
 
     return apple
 
@@ -350,11 +348,10 @@ def test_a_clock_that_is_an_hour_off_is_logged_once(apple, service):
     assert circle.relay.log.read_text().count("clock differs") == 1
 
 
-def test_a_certificate_of_an_unknown_authority_is_rejected(connect, names, start, service, key, tmp_path):
+def test_a_certificate_of_an_unknown_authority_is_rejected(gather, service, key, tmp_path):
     (tmp_path / "other").mkdir()
     others, _, _ = write_authority(tmp_path / "other")
-    file = configuration(tmp_path, service, others)
-    circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    circle = gather("--presence-grace", "0", configuration=configuration(tmp_path, service, others))
     reached(circle)
     circle.send("hi")
     eventually(lambda: "connection to Apple's service failed" in circle.relay.log.read_text())
@@ -432,40 +429,19 @@ GOOD = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
         ([{"app": APP, "credential": GOOD | {"keyFile": "other.p8"}}], "not a P-256 private key"),
         ([{"app": APP, "credential": GOOD | {"keyID": "ABC"}}], "an id that is not 10"),
         ([{"app": APP, "credential": GOOD | {"team": "TEAM-23456"}}], "a team that is not 10"),
-        ([{"app": APP, "credential": {"keyFile": "provider.p8"}}], "/apps/0/credential/keyID"),
-        ([{"app": APP}, {"app": APP}], "/apps/1/app"),
-        ([{"app": APP}, {"app": "b", "topics": ["b", APP]}], "/apps/1/topics/1: topics/1 is a topic of " + APP),
-        ([{"app": APP, "environment": "moon"}], "/apps/0/environment: environment must be one of production, sandbox"),
-        ([{"app": APP, "entitlements": ["loud"]}], "/apps/0/entitlements/0"),
-        ([{"app": ""}], "/apps/0/app"),
-        ([{"app": APP, "topics": []}], "/apps/0/topics"),
-        ([{"topics": ["a"]}], "/apps/0/app"),
-        ([{"app": APP, "credentials": GOOD}], "did you mean credential?"),
     ],
 )
 def test_the_start_reports_an_error_in_an_app(key, tmp_path, apps, words):
     write_key(tmp_path / "open.p8", mode=0o644)
     write_key(tmp_path / "other.p8", ec.SECP384R1())
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"apps": apps}))
-    ended = run("serve", "--config", file, "--check")
+    ended = checked(tmp_path, {"apps": apps})
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1), ended
     assert words.format(tmp_path) in ended.stderr
 
 
-@pytest.mark.parametrize(
-    "apple, words",
-    [
-        ({"port": 0}, "apple.port"),
-        ({"connections": 65}, "apple.connections"),
-        ({"caFile": "none.pem"}, "apple.caFile"),
-    ],
-)
-def test_the_start_reports_an_error_in_the_settings_of_apples_service(tmp_path, apple, words):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"apple": apple}))
-    ended = run("serve", "--config", file, "--check")
-    assert ended.returncode == 1 and words in ended.stderr
+def test_the_start_reports_a_missing_authority_of_apples_service(tmp_path):
+    ended = checked(tmp_path, {"apple": {"caFile": "none.pem"}})
+    assert ended.returncode == 1 and "apple.caFile" in ended.stderr
 
 
 def test_a_corrected_key_is_used_after_a_reload(apple, service, tmp_path):
@@ -478,7 +454,7 @@ def test_a_corrected_key_is_used_after_a_reload(apple, service, tmp_path):
     eventually(lambda: paused(circle))
     write_key(tmp_path / "provider.p8")
     service.handle = lambda request: request.answer()
-    circle.relay.signal(signal.SIGHUP)
+    circle.relay.reload()
     eventually(lambda: not paused(circle))
     # Bob's pushes wait for the rejected push.
     reached(circle, "carol", "cd" * 32)
@@ -487,7 +463,7 @@ def test_a_corrected_key_is_used_after_a_reload(apple, service, tmp_path):
     assert request.headers["authorization"] != service.requests[0].headers["authorization"]
 
 
-def test_the_relay_pushes_to_the_server_of_nghttp2(connect, names, start, authority, key, tmp_path):
+def test_the_relay_pushes_to_the_server_of_nghttp2(gather, authority, key, tmp_path):
     """The server of nghttp2 serves files: it answers 200 for a device with a file, and 404 for another device."""
     there, gone = "ab" * 32, "cd" * 32
     devices = tmp_path / "served" / "3" / "device"
@@ -500,9 +476,8 @@ def test_the_relay_pushes_to_the_server_of_nghttp2(connect, names, start, author
     with said.open("w") as output:
         server = subprocess.Popen(list(map(str, command)), stdout=output, stderr=output)
     try:
-        service = SimpleNamespace(port=port)
-        file = configuration(tmp_path, service, authority[0])
-        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+        settings = configuration(tmp_path, SimpleNamespace(port=port), authority[0])
+        circle = gather("--presence-grace", "0", configuration=settings)
         reached(circle, "bob", there)
         reached(circle, "carol", gone)
         for number in range(20):

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pushes from the relay to the simulator of Apple's service. The two programs share no code for this."""
 
-import json
-
 import pytest
 from cryptography.hazmat.primitives import serialization
 
 import apple
 from apple import AppleSimulator
 from certificates import write_key
-from people import Circle
 from waiting import eventually
 
 
@@ -27,15 +24,13 @@ def simulator(tmp_path):
 
 
 @pytest.fixture
-def circle(connect, names, start, simulator, tmp_path):
-    credential = {"keyFile": "provider.p8", "keyID": apple.KEY_ID, "team": apple.TEAM}
+def circle(gather, simulator, tmp_path):
+    credential = {"keyFile": str(tmp_path / "provider.p8"), "keyID": apple.KEY_ID, "team": apple.TEAM}
     settings = {
         "apps": [{"app": apple.TOPIC, "credential": credential}],
         "apple": {"host": "localhost", "port": simulator.port, "caFile": str(simulator.certificate)},
     }
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(settings))
-    circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    circle = gather("--presence-grace", "0", configuration=settings)
     circle.away("bob").register(platform="apns", token=apple.DEVICE, app=apple.TOPIC)
     return circle
 

@@ -2,7 +2,6 @@
 """The audit log of the backends' actions: its entries, pages, bounds, erasures, and the end of the process."""
 
 import json
-import signal
 import time
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from api import call
 from database import rows, value
 from metrics import Metrics
-from relay import run
+from relay import api_key
 from waiting import eventually
 
 SCOPES = [
@@ -26,24 +25,13 @@ class Backends:
     """A relay with a configuration file and several API keys: `all` has all rights, and the others a scope."""
 
     def __init__(self, start, secret, folder, *options, **configuration):
-        self._configuration = folder / "stillwire.json"
-        self.configure(**configuration)
-        keys = folder / "keys"
-        self.keys = {}
-        for name in ("all", *(scope["scope"] for scope in SCOPES)):
-            scope = () if name == "all" else ("--scope", name)
-            made = run("api-key", name, "--file", keys, *scope)
-            assert made.returncode == 0, made.stderr
-            self.keys[name] = made.stdout.strip()
-        self.relay = start("--config", self._configuration, "--api-keys-file", keys, *options, secret=secret)
+        file, scopes = folder / "keys", [scope["scope"] for scope in SCOPES]
+        self.keys = {"all": api_key(file, "all")} | {name: api_key(file, name, "--scope", name) for name in scopes}
+        configuration = {"apiKeyScopes": SCOPES, **configuration}
+        self.relay = start("--api-keys-file", file, *options, secret=secret, configuration=configuration)
 
-    def configure(self, **configuration):
-        self._configuration.write_text(json.dumps({"apiKeyScopes": SCOPES, **configuration}))
-
-    def reload(self):
-        before = len(self.relay.log.read_text())
-        self.relay.signal(signal.SIGHUP)
-        eventually(lambda: "the configuration was read again" in self.relay.log.read_text()[before:])
+    def reload(self, **configuration):
+        assert "read again" in self.relay.reload({"apiKeyScopes": SCOPES, **configuration})
 
     def call(self, method, path, body=None, key="all", **more):
         return call(self.relay, method, path, body, token=self.keys[key], **more)
@@ -173,7 +161,7 @@ def test_filters_and_pages_in_both_directions(backends):
         assert backends.call("GET", f"/v1/audit?{query}").status == 422, query
 
 
-def test_only_keys_with_the_right_read_the_log(backends, connect):
+def test_only_keys_with_the_right_read_the_log(backends):
     assert backends.call("GET", "/v1/audit", key="writer").status == 403
     # `read` does not permit the log: a scope must name the operation.
     for query in ("", "?room=support.1&user=bot-1"):
@@ -212,16 +200,14 @@ def test_the_address_is_that_of_the_client_behind_a_proxy(start, secret, tmp_pat
 
 def test_the_configuration_names_the_recorded_operations(backends):
     backends.add("tea", "ann")
-    backends.configure(audit={"operations": ["sendMessage", "read"]})
-    backends.reload()
+    backends.reload(audit={"operations": ["sendMessage", "read"]})
     backends.add("tea", "bob")
     backends.done("POST", "/v1/rooms/tea/messages", {"from": "ann", "body": MESSAGE_TEXT})
     backends.done("GET", "/v1/rooms/tea/members")
     eventually(lambda: {"sendMessage", "listMembers"} <= set(backends.operations()))
     assert backends.operations("?after=0")[:3] == ["addMember", "sendMessage", "listMembers"]
     # With 0 the relay records nothing, and deletes the entries.
-    backends.configure(audit={"entries": 0, "retention": 3600})
-    backends.reload()
+    backends.reload(audit={"entries": 0, "retention": 3600})
     backends.add("tea", "eve")
     assert "addMember" not in backends.operations("?after=1")
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from metrics import metrics
-from relay import DEADLINE, environment, run, run_tool, tool
+from relay import DEADLINE, api_key, environment, run_tool, tool
 from waiting import eventually
 
 RELAY_OPTIONS = ("--limits-send-rate", "0")
@@ -157,13 +157,11 @@ def test_unexpected_decisions_are_faults(start):
 
 
 def test_refused_decisions_are_faults(start, secret, tmp_path):
-    configuration, keys, key = (tmp_path / name for name in ("stillwire.json", "keys", "key"))
+    keys, key = tmp_path / "keys", tmp_path / "key"
     # The preparation needs fewer requests than the burst, and the decisions need more.
-    configuration.write_text(json.dumps({"apiKeyScopes": [{"scope": "slow", "rate": 0.01, "burst": 60}]}))
-    made = run("api-key", "slow", "--file", keys, "--scope", "slow")
-    assert made.returncode == 0, made.stderr
-    key.write_text(made.stdout)
-    relay = start("--config", configuration, "--api-keys-file", keys, secret=secret)
+    scopes = [{"scope": "slow", "rate": 0.01, "burst": 60}]
+    key.write_text(api_key(keys, "slow", "--scope", "slow"))
+    relay = start("--api-keys-file", keys, secret=secret, configuration={"apiKeyScopes": scopes})
     options = ("--recipients", 8, "--devices", 1, "--seconds", 0.5, "--warm-up", 0)
     ended = bench(relay, "decisions", "--json", *options, "--api-key-file", key)
     assert ended.returncode == 1, ended

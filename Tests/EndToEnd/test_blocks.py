@@ -160,10 +160,8 @@ def test_the_online_count_does_not_reveal_a_block(pair):
     assert counts == [2, 1]
 
 
-def test_a_blocked_user_receives_no_receipts(gather, tmp_path):
-    file = tmp_path / "relay.json"
-    file.write_text(json.dumps({"rooms": [{"match": "*", "receipts": True}]}))
-    circle = gather("--config", file)
+def test_a_blocked_user_receives_no_receipts(gather):
+    circle = gather(configuration={"rooms": [{"match": "*", "receipts": True}]})
     bob, carol = circle.live("bob", acks=True), circle.live("carol", acks=True)
     bob.block(circle.alice)
     seq = circle.send("hi")["seq"]

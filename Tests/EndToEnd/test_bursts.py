@@ -6,7 +6,6 @@ from collections import defaultdict
 
 import pytest
 
-import tokens
 from api import call
 from client import Refused
 from database import rows, stuck_store, value
@@ -151,7 +150,7 @@ def test_a_message_to_many_members_costs_more_than_one(connect, start_crowded):
 def priced(connect, start_crowded, secret):
     """Alice has 20 tokens and has sent 3 messages of 3 tokens each."""
     relay = start_crowded("--limits-send-rate", 0.01, "--limits-send-burst", 10, secret=secret)
-    token = tokens.token(secret.read_text(), tokens.claims("alice"))
+    token = relay.token("alice")
     alice = connect(relay, token=token)
     alice.join("hundreds")
     return relay, token, alice, [alice.send("hundreds", number)["seq"] for number in range(3)]

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configuration file: its effect, the precedence of other sources, and its errors."""
 
-import json
 import os
 
 import pytest
 
-from relay import run
+from relay import checked, run
 
 
 @pytest.fixture
@@ -14,9 +13,7 @@ def check(tmp_path):
     """Checks a configuration, which is a value or a text, and returns the ended process."""
 
     def check(configuration, *options, **settings):
-        file = tmp_path / "stillwire.json"
-        file.write_text(configuration if isinstance(configuration, str) else json.dumps(configuration))
-        return run("serve", "--config", file, "--check", *options, **settings)
+        return checked(tmp_path, configuration, *options, **settings)
 
     return check
 
@@ -33,10 +30,9 @@ def refusal(check):
     return refusal
 
 
-def test_a_file_sets_the_same_as_options(start, connect, tmp_path):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"limits": {"sendRate": 7, "heartbeat": 2.5}, "origins": ["https://a.example"]}))
-    welcome = connect(start("--config", file), "alice").welcome
+def test_a_file_sets_the_same_as_options(start, connect):
+    configuration = {"limits": {"sendRate": 7, "heartbeat": 2.5}, "origins": ["https://a.example"]}
+    welcome = connect(start(configuration=configuration), "alice").welcome
     assert (welcome["limits"]["sendRate"], welcome["heartbeat"]) == (7, 2.5)
 
 
@@ -85,28 +81,8 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
 @pytest.mark.parametrize(
     "configuration, position, words",
     [
-        ({"adress": "::1"}, "/adress", "did you mean address?"),
         ({"limits": {"sendrate": 1}}, "/limits/sendrate", "did you mean sendRate?"),
-        ({"limits": {"completelyElse": 1}}, "/limits/completelyElse", "not known"),
-        ({"port": "80"}, "/port", "must be a number"),
-        ({"port": None}, "/port", "must be a number"),
-        ({"address": 5}, "/address", "must be a string"),
-        ({"openToNetwork": 1}, "/openToNetwork", "must be true or false"),
-        ({"origins": "https://a.example"}, "/origins", "must be a list of strings"),
-        ({"origins": ["a", "b c"]}, "/origins/1", "without spaces"),
-        ({"limits": 5}, "/limits", "must be an object"),
-        ({"limits.sendRate": 5, "limits": {"sendRate": 6}}, "/limits.sendRate", "must be sendRate in limits"),
-        ({"data": ""}, "/data", "must not be empty"),
-        ({"texts": [{"missedCall": "x"}]}, "/texts/0/language", "is missing"),
-        ({"texts": [{"language": "de_AT"}]}, "/texts/0/language", "language tag"),
-        ({"texts": [{"language": "de"}, {"language": "DE"}]}, "/texts/1/language", "already"),
         ({"texts": [{"language": "de", "messages": "%@ in %@"}]}, "/texts/0/messages", "at most 1"),
-        ({"texts": [{"language": "de", "missedCall": "x" * 257}]}, "/texts/0/missedCall", "256"),
-        ({"texts": [{"language": "de", "missedCal": "x"}]}, "/texts/0/missedCal", "did you mean missedCall?"),
-        ({"texts": [{"language": "de"}] * 65}, "/texts", "64"),
-        ({"apps": [{"app": "a", "ringtone": ""}]}, "/apps/0/ringtone", "name of a sound file"),
-        ({"apps": [{"app": "a", "ringtone": "a\"b"}]}, "/apps/0/ringtone", "name of a sound file"),
-        ({"limits": {"sendRate": -1}}, "limits.sendRate", "-1"),
         ({"port": 70000}, "port", "65535"),
         ({"tokens": {"secretFile": "nowhere"}}, "nowhere", ""),
         ('{\n  "port": 1, // no\n}', "stillwire.json:2:14", "not JSON"),
@@ -121,21 +97,20 @@ def test_an_error_is_reported_with_its_position(refusal, configuration, position
     assert position in line and words in line, line
 
 
-@pytest.mark.parametrize("port", ["0x50", "0x0", "0x1p4", "nan"])
-def test_a_number_that_is_not_decimal_is_an_error(check, port):
-    for ended in (check({}, "--port", port), check({}, STILLWIRE_PORT=port)):
+def test_a_number_that_is_not_decimal_is_an_error(check):
+    for ended in (check({}, "--port", "0x50"), check({}, STILLWIRE_PORT="0x50")):
         assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == f"stillwire: port must be a whole number from 0 to 65535, not {port}\n"
+        assert ended.stderr == "stillwire: port must be a whole number from 0 to 65535, not 0x50\n"
 
 
 @pytest.mark.parametrize("setting", ["config", "secret-file", "tokens-jwks-file", "api-keys-file", "cluster-ca-file"])
 def test_the_relay_reads_no_file_that_is_not_regular(tmp_path, setting):
+    """`SettingTests` and `ConfigurationFileTests` prove the same of folders and devices."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path, kind in ((pipe, "a named pipe"), (tmp_path, "a folder"), ("/dev/null", "a device")):
-        ended = run("serve", "--check", f"--{setting}", path)
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert f"{path} cannot be read: it is {kind}, and not a regular file" in ended.stderr
+    ended = run("serve", "--check", f"--{setting}", pipe)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f"{pipe} cannot be read: it is a named pipe, and not a regular file" in ended.stderr
 
 
 def test_the_relay_reads_no_file_of_a_list_that_is_not_regular(refusal, tmp_path):

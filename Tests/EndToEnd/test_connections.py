@@ -2,7 +2,6 @@
 """Limits of connections, timeouts of silent clients, and the effect of a flood on other clients."""
 
 import base64
-import json
 import os
 import resource
 import select
@@ -168,17 +167,6 @@ def attempt(relay: Relay) -> Session | None:
         return None
 
 
-def test_the_limit_of_an_address_does_not_depend_on_headers(start):
-    relay = start("--connections-per-address", "3")
-    with ExitStack() as ends:
-        for number in range(3):
-            wire = ends.enter_context(Wire(relay))
-            assert wire.upgrade({"X-Forwarded-For": f"203.0.113.{number}"}).status == 101
-        with Wire(relay) as late:
-            assert late.response().status == 429
-    eventually(lambda: call(relay, "GET", "/live").status == 200)
-
-
 def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
     relay = start("--connections-per-address", "2", "--trusted-proxies", "10.0.0.0/8 127.0.0.1")
     with ExitStack() as ends:
@@ -201,11 +189,8 @@ def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--trusted-proxies", "10.0.0.0/33", "trustedProxies: 10.0.0.0/33"),
         ("--trusted-proxies", "127.0.0.1 proxy.example", "trustedProxies: proxy.example"),
         ("--connections-most", "900000", "connections.most is 900000"),
-        ("--connections-most", "0", "connections.most must be"),
-        ("--connections-per-address", "1.5", "connections.perAddress must be"),
     ],
 )
 def test_a_wrong_limit_is_an_error_at_start(tmp_path, option, value, words):
@@ -213,14 +198,8 @@ def test_a_wrong_limit_is_an_error_at_start(tmp_path, option, value, words):
     assert ended.returncode == 1 and words in ended.stderr
 
 
-def configured(start, tmp_path, connections):
-    path = tmp_path / "stillwire.json"
-    path.write_text(json.dumps({"connections": connections}))
-    return start("--config", path)
-
-
-def test_requests_in_progress_from_an_address_are_limited(start, tmp_path):
-    relay = configured(start, tmp_path, {"requestsPerUser": 1})
+def test_requests_in_progress_from_an_address_are_limited(start):
+    relay = start(configuration={"connections": {"requestsPerUser": 1}})
     head = b"PUT /v1/users/bob/focus HTTP/1.1\r\n" + HOST + b"Content-Length: 20\r\n\r\n"
     with ExitStack() as ends:
         sockets = [ends.enter_context(socket.create_connection(("127.0.0.1", relay.port))) for _ in range(20)]
@@ -232,12 +211,3 @@ def test_requests_in_progress_from_an_address_are_limited(start, tmp_path):
         answer = call(relay, "GET", "/live")
         assert (answer.status, answer.problem["code"], answer.headers["Retry-After"]) == (429, "rate_limited", "1")
     eventually(lambda: call(relay, "GET", "/live").status == 200)
-
-
-@pytest.mark.parametrize("key", ["requestsPerUser", "unsentPerUser", "unsent"])
-@pytest.mark.parametrize("value", [-1, 1.5])
-def test_a_wrong_limit_of_requests_is_an_error_at_start(tmp_path, key, value):
-    path = tmp_path / "stillwire.json"
-    path.write_text(json.dumps({"connections": {key: value}}))
-    ended = run("serve", "--port", 0, "--data", tmp_path / "data", "--config", path)
-    assert ended.returncode == 1 and f"connections.{key}" in ended.stderr

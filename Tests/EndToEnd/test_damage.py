@@ -8,16 +8,15 @@ import sqlite3
 import subprocess
 import textwrap
 import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import damage
 from api import call
-from database import stuck_store
+from database import add_undecided_rooms, execute, stuck_store, value
 from metrics import Metrics
-from relay import CHECKOUT, DEADLINE, Relay, binary, environment, run
+from relay import CHECKOUT, DEADLINE, Relay, binary, environment
 from test_startup import answered
 from waiting import eventually
 
@@ -81,28 +80,26 @@ def overwrite(relay: Relay) -> None:
             opened.write(b"\xff" * file.stat().st_size)
 
 
-def test_a_damaged_store_refuses_writes_and_every_caller_sees_it(start, connect, secret, tmp_path):
-    made = run("api-key", "tests", "--file", tmp_path / "keys")
-    key = made.stdout.strip()
-    relay = start("--api-keys-file", tmp_path / "keys", secret=secret)
+def test_a_damaged_store_refuses_writes_and_every_caller_sees_it(start, connect, secret, api_keys, backend):
+    relay = start("--api-keys-file", api_keys, secret=secret)
     ann, bob = (connect(relay, token=relay.token(user)) for user in ("ann", "bob"))
     for session in (ann, bob):
         session.join("tea")
         session.join("live.tea")
     assert call(relay, "GET", "/ready").json == {"status": "ready"}
-    assert metrics_of(relay, key)["stillwire_store_damaged"] == 0
+    assert metrics_of(relay, backend)["stillwire_store_damaged"] == 0
     overwrite(relay)
-    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, pytest.raises(sqlite3.DatabaseError):
-        database.execute("PRAGMA user_version = 0")
+    with pytest.raises(sqlite3.DatabaseError):
+        execute(relay, "PRAGMA user_version = 0")
     refused = eventually(lambda: (answer := ann.outcome("send", room="tea", body="lost"))["type"] == "error" and answer)
     assert (refused["code"], refused["temporary"]) == ("unavailable", True)
     eventually(lambda: call(relay, "GET", "/ready").status == 503)
     # A load balancer has no key.
     assert call(relay, "GET", "/ready").json == {"status": "damaged", "store": "damaged"}
-    details = call(relay, "GET", "/ready", token=key).json
+    details = call(relay, "GET", "/ready", token=backend).json
     assert details["store"] == "damaged" and str(relay.data / "stillwire.db") in details["text"]
-    assert metrics_of(relay, key)["stillwire_store_damaged"] == 1
-    assert metrics_of(relay, key)["stillwire_store_available"] == 0
+    assert metrics_of(relay, backend)["stillwire_store_damaged"] == 1
+    assert metrics_of(relay, backend)["stillwire_store_available"] == 0
     # Rooms that store nothing still work.
     ann.send("live.tea", "still here")
     assert bob.expect("message", room="live.tea")["body"] == "still here"
@@ -183,9 +180,7 @@ def has_open(pid: int, name: str) -> bool:
 def test_sigterm_ends_a_relay_that_loads_rooms(start):
     stopped = start()
     assert stopped.stop() == 0
-    with closing(sqlite3.connect(stopped.data / "stillwire.db")) as database, database:
-        rooms = [(number, f"room{number}") for number in range(1, 20_001)]
-        database.executemany("INSERT INTO rooms (id, name, epoch, seq) VALUES (?, ?, 'epoch', 1)", rooms)
+    add_undecided_rooms(stopped, 20_000)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     relay = Relay(stopped.data.parent, "--port", port)
@@ -197,8 +192,7 @@ def test_sigterm_ends_a_relay_that_loads_rooms(start):
         relay.signal()
         assert relay.ended(damage.LONGEST) == 0
         # The relay ended before it had loaded all rooms.
-        with closing(sqlite3.connect(stopped.data / "stillwire.db")) as database:
-            assert database.execute("SELECT count(*) FROM rooms WHERE cursor < seq").fetchone()[0] > 0
+        assert value(stopped, "SELECT count(*) FROM rooms WHERE cursor < seq") > 0
     finally:
         relay.kill()
         starting.join()

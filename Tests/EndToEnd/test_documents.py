@@ -314,7 +314,7 @@ def test_every_body_that_is_described_is_checked(relay, room, method, template):
 
 
 @pytest.mark.parametrize("type", sorted(set(REQUESTS) - {"refresh"}))
-def test_every_request_that_is_described_is_checked(connect, room, type):
+def test_every_request_that_is_described_is_checked(room, type):
     """The relay rejects every request that does not match the schema, and the session stays open."""
     message = documents.requests()[type][0]
     for key, frame in variants(ASYNCAPI, message["payload"], message["examples"][0]["payload"]):

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-import tokens
 from api import call, history
 from database import value
 from people import now
@@ -242,7 +241,7 @@ def rights(start, connect, secret):
 
     def enter(user, *can):
         claims = {"rooms": [{"match": "*", "can": list(can)}]} if can else {}
-        token = tokens.token(secret.read_text(), tokens.claims(user, **claims))
+        token = relay.token(user, **claims)
         session = connect(relay, token=token)
         session.join("room")
         return session, token
@@ -356,36 +355,15 @@ def test_a_push_contains_mentions_and_answers(circle):
         assert (communication["mentionsMe"], communication["replyToMe"]) == (is_mention, is_reply)
 
 
-WRONG = [
-    ({"mentions": "bob"}, "/mentions"),
-    ({"mentions": [7]}, "/mentions"),
-    ({"mentions": ["no name"]}, "/mentions"),
-    ({"mentions": ["x" * 129]}, "/mentions"),
-    ({"mentions": [f"user-{number}" for number in range(257)]}, "/mentions"),
-    ({"replyTo": 0}, "/replyTo"),
-    ({"replyTo": 2}, "/replyTo"),
-    ({"replyTo": "1"}, "/replyTo"),
-    ({"report": 1}, "/report"),
-    ({"push": "yes"}, "/push"),
-    ({"push": {"kind": "letter"}}, "/push/kind"),
-    ({"push": {"level": "loud"}}, "/push/level"),
-    ({"push": {"level": "time-sensitive"}}, "/push/level"),
-    ({"push": {"criteria": "x" * 129}}, "/push/criteria"),
-    ({"push": {"expires": 0}}, "/push/expires"),
-    ({"push": {"expires": -1}}, "/push/expires"),
-    ({"push": {"expires": "1"}}, "/push/expires"),
-    ({"push": {"expires": 28 * 86_400 + 1}}, "/push/expires"),
-]
-
-
-@pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:60] for wrong, _ in WRONG])
-def test_wrong_mentions_and_answers_are_rejected(circle, wrong, at):
+def test_wrong_mentions_and_answers_are_rejected(circle):
+    """`BadFieldsTests` has all cases."""
+    wrong = {"mentions": ["bob", "no name"]}
     circle.send("one")
     assert circle.alice.refusal("send", room=circle.room, body=2, **wrong)["code"] == "bad_request"
     path = f"/v1/rooms/{circle.room}/messages"
     answer = call(circle.relay, "POST", path, {"from": "bob", "body": 2} | wrong, user="bob")
     assert (answer.status, answer.problem["code"]) == (422, "bad_request")
-    assert answer.problem["at"].startswith(at)
+    assert answer.problem["at"].startswith("/mentions")
     assert len(messages(circle)) == 1
 
 

@@ -139,7 +139,7 @@ def test_an_anonymous_user_keeps_the_messages(full, connect):
 
 
 @pytest.mark.parametrize("messages", ["delete", "anonymize"])
-def test_an_erasure_continues_after_a_kill(full, connect, messages):
+def test_an_erasure_continues_after_a_kill(full, messages):
     relay, _ = full
     begun = erase(relay, "zoe", messages)
     relay.kill()

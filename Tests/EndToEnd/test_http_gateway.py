@@ -4,7 +4,6 @@
 import hashlib
 import hmac
 import json
-import signal
 import threading
 import time
 
@@ -13,9 +12,8 @@ import pytest
 from api import call
 from certificates import write_key
 from metrics import metrics
-from people import Circle
 from push_service import Answer, PushService
-from relay import DEADLINE, SLOW, run
+from relay import checked, DEADLINE, SLOW
 from waiting import eventually
 
 APP = "org.example.chat"
@@ -61,15 +59,17 @@ def service():
     service.close()
 
 
+def configuration(service, **gateway):
+    merged = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
+    return {"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": merged}]}
+
+
 @pytest.fixture
-def matrix(connect, names, start, service, tmp_path):
+def matrix(gather, service):
     """Alice in a room of a relay whose pushes go through the gateway."""
 
     def matrix(**gateway):
-        merged = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
-        file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps({"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": merged}]}))
-        return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+        return gather("--presence-grace", "0", configuration=configuration(service, **gateway))
 
     return matrix
 
@@ -120,7 +120,7 @@ def test_a_device_may_be_of_another_topic(matrix, service):
 def test_the_secret_signs_the_body(matrix, service, tmp_path):
     (tmp_path / "secret").write_text(SECRET + "\n")
     (tmp_path / "secret").chmod(0o600)
-    circle = matrix(secretFile="secret")
+    circle = matrix(secretFile=str(tmp_path / "secret"))
     reached(circle)
     circle.send("hi")
     (request,) = arrived(service, 1)
@@ -173,11 +173,7 @@ def test_a_gateway_that_rejects_everything_pauses_its_app(matrix, service, tmp_p
     # A reload with a new secret ends the pause.
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secret").chmod(0o600)
-    file = tmp_path / "stillwire.json"
-    settings = json.loads(file.read_text())
-    settings["apps"][0]["gateway"]["secretFile"] = "secret"
-    file.write_text(json.dumps(settings))
-    circle.relay.signal(signal.SIGHUP)
+    circle.relay.reload(configuration(service, secretFile=str(tmp_path / "secret")))
     eventually(lambda: "paused" not in call(circle.relay, "GET", "/ready").json)
 
 
@@ -260,7 +256,5 @@ def test_a_configuration_that_cannot_work_is_refused(tmp_path, gateway, words):
     write_key(tmp_path / "open", mode=0o644)
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "empty").chmod(0o600)
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"apps": [{"app": APP, "gateway": gateway}]}))
-    ended = run("serve", "--config", file, "--check")
+    ended = checked(tmp_path, {"apps": [{"app": APP, "gateway": gateway}]})
     assert ended.returncode == 1 and words.format(tmp_path) in ended.stderr, ended

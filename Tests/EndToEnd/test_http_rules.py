@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import tokens
 from api import call
 from documents import METHODS, OPENAPI, document
-from relay import DEADLINE, run
+from relay import DEADLINE
 
 PATHS = [template for template in document(OPENAPI)["paths"] if template != "/v1/connect"]
 CHAT = "https://chat.example"
@@ -175,18 +174,15 @@ def test_a_page_of_any_other_origin_may_not(start, origin):
 
 
 @pytest.fixture
-def limited(start, secret, tmp_path) -> Iterator[tuple]:
+def limited(start, secret, api_keys, backend) -> Iterator[tuple]:
     """A relay with rates that do not refill within a test, and headers of Ann, Bob and a backend."""
-    keys = tmp_path / "keys"
-    made = run("api-key", "tests", "--file", keys)
     rates = [
         option
         for name in ("send", "request", "focus")
         for option in (f"--limits-{name}-rate", "0.01", f"--limits-{name}-burst", "4")
     ]
-    relay = start("--api-keys-file", keys, *rates, secret=secret)
-    key = secret.read_text()
-    yield relay, *(tokens.token(key, tokens.claims(user)) for user in ("ann", "bob")), made.stdout.strip()
+    relay = start("--api-keys-file", api_keys, *rates, secret=secret)
+    yield relay, *(relay.token(user) for user in ("ann", "bob")), backend
 
 
 def statuses(relay, token, count, method, path, body=None):
@@ -257,8 +253,8 @@ def test_every_operation_needs_a_token_or_key(limited, template, method):
 
 def test_access_to_another_user_is_forbidden_even_if_the_user_is_unknown(start, secret, connect):
     relay = start("--limits-request-rate", "0", secret=secret)
-    token = tokens.token(secret.read_text(), tokens.claims("ann"))
-    connect(relay, token=tokens.token(secret.read_text(), tokens.claims("bob"))).join("room")
+    token = relay.token("ann")
+    connect(relay, token=relay.token("bob")).join("room")
     connect(relay, token=token).join("room")
     for user in ("bob", "nobody"):
         for method, path, body in (
@@ -279,7 +275,7 @@ def test_access_to_another_user_is_forbidden_even_if_the_user_is_unknown(start, 
 
 def test_a_room_of_others_looks_like_a_room_that_does_not_exist(start, secret, connect):
     relay = start(secret=secret)
-    ann, bob = (tokens.token(secret.read_text(), tokens.claims(user)) for user in ("ann", "bob"))
+    ann, bob = (relay.token(user) for user in ("ann", "bob"))
     connect(relay, token=bob).join("room")
     for method, path, body in (
         ("GET", "/v1/rooms/{}/messages", None),
@@ -294,9 +290,9 @@ def test_a_room_of_others_looks_like_a_room_that_does_not_exist(start, secret, c
     assert call(relay, "DELETE", "/v1/rooms/nowhere/members/me", token=ann).status == 204
 
 
-def test_me_is_the_user_of_the_token(start, secret, connect):
+def test_me_is_the_user_of_the_token(start, secret):
     relay = start(secret=secret)
-    ann = tokens.token(secret.read_text(), tokens.claims("ann"))
+    ann = relay.token("ann")
     assert call(relay, "PUT", "/v1/rooms/room/members/me", b"", token=ann).json["user"] == "ann"
     assert call(relay, "GET", "/v1/users/me/presence", token=ann).json["user"] == "ann"
     assert call(relay, "PUT", "/v1/rooms/room/read", {"seq": 0}, token=ann).json == {"room": "room", "read": 0}

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invitations: nobody makes a stranger a member, and no reply says if a name or a block exists."""
 
-import contextlib
 import json
-import sqlite3
 
 import pytest
 
 from api import call
-from database import rows, value
+from database import execute, rows, value
 from metrics import metrics
 from people import Person
 from relay import SLOW
@@ -293,16 +291,8 @@ def test_a_room_with_messages_ends_with_its_last_invitation(relay, connect, name
     eventually(lambda: value(relay, "SELECT count(*) FROM rooms WHERE id = ?", stored) == 0)
 
 
-def change(relay, statement):
-    """Changes the database of a relay that does not run."""
-    with contextlib.closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
-        database.execute(statement)
-
-
-def test_an_invitation_of_an_unused_name_ends_after_a_week(start, connect, tmp_path):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(SHORT))
-    relay = start("--config", file)
+def test_an_invitation_of_an_unused_name_ends_after_a_week(start, connect):
+    relay = start(configuration=SHORT)
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     bob.close()
     ann.request("create", room="books", members=["bob", "late", "nobody"])
@@ -325,7 +315,7 @@ def test_an_invitation_of_an_unused_name_ends_after_a_week(start, connect, tmp_p
     assert connect(relay, "late").welcome["invitations"] == 1
     eventually(lambda: [user for user, _ in ends()] == ["nobody", "nobody"])
     relay.kill()
-    change(relay, "UPDATE invitations SET expires = 0 WHERE expires IS NOT NULL")
+    execute(relay, "UPDATE invitations SET expires = 0 WHERE expires IS NOT NULL")
     relay.start()
     eventually(lambda: rows(relay, "SELECT user FROM invitations ORDER BY user") == [("bob",), ("late",)])
     # The direct room had no member and no other invitation.
@@ -337,9 +327,7 @@ def test_an_invitation_of_an_unused_name_ends_after_a_week(start, connect, tmp_p
 def test_a_thousand_made_up_names_leave_no_rows_after_a_week(start, connect, tmp_path):
     """Ten users invite the names. Rooms with a message, and direct rooms, wait for the end of the invitations."""
     clock = Clock(tmp_path)
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(SHORT))
-    relay = start("--config", file, under=clock.under)
+    relay = start(under=clock.under, configuration=SHORT)
     for user in range(10):
         session = connect(relay, f"user-{user}")
         made_up = [f"nobody-{user}-{number}" for number in range(100)]
@@ -435,7 +423,7 @@ def test_a_room_has_at_most_1000_open_invitations(start, connect):
     relay = start()
     connect(relay, "ann").request("create", room="books")
     relay.kill()
-    change(
+    execute(
         relay,
         """
         WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 999)
@@ -534,9 +522,9 @@ def test_hidden_invitations_do_not_replace_others(start, connect):
 # HTTP and tokens
 
 
-def test_the_requests_over_http(start, connect, secret, api_keys, backend):
+def test_the_requests_over_http(start, secret, api_keys, backend):
     relay = start("--api-keys-file", api_keys, secret=secret)
-    ann, bob = relay.token("ann"), relay.token("bob", has_rooms=False)
+    ann, bob = relay.token("ann"), relay.token("bob", rooms=None)
     for room in ("tea", "books"):
         assert call(relay, "POST", "/v1/rooms", {"room": room, "owner": "ann"}, token=backend).status == 201
     path = "/v1/rooms/tea/members/bob"
@@ -557,7 +545,7 @@ def test_the_requests_over_http(start, connect, secret, api_keys, backend):
     assert call(relay, "POST", f"{own}/tea/accept", token=bob).status == 200
     assert call(relay, "POST", f"{own}/none/accept", token=bob).status in (403, 404)
     # A token whose rights lack `join` cannot accept, but decline.
-    reader = relay.token("bob", "--room", "books=history", has_rooms=False)
+    reader = relay.token("bob", rooms=[{"match": "books", "can": ["history"]}])
     assert call(relay, "POST", f"{own}/books/accept", token=reader).status == 403
     assert call(relay, "DELETE", f"{own}/books", token=reader).status == 204
     assert call(relay, "GET", own, token=bob).json["invitations"] == []

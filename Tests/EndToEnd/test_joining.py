@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining and leaving a room: memberships, the sessions that receive messages, and the events for others."""
 
-import json
-
 import pytest
 
 from client import Refused
@@ -78,7 +76,7 @@ def test_joining_again_is_a_fresh_snapshot_and_no_event(pair):
     assert alice.received("member") == []
 
 
-def test_a_second_session_is_no_new_member(connect, names, pair):
+def test_a_second_session_is_no_new_member(connect, pair):
     alice, bob, room = pair
     phone = connect(bob.user, name="Bob")
     assert phone.join(room)["memberCount"] == 2
@@ -122,7 +120,7 @@ def test_a_session_that_has_not_joined_receives_nothing_of_the_room(connect, nam
         assert other.received(type) == []
 
 
-def test_a_room_keeps_its_messages_after_all_members_have_left(connect, pair):
+def test_a_room_keeps_its_messages_after_all_members_have_left(pair):
     alice, bob, room = pair
     epoch = alice.join(room)["epoch"]
     alice.send(room, "kept")
@@ -160,7 +158,7 @@ def test_a_member_may_leave_without_having_joined_on_this_session(connect, pair)
     assert back.refusal("leave", room=room)["code"] == "not_joined"
 
 
-def test_a_user_who_disconnects_stays_a_member(connect, pair):
+def test_a_user_who_disconnects_stays_a_member(pair):
     alice, bob, room = pair
     bob.close(1000)
     alice.expect("presence", user=bob.user, online=False)
@@ -213,12 +211,10 @@ def test_a_membership_may_end_while_a_join_reads_the_history(start, connect):
 
 
 @pytest.fixture
-def receipts(start, tmp_path):
+def receipts(start):
     """A relay whose rooms send receipts, unless their names say something else."""
-    file = tmp_path / "stillwire.json"
     rooms = [{"match": "still"}, {"match": "large", "memberList": 1, "receipts": True}, {"match": "*", "receipts": True}]
-    file.write_text(json.dumps({"rooms": rooms}))
-    return start("--config", file)
+    return start(configuration={"rooms": rooms})
 
 
 def test_the_reply_to_join_has_the_marks_of_the_others(receipts, connect):

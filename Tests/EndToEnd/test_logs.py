@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-import tokens
 from api import call
 from client import Refused
 from relay import run
@@ -51,14 +50,14 @@ def test_connections_are_lines_of_debug(verbose, connect):
     assert eventually(lambda: lines(verbose, f"session {name} ends, closed by the client with 1000"))
 
 
-def test_a_refused_token_is_a_line_of_debug(verbose, secret):
-    expired = tokens.token(secret.read_text(), tokens.claims("ann", exp=1_000_000_000))
+def test_a_refused_token_is_a_line_of_debug(verbose):
+    expired = verbose.token("ann", exp=1_000_000_000)
     assert call(verbose, "GET", "/v1/users/ann/preferences", token=expired).status == 401
     assert eventually(lambda: lines(verbose, " debug ", "a token was refused", "the token has expired"))
     assert not lines(verbose, expired)
 
 
-def test_refusals_are_lines_of_info_at_a_bounded_rate(start, secret, connect):
+def test_refusals_are_lines_of_info_at_a_bounded_rate(start, secret):
     relay = start(secret=secret)
     for _ in range(30):
         assert call(relay, "GET", "/v1/users/ann/preferences", token="wrong").status == 401

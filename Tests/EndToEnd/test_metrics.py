@@ -9,7 +9,7 @@ import pytest
 from api import call
 from client import Session
 from metrics import Metrics, metrics
-from relay import Relay, run
+from relay import Relay
 from waiting import eventually
 from wire import Wire
 
@@ -146,11 +146,9 @@ def test_with_tokens_metrics_need_more_than_a_token(start, secret):
     assert call(relay, "GET", "/metrics", token=relay.token("ann")).status == 403
 
 
-def test_with_tokens_metrics_are_for_backends(start, secret, tmp_path):
-    made = run("api-key", "prometheus", "--file", tmp_path / "keys")
-    assert made.returncode == 0, made.stderr
-    relay = start("--api-keys-file", tmp_path / "keys", secret=secret)
-    answer = call(relay, "GET", "/metrics", token=made.stdout.strip())
+def test_with_tokens_metrics_are_for_backends(start, secret, api_keys, backend):
+    relay = start("--api-keys-file", api_keys, secret=secret)
+    answer = call(relay, "GET", "/metrics", token=backend)
     assert answer.status == 200
     assert Metrics(answer.body.decode())["stillwire_sessions"] == 0
 

@@ -5,7 +5,6 @@ import contextlib
 
 import pytest
 
-import tokens
 from api import call
 from client import Refused
 from people import HOUR, now
@@ -241,11 +240,11 @@ def test_rooms_without_members_to_moderate_have_no_restrictions(relay, connect, 
 
 
 def test_a_token_with_the_right_moderate_restricts_and_sends_to_a_room_that_is_read_only(start, connect, secret):
-    relay, key = start(secret=secret), secret.read_text()
+    relay = start(secret=secret)
     rights = ["join", "send", "history", "presence", "create"]
 
     def token(user, *more):
-        return tokens.token(key, tokens.claims(user, rooms=[{"match": "*", "can": rights + list(more)}]))
+        return relay.token(user, rooms=[{"match": "*", "can": rights + list(more)}])
 
     mod = connect(relay, token=token("mod", "moderate"))
     eve = connect(relay, token=token("eve"))
@@ -487,7 +486,7 @@ def test_the_rate_of_reports_is_limited(club):
     club.moderator.request("report", room=club.room, seq=seqs[50], reason="spam")
 
 
-def test_reports_end_with_their_room_and_with_their_people(club, names):
+def test_reports_end_with_their_room_and_with_their_people(club):
     seq = club.owner.send(club.room, "buy pills")["seq"]
     mine = club.member.request("report", room=club.room, seq=seq, reason="a reason of Eve")["report"]
     other = club.moderator.request("report", room=club.room, seq=seq, reason="a reason of Bob")["report"]

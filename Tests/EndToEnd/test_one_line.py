@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-import tokens
 from api import call, history
 from client import Refused, Session
 from wire import Wire
@@ -95,13 +94,12 @@ def test_a_backend_gets_the_name_of_the_field(relay, ann, text):
 
 def test_a_token_with_such_a_name_is_refused(start, connect, secret):
     relay = start(secret=secret)
-    key = secret.read_text()
     for text in BAD.values():
         with Wire(relay) as wire:
-            wire.open().send_request("hello", id=1, token=tokens.token(key, tokens.claims("ann", name=text)))
+            wire.open().send_request("hello", id=1, token=relay.token("ann", name=text))
             (error,) = wire.ending().errors
         assert error["code"] == "unauthorized" and f"in the token, name {RULE}" in error["message"]
-    assert connect(relay, token=tokens.token(key, tokens.claims("ann", name=GOOD))).welcome["name"] == GOOD
+    assert connect(relay, token=relay.token("ann", name=GOOD)).welcome["name"] == GOOD
 
 
 def test_stored_texts_of_several_lines_are_shown_as_lines(start, connect):

@@ -4,7 +4,6 @@
 import pytest
 
 from api import call
-from people import Person
 from phone import Phone
 from waiting import eventually
 
@@ -114,7 +113,7 @@ def test_the_number_falls_and_the_lock_screen_keeps_what_may_stay(icon, way):
     icon.waits_for(1, WAYS[way])
 
 
-def test_a_number_without_alerts_rises_and_falls(circle, names):
+def test_a_number_without_alerts_rises_and_falls(circle):
     """Alerts off leaves the badge on."""
     bob = circle.live("bob")
     bob.register(settings={"alerts": False})

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinned messages: the rights, the events, the lists, and the recovery."""
 
-import json
-
 import pytest
 
 from api import call
@@ -46,7 +44,7 @@ def test_an_owner_pins_messages_for_all_members(group):
     assert pinned(member, room) == []
 
 
-def test_a_member_pins_only_in_direct_rooms(connect, group, names):
+def test_a_member_pins_only_in_direct_rooms(group, names):
     _, member, room = group
     for type in ("pin", "unpin"):
         assert member.refusal(type, room=room, seq=1)["code"] == "forbidden"
@@ -85,11 +83,9 @@ def test_a_room_has_at_most_50_pins(relay, group):
     assert call(relay, "PUT", f"/v1/rooms/{room}/pins/51").status == 200
 
 
-def test_a_message_that_has_left_the_history_has_no_pin(start, connect, tmp_path):
+def test_a_message_that_has_left_the_history_has_no_pin(start, connect):
     """The store removes old messages in groups, so it still has these."""
-    configuration = tmp_path / "stillwire.json"
-    configuration.write_text(json.dumps({"rooms": [{"match": "*", "history": {"count": 3}}]}))
-    relay = start("--config", configuration, *RELAY_OPTIONS)
+    relay = start(*RELAY_OPTIONS, configuration={"rooms": [{"match": "*", "history": {"count": 3}}]})
     ann = connect(relay, "ann")
     ann.request("create", room="tea", members=["bob"])
     ann.join("tea")

@@ -5,9 +5,8 @@ import socket
 
 import pytest
 
-import tokens
 from api import call
-from relay import run
+from relay import api_key
 from streams import PRESENCE as PATH
 from streams import follow
 from waiting import eventually
@@ -53,7 +52,7 @@ def test_a_backend_continues_after_its_last_event(relay, names):
         stream.reaches({ann: None, bob: None, carol: True})
 
 
-def test_a_read_of_stored_users_is_no_change(start, names):
+def test_a_read_of_stored_users_is_no_change(start):
     relay = start()
     focus(relay, "ann", True)
     assert relay.stop() == 0
@@ -102,13 +101,13 @@ def test_a_drain_ends_the_stream_with_a_reason(start):
 def keys(tmp_path):
     """The file of API keys, and two keys."""
     file = tmp_path / "keys"
-    return file, [run("api-key", name, "--file", file).stdout.strip() for name in ("shop", "mail")]
+    return file, [api_key(file, name) for name in ("shop", "mail")]
 
 
 def test_the_bound_of_streams_counts_for_each_key(start, secret, keys):
     file, (shop, mail) = keys
     relay = start("--api-keys-file", file, secret=secret, STILLWIRE_CONNECTIONS_STREAMS_PER_KEY="2")
-    token = tokens.token(secret.read_text(), tokens.claims("ann"))
+    token = relay.token("ann")
     assert call(relay, "GET", PATH, token=token).status == 403
     assert call(relay, "GET", PATH).status == 401
     with follow(relay, key=shop), follow(relay, key=mail), follow(relay, key=mail):

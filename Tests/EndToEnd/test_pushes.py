@@ -2,47 +2,22 @@
 """The queue of pushes for operators: lists, retries of dead letters, and the command."""
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from api import call
-from apple_service import Service
-from certificates import write_authority, write_key
+from database import execute
 from metrics import metrics
-from people import Circle, now
+from people import now
 from relay import run
+from test_apple import APP, apple, authority, key, reached, service  # noqa: F401  (fixtures, too)
 from waiting import eventually
 
-APP = "org.example.chat"
-
 
 @pytest.fixture
-def service(tmp_path):
-    service = Service(*write_authority(tmp_path)[1:])
-    yield service
-    service.close()
-
-
-@pytest.fixture
-def circle(connect, names, start, service, tmp_path):
+def circle(apple):
     """Alice in a room of a relay whose pushes go to the test's service."""
-    write_key(tmp_path / "provider.p8")
-    credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
-    settings = {
-        "apps": [{"app": APP, "credential": credential}],
-        "apple": {"host": "127.0.0.1", "port": service.port, "caFile": str(tmp_path / "authority.pem")},
-    }
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps(settings))
-    return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
-
-
-def reached(circle, stem="bob", token="ab" * 32):
-    person = circle.away(stem)
-    person.register(platform="apns", token=token, app=APP)
-    return person
+    return apple()
 
 
 def listed(circle, **query):
@@ -88,21 +63,19 @@ def test_the_end_of_a_push_is_stored_when_the_disk_recovers(circle, service):
     assert len(held) == 1
 
 
-def test_finished_pushes_are_purged_by_time(start, connect, names, tmp_path):
-    file = tmp_path / "stillwire.json"
+def test_finished_pushes_are_purged_by_time(gather):
     # The short age makes the relay delete old messages and old pushes more often.
-    file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
-    circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    configuration = {"rooms": [{"match": "short", "history": {"age": 1}}]}
+    circle = gather("--presence-grace", "0", configuration=configuration)
     bob = circle.away("bob")
     circle.send("old")
     bob.phone.ring("old")
     circle.send("new")
     bob.phone.ring("new")
     eventually(lambda: len(listed(circle, state="sent")) == 2)
-    with closing(sqlite3.connect(circle.relay.data / "stillwire.db")) as database, database:
-        day = 86_400_000
-        database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 1", (now() - 3 * day - 60_000,))
-        database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 2", (now() - 3 * day + 600_000,))
+    end = now() - 3 * 86_400_000
+    for seq, finished in ((1, end - 60_000), (2, end + 600_000)):
+        execute(circle.relay, "UPDATE jobs SET finished_at = ? WHERE seq = ?", finished, seq)
     # No other push ends, so only time can cause the deletion.
     eventually(lambda: [push["seq"] for push in listed(circle)] == [2])
 
@@ -136,8 +109,7 @@ def test_held_pushes_are_listed_by_their_state(circle):
 @pytest.mark.parametrize(
     "query, at",
     [
-        ("state=lost", "state"), ("state=", "state"), ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"),
-        ("after=none", "after"), ("after=" + "x" * 65, "after"), ("user=a%20b", "user"), ("limit=1&limit=2", "limit"),
+        ("state=lost", "state"), ("limit=101", "limit"), ("limit=x", "limit"), ("after=none", "after"),
     ],
 )  # fmt: skip
 def test_a_wrong_query_is_refused_with_its_field(circle, query, at):
@@ -278,13 +250,11 @@ def test_the_command_prints_the_refusal(circle):
     assert run("pushes", "list", "--url", "there").returncode == 1
 
 
-def test_the_command_has_a_key(start, secret, tmp_path):
-    keys = tmp_path / "keys"
-    key = run("api-key", "operator", "--file", keys).stdout.strip()
-    relay = start("--api-keys-file", keys, secret=secret)
-    (tmp_path / "key").write_text(f"{key}\n")
+def test_the_command_has_a_key(start, secret, api_keys, backend, tmp_path):
+    relay = start("--api-keys-file", api_keys, secret=secret)
+    (tmp_path / "key").write_text(f"{backend}\n")
     listing = ["pushes", "list", "--url", relay.origin]
     assert run(*listing).returncode == 1
     assert run(*listing, "--api-key-file", tmp_path / "key").returncode == 0
-    assert run(*listing, STILLWIRE_API_KEY=key).returncode == 0
+    assert run(*listing, STILLWIRE_API_KEY=backend).returncode == 0
     assert run(*listing, STILLWIRE_API_KEY="sw_other").returncode == 1

@@ -2,7 +2,6 @@
 """A read mark that the relay has acknowledged: it counts at once, and survives a crash."""
 
 from api import call
-from people import Circle
 
 
 def unread(relay, user, room):
@@ -10,8 +9,8 @@ def unread(relay, user, room):
     return next(entry["unread"] for entry in rooms if entry["room"] == room)
 
 
-def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(connect, names, start):
-    circle = Circle(connect, names, start("--presence-grace", "0"))
+def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(gather, names):
+    circle = gather("--presence-grace", "0")
     bob = circle.away("bob")
     (other,) = names("room")
     for user in (circle.alice.user, bob.user):
@@ -27,8 +26,8 @@ def test_an_answered_read_counts_in_the_next_list_and_the_next_badge(connect, na
         assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.user}-phone").json["badge"] == turn
 
 
-def test_a_read_without_a_reply_counts_in_the_next_list(connect, names, start):
-    circle = Circle(connect, names, start())
+def test_a_read_without_a_reply_counts_in_the_next_list(gather):
+    circle = gather()
     bob = circle.live("bob")
     for _ in range(3):
         seq = circle.send("text")["seq"]
@@ -38,8 +37,8 @@ def test_a_read_without_a_reply_counts_in_the_next_list(connect, names, start):
         assert [entry["unread"] for entry in rooms if entry["room"] == circle.room] == [0]
 
 
-def test_an_answered_read_survives_a_crash(connect, names, start):
-    circle = Circle(connect, names, start())
+def test_an_answered_read_survives_a_crash(connect, gather):
+    circle = gather()
     bob = circle.away("bob")
     for _ in range(3):
         seq = circle.send("text")["seq"]
@@ -52,8 +51,8 @@ def test_an_answered_read_survives_a_crash(connect, names, start):
         circle.alice.join(circle.room)
 
 
-def test_an_answered_read_of_a_session_survives_a_crash(connect, names, start):
-    circle = Circle(connect, names, start())
+def test_an_answered_read_of_a_session_survives_a_crash(connect, gather):
+    circle = gather()
     for _ in range(3):
         bob = circle.live("bob")
         seq = [circle.send("text")["seq"] for _ in range(3)][-1]
@@ -67,8 +66,8 @@ def test_an_answered_read_of_a_session_survives_a_crash(connect, names, start):
         circle.alice.join(circle.room)
 
 
-def test_the_requests_after_a_read_are_answered_in_their_order(connect, names, start):
-    circle = Circle(connect, names, start())
+def test_the_requests_after_a_read_are_answered_in_their_order(gather):
+    circle = gather()
     bob = circle.live("bob").session
     seq = circle.send("text")["seq"]
     bob.expect("message", body="text")

@@ -7,7 +7,6 @@ import uuid
 
 import pytest
 
-import tokens
 from api import call
 from people import pushed_sender
 from relay import Relay
@@ -104,9 +103,8 @@ def test_a_hidden_receipt_does_not_reach_the_sender(circle, bob):
 def test_a_handle_is_the_claim_or_the_user(start, connect, secret, api_keys, backend, names, claims):
     alice, bob, room = names("alice", "bob", "room")
     relay = start("--presence-grace", "0", "--api-keys-file", api_keys, secret=secret)
-    key = secret.read_text()
-    writer = connect(relay, token=tokens.token(key, tokens.claims(alice, **claims)))
-    reader = connect(relay, token=tokens.token(key, tokens.claims(bob)))
+    writer = connect(relay, token=relay.token(alice, **claims))
+    reader = connect(relay, token=relay.token(bob))
     assert not {"handle", "handleType"} & set(writer.welcome)
     writer.join(room)
     assert "+4930123" not in str(reader.join(room)["members"])

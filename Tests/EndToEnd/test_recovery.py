@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """History and recovery after a reconnect: pages, complete and incomplete recovery, and restarts of the relay."""
 
-import json
-
 import pytest
 
 from api import call, history
@@ -125,12 +123,10 @@ def test_changes_outlive_the_relay(start, connect):
 
 @pytest.mark.parametrize("after, recovered", [(0, False), (1, True)])
 def test_the_changes_of_messages_that_left_the_history_are_not_silently_lost(
-    start, connect, tmp_path, after, recovered
+    start, connect, after, recovered
 ):
     """The client may still show the old text of such a message, so it must load the history again."""
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"rooms": [{"match": "*", "history": {"count": 3}}]}))
-    relay = start("--config", file)
+    relay = start(configuration={"rooms": [{"match": "*", "history": {"count": 3}}]})
     alice = connect(relay, "alice")
     epoch = alice.join("room")["epoch"]
     alice.send("room", "secret")

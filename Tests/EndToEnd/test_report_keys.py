@@ -6,7 +6,6 @@ import re
 import pytest
 
 import documents
-import tokens
 from api import call
 from client import Refused
 from database import value
@@ -51,10 +50,10 @@ def relay(secret, api_keys, backend, tmp_path_factory):
 
 
 @pytest.fixture
-def token(secret):
+def token(relay):
     """Returns a token of a user with rights in every room."""
     rooms = [{"match": "*", "can": ["join", "create", "send", "push", "history", "presence"]}]
-    return lambda user: tokens.token(secret.read_text(), tokens.claims(user, rooms=rooms))
+    return lambda user: relay.token(user, rooms=rooms)
 
 
 @pytest.fixture
@@ -76,10 +75,10 @@ def report(relay, key, is_focused=True, user="me", **fields):
     return call(relay, "PUT", f"/v1/users/{user}/focus", {"isFocused": is_focused} | fields, token=key)
 
 
-def test_a_focus_is_reported_days_after_the_token_has_expired(relay, register, names, secret, token, backend):
+def test_a_focus_is_reported_days_after_the_token_has_expired(relay, register, names, token, backend):
     (bob,) = names("bob")
     key = register(bob)
-    expired = tokens.token(secret.read_text(), tokens.claims(bob, exp=1_000_000_000))
+    expired = relay.token(bob, exp=1_000_000_000)
     assert report(relay, expired).status == 401
     answer = report(relay, key, number=7)
     assert (answer.status, answer.json["applied"], answer.json["isFocused"]) == (200, True, True)
@@ -309,10 +308,10 @@ def test_the_text_of_a_response_is_posted(relay, pushed):
 
 
 @pytest.mark.parametrize("way", ["hello", "refresh", "registration"])
-def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect, pushed, secret, token, way):
+def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect, pushed, token, way):
     keys, ids, writer, bob = pushed
     rooms = [{"match": "*", "can": ["join", "history", "presence"]}]
-    silent = tokens.token(secret.read_text(), tokens.claims(bob, rooms=rooms))
+    silent = relay.token(bob, rooms=rooms)
     if way == "hello":
         connect(relay, token=silent)
     elif way == "refresh":
@@ -340,12 +339,12 @@ def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect
 
 
 @pytest.fixture
-def ringing(relay, register, connect, names, secret, backend):
+def ringing(relay, register, connect, names, backend):
     """A call of Alice that rings for Bob. Returns the keys of Bob's devices, the path of the call, and both names."""
     alice, bob = names("alice", "bob")
     keys = {device: register(bob, device) for device in ("phone", "tablet")}
     rooms = [{"match": "*", "can": ["join", "create", "send", "push", "urgent", "history", "presence"]}]
-    caller = connect(relay, token=tokens.token(secret.read_text(), tokens.claims(alice, rooms=rooms)))
+    caller = connect(relay, token=relay.token(alice, rooms=rooms))
     room = call(relay, "PUT", f"/v1/users/{alice}/direct/{bob}", b"", token=backend).json["room"]
     rung = caller.request("ring", room=room)
     return keys, f"/v1/rooms/{room}/calls/{rung['seq']}", caller, bob

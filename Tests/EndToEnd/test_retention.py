@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retention: messages end by count and by age, a reconnected client sees the gap, and the disk has no old messages."""
 
-import json
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from api import call
-from database import value
+from database import execute, value
 from waiting import eventually
 
 
 @pytest.fixture
-def keeping(start, tmp_path):
+def keeping(start):
     """Starts a relay whose rooms keep `history`."""
 
     def keeping(**history):
-        file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps({"limits": {"sendRate": 0}, "rooms": [{"match": "r*", "history": history}]}))
-        return start("--config", file)
+        return start(configuration={"limits": {"sendRate": 0}, "rooms": [{"match": "r*", "history": history}]})
 
     return keeping
 
@@ -104,25 +98,22 @@ def test_a_key_outlives_its_message(keeping, connect):
     assert (again["duplicate"], again["seq"], again["time"]) == (True, 1, first["time"])
 
 
-def test_a_room_that_no_longer_keeps_messages_is_emptied(keeping, connect, start, tmp_path):
+def test_a_room_that_no_longer_keeps_messages_is_emptied(keeping, connect):
     relay = keeping(count=5)
     alice = connect(relay, "alice")
     alice.join("room")
     fill(alice, "room", 3)
     assert relay.stop() == 0
-    (tmp_path / "stillwire.json").write_text(
-        json.dumps({"rooms": [{"match": "room", "history": {"count": 0}}, {"match": "short", "history": {"age": 1}}]})
-    )
+    rooms = [{"match": "room", "history": {"count": 0}}, {"match": "short", "history": {"age": 1}}]
+    relay.configure({"rooms": rooms})
     relay.start()
     eventually(lambda: stored(relay) == 0)
     assert connect(relay, "alice").join("room")["seq"] == 0
 
 
-def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, connect, tmp_path):
-    file = tmp_path / "stillwire.json"
+def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, connect):
     # A short age of one room makes the relay look for old messages more often.
-    file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
-    relay = start("--config", file, "--limits-send-rate", 0)
+    relay = start("--limits-send-rate", 0, configuration={"rooms": [{"match": "short", "history": {"age": 1}}]})
     alice = connect(relay, "alice")
     alice.join("room")
     fill(alice, "room", 1000)
@@ -131,20 +122,17 @@ def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, conn
     assert alice.request("history", room="room", after=0, limit=1)["first"] == 2
     assert relay.stop() == 0
     hour, day = 3_600_000, 86_400_000
-    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
-        database.execute("UPDATE messages SET time = time - ? WHERE seq < 902", (30 * day + hour,))
-        database.execute("UPDATE messages SET time = time - ? WHERE seq = 902", (30 * day - hour,))
+    execute(relay, "UPDATE messages SET time = time - ? WHERE seq < 902", 30 * day + hour)
+    execute(relay, "UPDATE messages SET time = time - ? WHERE seq = 902", 30 * day - hour)
     relay.start()
     alice = connect(relay, "alice")
     alice.join("room")
     eventually(lambda: alice.request("history", room="room", after=0, limit=1)["first"] == 902)
 
 
-def test_a_report_is_deleted_90_days_after_its_end(start, connect, tmp_path):
-    file = tmp_path / "stillwire.json"
+def test_a_report_is_deleted_90_days_after_its_end(start, connect):
     # A short age of one room makes the relay look for old rows more often.
-    file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
-    relay = start("--config", file)
+    relay = start(configuration={"rooms": [{"match": "short", "history": {"age": 1}}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     for session in (alice, bob):
         session.join("room")
@@ -157,10 +145,8 @@ def test_a_report_is_deleted_90_days_after_its_end(start, connect, tmp_path):
         assert call(relay, "PUT", path, {"state": "dismissed"}).status == 200
     assert relay.stop() == 0
     hour, day = 3_600_000, 86_400_000
-    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
-        update = "UPDATE message_reports SET time = time - ?1, closed = closed - ?1 WHERE id = ?2"
-        ages = (90 * day + hour, 90 * day - hour, 900 * day)
-        database.executemany(update, list(zip(ages, reports, strict=True)))
+    for age, report in zip((90 * day + hour, 90 * day - hour, 900 * day), reports, strict=True):
+        execute(relay, "UPDATE message_reports SET time = time - ?1, closed = closed - ?1 WHERE id = ?2", age, report)
     relay.start()
 
     def listed():

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import tokens
 from api import call
 from client import Refused
 from database import rows
@@ -30,22 +29,13 @@ def relay(secret, api_keys, backend, tmp_path_factory):
 
 
 @pytest.fixture
-def key(secret):
-    return secret.read_text()
-
-
-@pytest.fixture
-def enter(relay, connect, key):
+def enter(relay, connect):
     """Connects a user whose token has more claims."""
 
     def enter(user, **claims):
-        return connect(relay, token=tokens.token(key, tokens.claims(user, **claims)))
+        return connect(relay, token=relay.token(user, **claims))
 
     return enter
-
-
-def bearer(token):
-    return {"Authorization": f"Bearer {token}"}
 
 
 def only(*rooms):
@@ -83,7 +73,7 @@ def test_a_user_without_the_right_send_only_receives(enter, names):
         session.expect("message", body="hello")
 
 
-def test_a_user_without_the_right_history_gets_no_old_messages(relay, enter, names, key):
+def test_a_user_without_the_right_history_gets_no_old_messages(relay, enter, names):
     alice, bob, room = names("alice", "bob", "room")
     other = enter(bob)
     position = other.join(room)
@@ -93,9 +83,7 @@ def test_a_user_without_the_right_history_gets_no_old_messages(relay, enter, nam
     reply = session.join(room, history=10, after={"epoch": position["epoch"], "seq": 0})
     assert (reply["messages"], reply["recovered"]) == ([], False)
     assert session.refusal("history", room=room)["code"] == "forbidden"
-    answer = call(
-        relay, "GET", f"/v1/rooms/{room}/messages", headers=bearer(tokens.token(key, tokens.claims(alice, **claims)))
-    )
+    answer = call(relay, "GET", f"/v1/rooms/{room}/messages", token=relay.token(alice, **claims))
     assert (answer.status, answer.json["code"]) == (403, "forbidden")
     other.send(room, "live")
     session.expect("message", body="live")
@@ -115,12 +103,12 @@ def test_a_user_without_the_right_presence_sees_no_members(enter, names):
     assert not session.received("member") and not session.received("presence", user=bob)
 
 
-def test_http_checks_the_same_rights(relay, enter, names, key):
+def test_http_checks_the_same_rights(relay, enter, names):
     alice, bob, room = names("alice", "bob", "room")
     enter(bob).join(room)
 
     def answer(can, method, path, body=None):
-        token = tokens.token(key, tokens.claims(alice, **only(("*", can))))
+        token = relay.token(alice, **only(("*", can)))
         answer = call(relay, method, f"/v1/rooms/{path}", body, token=token)
         return answer.status, answer.json.get("code")
 
@@ -136,11 +124,11 @@ def test_http_checks_the_same_rights(relay, enter, names, key):
 JOINED = {"send", "edit", "delete", "notify", "react", "unreact", "history", "signal", "received", "read"}
 
 
-def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, enter, names, key):
+def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, enter, names):
     """Sends each request of the protocol's table that a session sends."""
     alice, bob, carol, room = names("alice", "bob", "carol", "room")
     members = {"room": room, "owner": bob, "members": [alice, carol]}
-    assert call(relay, "POST", "/v1/rooms", members, headers=bearer(backend)).status == 201
+    assert call(relay, "POST", "/v1/rooms", members, token=backend).status == 201
     owner = enter(bob)
     owner.join(room)
     owner.send(room, "hi")
@@ -151,7 +139,7 @@ def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, en
     session, limited = enter(alice), enter(carol)
     for one, user, can in ((session, alice, ""), (limited, carol, "join")):
         one.join(room)
-        one.request("refresh", token=tokens.token(key, tokens.claims(user, **only((room, can)))))
+        one.request("refresh", token=relay.token(user, **only((room, can))))
     assert session.expect("error", room=room)["code"] == "forbidden"
     session.forget_events()
     assert session.request("rooms")["rooms"] == []
@@ -168,7 +156,7 @@ def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, en
     # A session with the right `join` stays in the room.
     others = JOINED - {"delete", "received", "read"}
     assert codes(limited, others) == dict.fromkeys(others, "forbidden")
-    token = tokens.token(key, tokens.claims(alice, **only(("*", ""))))
+    token = relay.token(alice, **only(("*", "")))
     answer = call(relay, "GET", f"/v1/rooms/{room}", token=token)
     assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", "/path/room")
     # The events of the room need the right, too.
@@ -183,29 +171,28 @@ def test_a_member_without_a_right_can_only_end_the_membership(relay, backend, en
     assert session.refusal("leave", room=room)["code"] == "not_joined"
 
 
-def test_a_user_sends_only_under_their_own_name(relay, enter, names, key):
+def test_a_user_sends_only_under_their_own_name(relay, enter, names):
     alice, room = names("alice", "room")
     enter(alice).join(room)
-    token = tokens.token(key, tokens.claims(alice))
+    token = relay.token(alice)
     for sender in (alice, "somebody"):
         answer = call(relay, "POST", f"/v1/rooms/{room}/messages", {"from": sender, "body": 1}, token=token)
         assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", "/from")
 
 
-def test_a_token_without_rooms_has_the_configured_rights(start, connect, secret, tmp_path):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"rooms": [{"match": "news.*", "can": ["join", "create", "history"]}]}))
-    relay, key = start("--config", file, secret=secret), secret.read_text()
-    alice = connect(relay, token=tokens.token(key, tokens.claims("alice", rooms=None)))
+def test_a_token_without_rooms_has_the_configured_rights(start, connect, secret):
+    configuration = {"rooms": [{"match": "news.*", "can": ["join", "create", "history"]}]}
+    relay = start(secret=secret, configuration=configuration)
+    alice = connect(relay, token=relay.token("alice", rooms=None))
     alice.join("news.a")
     assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
     assert alice.refusal("join", room="other")["code"] == "forbidden"
-    editor = connect(relay, token=tokens.token(key, tokens.claims("bob", **only(("news.*", "join send")))))
+    editor = connect(relay, token=relay.token("bob", **only(("news.*", "join send"))))
     editor.join("news.a")
     assert editor.send("news.a", 1)["seq"] == 1
 
 
-def test_a_token_without_rooms_opens_only_rooms_with_a_membership(relay, backend, enter, names, key):
+def test_a_token_without_rooms_opens_only_rooms_with_a_membership(relay, backend, enter, names):
     """A membership gives rights, and a backend can give a membership. Other users have no access."""
     alice, bob, eve, direct = names("alice", "bob", "eve", "direct")
     claims = {"rooms": None}
@@ -215,15 +202,15 @@ def test_a_token_without_rooms_opens_only_rooms_with_a_membership(relay, backend
     stranger = enter(eve, **claims)
     for room in (direct, f"new-{direct}", f"live.{direct}"):
         assert stranger.refusal("join", room=room, history=10)["code"] == "forbidden"
-    token = tokens.token(key, tokens.claims(eve, **claims))
+    token = relay.token(eve, **claims)
     answer = call(relay, "PUT", f"/v1/rooms/{direct}/members/me", b"", token=token)
     assert (answer.status, answer.problem["code"]) == (403, "forbidden")
-    assert call(relay, "PUT", f"/v1/rooms/{direct}/members/{bob}", b"", headers=bearer(backend)).status == 201
+    assert call(relay, "PUT", f"/v1/rooms/{direct}/members/{bob}", b"", token=backend).status == 201
     member = enter(bob, **claims)
     assert [one["body"] for one in member.join(direct, history=10)["messages"]] == ["for two"]
     member.send(direct, "thanks")
     session.expect("message", room=direct, body="thanks")
-    assert call(relay, "DELETE", f"/v1/rooms/{direct}/members/{bob}", headers=bearer(backend)).status == 204
+    assert call(relay, "DELETE", f"/v1/rooms/{direct}/members/{bob}", token=backend).status == 204
     assert member.refusal("join", room=direct)["code"] == "forbidden"
 
 
@@ -231,13 +218,13 @@ def test_a_token_without_rooms_permits_no_calls_and_no_urgent_levels(relay, back
     """`urgent` needs a list of rights, in the token or in the pattern of the room."""
     alice, bob, room = names("alice", "bob", "room")
     for user in (alice, bob):
-        assert call(relay, "PUT", f"/v1/rooms/{room}/members/{user}", b"", headers=bearer(backend)).status == 201
+        assert call(relay, "PUT", f"/v1/rooms/{room}/members/{user}", b"", token=backend).status == 201
     phone = {"platform": "simulator", "token": f"{bob}-phone"}
-    assert call(relay, "PUT", f"/v1/users/{bob}/devices/phone", phone, headers=bearer(backend)).status == 200
+    assert call(relay, "PUT", f"/v1/users/{bob}/devices/phone", phone, token=backend).status == 200
     question = {"room": room, "from": alice, "user": bob, "push": {"level": "critical"}}
 
     def level():
-        answer = call(relay, "POST", "/v1/decisions", question, headers=bearer(backend))
+        answer = call(relay, "POST", "/v1/decisions", question, token=backend)
         (device,) = answer.json["devices"]
         return device["decision"]["outcome"]["level"]
 
@@ -256,23 +243,23 @@ def test_a_token_without_rooms_permits_no_calls_and_no_urgent_levels(relay, back
 
 
 def test_membership_gives_rights_in_a_room_that_is_not_in_memory(start, connect, secret):
-    relay, key = start(secret=secret), secret.read_text()
-    connect(relay, token=tokens.token(key, tokens.claims("alice"))).join("tea")
+    relay = start(secret=secret)
+    connect(relay, token=relay.token("alice")).join("tea")
     assert relay.stop() == 0
     relay.start()
     claims = {"rooms": None}
-    assert connect(relay, token=tokens.token(key, tokens.claims("alice", **claims))).join("tea")["memberCount"] == 1
-    stranger = connect(relay, token=tokens.token(key, tokens.claims("eve", **claims)))
+    assert connect(relay, token=relay.token("alice", **claims)).join("tea")["memberCount"] == 1
+    stranger = connect(relay, token=relay.token("eve", **claims))
     assert stranger.refusal("join", room="tea")["code"] == "forbidden"
 
 
-def test_the_first_join_of_a_room_needs_the_right_create(relay, enter, names, key):
+def test_the_first_join_of_a_room_needs_the_right_create(relay, enter, names):
     alice, bob, room = names("alice", "bob", "room")
     claims = only(("*", "join send history presence"))
     session = enter(alice, **claims)
     error = session.refusal("join", room=room)
     assert (error["code"], "create" in error["message"]) == ("forbidden", True)
-    token = tokens.token(key, tokens.claims(alice, **claims))
+    token = relay.token(alice, **claims)
     assert call(relay, "PUT", f"/v1/rooms/{room}/members/me", b"", token=token).status == 403
     enter(bob).join(room)
     session.join(room)
@@ -286,7 +273,7 @@ def test_without_the_right_to_see_presence_a_reply_has_no_online_count(enter, na
     assert "onlineCount" not in reply and reply["memberCount"] == 2
 
 
-def test_a_token_without_rooms_cannot_change_the_account(relay, enter, names, key):
+def test_a_token_without_rooms_cannot_change_the_account(relay, enter, names):
     (alice,) = names("alice")
     requests = [
         ("devices", "device", {"device": "d", "platform": "simulator", "token": f"{alice}-d"}, "PUT", "devices/d"),
@@ -297,7 +284,7 @@ def test_a_token_without_rooms_cannot_change_the_account(relay, enter, names, ke
     ]
 
     def allowed(**claims):
-        session, token = enter(alice, **claims), tokens.token(key, tokens.claims(alice, **claims))
+        session, token = enter(alice, **claims), relay.token(alice, **claims)
         found = set()
         for right, type, fields, method, path in requests:
             answer = call(relay, method, f"/v1/users/me/{path}", fields if method == "PUT" else None, token=token)
@@ -349,7 +336,7 @@ def test_making_an_abandoned_empty_room_again_needs_the_right_create(enter, name
 
 
 @pytest.mark.parametrize("way", ["refresh", "hello"])
-def test_a_user_gets_no_pushes_of_a_room_that_the_token_no_longer_opens(relay, backend, enter, names, key, way):
+def test_a_user_gets_no_pushes_of_a_room_that_the_token_no_longer_opens(relay, backend, enter, names, way):
     alice, bob, room, kept = names("alice", "bob", "room", "kept")
     writer = enter(alice)
     reader = enter(bob)
@@ -360,20 +347,20 @@ def test_a_user_gets_no_pushes_of_a_room_that_the_token_no_longer_opens(relay, b
     reader.request("device", device="phone", platform="simulator", token=phone)
     less = only((kept, "join send history presence"))
     if way == "refresh":
-        reader.request("refresh", token=tokens.token(key, tokens.claims(bob, **less)))
+        reader.request("refresh", token=relay.token(bob, **less))
         reader.close()
     else:
         reader.close()
         enter(bob, **less).close()
 
     def texts():
-        answer = call(relay, "GET", f"/v1/simulator/devices/{phone}", headers=bearer(backend))
+        answer = call(relay, "GET", f"/v1/simulator/devices/{phone}", token=backend)
         found = [] if answer.status == 404 else answer.json["notifications"]
         return [one["payload"]["aps"]["alert"]["body"] for one in found]
 
     def why():
         asked = {"room": room, "from": alice, "user": bob}
-        answer = call(relay, "POST", "/v1/decisions", asked, headers=bearer(backend))
+        answer = call(relay, "POST", "/v1/decisions", asked, token=backend)
         return {device["decision"]["reasons"][0]["code"] for device in answer.json["devices"]}
 
     writer.send(room, {"text": "secret"})
@@ -388,19 +375,18 @@ def test_a_user_gets_no_pushes_of_a_room_that_the_token_no_longer_opens(relay, b
     assert "secret" not in texts()
 
 
-def test_withdrawn_rights_stay_withdrawn_after_a_restart(start, connect, secret, names):
-    relay, key = start("--presence-grace", "0", secret=secret), secret.read_text()
-    claims = tokens.claims("bob", **only(("kept", "join")))
-    bob = connect(relay, token=tokens.token(key, tokens.claims("bob")))
-    writer = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+def test_withdrawn_rights_stay_withdrawn_after_a_restart(start, connect, secret):
+    relay = start("--presence-grace", "0", secret=secret)
+    bob = connect(relay, token=relay.token("bob"))
+    writer = connect(relay, token=relay.token("alice"))
     for room in ("room", "kept"):
         bob.join(room)
         writer.join(room)
     bob.request("device", device="phone", platform="simulator", token="phone-of-bob")
-    bob.request("refresh", token=tokens.token(key, claims))
+    bob.request("refresh", token=relay.token("bob", **only(("kept", "join"))))
     assert relay.stop() == 0
     relay.start()
-    writer = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    writer = connect(relay, token=relay.token("alice"))
     for room in ("room", "kept"):
         writer.join(room)
         assert writer.send(room, 1)["delivery"]["push"] == 1
@@ -412,19 +398,19 @@ def test_withdrawn_rights_stay_withdrawn_after_a_restart(start, connect, secret,
     assert pushed() == ["kept"]
 
 
-def test_the_claim_watch_lists_the_users_who_may_be_watched(enter, relay, names, key):
+def test_the_claim_watch_lists_the_users_who_may_be_watched(enter, relay, names):
     alice, bob, carol = names("alice", "bob", "carol")
     claims = {"watch": ["bob*"]}
     session = enter(alice, **claims)
     enter(bob)
     assert session.request("watch", users=[bob])["presence"][0]["online"] is True
     assert session.refusal("watch", users=[carol])["code"] == "forbidden"
-    headers = bearer(tokens.token(key, tokens.claims(alice, **claims)))
-    assert call(relay, "GET", f"/v1/users/{bob}/presence", headers=headers).status == 200
-    assert call(relay, "GET", f"/v1/users/{carol}/presence", headers=headers).status == 403
+    token = relay.token(alice, **claims)
+    assert call(relay, "GET", f"/v1/users/{bob}/presence", token=token).status == 200
+    assert call(relay, "GET", f"/v1/users/{carol}/presence", token=token).status == 403
 
 
-def test_a_shared_room_without_the_right_presence_shows_no_members(relay, enter, names, key):
+def test_a_shared_room_without_the_right_presence_shows_no_members(relay, enter, names):
     alice, bob, room, open_room = names("alice", "bob", "room", "open")
     claims = only((open_room, "join presence"), ("*", "join send history"))
     other, session = enter(bob), enter(alice, **claims)
@@ -433,8 +419,8 @@ def test_a_shared_room_without_the_right_presence_shows_no_members(relay, enter,
         one.join(room)
     assert session.refusal("presence", users=[bob])["code"] == "forbidden"
     assert session.refusal("watch", users=[bob])["code"] == "forbidden"
-    headers = bearer(tokens.token(key, tokens.claims(alice, **claims)))
-    assert call(relay, "GET", f"/v1/users/{bob}/presence", headers=headers).status == 403
+    token = relay.token(alice, **claims)
+    assert call(relay, "GET", f"/v1/users/{bob}/presence", token=token).status == 403
     for one in (other, session):
         one.join(open_room)
     assert session.request("presence", users=[bob])["presence"][0]["isFocused"] is True
@@ -484,23 +470,23 @@ def test_a_session_ends_with_its_token(enter, names):
     assert (bye["code"], bye["reconnect"]) == (4002, True)
 
 
-def test_a_refreshed_session_stays_open(enter, names, key):
+def test_a_refreshed_session_stays_open(relay, enter, names):
     (alice,) = names("alice")
     session = enter(alice, exp=int(time.time()) + 2)
     later = int(time.time()) + 3600
-    reply = session.request("refresh", token=tokens.token(key, tokens.claims(alice, exp=later)))
+    reply = session.request("refresh", token=relay.token(alice, exp=later))
     assert (reply["type"], reply["expires"]) == ("ok", later * 1000)
     witness = enter(alice, exp=int(time.time()) + 2)
     assert witness.closed() == 4002  # at this time the first token of the other session has expired, too
     session.request("ping")
 
 
-def test_refresh_accepts_only_a_valid_token_of_the_same_user(enter, names, key):
+def test_refresh_accepts_only_a_valid_token_of_the_same_user(relay, enter, names):
     alice, bob = names("alice", "bob")
     session = enter(alice)
-    assert session.refusal("refresh", token=tokens.token(key, tokens.claims(bob)))["code"] == "forbidden"
+    assert session.refusal("refresh", token=relay.token(bob))["code"] == "forbidden"
     assert session.refusal("refresh", token="nonsense")["code"] == "unauthorized"
-    expired = tokens.token(key, tokens.claims(alice, exp=int(time.time()) - 60))
+    expired = relay.token(alice, exp=int(time.time()) - 60)
     assert session.refusal("refresh", token=expired)["code"] == "unauthorized"
     assert session.refusal("refresh")["code"] == "bad_request"
     session.request("ping")
@@ -511,15 +497,14 @@ def test_refresh_is_unsupported_in_open_mode(start, connect, names):
     assert connect(start(), alice).refusal("refresh", token="a")["code"] == "unsupported"
 
 
-def test_rights_that_a_newer_token_does_not_give_end_immediately(enter, names, key):
+def test_rights_that_a_newer_token_does_not_give_end_immediately(relay, enter, names):
     alice, bob, room, kept = names("alice", "bob", "room", "kept")
     other, session = enter(bob), enter(alice)
     for name in (room, kept):
         other.join(name)
         session.join(name)
     session.send(kept, "mine")
-    claims = tokens.claims(alice, **only((kept, "join")))
-    session.request("refresh", token=tokens.token(key, claims))
+    session.request("refresh", token=relay.token(alice, **only((kept, "join"))))
     assert session.expect("error", room=room)["code"] == "forbidden"
     assert session.refusal("send", room=room, body=1)["code"] == "not_joined"
     assert session.refusal("send", room=kept, body=1)["code"] == "forbidden"
@@ -530,13 +515,13 @@ def test_rights_that_a_newer_token_does_not_give_end_immediately(enter, names, k
     assert session.refusal("history", room=kept)["code"] == "forbidden"
 
 
-def test_a_watch_ends_when_the_right_ends(enter, names, key):
+def test_a_watch_ends_when_the_right_ends(relay, enter, names):
     alice, bob, carol, room = names("alice", "bob", "carol", "room")
     session, friend = enter(alice, watch=["*"]), enter(carol)
     session.join(room)
     friend.join(room)
     session.request("watch", users=[bob, carol])
-    session.request("refresh", token=tokens.token(key, tokens.claims(alice)))
+    session.request("refresh", token=relay.token(alice))
     session.request("presence", users=[carol])  # the reply follows a later read of the store
     session.forget_events()
     stranger = enter(bob)
@@ -553,12 +538,11 @@ def test_an_api_key_acts_for_any_user(relay, backend, enter, names):
     alice, bob, room = names("alice", "bob", "room")
     session = enter(alice)
     session.join(room)
-    answer = call(
-        relay, "POST", f"/v1/rooms/{room}/messages", {"from": bob, "body": "from a backend"}, headers=bearer(backend)
-    )
+    message = {"from": bob, "body": "from a backend"}
+    answer = call(relay, "POST", f"/v1/rooms/{room}/messages", message, token=backend)
     assert answer.status == 201
     assert session.expect("message", body="from a backend")["from"] == bob
-    assert call(relay, "GET", f"/v1/users/{alice}/presence", headers=bearer(backend)).json["online"] is True
+    assert call(relay, "GET", f"/v1/users/{alice}/presence", token=backend).json["online"] is True
 
 
 def test_an_api_key_opens_no_session_and_a_wrong_key_is_rejected(relay, backend, connect, names):
@@ -567,7 +551,7 @@ def test_an_api_key_opens_no_session_and_a_wrong_key_is_rejected(relay, backend,
         connect(relay, token=backend)
     assert refused.value.error["code"] == "unauthorized"
     wrong = backend[:-2] + ("AA" if not backend.endswith("AA") else "BB")
-    assert call(relay, "GET", f"/v1/users/{alice}/presence", headers=bearer(wrong)).status == 401
+    assert call(relay, "GET", f"/v1/users/{alice}/presence", token=wrong).status == 401
     assert call(relay, "GET", f"/v1/users/{alice}/presence").status == 401
 
 
@@ -632,7 +616,7 @@ def test_the_keys_of_a_set_are_selected_by_id(start, connect, tmp_path):
             connect(relay, token=token(signed_with, kid))
 
 
-def test_a_small_rsa_key_is_refused_at_start(start, tmp_path):
+def test_a_small_rsa_key_is_refused_at_start(tmp_path):
     private, public = tmp_path / "private.pem", tmp_path / "public.pem"
     subprocess.run(["openssl", "genrsa", "-out", private, "1024"], check=True, capture_output=True)
     subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True, capture_output=True)

@@ -2,36 +2,12 @@
 """The patterns of rooms in a configuration file, and their reload."""
 
 import json
-import signal
 
 import pytest
 
 from client import Refused
-from relay import Relay, run
+from relay import Relay, checked, run
 from waiting import eventually
-
-
-@pytest.fixture
-def configured(start, tmp_path):
-    """Starts a relay with a configuration. Its `reload` applies another one, and returns the new lines of the log."""
-
-    def configured(configuration, *options, **settings):
-        file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps(configuration))
-        relay = start("--config", file, *options, **settings)
-
-        def reload(configuration):
-            before = relay.log.read_text()
-            file.write_text(configuration if isinstance(configuration, str) else json.dumps(configuration))
-            relay.signal(signal.SIGHUP)
-            words = ("the configuration was read again", "the configuration is not changed")
-            eventually(lambda: any(word in relay.log.read_text()[len(before) :] for word in words))
-            return relay.log.read_text()[len(before) :]
-
-        relay.reload = reload
-        return relay
-
-    return configured
 
 
 def too_large(session, room, limit):
@@ -39,8 +15,8 @@ def too_large(session, room, limit):
     assert (error["code"], limit in error["message"]) == ("too_large", True), error
 
 
-def test_a_pattern_can_disable_the_history(configured, connect):
-    relay = configured({"rooms": [{"match": "chat.*", "history": {"count": 0}}]})
+def test_a_pattern_can_disable_the_history(start, connect):
+    relay = start(configuration={"rooms": [{"match": "chat.*", "history": {"count": 0}}]})
     alice = connect(relay, "alice")
     epoch = alice.join("chat.a")["epoch"]
     alice.send("chat.a", 1)
@@ -50,8 +26,8 @@ def test_a_pattern_can_disable_the_history(configured, connect):
     assert connect(relay, "alice").join("chat.a")["epoch"] != epoch
 
 
-def test_the_first_matching_pattern_applies_before_the_defaults(configured, connect):
-    relay = configured({"rooms": [{"match": "live.kept*"}, {"match": "live.k*", "history": {"count": 0}}]})
+def test_the_first_matching_pattern_applies_before_the_defaults(start, connect):
+    relay = start(configuration={"rooms": [{"match": "live.kept*"}, {"match": "live.k*", "history": {"count": 0}}]})
     alice = connect(relay, "alice")
     kept = {}
     for room in ("live.kept-1", "live.k", "live.other", "else"):
@@ -61,8 +37,8 @@ def test_the_first_matching_pattern_applies_before_the_defaults(configured, conn
     assert kept == {"live.kept-1": 1, "live.k": 0, "live.other": 0, "else": 1}
 
 
-def test_a_room_without_push_sends_no_pushes(configured, connect, phone):
-    relay = configured({"rooms": [{"match": "quiet.*", "push": False}]}, "--presence-grace", 0)
+def test_a_room_without_push_sends_no_pushes(start, connect, phone):
+    relay = start("--presence-grace", 0, configuration={"rooms": [{"match": "quiet.*", "push": False}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     phones = phone(relay, bob)
     for session in (alice, bob):
@@ -75,8 +51,8 @@ def test_a_room_without_push_sends_no_pushes(configured, connect, phone):
     assert all("loud" in json.dumps(notification) for notification in phones.notifications())
 
 
-def test_receipts_in_rooms_whose_pattern_has_them(configured, connect):
-    relay = configured({"rooms": [{"match": "receipts.*", "receipts": True}]})
+def test_receipts_in_rooms_whose_pattern_has_them(start, connect):
+    relay = start(configuration={"rooms": [{"match": "receipts.*", "receipts": True}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     for room in ("receipts.a", "other"):
         alice.join(room)
@@ -88,15 +64,12 @@ def test_receipts_in_rooms_whose_pattern_has_them(configured, connect):
 
 
 @pytest.mark.parametrize("room", ["small.a", "live.small"])
-def test_a_pattern_limits_the_members_and_the_list_of_members(configured, connect, room):
-    relay = configured(
-        {
-            "rooms": [
-                {"match": "small.*", "members": 3, "memberList": 2},
-                {"match": "live.small", "history": {"count": 0}, "members": 3, "memberList": 2},
-            ]
-        }
-    )
+def test_a_pattern_limits_the_members_and_the_list_of_members(start, connect, room):
+    patterns = [
+        {"match": "small.*", "members": 3, "memberList": 2},
+        {"match": "live.small", "history": {"count": 0}, "members": 3, "memberList": 2},
+    ]
+    relay = start(configuration={"rooms": patterns})
     sessions = [connect(relay, f"user{number}") for number in range(4)]
     assert "members" in sessions[0].join(room) and "members" in sessions[1].join(room)
     assert "members" not in sessions[2].join(room)
@@ -132,8 +105,8 @@ def test_rooms_per_user_counts_memberships_of_stored_rooms(start, connect):
     assert connect(relay, "bob").join("c")["memberCount"] == 2
 
 
-def test_a_pattern_gives_rights_to_everybody(configured, connect):
-    relay = configured({"rooms": [{"match": "news.*", "can": ["join", "history", "create"]}]})
+def test_a_pattern_gives_rights_to_everybody(start, connect):
+    relay = start(configuration={"rooms": [{"match": "news.*", "can": ["join", "history", "create"]}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     assert "members" not in alice.join("news.a")
     assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
@@ -141,39 +114,14 @@ def test_a_pattern_gives_rights_to_everybody(configured, connect):
     assert alice.received("presence") == []
 
 
-@pytest.mark.parametrize(
-    "pattern, place",
-    [
-        ({}, "/rooms/0/match"),
-        ({"match": ""}, "/rooms/0/match"),
-        ({"match": "a b"}, "/rooms/0/match"),
-        ({"match": "a", "history": {"count": -1}}, "/rooms/0/history/count"),
-        ({"match": "a", "history": {"count": 1.5}}, "/rooms/0/history/count"),
-        ({"match": "a", "history": {"age": -1}}, "/rooms/0/history/age"),
-        ({"match": "a", "history": {"cuont": 1}}, "/rooms/0/history/cuont"),
-        ({"match": "a", "history": {"count": 0}, "push": True}, "/rooms/0/push"),
-        ({"match": "a", "memberList": -1}, "/rooms/0/memberList"),
-        ({"match": "a", "members": "5"}, "/rooms/0/members"),
-        ({"match": "a", "recipts": True}, "/rooms/0/recipts"),
-        ({"match": "a", "can": ["fly"]}, "/rooms/0/can"),
-    ],
-)
-def test_a_wrong_pattern_is_reported_with_its_position(tmp_path, pattern, place):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"rooms": [pattern]}))
-    ended = run("serve", "--check", "--config", file)
-    assert ended.returncode == 1 and place in ended.stderr, ended.stderr
+def test_a_wrong_pattern_is_reported_with_its_position(tmp_path):
+    """`ConfigurationFileTests` has all cases."""
+    ended = checked(tmp_path, {"rooms": [{"match": "a", "can": ["fly"]}]})
+    assert ended.returncode == 1 and "/rooms/0/can" in ended.stderr, ended.stderr
 
 
-def test_a_pattern_that_never_applies_is_an_error(tmp_path):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"rooms": [{"match": "a*"}, {"match": "b"}, {"match": "a*"}]}))
-    ended = run("serve", "--check", "--config", file)
-    assert ended.returncode == 1 and "/rooms/2/match" in ended.stderr, ended.stderr
-
-
-def test_sighup_applies_new_limits_and_patterns_to_present_users(configured, connect):
-    relay = configured({"limits": {"roomsPerSession": 2}, "rooms": [{"match": "r*", "members": 1}]})
+def test_sighup_applies_new_limits_and_patterns_to_present_users(start, connect):
+    relay = start(configuration={"limits": {"roomsPerSession": 2}, "rooms": [{"match": "r*", "members": 1}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
     too_large(bob, "room", "membersPerRoom")
@@ -184,10 +132,10 @@ def test_sighup_applies_new_limits_and_patterns_to_present_users(configured, con
     assert connect(relay, "cid").welcome["limits"]["roomsPerSession"] == 1
 
 
-def test_a_watch_ends_if_the_shared_room_no_longer_shows_presence(configured, connect, secret):
+def test_a_watch_ends_if_the_shared_room_no_longer_shows_presence(start, connect, secret):
     rights = ["join", "send", "presence", "create"]
-    relay = configured({"rooms": [{"match": "*", "can": rights}]}, secret=secret)
-    alice, bob = (connect(relay, token=relay.token(name, has_rooms=False)) for name in ("alice", "bob"))
+    relay = start(secret=secret, configuration={"rooms": [{"match": "*", "can": rights}]})
+    alice, bob = (connect(relay, token=relay.token(name, rooms=None)) for name in ("alice", "bob"))
     room = "shared"
     for session in (alice, bob):
         session.join(room)
@@ -198,14 +146,14 @@ def test_a_watch_ends_if_the_shared_room_no_longer_shows_presence(configured, co
     relay.reload({"rooms": [{"match": "*", "can": ["join", "send"]}]})
     eventually(lambda: alice.outcome("watch", users=["bob"]).get("code") == "forbidden")
     alice.forget_events()
-    other = connect(relay, token=relay.token("bob", has_rooms=False))
+    other = connect(relay, token=relay.token("bob", rooms=None))
     bob.request("focus", isFocused=None)
     other.expect("presence", user="bob", isFocused=None)
     assert not alice.received("presence", user="bob")
 
 
-def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
-    relay = configured({})
+def test_sighup_keeps_whether_a_room_in_memory_is_stored(start, connect):
+    relay = start(configuration={})
     alice = connect(relay, "alice")
     alice.join("room")
     alice.send("room", 1)
@@ -218,14 +166,14 @@ def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
 
 
 @pytest.mark.parametrize("wrong", ["{", '{"limits":{"history":0}}', '{"rooms":[{}]}', '{"tokens":{"secretFile":"no"}}'])
-def test_a_wrong_configuration_changes_nothing(configured, connect, wrong):
-    relay = configured({"limits": {"history": 7}})
+def test_a_wrong_configuration_changes_nothing(start, connect, wrong):
+    relay = start(configuration={"limits": {"history": 7}})
     assert "not changed" in relay.reload(wrong)
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
 
 
-def test_a_setting_that_needs_a_restart_is_logged(configured, connect):
-    relay = configured({"drain": {"delay": 0}})
+def test_a_setting_that_needs_a_restart_is_logged(start, connect):
+    relay = start(configuration={"drain": {"delay": 0}})
     said = relay.reload({"drain": {"delay": 1}, "origins": ["https://a.example"], "limits": {"history": 7}})
     assert "restart" in said and "drain.delay" in said and "origins" in said
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
@@ -239,8 +187,7 @@ def test_a_new_secret_applies_from_the_next_hello_on(start, connect, tmp_path, s
     before = relay.token("alice")
     session = connect(relay, token=before)
     own.write_text("another-secret-of-more-than-32-bytes-length")
-    relay.signal(signal.SIGHUP)
-    eventually(lambda: "read again" in relay.log.read_text())
+    relay.reload()
     with pytest.raises(Refused):
         connect(relay, token=before)
     assert connect(relay, token=relay.token("alice")).welcome["user"] == "alice"
@@ -248,8 +195,8 @@ def test_a_new_secret_applies_from_the_next_hello_on(start, connect, tmp_path, s
 
 
 @pytest.mark.parametrize("mode", ["full", "normal"])
-def test_the_store_reports_the_end_of_a_commit(configured, connect, mode):
-    relay = configured({"store": {"synchronous": mode}})
+def test_the_store_reports_the_end_of_a_commit(start, connect, mode):
+    relay = start(configuration={"store": {"synchronous": mode}})
     alice = connect(relay, "alice")
     alice.join("room")
     assert alice.send("room", 1)["seq"] == 1
@@ -257,8 +204,8 @@ def test_the_store_reports_the_end_of_a_commit(configured, connect, mode):
     assert ended.returncode == 1 and "store.synchronous" in ended.stderr
 
 
-def test_a_reload_withdraws_rights_even_if_the_room_is_no_longer_to_be_stored(configured, connect):
-    relay = configured({"rooms": [{"match": "r*", "history": {"count": 10}}]})
+def test_a_reload_withdraws_rights_even_if_the_room_is_no_longer_to_be_stored(start, connect):
+    relay = start(configuration={"rooms": [{"match": "r*", "history": {"count": 10}}]})
     session = connect(relay, "alice")
     session.join("room")
     relay.reload({"rooms": [{"match": "r*", "history": {"count": 0}, "can": ["join"]}]})

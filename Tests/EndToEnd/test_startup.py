@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start and stop: one clear line for each error at the start, and a graceful shutdown."""
 
-import json
 import os
 import socket
 import sqlite3
@@ -12,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from api import call
+from database import add_undecided_rooms, execute
 from relay import Relay, binary, environment, run
 from waiting import eventually
 from wire import Wire
@@ -139,16 +139,12 @@ def test_a_file_that_is_not_a_database(tmp_path):
 
 
 def test_a_database_of_a_newer_relay(stopped):
-    with sqlite3.connect(stopped.data / "stillwire.db") as database:
-        database.execute("INSERT INTO grdb_migrations (identifier) VALUES ('of-a-newer-relay')")
-    database.close()
+    execute(stopped, "INSERT INTO grdb_migrations (identifier) VALUES ('of-a-newer-relay')")
     assert_failed(serve(stopped.data), "newer")
 
 
 def test_a_database_of_a_build_before_the_first_release(stopped):
-    with sqlite3.connect(stopped.data / "stillwire.db") as database:
-        database.execute("INSERT INTO grdb_migrations (identifier) VALUES ('1')")
-    database.close()
+    execute(stopped, "INSERT INTO grdb_migrations (identifier) VALUES ('1')")
     assert_failed(serve(stopped.data), "stillwire.db", "move the folder away")
 
 
@@ -170,8 +166,7 @@ def test_tables_of_another_program_beside_the_own_ones(start, connect):
     connect(relay, "ann").join("tea")
     relay.stop()
     assert "other programs have created tables" not in relay.log.read_text()
-    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
-        database.execute("CREATE TABLE _litestream_lock (id INTEGER)")
+    execute(relay, "CREATE TABLE _litestream_lock (id INTEGER)")
     relay.start()
     (line,) = [line for line in relay.log.read_text().splitlines() if "other programs have created tables" in line]
     assert "count=1" in line and "tables=_litestream_lock" in line
@@ -324,10 +319,8 @@ def test_open_to_the_network_the_relay_accepts_only_its_own_names(start):
         assert "hosts" in answer.problem["detail"]
 
 
-def test_listed_names_apply_on_loopback_and_with_tokens(start, secret, tmp_path):
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"hosts": ["relay.test"]}))
-    relay = start("--config", file)
+def test_listed_names_apply_on_loopback_and_with_tokens(start, secret):
+    relay = start(configuration={"hosts": ["relay.test"]})
     assert [asked_as(relay, host) for host in ("relay.test", "localhost", "192.168.1.7", "evil.example")] == [101, 101, 403, 403]
     relay = start(secret=secret, STILLWIRE_HOSTS="relay.test")
     assert [asked_as(relay, host) for host in ("relay.test", "192.168.1.7", "evil.example")] == [101, 101, 403]
@@ -418,9 +411,7 @@ def test_tokens_and_bodies_stay_out_of_the_log(start, connect, secret):
 
 
 def test_the_relay_serves_while_it_loads_undecided_messages(stopped, connect):
-    with closing(sqlite3.connect(stopped.data / "stillwire.db")) as database, database:
-        rooms = [(number, f"room{number}") for number in range(1, 5001)]
-        database.executemany("INSERT INTO rooms (id, name, epoch, seq) VALUES (?, ?, 'epoch', 1)", rooms)
+    add_undecided_rooms(stopped, 5000)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     relay = Relay(stopped.data.parent, "--port", port)

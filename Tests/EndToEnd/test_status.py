@@ -115,14 +115,6 @@ def test_a_status_survives_a_restart_and_ends_after_it(start, connect, end):
     "body, at",
     [
         ({"text": "x" * 101}, "/text"),
-        ({"text": "🌴" * 81}, "/text"),
-        ({"text": "a\nb"}, "/text"),
-        ({"text": 1}, "/text"),
-        ({"emoji": "x" * 33}, "/emoji"),
-        ({"emoji": "🌴" * 17}, "/emoji"),
-        ({"text": "x", "until": 1}, "/until"),
-        ({"until": 9_000_000_000_000}, "/until"),
-        ({"text": "", "until": 9_000_000_000_000}, "/until"),
         ({"txet": "x"}, "/txet"),
     ],
 )
@@ -155,6 +147,6 @@ def test_a_token_needs_the_right_to_change_preferences(start, connect, secret, a
     assert call(relay, "PUT", "/v1/users/me/status", PALM, token=plain).status == 200
     assert call(relay, "PUT", "/v1/users/bob/status", PALM, token=plain).status == 403
     assert call(relay, "PUT", "/v1/users/bob/status", PALM, token=backend).status == 200
-    bare = relay.token("ann", has_rooms=False)
+    bare = relay.token("ann", rooms=None)
     assert call(relay, "PUT", "/v1/users/me/status", {}, token=bare).status == 403
     assert connect(relay, token=bare).refusal("status")["code"] == "forbidden"

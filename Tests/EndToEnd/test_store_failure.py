@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import tokens
 from api import call, history
 from client import Session
 from database import reading, value
@@ -143,8 +142,7 @@ def test_a_failing_disk_is_reported_and_survived(failing, connect):
 def test_a_token_with_fewer_rights_is_accepted_while_the_disk_fails(tmp_path, connect, secret):
     relay = Relay(tmp_path, "--presence-grace", "0", "--metrics-open", secret=secret).start()
     try:
-        key = secret.read_text()
-        bob = connect(relay, token=tokens.token(key, tokens.claims("bob")))
+        bob = connect(relay, token=relay.token("bob"))
         bob.join("tea")
         bob.close(1000)
 
@@ -153,8 +151,7 @@ def test_a_token_with_fewer_rights_is_accepted_while_the_disk_fails(tmp_path, co
 
         failures = metrics(relay)["stillwire_store_failures_total"]
         refuse_growth(relay)
-        less = tokens.claims("bob", rooms=[{"match": "kept", "can": ["join"]}])
-        again = connect(relay, token=tokens.token(key, less))
+        again = connect(relay, token=relay.token("bob", rooms=[{"match": "kept", "can": ["join"]}]))
         assert again.refusal("join", room="tea")["code"] == "forbidden"
         eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
         assert withdrawn() == 0

@@ -42,13 +42,13 @@ class World:
     """Ann has sent a text to a room of which the reader is a member. The reader has all rights in another room, `mark`,
     whose events show that those of the room would have arrived."""
 
-    def __init__(self, relay, connect, names, key, backend):
-        self.relay, self.connect, self.key, self.api_key = relay, connect, key, backend
+    def __init__(self, relay, connect, names, backend):
+        self.relay, self.connect, self.api_key = relay, connect, backend
         self.ann, self.reader, self.room, self.mark = names("ann", "reader", "room", "mark")
         for room in (self.room, self.mark):
             members = {"room": room, "owner": self.ann, "members": [self.reader]}
             assert self.backend("POST", "/v1/rooms", members).status == 201
-        self.author = connect(relay, token=tokens.token(key, tokens.claims(self.ann)))
+        self.author = connect(relay, token=relay.token(self.ann))
         for room in (self.room, self.mark):
             self.author.join(room)
         self.author.send(self.room, {"text": TEXT})
@@ -59,7 +59,7 @@ class World:
     def token(self, rights):
         everything = [*tokens.RIGHTS, "moderate"]
         rooms = [{"match": self.mark, "can": everything}, {"match": self.room, "can": sorted(rights)}]
-        return tokens.token(self.key, tokens.claims(self.reader, rooms=rooms, account=["devices"]))
+        return self.relay.token(self.reader, rooms=rooms, account=["devices"])
 
     def session(self, rights, **hello):
         return self.connect(self.relay, token=self.token(rights), **hello)
@@ -88,7 +88,7 @@ class World:
 
     def register(self, user, phone):
         registration = {"platform": "simulator", "token": phone}
-        token = tokens.token(self.key, tokens.claims(user))
+        token = self.relay.token(user)
         assert call(self.relay, "PUT", f"/v1/users/{user}/devices/phone", registration, token=token).status == 200
 
 
@@ -193,7 +193,7 @@ def responses(world, rights):
     phone = f"{world.ann}-phone"
     world.register(world.ann, phone)
     world.author.request("activity", state="background")
-    token = tokens.token(world.key, tokens.claims(world.ann))
+    token = world.relay.token(world.ann)
     for room, text in ((world.room, TEXT), (world.mark, "end")):
         message = {"from": world.reader, "body": {"text": f"to {room}"}, "push": {"category": "c"}}
         assert world.backend("POST", f"/v1/rooms/{room}/messages", message).status == 201
@@ -247,8 +247,8 @@ def entry(table, place):
 
 
 @pytest.fixture
-def world(relay, connect, names, secret, backend):
-    return lambda: World(relay, connect, names, secret.read_text(), backend)
+def world(relay, connect, names, backend):
+    return lambda: World(relay, connect, names, backend)
 
 
 def test_the_list_has_a_test_for_each_place():
@@ -275,7 +275,7 @@ def test_a_text_needs_an_api_key(world, place):
     path = entry(PATHS, place).format(ann=world.ann, reader=world.reader)
     assert TEXT in world.backend("GET", path).body.decode()
     for user in (world.ann, world.reader):
-        token = tokens.token(world.key, tokens.claims(user))
+        token = world.relay.token(user)
         assert call(world.relay, "GET", path, token=token).status == 403
 
 

@@ -93,7 +93,7 @@ def test_sessions_of_one_user_have_different_names(connect, names):
     assert connect(user).welcome["session"] != connect(user).welcome["session"]
 
 
-def test_requests_right_behind_hello_are_served(connect, names, relay):
+def test_requests_right_behind_hello_are_served(names, relay):
     user, room = names("alice", "room")
     with Wire(relay) as wire:
         wire.open()
@@ -235,7 +235,7 @@ def test_a_signal_is_relayed_and_not_stored(pair, body):
     assert alice.received("signal") == []
 
 
-def test_sending_and_reading_move_the_read_mark(connect, pair):
+def test_sending_and_reading_move_the_read_mark(pair):
     alice, bob, room = pair
     for body in ("one", "two", "three"):
         alice.send(room, body)
@@ -261,7 +261,7 @@ def test_a_live_room_keeps_nothing(connect, names):
     assert (joined["seq"], joined["messages"]) == (1, [])
 
 
-def test_frames_carry_every_name_once(connect, pair):
+def test_frames_carry_every_name_once(pair):
     """Python's parser keeps the last of two equal keys, so this test reads the pairs."""
     alice, bob, room = pair
     alice.send(room, {"body": {"type": "x"}}, key="k")

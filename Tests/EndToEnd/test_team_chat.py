@@ -4,7 +4,6 @@
 Each part plays one story with the public requests only. The parts share a relay, so later stories meet its load.
 """
 
-import json
 import threading
 
 import pytest
@@ -20,10 +19,9 @@ ROOMS = 300
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory):
     """A relay whose rooms have receipts. The users of these tests share no room, and become members at once."""
-    file = tmp_path_factory.mktemp("configuration") / "stillwire.json"
-    file.write_text(json.dumps({"rooms": [{"match": "*", "receipts": True}]}))
-    options = ("--config", file, "--limits-send-rate", 0, "--rooms-invitations", "none")
-    with running(tmp_path_factory.mktemp("relay"), *options) as relay:
+    options = ("--limits-send-rate", 0, "--rooms-invitations", "none")
+    rooms = [{"match": "*", "receipts": True}]
+    with running(tmp_path_factory.mktemp("relay"), *options, configuration={"rooms": rooms}) as relay:
         yield relay
 
 

@@ -5,7 +5,6 @@
 zone that counts on a device.
 """
 
-import signal
 import struct
 from datetime import datetime, timedelta, timezone
 
@@ -13,7 +12,6 @@ import pytest
 
 from api import call
 from metrics import metrics
-from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
@@ -146,13 +144,6 @@ def zones(tmp_path):
     return Zones(tmp_path / "zoneinfo", Olympus=9, Utopia=-5)
 
 
-def hup(relay):
-    """Sends SIGHUP, and waits until the relay has applied the configuration."""
-    before = relay.log.read_text().count("the configuration was read again")
-    relay.signal(signal.SIGHUP)
-    eventually(lambda: relay.log.read_text().count("the configuration was read again") > before)
-
-
 def log_of(relay, words):
     return [line for line in relay.log.read_text().splitlines() if words in line]
 
@@ -169,14 +160,14 @@ def test_a_reload_applies_an_exchanged_zone_file(gather, zones):
     zones.install("2026y", Olympus=14)
     # Without a reload nothing changes.
     assert outcomes(circle, bob) == {"phone": "hold"}
-    hup(circle.relay)
+    circle.relay.reload()
     assert outcomes(circle, bob) == {"phone": "push"}
     # The relay decides held pushes again.
     assert bob.phone.ring("Good morning")
     assert metrics(circle.relay)["stillwire_tzdata_info{2026y}"] == 1
     # A reload without new files leaves the rules.
     before = len(log_of(circle.relay, "time zone rules"))
-    hup(circle.relay)
+    circle.relay.reload()
     assert len(log_of(circle.relay, "time zone rules")) == before
 
 
@@ -188,7 +179,7 @@ def test_a_stored_zone_that_is_lost_keeps_its_last_rules(gather, zones, loss):
     carol.register(timeZone="Mars/Utopia")
     # The newest file counts, not the one at the time of the preference.
     zones.install("2026y", Olympus=2)
-    hup(circle.relay)
+    circle.relay.reload()
     assert outcomes(circle, bob) == {"phone": "push"}
     bob.prefer(quietHours=span(2, timeZone="Mars/Olympus"))
     zones.install("2026z", Other=0)
@@ -205,7 +196,7 @@ def test_a_stored_zone_that_is_lost_keeps_its_last_rules(gather, zones, loss):
         shown = carol.ask("GET", "devices/phone").json
         assert [(one["code"], one["at"]) for one in shown["warnings"]] == [("last_time_zone_rules", "/timeZone")]
 
-    hup(circle.relay)
+    circle.relay.reload()
     check()
     (line,) = log_of(circle.relay, "keep their last rules")
     assert "Mars/Olympus, Mars/Utopia" in line
@@ -216,7 +207,7 @@ def test_a_stored_zone_that_is_lost_keeps_its_last_rules(gather, zones, loss):
     assert bob.ask("PUT", "preferences", {"quietHours": span(0, timeZone="Mars/Tharsis")}).status == 422
     # It comes back with a later package.
     zones.install("2027a", Olympus=2, Utopia=-5)
-    hup(circle.relay)
+    circle.relay.reload()
     assert "warnings" not in bob.ask("GET", "preferences").json
     assert outcomes(circle, bob) == {"phone": "hold"}
 
@@ -237,7 +228,7 @@ def test_without_zone_files_the_rules_of_swift_count_with_a_warning(gather, tmp_
     if folder == "empty":
         (tmp_path / folder).rmdir()
     (tmp_path / "files").rename(tmp_path / folder)
-    hup(circle.relay)
+    circle.relay.reload()
     assert metrics(circle.relay)["stillwire_tzdata_info{2026x}"] == 1
     assert outcomes(circle, bob) == {"phone": "hold"}
 

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-import tokens
 from api import call
-from people import HOUR, Circle
+from people import HOUR
 from push_service import Answer, PushService
 from waiting import eventually
 from wall_clock import Clock
@@ -27,8 +26,8 @@ def clock(tmp_path):
 
 
 @pytest.fixture
-def circle(connect, names, start, clock):
-    return Circle(connect, names, start("--presence-grace", GRACE, under=clock.under))
+def circle(gather, clock):
+    return gather("--presence-grace", GRACE, under=clock.under)
 
 
 @pytest.mark.parametrize("seconds", [-3600, 3600], ids=["back", "forward"])
@@ -177,14 +176,13 @@ def test_a_focus_that_was_reported_before_the_clock_was_set_back_gives_way_to_th
 
 
 @pytest.mark.parametrize("seconds", [61, 3600])
-def test_a_push_that_is_being_sent_is_not_sent_again(connect, names, start, clock, tmp_path, seconds):
+def test_a_push_that_is_being_sent_is_not_sent_again(gather, clock, seconds):
     service = PushService()
     service.handle = lambda request: None  # the service does not answer
     try:
         app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
-        file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps({"apps": [app]}))
-        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0", under=clock.under))
+        configuration = {"apps": [app]}
+        circle = gather("--presence-grace", "0", under=clock.under, configuration=configuration)
         bob, carol = circle.away("bob"), circle.away("carol")
         bob.put("devices/phone", {"platform": "http", "token": "one", "app": "chat"})
         circle.send("once")
@@ -228,11 +226,9 @@ def test_keys_expire_while_the_machine_is_suspended(circle, clock):
     assert "clock" not in call(circle.relay, "GET", "/ready").json
 
 
-def test_a_clock_that_is_40_days_ahead_deletes_nothing_and_an_operator_confirms_it(connect, names, start, clock, tmp_path):
-    file = tmp_path / "stillwire.json"
+def test_a_clock_that_is_40_days_ahead_deletes_nothing_and_an_operator_confirms_it(connect, start, clock):
     # The relay checks for old messages at least once in 7 s.
-    file.write_text(json.dumps({"rooms": [{"match": "*", "history": {"age": 60}}]}))
-    relay = start("--config", file, under=clock.under)
+    relay = start(under=clock.under, configuration={"rooms": [{"match": "*", "history": {"age": 60}}]})
     ann = connect(relay, "ann")
     ann.join("tea")
 
@@ -282,15 +278,14 @@ def test_a_waiting_push_does_not_expire_by_a_large_step(circle, clock):
     bob.phone.ring("on its way")
 
 
-def test_a_waiting_silent_push_does_not_expire_by_a_large_step(connect, names, start, clock, tmp_path):
+def test_a_waiting_silent_push_does_not_expire_by_a_large_step(gather, clock):
     service = PushService()
     statuses = []
     service.handle = lambda request: Answer(statuses[0]) if statuses[0] != 200 else Answer(200, b'{"rejected":[]}')
     try:
         app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
-        file = tmp_path / "stillwire.json"
-        file.write_text(json.dumps({"apps": [app]}))
-        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0", under=clock.under))
+        configuration = {"apps": [app]}
+        circle = gather("--presence-grace", "0", under=clock.under, configuration=configuration)
         circle.away("bob").put("devices/phone", {"platform": "http", "token": "one", "app": "chat"})
         statuses.append(502)
         circle.send({"state": 1}, push={"silent": True})
@@ -330,15 +325,15 @@ def test_a_device_whose_clock_was_ahead_reports_in_its_order(circle):
 
 def test_the_list_of_sessions_has_the_end_of_the_token_after_a_step(connect, start, clock, secret, api_keys, backend):
     relay = start("--api-keys-file", api_keys, secret=secret, under=clock.under)
-    claims = tokens.claims("ann")
-    ann = connect(relay, token=tokens.token(secret.read_text(), claims))
+    expiry = int(time.time()) + 3600
+    ann = connect(relay, token=relay.token("ann", exp=expiry))
 
     def expires():
         (session,) = call(relay, "GET", "/v1/users/ann/sessions", token=backend).json["sessions"]
         return session["expires"]
 
     end = expires()
-    assert claims["exp"] * 1000 <= end <= claims["exp"] * 1000 + 600_000
+    assert expiry * 1000 <= end <= expiry * 1000 + 600_000
     for number, seconds in enumerate((600, 40 * 86_400), start=1):
         clock.set(seconds)
         noticed(relay, number)

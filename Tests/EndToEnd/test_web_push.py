@@ -16,9 +16,8 @@ from py_vapid import Vapid02
 from api import call
 from certificates import write_authority, write_key
 from metrics import metrics
-from people import Circle
 from push_service import Answer, PushService
-from relay import run
+from relay import checked, run
 from waiting import eventually
 
 LOOPBACK = ["127.0.0.0/8", "::1"]
@@ -75,21 +74,19 @@ def key(tmp_path):
 
 
 @pytest.fixture
-def web(connect, names, start, service, authority, key, tmp_path):
+def web(gather, service, authority, key, tmp_path):
     """Alice in a room of a relay that pushes to browsers through the service."""
 
     def web(**settings):
         defaults = {
-            "keyFile": "vapid.pem",
+            "keyFile": str(tmp_path / "vapid.pem"),
             "subject": "mailto:ops@example.org",
             "origins": [f"localhost:{service.port}"],
             "allowedAddresses": LOOPBACK,
             "caFile": str(authority[0]),
         }
-        file = tmp_path / "stillwire.json"
         chosen = {name: value for name, value in (defaults | settings).items() if value is not None}
-        file.write_text(json.dumps({"webPush": chosen}))
-        return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+        return gather("--presence-grace", "0", configuration={"webPush": chosen})
 
     return web
 
@@ -375,9 +372,7 @@ def test_a_configuration_that_cannot_work_is_refused(tmp_path, settings, words):
     write_key(tmp_path / "vapid.pem")
     write_key(tmp_path / "open.pem", mode=0o644)
     write_key(tmp_path / "other.pem", ec.SECP384R1())
-    file = tmp_path / "stillwire.json"
-    file.write_text(json.dumps({"webPush": settings}))
-    ended = run("serve", "--config", file, "--check")
+    ended = checked(tmp_path, {"webPush": settings})
     assert ended.returncode == 1 and words.format(tmp_path) in ended.stderr, ended
 
 
@@ -390,9 +385,8 @@ def test_the_command_makes_a_key_that_works(tmp_path):
     point = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
     assert encoded(point) in made.stdout.splitlines() and "PRIVATE KEY" not in made.stdout
     printed = json.loads(made.stdout.splitlines()[-1])
-    (tmp_path / "stillwire.json").write_text(json.dumps(printed))
-    checked = run("serve", "--config", tmp_path / "stillwire.json", "--check")
-    assert checked.returncode == 0, checked.stderr
+    ended = checked(tmp_path, printed)
+    assert ended.returncode == 0, ended.stderr
     before = file.read_bytes()
     again = run("vapid", "--file", file)
     assert again.returncode == 1 and "already exists" in again.stderr and file.read_bytes() == before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads or locks a relay's database from another process, while the relay runs or after its end."""
+"""Reads, changes or locks a relay's database from another process, while the relay runs or after its end."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -19,6 +19,19 @@ def rows(relay: Relay, query: str, *parameters: Any) -> list[tuple]:
 def value(relay: Relay, query: str, *parameters: Any) -> Any:
     """Returns the first column of the first row of a query."""
     return rows(relay, query, *parameters)[0][0]
+
+
+def execute(relay: Relay, statement: str, *parameters: Any) -> None:
+    """Changes the database behind the relay."""
+    with closing(sqlite3.connect(relay.data / "stillwire.db", timeout=DEADLINE)) as database, database:
+        database.execute(statement, parameters)
+
+
+def add_undecided_rooms(relay: Relay, count: int) -> None:
+    """Adds rooms with a message whose pushes are not decided."""
+    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database, database:
+        rooms = [(number, f"room{number}") for number in range(1, count + 1)]
+        database.executemany("INSERT INTO rooms (id, name, epoch, seq) VALUES (?, ?, 'epoch', 1)", rooms)
 
 
 @contextmanager

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A relay process: starts it on a free port, stops it cleanly, or kills it. Also runs other programs of the package."""
 
+import json
 import os
 import re
 import resource
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import tokens
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 #: The factor by which the relay is slower than usual, for example under sanitizers.
@@ -42,6 +46,22 @@ def run(*arguments: object, **settings: str) -> subprocess.CompletedProcess[str]
     return run_program(binary(), *arguments, **settings)
 
 
+def checked(
+    folder: Path, configuration: Any, *options: object, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Checks a configuration, which is a value or a text, as `stillwire.json` of the folder."""
+    file = folder / "stillwire.json"
+    file.write_text(configuration if isinstance(configuration, str) else json.dumps(configuration))
+    return run("serve", "--check", "--config", file, *options, **settings)
+
+
+def api_key(file: Path, name: str = "tests", *options: object) -> str:
+    """Adds an API key to the file, and returns the key."""
+    made = run("api-key", name, "--file", file, *options)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
 def run_tool(name: str, *arguments: object, **settings: str) -> subprocess.CompletedProcess[str]:
     """Runs another program of the package to its end, see `tool`."""
     return run_program(tool(name), *arguments, **settings)
@@ -61,11 +81,18 @@ def run_program(program: str, *arguments: object, **settings: str) -> subprocess
 class Relay:
     """A relay on 127.0.0.1. It keeps its data after `stop` or `kill`, so that `start` can follow.
 
-    `under` is a command that runs the relay in its own process, such as `prlimit`.
+    `configuration` is the content of a configuration file. `under` is a command that runs the relay in its own process,
+    such as `prlimit`.
     """
 
     def __init__(
-        self, folder: Path, *options: object, secret: Path | None = None, under: tuple[str, ...] = (), **settings: str
+        self,
+        folder: Path,
+        *options: object,
+        secret: Path | None = None,
+        configuration: Any = None,
+        under: tuple[str, ...] = (),
+        **settings: str,
     ):
         self.data = folder / "data"
         self.log = folder / "relay.log"
@@ -73,6 +100,10 @@ class Relay:
         self.port = 0
         self._under = under
         self._options = [str(option) for option in options]
+        self._configuration = folder / "stillwire.json"
+        if configuration is not None:
+            self.configure(configuration)
+            self._options += ["--config", str(self._configuration)]
         self._settings = settings
         self._process: subprocess.Popen[str] | None = None
 
@@ -163,12 +194,27 @@ class Relay:
             self._process.wait()
             assert "does not declare" not in self.log.read_text(errors="replace"), "a command has an undeclared error"
 
-    def token(self, user: str, *options: object, has_rooms: bool = True) -> str:
-        """Returns a token from `stillwire token`, with all rights except `moderate` in every room, or with none."""
-        rooms = ("--room", "*=join,send,push,urgent,history,presence,create") if has_rooms else ()
-        made = run("token", "--secret-file", self.secret, "--user", user, *rooms, *options)
-        assert made.returncode == 0, made.stderr
-        return made.stdout.strip()
+    def configure(self, configuration: Any) -> None:
+        """Changes the configuration file. A text is written as it is."""
+        text = configuration if isinstance(configuration, str) else json.dumps(configuration)
+        self._configuration.write_text(text)
+
+    def reload(self, configuration: Any = None) -> str:
+        """Changes the file unless it is None, and sends SIGHUP. Returns the lines of the log up to the result."""
+        if configuration is not None:
+            self.configure(configuration)
+        before, lines = len(self.log.read_text()), ""
+        self.signal(signal.SIGHUP)
+        end = time.monotonic() + DEADLINE
+        while not any(f"the configuration {word}" in lines for word in ("was read again", "is not changed")):
+            assert time.monotonic() < end, lines
+            time.sleep(0.01)
+            lines = self.log.read_text()[before:]
+        return lines
+
+    def token(self, user: str, **claims: Any) -> str:
+        """Returns a token with these claims. By default, it has all rights except `moderate` in every room."""
+        return tokens.token(self.secret.read_text(), tokens.claims(user, **claims))
 
     def _read_output(self, is_ready: threading.Event) -> None:
         process = self._process
