@@ -161,13 +161,13 @@ def test_a_page_of_a_listed_origin_may_call(start):
         assert "Retry-After" in answer.headers["Access-Control-Expose-Headers"]
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", CHAT + ".evil.example", CHAT + ":444"])
-def test_a_page_of_any_other_origin_may_not(start, origin):
+def test_a_page_of_any_other_origin_may_not(start):
     relay = start("--origins", CHAT)
-    for method in ("OPTIONS", "GET"):
-        answer = call(relay, method, "/live", headers={"Origin": origin})
-        assert answer.status == 403
-        assert not [name for name in answer.headers if name.startswith("Access-Control")]
+    for origin in ("https://evil.example", "null", CHAT + ".evil.example", CHAT + ":444"):
+        for method in ("OPTIONS", "GET"):
+            answer = call(relay, method, "/live", headers={"Origin": origin})
+            assert answer.status == 403
+            assert not [name for name in answer.headers if name.startswith("Access-Control")]
 
 
 # Rates

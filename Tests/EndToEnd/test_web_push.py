@@ -317,33 +317,35 @@ def test_keys_and_endpoints_are_not_logged(web, service, origin):
 GOOD = {"p256dh": Browser("").subscription["keys"]["p256dh"], "auth": encoded(bytes(16))}
 
 
-@pytest.mark.parametrize(
-    "token, place, words",
-    [
-        ("text", "/token", "must be an object"),
-        ({"keys": GOOD}, "/token/endpoint", "is missing"),
-        ({"endpoint": "https://fcm.googleapis.com/a"}, "/token/keys", "is missing"),
-        ({"endpoint": "https://fcm.googleapis.com/a", "keys": {"auth": GOOD["auth"]}}, "/token/keys/p256dh", "is missing"),
-        ({"endpoint": "http://fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must begin with https://"),
-        ({"endpoint": "https://127.0.0.1/a", "keys": GOOD}, "/token/endpoint", "not an IP address"),
-        ({"endpoint": "https://u@fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must not name a user"),
-        ({"endpoint": "https://fcm.googleapis.com:8443/a", "keys": GOOD}, "/token/endpoint", "port that is not allowed"),
-        ({"endpoint": "https://example.org/a", "keys": GOOD}, "/token/endpoint", "of an allowed push service"),
-        (
-            {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"p256dh": encoded(b"\4" + bytes(64))}},
-            "/token/keys/p256dh",
-            "must be a point of P-256",
-        ),
-        (
-            {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"auth": encoded(bytes(15))}},
-            "/token/keys/auth",
-            "must be 16 bytes",
-        ),
-    ],
-)
-def test_a_subscription_is_checked_at_the_registration(web, token, place, words):
-    answer = web().away("bob").ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
-    assert (answer.status, answer.problem["at"]) == (422, place) and words in answer.problem["detail"], answer
+#: Wrong subscriptions, each with the place of its error and words of the refusal.
+WRONG = [
+    ("text", "/token", "must be an object"),
+    ({"keys": GOOD}, "/token/endpoint", "is missing"),
+    ({"endpoint": "https://fcm.googleapis.com/a"}, "/token/keys", "is missing"),
+    ({"endpoint": "https://fcm.googleapis.com/a", "keys": {"auth": GOOD["auth"]}}, "/token/keys/p256dh", "is missing"),
+    ({"endpoint": "http://fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must begin with https://"),
+    ({"endpoint": "https://127.0.0.1/a", "keys": GOOD}, "/token/endpoint", "not an IP address"),
+    ({"endpoint": "https://u@fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must not name a user"),
+    ({"endpoint": "https://fcm.googleapis.com:8443/a", "keys": GOOD}, "/token/endpoint", "port that is not allowed"),
+    ({"endpoint": "https://example.org/a", "keys": GOOD}, "/token/endpoint", "of an allowed push service"),
+    (
+        {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"p256dh": encoded(b"\4" + bytes(64))}},
+        "/token/keys/p256dh",
+        "must be a point of P-256",
+    ),
+    (
+        {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"auth": encoded(bytes(15))}},
+        "/token/keys/auth",
+        "must be 16 bytes",
+    ),
+]
+
+
+def test_a_subscription_is_checked_at_the_registration(web):
+    bob = web().away("bob")
+    for token, place, words in WRONG:
+        answer = bob.ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
+        assert (answer.status, answer.problem["at"]) == (422, place) and words in answer.problem["detail"], answer
 
 
 def test_without_a_key_browsers_cannot_register(circle):
