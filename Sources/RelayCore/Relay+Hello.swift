@@ -71,7 +71,7 @@ extension Relay {
     var list: Inbox.Start?
     do {
       withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: self)
-      invitations = try await store.read { try $0.invitations.count(of: profile.id) }
+      invitations = try await self.invitations.count(of: handle, named: profile.id, on: self)
       if let options = details.inbox { list = try await inbox.start(options, of: profile.id, on: self) }
     } catch {
       throw Refusal(error: requestError(error), close: .serverError)

@@ -238,7 +238,9 @@ package actor Relay {
         // Otherwise the end of the last session would store an erased user again.
         if erasures.discardsPresence(of: user) { continue }
         late.savePresence(of: user, lastSeen: lastSeen, activity: activity, on: self)
-      case .userGone(let user): people.forget(user)
+      case .userGone(let user):
+        people.forget(user)
+        invitations.forget(user)
       case .userDue(let user): people.userDue(user, on: self)
       case .returnsOver: Task { await people.endReturns(on: self) }
       case .alarm: deliveries.alarmFired(on: self)

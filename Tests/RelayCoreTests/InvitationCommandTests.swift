@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
@@ -55,6 +56,26 @@ import Testing
       // They share a room now.
       #expect(try await add("ann", to: "den", by: ann, test).status == 201)
       #expect(try await add("bob", to: "den", by: ann, test).body?["memberCount"] == .number("2"))
+    }
+  }
+
+  @Test func `the number of invitations of a user in memory is right after each change`() async throws {
+    try await TestRelay.run { test async throws in
+      let (ann, bob) = (try await user("ann", test), try await user("bob", test))
+      let id = UserID(unchecked: "bob")
+      let handle = try await test.relay.kept(id)
+      func count(on relay: isolated Relay) async throws -> Int {
+        try await relay.invitations.count(of: handle, named: id, on: relay)
+      }
+      for room in ["tea", "den"] {
+        #expect(try await count(on: test.relay) == 0)
+        #expect(try await add("ann", to: room, by: .backend(acting: nil), test).status == 201)
+        #expect(try await count(on: test.relay) == 0)
+        #expect(try await add("bob", to: room, by: ann, test).body?["invited"] == .bool(true))
+        #expect(try await count(on: test.relay) == 1)
+        let members: [String: JSON] = ["user": .string("me"), "room": .string(room)]
+        #expect(try await test.perform(DeclineInvitation.self, by: bob, members).status == 204)
+      }
     }
   }
 
@@ -218,5 +239,5 @@ import Testing
 }
 
 extension Relay {
-  fileprivate func kept(_ user: UserID) async throws { _ = try await people.retain(user, on: self) }
+  fileprivate func kept(_ user: UserID) async throws -> UserHandle { try await people.retain(user, on: self) }
 }

@@ -19,6 +19,10 @@ package final class Invitations {
   private var shown: [Int64: [SessionHandle: Int64]] = [:]
   /// The newest confirmations of these sessions.
   private var confirmed: [SessionHandle: Int64] = [:]
+  /// The users in memory who had no invitation when it was last read, and have got none since.
+  private var uninvited: Set<UserHandle> = []
+  /// The number of invitations made, with which a read notices those made meanwhile.
+  private var madeCount = 0
 
   /// The number of undecided invitations that one read returns at the start.
   private static let page = 100
@@ -83,6 +87,20 @@ package final class Invitations {
 
   private static let exceeded = "the limit `newPeoplePerDay` is exceeded"
 
+  // MARK: Number
+
+  /// The number of open invitations of a user in memory.
+  func count(of user: UserHandle, named name: UserID, on relay: isolated Relay) async throws -> Int {
+    guard !uninvited.contains(user) else { return 0 }
+    let known = madeCount
+    let count = try await relay.store.read { try $0.invitations.count(of: name) }
+    if count == 0, madeCount == known { uninvited.insert(user) }
+    return count
+  }
+
+  /// Forgets a user that the hub has removed from memory.
+  func forget(_ user: UserHandle) { uninvited.remove(user) }
+
   // MARK: Changes
 
   /// Ends an invitation because its user refuses it.
@@ -129,6 +147,8 @@ package final class Invitations {
     for made in changes.made {
       guard let invitation = made.invitation else { continue }
       relay.diagnostics.tally.countInvitation()
+      madeCount += 1
+      if let user = relay.hub.user(made.user) { uninvited.remove(user) }
       show(invitation, to: made.user, on: relay)
       push(UndecidedInvitation(user: made.user, invitation: invitation), on: relay)
     }
