@@ -190,8 +190,8 @@ let package = Package(
     .target(
       name: "RelayHTTP",
       dependencies: [
-        "CDocuments", "CZlib", "PushLint", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity",
-        "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
+        "CDocuments", "CZlib", "PushLint", "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub",
+        "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -362,8 +362,8 @@ let package = Package(
     .testTarget(
       name: "RelayHTTPTests",
       dependencies: [
-        "PushLint", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
-        "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
+        "PushLint", "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub",
+        "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],

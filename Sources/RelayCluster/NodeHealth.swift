@@ -7,22 +7,22 @@ public struct NodeHealth: Hashable, Sendable {
   public static let maxAge = LogMonitor.interval * 3
 
   /// True if the servers of the log have answered the newest request.
-  public let reachesLog: Bool
+  public internal(set) var reachesLog: Bool
   /// The number of records that the file lacks. Is `nil` while the node does not know the newest record.
-  public let lag: UInt64?
+  public internal(set) var lag: UInt64?
   /// The replicas of each stream, as far as they are known.
-  public let replicas: [LogStream: StreamReplicas]
+  public internal(set) var replicas: [LogStream: StreamReplicas]
   /// The clock of this node minus the clock of the leader. Is `nil` if it is not known, and at the leader.
-  public let clockDifference: Duration?
+  public internal(set) var clockDifference: Duration?
   /// The time for which the leader has waited for a proof that it leads. Is 0 if it has one, and at other nodes.
-  public let unproved: Duration
+  public internal(set) var unproved: Duration
   /// The reason why the node cannot follow, take over or serve now. Is `nil` if it can, and after an alarm.
-  public let obstacle: NodeObstacle?
+  public internal(set) var obstacle: NodeObstacle?
   /// Faults that the operator should correct. The node follows or serves in spite of them.
-  public let warnings: [NodeWarning]
+  public internal(set) var warnings: [NodeWarning]
   /// The subjects whose state the node does not know now. ``warnings`` has none about them, although an earlier fault may
   /// continue.
-  public let unknown: Set<NodeWarning.Subject>
+  public internal(set) var unknown: Set<NodeWarning.Subject>
 }
 
 extension NodeStatus {

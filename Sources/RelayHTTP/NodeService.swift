@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
+import RelayCluster
 import RelayCore
 import RelayHub
 package import RelayIdentity
@@ -61,15 +62,16 @@ package struct NodeService: Sendable {
       return cluster.report.response
     case ("POST", "/v1/cluster/step-down"):
       try checkOperator(request, .stepDown)
-      guard cluster.report.role == .leader else { throw RequestError(.conflict, "this node does not lead") }
+      guard cluster.report.status.role == .leader else { throw RequestError(.conflict, "this node does not lead") }
       // There is no entry in the audit log: the log of the cluster stores nothing now.
       cluster.stepDown {}
       return cluster.report.response
     case ("POST", "/v1/cluster/snapshot"):
       try checkOperator(request, .publishSnapshot)
       let report = cluster.report
-      guard [.follower, .leader].contains(report.role) else {
-        throw RequestError(.conflict, "this node has no complete copy of the data: its role is \(report.role.rawValue)")
+      let role = report.status.role
+      guard [.follower, .leader].contains(role) else {
+        throw RequestError(.conflict, "this node has no complete copy of the data: its role is \(role.rawValue)")
       }
       cluster.requestSnapshot()
       return report.response
@@ -92,16 +94,16 @@ package struct NodeService: Sendable {
   private var ready: HTTPResponse {
     let report = cluster.report
     return .json(503) {
-      if let alarm = report.alarm {
+      if let alarm = report.status.alarm {
         $0["status"] = "alarm"
         $0["alarm"] = alarm.code
-        $0["text"] = alarm.text
+        $0["text"] = alarm.description
       } else {
         // A node that has won and does not serve yet is a standby for a proxy, too.
         $0["status"] = "standby"
         $0["leader"] = report.leaderURL
-        $0["reason"] = report.obstacle?.code
-        $0["text"] = report.obstacle?.text
+        $0["reason"] = report.health.obstacle?.code
+        $0["text"] = report.health.obstacle?.description
       }
     }
   }
@@ -109,7 +111,7 @@ package struct NodeService: Sendable {
 
 extension ClusterReport {
   /// The URL of another node that leads. Is `nil` if there is none, or if this node has won and does not serve yet.
-  var leaderURL: String? { role == .leader ? nil : leader?.url }
+  var leaderURL: String? { status.role == .leader ? nil : status.leader?.url }
 }
 
 extension HTTPResponse {

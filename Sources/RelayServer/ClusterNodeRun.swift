@@ -273,36 +273,8 @@ extension Logger.Level {
 extension ClusterNodeRun: ClusterOperations {
   var report: ClusterReport {
     let status = board.current
-    let health = status.health(at: clock.now)
-    var report = ClusterReport(node: .init(name: leader.name, url: leader.url))
-    report.role = ClusterReport.Role(rawValue: status.role.rawValue) ?? .loading
-    report.term = status.position.term
-    report.sequence = status.position.sequence
-    report.lag = health.lag
-    report.reachesLog = health.reachesLog
-    report.replicas = LogStream.allCases.compactMap { stream in
-      health.replicas[stream].map {
-        ClusterReport.Replicas(stream: stream.rawValue, current: $0.current, configured: $0.configured)
-      }
-    }
-    report.clockDifference = health.clockDifference?.seconds
-    report.unproved = health.unproved.seconds
-    report.leader = status.leader.map { .init(name: $0.name, url: $0.url) }
-    report.alarm = status.alarm.map { ($0.code, "\($0)") }
-    report.obstacle = health.obstacle.map { ($0.code, "\($0)") }
-    report.warnings = health.warnings.map { ($0.code, "\($0)") }
-    report.publishes = publishes.withLock { $0 }
-    report.counters = [
-      ("failovers", "Terms that began while this process ran.", status.takeovers + status.leaderChanges),
-      ("rejected_publishes", "Records that the log rejected, because another node has written to it.", status.rejected),
-      ("unknown_publishes", "Publishes without an answer of the log.", status.unknown),
-      ("skipped_records", "Records of deposed leaders that this node skipped.", status.skipped),
-      ("conflicts", "Records that did not fit this node's file, or that only the file had.", status.conflicts),
-      ("file_failures", "Failures to read or write this node's file.", status.fileFailures),
-      ("snapshots_loaded", "Snapshots that replaced this node's file.", status.snapshotsLoaded),
-      ("snapshots_published", "Snapshots that this node published.", status.snapshotsPublished),
-    ]
-    return report
+    return ClusterReport(
+      node: leader, status: status, health: status.health(at: clock.now), publishes: publishes.withLock { $0 })
   }
 
   func stepDown(after isReady: @escaping @Sendable () -> Void) {

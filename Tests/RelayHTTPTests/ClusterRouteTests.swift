@@ -25,7 +25,7 @@ import Testing
 
     private let made = Mutex(Calls())
     var calls: Calls { made.withLock { $0 } }
-    var report: ClusterReport { ClusterReport(node: .init(name: "a", url: "http://a")) }
+    var report: ClusterReport { .test("a") }
     func stepDown(after isReady: @escaping @Sendable () -> Void) { made.withLock { $0.waits.append(isReady) } }
     func requestSnapshot() { made.withLock { $0.snapshots += 1 } }
   }

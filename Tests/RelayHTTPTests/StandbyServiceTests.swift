@@ -7,6 +7,7 @@ import RelayJSON
 import Synchronization
 import Testing
 
+@testable import RelayCluster
 @testable import RelayCore
 @testable import RelayHTTP
 
@@ -21,9 +22,9 @@ import Testing
   }
 
   private func node(isOpen: Bool = true, _ change: (inout ClusterReport) -> Void) -> (NodeService, Cluster) {
-    var report = ClusterReport(node: .init(name: "b", url: "http://b"))
-    report.role = .follower
-    report.leader = .init(name: "a", url: "http://a:8080")
+    var report = ClusterReport.test("b")
+    report.status.role = .follower
+    report.status.leader = Leader(name: "a", url: "http://a:8080")
     change(&report)
     let cluster = Cluster(report: report)
     return (NodeService(cluster, .init(isOpen: isOpen, isMetricsOpen: false, apiKeys: APIKeys())), cluster)
@@ -51,13 +52,13 @@ import Testing
     let ready = await answer("/ready")
     #expect(ready.status == 503)
     #expect(text(ready) == #"{"status":"standby","leader":"http://a:8080"}"#)
-    #expect(await text(answer("/ready") { $0.leader = nil }) == #"{"status":"standby"}"#)
-    let behind = await answer("/ready") { $0.obstacle = ("behind", "the node is 7 records behind") }
+    #expect(await text(answer("/ready") { $0.status.leader = nil }) == #"{"status":"standby"}"#)
+    let behind = await answer("/ready") { $0.health.obstacle = .behind(7) }
     #expect(
       text(behind)
-        == #"{"status":"standby","leader":"http://a:8080","reason":"behind","text":"the node is 7 records behind"}"#)
-    let alarm = await answer("/ready") { $0.alarm = ("lost_tail", "Do something.") }
-    #expect(text(alarm) == #"{"status":"alarm","alarm":"lost_tail","text":"Do something."}"#)
+        == #"{"status":"standby","leader":"http://a:8080","reason":"behind","text":"\#(NodeObstacle.behind(7))"}"#)
+    let alarm = await answer("/ready") { $0.status.alarm = .unrelatedFile }
+    #expect(text(alarm) == #"{"status":"alarm","alarm":"unrelated_file","text":"\#(Alarm.unrelatedFile)"}"#)
   }
 
   @Test func `a handshake gets the leader's URL`() async {
@@ -77,15 +78,15 @@ import Testing
 
   @Test func `without a leader clients try again`() async {
     for path in ["/", "/v1/connect", "/v1/rooms"] {
-      let response = await answer(path) { $0.leader = nil }
+      let response = await answer(path) { $0.status.leader = nil }
       #expect(response.status == 503)
       #expect(response.headers[.retryAfter] == "1")
       #expect(response.headers[.stillwireLeader] == nil)
     }
     // A node that has won and does not serve yet does not redirect to itself.
     let winner = await answer("/v1/rooms") { report in
-      report.role = .leader
-      report.leader = report.node
+      report.status.role = .leader
+      report.status.leader = report.node
     }
     #expect(winner.status == 503)
   }
@@ -122,7 +123,7 @@ import Testing
       ], operations: RelayCore.Operation.names, groups: [:])
     let service = StandbyService(
       NodeService(
-        Cluster(report: ClusterReport(node: .init(name: "b", url: "http://b"))),
+        Cluster(report: .test("b")),
         .init(isOpen: false, isMetricsOpen: false, apiKeys: try settings.readAPIKeys())))
     func status(_ key: String) async -> Int {
       await service.response(
@@ -139,12 +140,12 @@ import Testing
 
   @Test func `a standby cannot step down, and a node that has won and does not serve yet can`() async {
     #expect(await answer("/v1/cluster/step-down", method: "POST").status == 409)
-    #expect(await answer("/v1/cluster/step-down", method: "POST") { $0.role = .leader }.status == 200)
+    #expect(await answer("/v1/cluster/step-down", method: "POST") { $0.status.role = .leader }.status == 200)
   }
 
-  @Test(arguments: ClusterReport.Role.allCases)
-  func `only a node with a complete copy publishes a snapshot`(_ role: ClusterReport.Role) async {
-    let status = await answer("/v1/cluster/snapshot", method: "POST") { $0.role = role }.status
+  @Test(arguments: NodeStatus.Role.allCases)
+  func `only a node with a complete copy publishes a snapshot`(_ role: NodeStatus.Role) async {
+    let status = await answer("/v1/cluster/snapshot", method: "POST") { $0.status.role = role }.status
     #expect(status == (role == .follower || role == .leader ? 200 : 409))
   }
 
@@ -166,14 +167,15 @@ import Testing
   }
 
   @Test func `the replicas, the lag and the clock are in the metrics and in the report`() async {
+    let warnings = [NodeWarning.noConsumer(reason: "c"), .clockDiffers(.seconds(-600), leader: "a")]
     func know(_ report: inout ClusterReport) {
-      report.reachesLog = true
-      report.lag = 7
-      report.replicas = [
-        .init(stream: "log", current: 2, configured: 3), .init(stream: "snapshots", current: 3, configured: 3),
+      report.health.reachesLog = true
+      report.health.lag = 7
+      report.health.replicas = [
+        .log: StreamReplicas(configured: 3, current: 2), .snapshots: StreamReplicas(configured: 3, current: 3),
       ]
-      report.clockDifference = -600.0004
-      report.warnings = [("lost_replicas", "c"), ("clock_differs", "d")]
+      report.health.clockDifference = .seconds(-600) - .microseconds(400)
+      report.health.warnings = warnings
     }
     let metrics = await text(answer("/metrics", know))
     for line in [
@@ -189,7 +191,8 @@ import Testing
         #""lag":7,"reachesLog":true,"replicas":{"log":{"current":2,"configured":3},"#
           + #""snapshots":{"current":3,"configured":3}},"clockDifference":-600,"#
           + #""leader":{"node":"a","url":"http://a:8080"},"#
-          + #""warnings":[{"code":"lost_replicas","text":"c"},{"code":"clock_differs","text":"d"}]}"#))
+          + #""warnings":[{"code":"no_consumer","text":"\#(warnings[0])"},"#
+          + #"{"code":"clock_differs","text":"\#(warnings[1])"}]}"#))
   }
 
   // MARK: A leader that waits for a proof
@@ -201,15 +204,16 @@ import Testing
   ])
   func `a leader without a proof answers only its operator`(_ method: String, _ path: String, _ status: Int) {
     let (service, cluster) = node { report in
-      report.role = .leader
-      report.obstacle = ("no_proof", "wait")
-      report.unproved = 2.5
+      report.status.role = .leader
+      report.health.obstacle = .unproved
+      report.health.unproved = .seconds(2.5)
     }
     let response = service.answerOfUnproved(request(path, method: method))
     #expect(response.status == status)
     #expect(cluster.stepDowns.withLock { $0 } == (path.hasSuffix("step-down") ? 1 : 0))
     switch path {
-    case "/ready": #expect(text(response) == #"{"status":"standby","reason":"no_proof","text":"wait"}"#)
+    case "/ready":
+      #expect(text(response) == #"{"status":"standby","reason":"no_proof","text":"\#(NodeObstacle.unproved)"}"#)
     case "/metrics" where method == "GET":
       #expect(text(response).contains("\nstillwire_cluster_unproved_seconds 2.5\n"))
     case "/v1/cluster" where method == "GET": #expect(text(response).contains(#""obstacle":{"code":"no_proof""#))
@@ -220,11 +224,19 @@ import Testing
 
   @Test(arguments: [("GET", "/metrics"), ("GET", "/v1/cluster"), ("POST", "/v1/cluster/step-down")])
   func `a leader without a proof authenticates its operator`(_ method: String, _ path: String) {
-    let (closed, cluster) = node(isOpen: false) { $0.role = .leader }
+    let (closed, cluster) = node(isOpen: false) { $0.status.role = .leader }
     #expect(closed.answerOfUnproved(request(path, method: method)).status == 401)
-    let (open, _) = node { $0.role = .leader }
+    let (open, _) = node { $0.status.role = .leader }
     let away = open.answerOfUnproved(request(path, method: method, isLocal: false))
     #expect(away.status == (path == "/metrics" ? 200 : 403))
     #expect(cluster.stepDowns.withLock { $0 } == 0)
+  }
+}
+
+extension ClusterReport {
+  /// A node without any facts about its cluster.
+  static func test(_ name: String) -> ClusterReport {
+    guard let node = Leader(name: name, url: "http://\(name)") else { preconditionFailure("the name is valid") }
+    return ClusterReport(node: node, status: NodeStatus(), health: NodeStatus().health(at: .now))
   }
 }
