@@ -32,7 +32,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.preferences } == Self.some)
     #expect(try await test.read { try $0.people.user(alice.id)?.preferences } == Preferences())
     let members = try await test.read { try $0.rooms.snapshot(room)?.members }
-    #expect(members?.first { $0.user.id == bob.id }?.preferences == Self.some)
+    #expect(members?.first { $0.user.id == bob.id }?.record.preferences == Self.some)
   }
 
   @Test func `equal preferences are stored as the same text, and defaults as none`() async throws {
@@ -72,7 +72,7 @@ import Testing
     }
     #expect(try await test.read { try $0.people.user(bob.id)?.blocks } == [alice.id, Self.stranger])
     let members = try await test.read { try $0.rooms.snapshot(room)?.members }
-    let blocks = members.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.user.id, $0.blocks) }) }
+    let blocks = members.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.user.id, $0.record.blocks) }) }
     #expect(blocks == [alice.id: [], bob.id: [alice.id, Self.stranger]])
   }
 

@@ -23,8 +23,8 @@ import Testing
     #expect(snapshot.state == filled)
     #expect(
       snapshot.members.sorted { $0.user.id < $1.user.id } == [
-        MemberRecord(user: alice, lastSeen: .at(5), read: 3, received: 0, focus: [], devices: []),
-        MemberRecord(user: bob, lastSeen: .at(6), read: 3, received: 3, focus: [], devices: []),
+        MemberRecord(UserRecord(user: alice, lastSeen: .at(5), focus: [], devices: []), read: 3, received: 0),
+        MemberRecord(UserRecord(user: bob, lastSeen: .at(6), focus: [], devices: []), read: 3, received: 3),
       ])
   }
 
@@ -169,8 +169,9 @@ import Testing
     let members = try #require(try await test.read { try $0.rooms.snapshot(room)?.members }).sorted {
       $0.user.id < $1.user.id
     }
-    #expect(members.map(\.focus) == [[focus], []])
-    #expect(members.map(\.devices) == [[], [phone().registered(), phone("tablet", token: "other").registered()]])
+    #expect(members.map(\.record.focus) == [[focus], []])
+    #expect(
+      members.map(\.record.devices) == [[], [phone().registered(), phone("tablet", token: "other").registered()]])
   }
 
   @Test func `a snapshot of 10,000 members is complete`() async throws {
@@ -187,7 +188,7 @@ import Testing
     }
     let members = try #require(try await test.read { try $0.rooms.snapshot(room)?.members })
     #expect(Set(members.map(\.user.id)).count == 10_000)
-    #expect(members.allSatisfy { $0.focus == [focus] && $0.devices.count == 1 })
+    #expect(members.allSatisfy { $0.record.focus == [focus] && $0.record.devices.count == 1 })
   }
 
   @Test func `users are returned in the requested order, without unknown ones`() async throws {

@@ -118,8 +118,8 @@ import Testing
     try await append(2, in: Self.other)
     try await test.write { try $0.people.withdraw(from: [room, RoomID(unchecked: "unknown")], bob.id) }
     #expect(try await test.read { try $0.people.user(bob.id)?.withdrawn } == [room])
-    #expect(
-      try await test.read { try $0.rooms.snapshot(room)?.members.first { $0.user.id == bob.id }?.withdrawn } == [room])
+    let members = try await test.read { try $0.rooms.snapshot(room)?.members }
+    #expect(members?.first { $0.user.id == bob.id }?.record.withdrawn == [room])
     #expect(try await test.read { try $0.people.user(alice.id)?.withdrawn } == [])
     #expect(try await unread().rooms == [Self.other: Unread(messages: 2)])
     #expect(try await badge() == 2)

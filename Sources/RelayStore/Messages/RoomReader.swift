@@ -24,13 +24,9 @@ public struct RoomReader {
     let restricted = Dictionary(uniqueKeysWithValues: restrictions)
     let details = try UserDetails(db, of: rows.map { $0["id"] })
     let members = try rows.map { row in
-      let user = try details.user(row)
-      return MemberRecord(
-        user: user.user, lastSeen: user.lastSeen, activity: user.activity, read: row["read"],
-        received: row["received"], focus: user.focus, devices: user.devices, filters: user.filters,
-        preferences: user.preferences, blocks: user.blocks, withdrawn: user.withdrawn,
-        role: RoomRole(rawValue: row["role"]) ?? .member, status: user.status,
-        restrictedUntil: restricted[row["id"]])
+      MemberRecord(
+        try details.user(row), read: row["read"], received: row["received"],
+        role: RoomRole(rawValue: row["role"]) ?? .member, restrictedUntil: restricted[row["id"]])
     }
     let changed: Int64? = try db.first(
       """

@@ -119,52 +119,23 @@ public struct RoomPair: Equatable, Sendable {
 
 /// A user in a room.
 public struct MemberRecord: Equatable, Sendable {
-  public var user: User
-  public var lastSeen: Timestamp?
-  /// Is `nil` if the user is stored as offline.
-  public var activity: Activity?
+  /// The facts about the user without the room.
+  public var record: UserRecord
   public var read: Int64
   public var received: Int64
-  public var focus: [FocusRecord]
-  public var devices: [Device]
-  public var filters: [FilterRecord]
-  public var preferences: Preferences
-  /// The users whom this user has blocked.
-  public var blocks: Set<UserID>
-  /// The rooms of the user in which the newest token does not give the right `join`.
-  public var withdrawn: Set<RoomID>
   public var role: RoomRole
-  /// The user's status. It may have ended.
-  public var status: UserStatus?
   /// The end of the member's restriction. It may be over.
   public var restrictedUntil: Timestamp?
 
   public init(
-    user: User, lastSeen: Timestamp?, activity: Activity? = nil, read: Int64, received: Int64, focus: [FocusRecord],
-    devices: [Device], filters: [FilterRecord] = [], preferences: Preferences = Preferences(),
-    blocks: Set<UserID> = [], withdrawn: Set<RoomID> = [], role: RoomRole = .member, status: UserStatus? = nil,
-    restrictedUntil: Timestamp? = nil
+    _ record: UserRecord, read: Int64, received: Int64, role: RoomRole = .member, restrictedUntil: Timestamp? = nil
   ) {
-    self.user = user
-    self.lastSeen = lastSeen
-    self.activity = activity
+    self.record = record
     self.read = read
     self.received = received
-    self.focus = focus
-    self.devices = devices
-    self.filters = filters
-    self.preferences = preferences
-    self.blocks = blocks
-    self.withdrawn = withdrawn
     self.role = role
-    self.status = status
     self.restrictedUntil = restrictedUntil
   }
 
-  /// The facts about the user without the room.
-  public var record: UserRecord {
-    UserRecord(
-      user: user, lastSeen: lastSeen, activity: activity, focus: focus, devices: devices, filters: filters,
-      preferences: preferences, blocks: blocks, withdrawn: withdrawn, status: status)
-  }
+  public var user: User { record.user }
 }
