@@ -43,8 +43,8 @@ import Testing
         Claim(
           id: claims.first?.id ?? "", attempts: 1, room: room, epoch: "epoch",
           message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
-          recipient: bob.id, device: device, created: .at(3), ends: .never,
-          recipientCount: 1, unread: 2)
+          recipient: bob.id, device: device, created: .at(3), ends: .never, recipientCount: 1, unread: 2,
+          collapse: MessageReference(room: room, seq: 2), collapseScope: .message)
       ])
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .sending)

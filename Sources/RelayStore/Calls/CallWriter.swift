@@ -22,11 +22,6 @@ public struct CallChange: Equatable, Sendable {
   public var call: Call
   /// False if the request repeats an earlier one, so that nothing was changed.
   public var isChanged: Bool
-
-  public init(call: Call, isChanged: Bool) {
-    self.call = call
-    self.isChanged = isChanged
-  }
 }
 
 /// Stores calls, and ends their ringing on phones. ``Call`` makes the decisions.

@@ -39,13 +39,6 @@ public struct EndedInvitation: Equatable, Sendable {
   public var cause: InvitationEnd
   /// True if the user has never seen the invitation.
   public var isHidden: Bool
-
-  public init(user: UserID, room: RoomID, cause: InvitationEnd, isHidden: Bool) {
-    self.user = user
-    self.room = room
-    self.cause = cause
-    self.isHidden = isHidden
-  }
 }
 
 /// The invitations that a change has made or ended, and the rooms that were deleted with their last invitation.

@@ -26,10 +26,4 @@ public struct Annotated: Equatable, Sendable {
   public var change: Int64?
   /// The room's newest message at that time.
   public var newest: Int64
-
-  public init(value: [UInt8]?, change: Int64?, newest: Int64) {
-    self.value = value
-    self.change = change
-    self.newest = newest
-  }
 }

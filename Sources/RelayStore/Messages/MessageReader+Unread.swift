@@ -6,14 +6,9 @@ public import RelayProtocol
 /// has not blocked. Sending a message raises the mark of its sender, except for responses. A call that the user has
 /// answered or declined is read.
 public struct Unread: Equatable, Sendable {
-  public var messages: Int
+  public var messages = 0
   /// The unread messages that mention the user.
-  public var mentions: Int
-
-  public init(messages: Int = 0, mentions: Int = 0) {
-    self.messages = messages
-    self.mentions = mentions
-  }
+  public var mentions = 0
 }
 
 extension MessageReader {

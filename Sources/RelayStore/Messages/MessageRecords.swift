@@ -131,14 +131,6 @@ public struct Edited: Equatable, Sendable {
   public var moderator: UserID?
   /// The call that the deletion has ended.
   public var call: Call?
-
-  public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64, change: Int64 = 0) {
-    self.from = from
-    self.time = time
-    self.isChanged = isChanged
-    self.newest = newest
-    self.change = change
-  }
 }
 
 /// The newest change of a message.
@@ -179,16 +171,5 @@ public struct MessagePage: Equatable, Sendable {
   /// True if there are more messages in the direction of reading.
   public var more: Bool
   /// True if the bodies exceed the requested maximum. The page then has no messages.
-  public var exceeds: Bool
-
-  public init(
-    epoch: String, newest: Int64, first: Int64, messages: [StoredMessage], more: Bool, exceeds: Bool = false
-  ) {
-    self.epoch = epoch
-    self.newest = newest
-    self.first = first
-    self.messages = messages
-    self.more = more
-    self.exceeds = exceeds
-  }
+  public var exceeds = false
 }

@@ -25,7 +25,7 @@ public struct RoomReader {
     let details = try UserDetails(db, of: rows.map { $0["id"] })
     let members = try rows.map { row in
       MemberRecord(
-        try details.user(row), read: row["read"], received: row["received"],
+        record: try details.user(row), read: row["read"], received: row["received"],
         role: RoomRole(rawValue: row["role"]) ?? .member, restrictedUntil: restricted[row["id"]])
     }
     let changed: Int64? = try db.first(

@@ -56,27 +56,13 @@ public struct JoinedRoom: Equatable, Sendable {
   public var read: Int64
   /// The member's received mark.
   public var received: Int64
-  public var role: RoomRole
+  public var role = RoomRole.member
   /// The end of the user's restriction. It may be over.
   public var restrictedUntil: Timestamp?
   /// True if only moderators and owners send to the room.
-  public var isReadOnly: Bool
+  public var isReadOnly = false
   /// The invitation that the join has accepted.
-  public var invitations: InvitationChanges
-
-  public init(
-    record: RoomState, isNewMember: Bool, read: Int64, received: Int64, role: RoomRole = .member,
-    restrictedUntil: Timestamp? = nil, isReadOnly: Bool = false, invitations: InvitationChanges = InvitationChanges()
-  ) {
-    self.record = record
-    self.isNewMember = isNewMember
-    self.read = read
-    self.received = received
-    self.role = role
-    self.restrictedUntil = restrictedUntil
-    self.isReadOnly = isReadOnly
-    self.invitations = invitations
-  }
+  public var invitations = InvitationChanges()
 }
 
 /// A room with all its members.
@@ -85,36 +71,19 @@ public struct RoomSnapshot: Equatable, Sendable {
   /// In no particular order.
   public var members: [MemberRecord]
   /// The newest seq at the time of the room's last change of a message, or 0 without any.
-  public var changed: Int64
+  public var changed: Int64 = 0
   /// The number of the newest change of a message, or 0 without any.
-  public var change: Int64
+  public var change: Int64 = 0
   /// True if only moderators and owners send to the room.
-  public var isReadOnly: Bool
+  public var isReadOnly = false
   /// The two people of a direct room, also one who is no member. Is `nil` for a group.
   public var pair: RoomPair?
-
-  public init(
-    state: RoomState, members: [MemberRecord], changed: Int64 = 0, change: Int64 = 0, isReadOnly: Bool = false,
-    pair: RoomPair? = nil
-  ) {
-    self.state = state
-    self.members = members
-    self.changed = changed
-    self.change = change
-    self.isReadOnly = isReadOnly
-    self.pair = pair
-  }
 }
 
 /// The two people of a direct room.
 public struct RoomPair: Equatable, Sendable {
   public var low: UserID
   public var high: UserID
-
-  public init(low: UserID, high: UserID) {
-    self.low = low
-    self.high = high
-  }
 }
 
 /// A user in a room.
@@ -123,19 +92,9 @@ public struct MemberRecord: Equatable, Sendable {
   public var record: UserRecord
   public var read: Int64
   public var received: Int64
-  public var role: RoomRole
+  public var role = RoomRole.member
   /// The end of the member's restriction. It may be over.
   public var restrictedUntil: Timestamp?
-
-  public init(
-    _ record: UserRecord, read: Int64, received: Int64, role: RoomRole = .member, restrictedUntil: Timestamp? = nil
-  ) {
-    self.record = record
-    self.read = read
-    self.received = received
-    self.role = role
-    self.restrictedUntil = restrictedUntil
-  }
 
   public var user: User { record.user }
 }

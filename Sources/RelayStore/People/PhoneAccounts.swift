@@ -6,11 +6,6 @@ public import RelayProtocol
 public struct DeviceName: Hashable, Sendable {
   public let user: UserID
   public let device: DeviceID
-
-  public init(user: UserID, device: DeviceID) {
-    self.user = user
-    self.device = device
-  }
 }
 
 /// The accounts of one phone: the devices of several users of one app that share a push token or a VoIP token.

@@ -12,31 +12,31 @@ public struct Claim: Equatable, Sendable {
   public var epoch: String
   public var message: StoredMessage
   /// The push that the sender of the message requests.
-  public var push: PushRequest
+  public var push = PushRequest()
   public var sender: User
   public var recipient: UserID
   /// The device as it is registered now.
   public var device: Device
   public var created: Timestamp
   /// The sum of the steps of the wall clock at ``created``.
-  public var steps: Duration
+  public var steps = Duration.zero
   /// The end of the push by the stepless clock. Is `nil` when the push follows from the message alone.
   public var ends: Timestamp?
   /// The members of the room without the sender of the message: everybody who receives it.
-  public var recipientCount: Int
+  public var recipientCount = 1
   /// True if the push shows the room as a group.
-  public var isGroup: Bool
+  public var isGroup = false
   /// The recipient's unread messages in all rooms that are not muted.
   public var unread: Int
   /// The level of the decision. Is `nil` for the level that the message requests.
   public var level: Level?
   /// True if the message is a reply to a message of the recipient.
-  public var isReply: Bool
-  public var isNotifyAnyway: Bool
+  public var isReply = false
+  public var isNotifyAnyway = false
   /// The recipient's own label of the room, or else the label of the account on the device.
   public var criteria: String?
   /// True if the sender of the message requests delivery reports.
-  public var reports: Bool
+  public var reports = false
   /// The title of the room.
   public var title: String?
   /// The https URL of the room's picture.
@@ -46,27 +46,19 @@ public struct Claim: Equatable, Sendable {
   /// The scope of this collapse id.
   public var collapseScope: CollapseScope
   /// The number of messages of the room in the push, at least 1.
-  public var count: Int
+  public var count = 1
   /// The other rooms with messages in the push, the room with the newest message first; at most ``maxOthers``.
-  public var others: [Other]
+  public var others: [Other] = []
 
   /// Another room with messages in the push.
   public struct Other: Equatable, Sendable {
     public var room: RoomID
     /// The newest message of the room in the push.
     public var message: StoredMessage
-    public var push: PushRequest
+    public var push = PushRequest()
     public var sender: User
     /// The number of messages of the room in the push, at least 1.
     public var count: Int
-
-    public init(room: RoomID, message: StoredMessage, push: PushRequest = PushRequest(), sender: User, count: Int) {
-      self.room = room
-      self.message = message
-      self.push = push
-      self.sender = sender
-      self.count = count
-    }
   }
 
   /// The removals in the push.
@@ -77,43 +69,4 @@ public struct Claim: Equatable, Sendable {
 
   /// The maximum number of other rooms that fit into a payload.
   public static let maxOthers = 128
-
-  public init(
-    id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),
-    sender: User,
-    recipient: UserID,
-    device: Device, created: Timestamp, steps: Duration = .zero, ends: Timestamp? = nil, recipientCount: Int = 1,
-    isGroup: Bool = false, unread: Int, level: Level? = nil, isReply: Bool = false,
-    isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, title: String? = nil,
-    avatar: String? = nil, collapse: MessageReference? = nil, collapseScope: CollapseScope? = nil,
-    count: Int = 1,
-    others: [Other] = []
-  ) {
-    self.id = id
-    self.attempts = attempts
-    self.room = room
-    self.epoch = epoch
-    self.message = message
-    self.push = push
-    self.sender = sender
-    self.recipient = recipient
-    self.device = device
-    self.created = created
-    self.steps = steps
-    self.ends = ends
-    self.recipientCount = recipientCount
-    self.isGroup = isGroup
-    self.unread = unread
-    self.level = level
-    self.isReply = isReply
-    self.isNotifyAnyway = isNotifyAnyway
-    self.criteria = criteria
-    self.reports = reports
-    self.title = title
-    self.avatar = avatar
-    self.collapse = collapse ?? MessageReference(room: room, seq: message.seq)
-    self.collapseScope = collapseScope ?? push.style.collapse
-    self.count = count
-    self.others = others
-  }
 }

@@ -7,12 +7,6 @@ public struct DigestCount: Equatable, Sendable, Codable {
   /// The newest of these messages, or the message of the job itself.
   public var seq: Int64
   public var count: Int
-
-  public init(room: RoomID, seq: Int64, count: Int) {
-    self.room = room
-    self.seq = seq
-    self.count = count
-  }
 }
 
 /// A stored push job, for explanations. The caller must not show or log the token.

@@ -267,9 +267,10 @@ extension Claim {
   fileprivate init(_ id: String, _ row: Row, push: PushRequest) throws {
     let message = try StoredMessage(row)
     let device = try Device(row)
+    let room = RoomID(unchecked: row["room_name"])
     let collapseRoom: String? = row["collapse_room"]
     self.init(
-      id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
+      id: id, attempts: row["attempts"] + 1, room: room, epoch: row["epoch"],
       message: message, push: push,
       sender: User(
         id: message.from, name: row.line("display_name"), avatar: row["avatar"], handle: row.line("handle"),
@@ -279,7 +280,8 @@ extension Claim {
       isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row.line("room_title"),
       avatar: row["room_avatar"],
-      collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) },
-      collapseScope: try row.choiceIfAny("collapse_scope"))
+      collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) }
+        ?? MessageReference(room: room, seq: message.seq),
+      collapseScope: try row.choiceIfAny("collapse_scope") ?? push.style.collapse)
   }
 }

@@ -20,7 +20,7 @@ public struct UpdateClaim: Equatable, Sendable {
   /// The time of the newest request for the update.
   public var created: Timestamp
   /// The sum of the steps of the wall clock at ``created``.
-  public var steps: Duration
+  public var steps = Duration.zero
   public var recipient: UserID
   public var device: Device
   public var content: Content
@@ -34,21 +34,6 @@ public struct UpdateClaim: Equatable, Sendable {
     case change(EntryText, of: String, Claim)
     case phone(PhoneUpdate)
     case silent(RoomID, epoch: String, StoredMessage, PushRequest)
-  }
-
-  public init(
-    id: String, attempts: Int, created: Timestamp, steps: Duration = .zero, recipient: UserID, device: Device,
-    content: Content, removals: Removals = Removals(), keptUntil: Timestamp? = nil
-  ) {
-    self.id = id
-    self.attempts = attempts
-    self.created = created
-    self.steps = steps
-    self.recipient = recipient
-    self.device = device
-    self.content = content
-    self.removals = removals
-    self.keptUntil = keptUntil
   }
 }
 

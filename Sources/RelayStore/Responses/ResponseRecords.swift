@@ -27,14 +27,7 @@ public struct NotificationRecord: Equatable, Sendable {
   /// The category, whose actions are possible responses. Is `nil` when the sender named none.
   public var category: CategoryID?
   /// True if the recipient is still a member of the room.
-  public var isMember: Bool
-
-  public init(message: MessageReference, sender: UserID, category: CategoryID? = nil, isMember: Bool = true) {
-    self.message = message
-    self.sender = sender
-    self.category = category
-    self.isMember = isMember
-  }
+  public var isMember = true
 }
 
 /// A stored response, as the message's sender receives it.
@@ -51,20 +44,6 @@ public struct StoredResponse: Equatable, Sendable {
   public var text: String?
   /// The seq of the message that the text became.
   public var posted: Int64?
-
-  public init(
-    id: Int64, notification: String, message: MessageReference, user: UserID, sender: UserID, action: ActionID,
-    text: String? = nil, posted: Int64? = nil
-  ) {
-    self.id = id
-    self.notification = notification
-    self.message = message
-    self.user = user
-    self.sender = sender
-    self.action = action
-    self.text = text
-    self.posted = posted
-  }
 }
 
 /// The result of a response.
@@ -73,14 +52,7 @@ public struct Responded: Equatable, Sendable {
   public var response: StoredResponse
   public var time: Timestamp
   /// True if the response was stored before. Nothing was written.
-  public var isDuplicate: Bool
+  public var isDuplicate = false
   /// True if the relay must send the response to the message's sender.
-  public var needsSending: Bool
-
-  public init(response: StoredResponse, time: Timestamp, isDuplicate: Bool = false, needsSending: Bool = true) {
-    self.response = response
-    self.time = time
-    self.isDuplicate = isDuplicate
-    self.needsSending = needsSending
-  }
+  public var needsSending = true
 }
