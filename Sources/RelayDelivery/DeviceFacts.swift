@@ -50,11 +50,6 @@ public struct ActiveQuietHours: Equatable, Sendable, Codable {
   public var mode: SilenceMode
   /// The first moment after the quiet hours.
   public var until: Timestamp
-
-  public init(mode: SilenceMode, until: Timestamp) {
-    self.mode = mode
-    self.until = until
-  }
 }
 
 /// The filter of a device's Focus.
@@ -63,11 +58,6 @@ public struct FilterFacts: Equatable, Sendable, Codable {
   public var allow: [String]
   /// The first moment at which the filter has expired.
   public var until: Timestamp
-
-  public init(allow: [String], until: Timestamp) {
-    self.allow = allow
-    self.until = until
-  }
 
   /// True if the filter passes a push. A push without criteria passes every filter.
   public func passes(_ criteria: String?) -> Bool { criteria.map(allow.contains) ?? true }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import Testing
+
+@testable import RelayDelivery
 
 /// The label of a push that Focus filters match.
 @Suite struct CriteriaTests {

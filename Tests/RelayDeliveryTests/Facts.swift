@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
+
+@testable import RelayDelivery
 
 let ann = UserID(unchecked: "ann")
 let bob = UserID(unchecked: "bob")

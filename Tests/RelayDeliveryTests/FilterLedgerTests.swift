@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
 import SeededRandom
 import Testing
+
+@testable import RelayDelivery
 
 /// The reports of devices about their filters, and the times at which they expire.
 @Suite final class FilterLedgerTests {

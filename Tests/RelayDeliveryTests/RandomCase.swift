@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
 import SeededRandom
+
+@testable import RelayDelivery
 
 extension DeliveryCase {
   /// A random case. Its times often meet the limits of the rules, and no fact is so frequent that it hides the others.

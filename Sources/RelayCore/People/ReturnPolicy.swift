@@ -11,11 +11,6 @@ package struct ReturnPolicy: Equatable {
   static let spread = Duration.milliseconds(1)
   static let maxSpread = Duration.seconds(60)
 
-  package init(grace: Duration, reconnect: Duration) {
-    self.grace = grace
-    self.reconnect = reconnect
-  }
-
   /// Returns the time from the start of service, or `nil` if no user was online.
   /// - Parameter users: The number of users who were online.
   package func time(awaiting users: Int) -> Duration? {
