@@ -16,12 +16,6 @@ public struct Doubt: Hashable, Sendable {
   let gid: String
   let alarm: Alarm
 
-  public init(sequence: UInt64, gid: String, alarm: Alarm) {
-    self.sequence = sequence
-    self.gid = gid
-    self.alarm = alarm
-  }
-
   /// - Parameter found: The log's record at ``sequence``.
   public func decide(_ found: LogRead) -> Decision {
     if case .record(let record) = found, record.gid == gid { .stop(alarm) } else { .readAgain }

@@ -10,13 +10,7 @@ public struct ShownNotification: Equatable, Sendable {
   /// The time of arrival.
   public var time: Timestamp
   /// Is empty for a call screen.
-  var contents: ScreenContents
-
-  init(push: Push, time: Timestamp, contents: ScreenContents = ScreenContents()) {
-    self.push = push
-    self.time = time
-    self.contents = contents
-  }
+  var contents = ScreenContents()
 
   /// True if a push to the same account removes it, see ``RelayProtocol/NotificationRemoval``.
   func isRemoved(by removals: Removals, of recipient: UserID?) -> Bool {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCluster
 import Testing
+
+@testable import RelayCluster
 
 @Suite struct FollowerStepTests {
   /// The clock for keys of a new leader begins at this time.

@@ -44,13 +44,7 @@ struct HTTPAnswer: Equatable, Sendable {
   var status: Int
   var retryAfter: Duration?
   /// Is `nil` when the answer did not end in time, or is larger than the pool permits.
-  var body: [UInt8]?
-
-  init(status: Int, retryAfter: Duration? = nil, body: [UInt8]? = []) {
-    self.status = status
-    self.retryAfter = retryAfter
-    self.body = body
-  }
+  var body: [UInt8]? = []
 }
 
 extension Duration {
