@@ -29,8 +29,8 @@ private let tea = RoomID(unchecked: "tea")
     let list = try await test.read { try $0.messages.pins(of: room) }
     #expect(
       list == [
-        PinnedMessage(seq: 4, from: alice.id, time: TestStore.time, pinned: .at(8), body: Array(#""4""#.utf8)),
-        PinnedMessage(seq: 2, from: alice.id, time: TestStore.time, pinned: .at(7), body: Array(#""2""#.utf8)),
+        StoredMessage(seq: 4, from: alice.id, time: TestStore.time, body: Array(#""4""#.utf8), pinned: .at(8)),
+        StoredMessage(seq: 2, from: alice.id, time: TestStore.time, body: Array(#""2""#.utf8), pinned: .at(7)),
       ])
     #expect(try await test.read { try $0.messages.message(room, 2)?.pinned } == .at(7))
     #expect(try await test.read { try $0.messages.message(room, 3)?.pinned } == nil)

@@ -65,7 +65,7 @@ struct ListPins: Command {
               $0.integer("seq", pin.seq)
               $0["from"] = pin.from.rawValue
               $0.integer("time", pin.time.rawValue)
-              $0.integer("pinnedAt", pin.pinned.rawValue)
+              $0.integer("pinnedAt", pin.pinned?.rawValue)
               $0["preview"] = JSON.preview(ofBody: pin.body)
             }
           })

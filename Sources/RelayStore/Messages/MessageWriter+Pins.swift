@@ -54,10 +54,10 @@ extension MessageWriter {
 }
 
 extension MessageReader {
-  /// The pinned messages of a room, the newest pin first by the numbers of the changes. There are at most
-  /// ``Pins/maxCount``.
+  /// The pinned messages of a room without mentions and annotations, the newest pin first by the numbers of the changes.
+  /// There are at most ``Pins/maxCount``.
   /// - Parameter kept: The number of newest messages in the history. The store may still have older ones.
-  public func pins(of room: RoomID, kept: Int = .max) throws -> [PinnedMessage] {
+  public func pins(of room: RoomID, kept: Int = .max) throws -> [StoredMessage] {
     guard let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue]) else {
       return []
     }
@@ -73,9 +73,9 @@ extension MessageReader {
       """,
       [found["id"] as Int64, first]
     ) { row in
-      PinnedMessage(
-        seq: row["seq"], from: UserID(unchecked: row["name"]), time: row.timestamp("time"),
-        pinned: row.timestamp("changed_time"), body: try row.bytes("body"))
+      StoredMessage(
+        seq: row["seq"], from: UserID(unchecked: row["name"]), time: row.timestamp("time"), body: try row.bytes("body"),
+        pinned: row.timestamp("changed_time"))
     }
   }
 }
