@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The settings of a connection to NATS, and of the streams that hold the log.
-public struct NATSConfiguration: Sendable {
+public struct NATSConfiguration: Equatable, Sendable {
   /// The servers, separated by commas, for example `nats://a:4222,nats://b:4222`. With the scheme `tls`, all connections
   /// use TLS.
   public var servers: String
@@ -20,9 +20,11 @@ public struct NATSConfiguration: Sendable {
   public var keyFile: String?
   /// The time that one request waits for an answer. An attempt to publish without an answer has an unknown outcome.
   public var timeout = Duration.seconds(1)
-  /// The limit of the log's size on disk, in bytes. A full log accepts no record until it is truncated.
+  /// The limit of the log's size on disk, in bytes. A full log accepts no record until it is truncated. It
+  /// applies when a node creates the stream.
   public var maxLogBytes: Int64 = 4 << 30
-  /// The limit of the size of all snapshots on disk, in bytes. It must hold two copies of the largest file.
+  /// The limit of the size of all snapshots on disk, in bytes. It must hold two copies of the largest file. It
+  /// applies when a node creates the stream.
   public var maxSnapshotBytes: Int64 = 16 << 30
   /// The time for which NATS recognizes a repeated publish by its id.
   public var duplicateWindow = Duration.seconds(120)

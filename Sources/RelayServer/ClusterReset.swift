@@ -38,7 +38,7 @@ public enum ClusterReset {
       throw StartupError("\(error)")
     }
     return """
-      The cluster \(configuration.cluster.name) has a new log, which begins with the data of \(leader.name).
+      The cluster \(configuration.cluster.nats.cluster) has a new log, which begins with the data of \(leader.name).
       Snapshot: \(manifest.id), \(manifest.size) bytes.
       Start this node. Move the data folders of the other nodes away, if they have any, and start them, too.
       """

@@ -8,21 +8,14 @@ import RelayNATS
 public struct ClusterSettings: Equatable, Sendable {
   /// The NATS servers.
   var servers: [String] = []
-  /// The name of the cluster.
-  var name = "stillwire"
   /// The name of this node. If `nil`, the name of the host.
   var node: String?
   /// The URL at which clients reach this node.
   var url: String?
   /// The number of NATS servers that store each record. If `nil`, 3 with at least three servers, else 1.
   var replicas: ClusterReplicas?
-  /// The maximum sizes of the log and of all snapshots, in bytes. They apply when a node creates the streams.
-  var maxLog: Int64 = 4 << 30
-  var maxSnapshots: Int64 = 16 << 30
-  var credentialsFile: String?
-  var authorityFile: String?
-  var certificateFile: String?
-  var keyFile: String?
+  /// The settings that the connection to NATS takes as they are. ``nats(_:)`` completes them.
+  var nats = NATSConfiguration(servers: "", cluster: "stillwire", node: "")
 
   public init() {}
 
@@ -50,21 +43,16 @@ public struct ClusterSettings: Equatable, Sendable {
 
   /// The settings of the connection to NATS. Throws ``StartupError``.
   func nats(_ leader: Leader) throws(StartupError) -> NATSConfiguration {
-    guard Leader.isName(name, maxLength: Self.maxName) else {
-      throw StartupError("cluster.name must have 1 to \(Self.maxName) letters, digits, - and _, not \(name)")
+    var nats = nats
+    guard Leader.isName(nats.cluster, maxLength: Self.maxName) else {
+      throw StartupError("cluster.name must have 1 to \(Self.maxName) letters, digits, - and _, not \(nats.cluster)")
     }
-    let hasCertificate = certificateFile != nil
-    guard hasCertificate == (keyFile != nil) else {
+    guard (nats.certificateFile == nil) == (nats.keyFile == nil) else {
       throw StartupError("cluster.certificateFile and cluster.keyFile need each other")
     }
-    var nats = NATSConfiguration(servers: servers.joined(separator: ","), cluster: name, node: leader.name)
+    nats.servers = servers.joined(separator: ",")
+    nats.node = leader.name
     nats.replicas = replicas?.count ?? (servers.count >= 3 ? 3 : 1)
-    nats.maxLogBytes = maxLog
-    nats.maxSnapshotBytes = maxSnapshots
-    nats.credentialsFile = credentialsFile
-    nats.authorityFile = authorityFile
-    nats.certificateFile = certificateFile
-    nats.keyFile = keyFile
     return nats
   }
 
