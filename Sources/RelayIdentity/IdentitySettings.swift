@@ -13,11 +13,7 @@ public struct IdentitySettings: Sendable, Equatable {
   public var apiKeysFile: String?
   /// The scopes that the file of API keys names.
   package var scopes = KeyScopes()
-  public var audience: String?
-  public var issuer: String?
-  public var requiresExpiry = true
-  /// The maximum time from now to `exp` of a token.
-  public var maxLifetime = TokenPolicy.defaultMaxLifetime
+  public var policy = TokenPolicy()
   /// The time that a session stays open after its token has expired.
   public var grace = Duration.seconds(25)
 
@@ -37,8 +33,6 @@ public struct IdentitySettings: Sendable, Equatable {
     var file: KeySetFile?
     if let keySetFile { file = try await KeySetFile(path: keySetFile) }
     file?.noteSkipped(log)
-    let policy = TokenPolicy(
-      audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maxLifetime: maxLifetime)
     return TokenVerifier(keys: found, file: file, policy: policy, now: now, instant: instant, log: log)
   }
 

@@ -28,17 +28,16 @@ package enum TokenFailure: Error, Equatable {
 }
 
 /// The rules for tokens, beside the signature and the user.
-struct TokenPolicy: Sendable, Equatable {
+public struct TokenPolicy: Sendable, Equatable {
   /// The accepted value of `aud`. Is `nil` if every value is accepted.
-  var audience: String?
+  public var audience: String?
   /// The accepted value of `iss`. Is `nil` if every value is accepted.
-  var issuer: String?
+  public var issuer: String?
   /// True if a token without `exp` is rejected.
-  var requiresExpiry = true
+  public var requiresExpiry = true
   /// The maximum time from now to `exp`.
-  var maxLifetime = Self.defaultMaxLifetime
+  public var maxLifetime = Duration.seconds(366 * 24 * 3600)
 
-  static let defaultMaxLifetime = Duration.seconds(366 * 24 * 3600)
   /// The accepted difference between the clocks of the issuer and of the relay.
   static let leeway = Duration.seconds(60)
 }

@@ -61,11 +61,13 @@ extension SettingGroup {
       Setting(
         "tokens.jwksFile", .file, \.identity.keySetFile,
         "File with a JWK Set. The relay reads it again when it changes."),
-      Setting("tokens.audience", .text, \.identity.audience, "Audience that the claim `aud` of a token must contain."),
-      Setting("tokens.issuer", .text, \.identity.issuer, "Required value of the claim `iss` of a token."),
-      Setting("tokens.requireExpiry", .flag, \.identity.requiresExpiry, "Reject tokens without the claim `exp`."),
       Setting(
-        "tokens.maxLifetime", .seconds(60...3_153_600_000, isWhole: true), \.identity.maxLifetime,
+        "tokens.audience", .text, \.identity.policy.audience, "Audience that the claim `aud` of a token must contain."),
+      Setting("tokens.issuer", .text, \.identity.policy.issuer, "Required value of the claim `iss` of a token."),
+      Setting(
+        "tokens.requireExpiry", .flag, \.identity.policy.requiresExpiry, "Reject tokens without the claim `exp`."),
+      Setting(
+        "tokens.maxLifetime", .seconds(60...3_153_600_000, isWhole: true), \.identity.policy.maxLifetime,
         "Maximum time from now to `exp` of a token. The relay rejects tokens with a later `exp`."),
       Setting(
         "tokens.grace", .seconds(0...86_400), \.identity.grace,

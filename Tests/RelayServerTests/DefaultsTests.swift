@@ -11,6 +11,6 @@ import Testing
     #expect(configuration.presenceGrace == .seconds(10))
     #expect(configuration.presenceReconnect == .seconds(20))
     #expect(configuration.identity.grace == .seconds(25))
-    #expect(configuration.identity.requiresExpiry)
+    #expect(configuration.identity.policy.requiresExpiry)
   }
 }

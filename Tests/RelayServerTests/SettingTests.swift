@@ -27,7 +27,7 @@ import Testing
     ("presence.reconnect", "60", { $0.presenceReconnect == .seconds(60) }),
     ("zoneFolder", "zones", { $0.zoneFolder == "zones" }),
     ("drain.delay", "0", { $0.drainDelay == .zero }),
-    ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
+    ("tokens.maxLifetime", "60", { $0.identity.policy.maxLifetime == .seconds(60) }),
     ("connections.idleTimeout", "5", { $0.connections.idleTimeout == .seconds(5) }),
     ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),
     ("connections.streamsPerKey", "10000", { $0.streamsPerKey == 10_000 }),
