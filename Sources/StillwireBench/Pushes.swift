@@ -54,8 +54,9 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private func gateway() throws -> AppleGateway {
-    let service = AppleService(
-      host: address, port: port, caFile: caFile, connections: connections, streams: streams)
+    var service = AppleService()
+    (service.host, service.port, service.caFile) = (address, port, caFile)
+    (service.connections, service.streams) = (connections, streams)
     var log = Logger(label: "bench")
     log.logLevel = .error
     do {

@@ -245,8 +245,7 @@ public final class AppleGateway: Gateway {
     return state.withLock { state in
       if let pool = state.pools[name] { return pool }
       let settings = ApplePoolSettings(
-        host: service.host(of: environment), port: Int(service.port), tls: tls, clock: clock,
-        connections: service.connections, streams: service.streams, timeout: service.timeout)
+        service: service, host: service.host(of: environment), tls: tls, clock: clock)
       // Weak, because the gateway holds its pools.
       let pool = AppleConnectionPool(
         settings: settings,
