@@ -18,15 +18,15 @@ extension Relay {
   package struct Settings: Sendable {
     package var authentication: Authentication
     /// The keys of backends.
-    package var apiKeys: APIKeys
+    package var apiKeys = APIKeys()
     /// The time that a session stays open after its token has expired.
-    package var identityGrace: Duration
-    package var limits: Limits
-    package var policy: DeliveryPolicy
+    package var identityGrace = Duration.zero
+    package var limits = Limits()
+    package var policy = DeliveryPolicy()
     package var pace = PushPace.Limits()
     /// The time that clients may need to reconnect after a start, in addition to the grace.
     package var reconnect = Duration.seconds(20)
-    package var rooms: RoomPatterns
+    package var rooms = RoomPatterns()
     /// The people whom a user only invites.
     package var invitations = InvitationPolicy.unknown
     /// The maximum number of open streams of server-sent events of an API key. 0 means no limit.
@@ -34,7 +34,7 @@ extension Relay {
     /// The settings of the audit log.
     package var audit = AuditPolicy()
     /// True if everybody may read the metrics.
-    package var isMetricsOpen: Bool
+    package var isMetricsOpen = false
     /// True if devices of the platform `simulator` may register.
     package var takesSimulators = true
     package var apps = Apps()
@@ -51,18 +51,7 @@ extension Relay {
     /// The time zones of the system.
     package var timeZones = TimeZones()
 
-    package init(
-      authentication: Authentication, apiKeys: APIKeys, identityGrace: Duration, limits: Limits,
-      policy: DeliveryPolicy, rooms: RoomPatterns, isMetricsOpen: Bool
-    ) {
-      self.authentication = authentication
-      self.apiKeys = apiKeys
-      self.identityGrace = identityGrace
-      self.limits = limits
-      self.policy = policy
-      self.rooms = rooms
-      self.isMetricsOpen = isMetricsOpen
-    }
+    package init(_ authentication: Authentication) { self.authentication = authentication }
 
     var returns: ReturnPolicy { ReturnPolicy(grace: policy.grace, reconnect: reconnect) }
 

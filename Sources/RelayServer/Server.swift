@@ -179,12 +179,13 @@ public final class Server: Sendable {
   private static func settings(
     _ configuration: ServerConfiguration, _ log: Logger
   ) async throws(StartupError) -> Relay.Settings {
-    var policy = DeliveryPolicy()
-    policy.grace = configuration.presenceGrace
-    var settings = Relay.Settings(
-      authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
-      identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
-      rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
+    var settings = Relay.Settings(try await authentication(configuration, log))
+    settings.apiKeys = try configuration.identity.readAPIKeys()
+    settings.identityGrace = configuration.identity.grace
+    settings.limits = configuration.limits
+    settings.policy.grace = configuration.presenceGrace
+    settings.rooms = configuration.rooms
+    settings.isMetricsOpen = configuration.isMetricsOpen
     settings.pace = configuration.pace
     settings.reconnect = configuration.presenceReconnect
     settings.invitations = configuration.invitations

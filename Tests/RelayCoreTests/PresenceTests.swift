@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
@@ -28,11 +27,7 @@ import Testing
       expires: nil)
     func request(_ caller: Caller, _ count: Int) throws {
       _ = try QueryPresence(
-        Request(
-          Fields(users(count)), by: caller,
-          Relay.Settings(
-            authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(),
-            policy: DeliveryPolicy(), rooms: RoomPatterns(), isMetricsOpen: false)))
+        Request(Fields(users(count)), by: caller, Relay.Settings(.open)))
     }
     try request(Self.backend, 1_000)
     try request(.user(ann), 256)

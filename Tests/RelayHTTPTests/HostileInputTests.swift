@@ -1,6 +1,4 @@
 import Foundation
-import RelayDelivery
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import SeededRandom
@@ -55,9 +53,7 @@ struct HostileInputTests {
   @Test(arguments: seeds)
   func `requests with any fields are parsed within limits, or rejected with a pointer`(seed: Int) {
     var random = SeededGenerator(seed: seed)
-    let settings = Relay.Settings(
-      authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(), policy: DeliveryPolicy(),
-      rooms: RoomPatterns(), isMetricsOpen: false)
+    let settings = Relay.Settings(.open)
     let keys = [
       "id", "users", "other", "push", "from", "body", "payload", "headers", "state", "action", "text", "key", "room",
       "user", "name", "avatar", "after", "epoch", "seq", "history", "device", "acks", "activity", "client",

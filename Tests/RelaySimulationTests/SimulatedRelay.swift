@@ -65,9 +65,10 @@ final class SimulatedRelay {
     let worker = PushWorker(
       store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { began + (clock.now - time) },
       log: log)
-    var settings = Relay.Settings(
-      authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: limits, policy: policy,
-      rooms: RoomPatterns(), isMetricsOpen: true)
+    var settings = Relay.Settings(.open)
+    settings.limits = limits
+    settings.policy = policy
+    settings.isMetricsOpen = true
     settings.pace = PushPace.Limits(messages: 3, critical: 0, calls: 0)
     // The model adds members at once.
     settings.invitations = .none

@@ -2,7 +2,6 @@
 import Foundation
 import Logging
 package import RelayCore
-import RelayDelivery
 package import RelayGateways
 package import RelayHub
 package import RelayIdentity
@@ -26,9 +25,7 @@ package struct TestRelay {
       thread.perform { for completion in completions { completion() } }
     }
     simulator = SimulatedGateway(now: Store.timeOfDay)
-    var settings = Relay.Settings(
-      authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(), policy: DeliveryPolicy(),
-      rooms: RoomPatterns(), isMetricsOpen: false)
+    var settings = Relay.Settings(.open)
     change(&settings)
     let log = Logger(label: "test") { _ in StrictLogHandler() }
     let hub = try Hub(
