@@ -194,7 +194,7 @@ private let tea = RoomID(unchecked: "tea")
     }
     for table in ["devices", "report_keys", "access"] { #expect(try await count(table) == 0, "\(table)") }
     let rest = try await test.read { try $0.people.user(pseudonym) }
-    #expect(rest == UserRecord(user: User(id: pseudonym), lastSeen: nil, focus: [], devices: []))
+    #expect(rest == UserRecord(User(id: pseudonym)))
     #expect(try await test.read { try $0.erasures.next(except: []) } == "e")
   }
 

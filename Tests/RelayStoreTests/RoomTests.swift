@@ -23,8 +23,8 @@ import Testing
     #expect(snapshot.state == filled)
     #expect(
       snapshot.members.sorted { $0.user.id < $1.user.id } == [
-        MemberRecord(record: UserRecord(user: alice, lastSeen: .at(5), focus: [], devices: []), read: 3, received: 0),
-        MemberRecord(record: UserRecord(user: bob, lastSeen: .at(6), focus: [], devices: []), read: 3, received: 3),
+        MemberRecord(record: UserRecord(user: alice, lastSeen: .at(5)), read: 3, received: 0),
+        MemberRecord(record: UserRecord(user: bob, lastSeen: .at(6)), read: 3, received: 3),
       ])
   }
 

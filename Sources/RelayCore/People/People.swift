@@ -106,8 +106,7 @@ package final class People {
         }
         // During the read, another request may have loaded a user, changed the user, and released the user again.
         guard relay.hub.user(user) != nil || !hasChanged(user, since: since) else { continue }
-        handles[user] = adopt(
-          known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []), on: relay)
+        handles[user] = adopt(known[user] ?? UserRecord(User(id: user)), on: relay)
       }
       missing.removeAll { handles[$0] != nil }
     }

@@ -161,7 +161,7 @@ public struct ExportReader {
     if page.position == .start {
       let access = try PeopleReader(db: db).access(of: user)
       if !access.isEmpty {
-        let record = UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: [])
+        let record = UserRecord(User(id: user))
         page.add(.person(ExportedPerson(profile: User(id: user), record: record, access: access, devices: [])))
       }
       page.position = ExportPosition(section: .invitations)

@@ -8,33 +8,21 @@ public struct UserRecord: Equatable, Sendable {
   public var lastSeen: Timestamp?
   /// Is `nil` if the user is stored as offline.
   public var activity: Activity?
-  public var focus: [FocusRecord]
-  public var devices: [Device]
-  public var filters: [FilterRecord]
-  public var preferences: Preferences
+  public var focus: [FocusRecord] = []
+  public var devices: [Device] = []
+  public var filters: [FilterRecord] = []
+  public var preferences = Preferences()
   /// The users whom this user has blocked.
-  public var blocks: Set<UserID>
+  public var blocks: Set<UserID> = []
   /// The rooms of the user in which the newest token does not give the right `join`.
-  public var withdrawn: Set<RoomID>
+  public var withdrawn: Set<RoomID> = []
   /// It may have ended.
   public var status: UserStatus?
+}
 
-  public init(
-    user: User, lastSeen: Timestamp?, activity: Activity? = nil, focus: [FocusRecord], devices: [Device],
-    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
-    withdrawn: Set<RoomID> = [], status: UserStatus? = nil
-  ) {
-    self.user = user
-    self.lastSeen = lastSeen
-    self.activity = activity
-    self.focus = focus
-    self.devices = devices
-    self.filters = filters
-    self.preferences = preferences
-    self.blocks = blocks
-    self.withdrawn = withdrawn
-    self.status = status
-  }
+extension UserRecord {
+  /// A user about whom nothing is stored.
+  public init(_ user: User) { self.init(user: user, lastSeen: nil) }
 }
 
 /// The reports, devices and blocks of many users, by the users' row ids.
