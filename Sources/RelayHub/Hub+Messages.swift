@@ -11,34 +11,25 @@ public struct ShownMessage: Sendable {
   public var sender: SessionHandle?
   public var body: [UInt8]
   /// Further JSON members of the event, with a leading comma. May be empty.
-  public var more: [UInt8]
+  public var more: [UInt8] = []
   /// The same, with a text of an earlier message: only the sessions that ``Hub/mayRead(_:by:in:)`` this message get
   /// them.
   public var quote: (seq: Int64, members: [UInt8])?
   /// True if the message causes no pushes.
-  public var isSilent: Bool
+  public var isSilent = false
   /// The members whose pushes were decided with the message.
-  public var decided: [UserHandle]
+  public var decided: [UserHandle] = []
   /// True if the message does not raise the sender's read mark, because the sender has not read the earlier messages.
-  public var keepsMarks: Bool
+  public var keepsMarks = false
   /// True if the members outside ``decided`` are decided immediately, without the usual waits.
   public var isDueNow = false
   /// The only members to push to, if the room is crowded.
   public var named: [UserHandle] = []
 
-  public init(
-    from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [],
-    quote: (seq: Int64, members: [UInt8])? = nil, isSilent: Bool = false, decided: [UserHandle] = [],
-    keepsMarks: Bool = false
-  ) {
+  public init(from: UserID, sender: SessionHandle?, body: [UInt8]) {
     self.from = from
     self.sender = sender
     self.body = body
-    self.more = more
-    self.quote = quote
-    self.isSilent = isSilent
-    self.decided = decided
-    self.keepsMarks = keepsMarks
   }
 }
 

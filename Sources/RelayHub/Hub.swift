@@ -13,9 +13,9 @@ public struct HubConfiguration: Sendable {
   public var address: String
   /// 0 means any free port.
   public var port: UInt16
-  public var subprotocol: String
+  public var subprotocol = "stillwire.v1.json"
   /// The path of WebSocket handshakes.
-  public var path: String
+  public var path = "/v1/connect"
   /// The allowed values of `Origin`. If empty, only the server's own origin is allowed.
   public var origins: [String]
   /// The types of frames, other than `hello`, that the hub delivers with ``HubEvent/request(_:)``.
@@ -37,15 +37,12 @@ public struct HubConfiguration: Sendable {
   public var isStandby = false
 
   public init(
-    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [RequestType],
-    hostRule: HostRule = .any, hosts: [String] = [],
-    limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits(),
+    address: String, port: UInt16, origins: [String] = [], requests: [RequestType], hostRule: HostRule = .any,
+    hosts: [String] = [], limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits(),
     logsDebug: Bool = false
   ) {
     self.address = address
     self.port = port
-    self.subprotocol = subprotocol
-    self.path = path
     self.origins = origins
     self.requests = requests
     self.hostRule = hostRule

@@ -90,9 +90,8 @@ extension ServerConfiguration {
   /// The configuration of the hub.
   func hub(isStandby: Bool = false, logsDebug: Bool) -> HubConfiguration {
     var hub = HubConfiguration(
-      address: address, port: port, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: origins,
-      requests: Commands.frames, hostRule: hostRule, hosts: hosts, limits: limits, grace: presenceGrace,
-      connections: connections, logsDebug: logsDebug)
+      address: address, port: port, origins: origins, requests: Commands.frames, hostRule: hostRule, hosts: hosts,
+      limits: limits, grace: presenceGrace, connections: connections, logsDebug: logsDebug)
     hub.isStandby = isStandby
     return hub
   }

@@ -16,8 +16,7 @@ final class LoopbackHub: @unchecked Sendable {
     self.thread = thread
     hub = try Hub(
       HubConfiguration(
-        address: address, port: port, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [], requests: [],
-        limits: Limits(), grace: .seconds(10)),
+        address: address, port: port, requests: [], limits: Limits(), grace: .seconds(10)),
       thread: thread
     ) { _, _ in }
   }

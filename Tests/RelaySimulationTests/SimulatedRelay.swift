@@ -53,8 +53,7 @@ final class SimulatedRelay {
     gateway.serve(fuse)
     let limits = Self.limits
     var configuration = HubConfiguration(
-      address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-      requests: Commands.frames, limits: limits, grace: policy.grace)
+      address: "127.0.0.1", port: 0, requests: Commands.frames, limits: limits, grace: policy.grace)
     // The model has no frozen clients: those of the simulation send `received` only now and then.
     configuration.receivedTimeout = nil
     let hub = try Hub(configuration, thread: thread) { _, _ in }

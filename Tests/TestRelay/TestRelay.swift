@@ -30,8 +30,8 @@ package struct TestRelay {
     let log = Logger(label: "test") { _ in StrictLogHandler() }
     let hub = try Hub(
       HubConfiguration(
-        address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-        requests: Commands.frames, hostRule: .loopback, limits: settings.limits, grace: settings.policy.grace),
+        address: "127.0.0.1", port: 0, requests: Commands.frames, hostRule: .loopback, limits: settings.limits,
+        grace: settings.policy.grace),
       thread: thread
     ) { _, _ in }
     relay = Relay(

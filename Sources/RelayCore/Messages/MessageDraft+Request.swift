@@ -34,11 +34,13 @@ extension MessageDraft {
   ///   - decided: The members whose pushes are decided already.
   ///   - quote: The message that this one answers.
   func shown(without session: SessionHandle?, decided: [UserHandle] = [], quote: Quote? = nil) -> ShownMessage {
-    ShownMessage(
-      from: from.id, sender: session, body: body,
-      more: mentions.words.isEmpty && replyTo == nil ? [] : Self.members(Replies.address(mentions, replyTo)),
-      quote: quote.map { quote in (seq: quote.seq, members: Self.members { quote.write(to: &$0) }) },
-      isSilent: push?.isAsked == false, decided: decided, keepsMarks: response != nil)
+    var shown = ShownMessage(from: from.id, sender: session, body: body)
+    if !mentions.words.isEmpty || replyTo != nil { shown.more = Self.members(Replies.address(mentions, replyTo)) }
+    shown.quote = quote.map { quote in (seq: quote.seq, members: Self.members { quote.write(to: &$0) }) }
+    shown.isSilent = push?.isAsked == false
+    shown.decided = decided
+    shown.keepsMarks = response != nil
+    return shown
   }
 
   /// The text of at least one member of an event. It begins with a comma.
