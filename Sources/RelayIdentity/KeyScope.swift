@@ -9,13 +9,7 @@ package struct KeyScope: Equatable, Sendable {
   package let name: String
   package let rights: KeyRights
   /// Is `nil` for a key without a rate limit.
-  package let rate: KeyRate?
-
-  package init(name: String, rights: KeyRights, rate: KeyRate? = nil) {
-    self.name = name
-    self.rights = rights
-    self.rate = rate
-  }
+  package var rate: KeyRate?
 }
 
 /// The operations that an API key may request, and the rooms and users that these requests may name. Pure.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayStore
@@ -7,6 +6,7 @@ import TestRelay
 import Testing
 
 @testable import RelayCore
+@testable import RelayIdentity
 
 /// The audit log, written and read by commands.
 @Suite struct AuditCommandTests {

@@ -3,11 +3,11 @@ import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
-import RelayStore
 import TestRelay
 import Testing
 
 @testable import RelayCore
+@testable import RelayStore
 
 /// Performs commands without a socket.
 @Suite struct CommandTests {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayStore
@@ -8,6 +7,7 @@ import TestRelay
 import Testing
 
 @testable import RelayCore
+@testable import RelayIdentity
 
 /// The scopes of API keys, applied to commands.
 @Suite struct KeyScopeCommandTests {

@@ -4,11 +4,11 @@ import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
-import RelayStore
 import TestRelay
 import Testing
 
 @testable import RelayCore
+@testable import RelayStore
 
 /// Several accounts of one phone: users of one app whose devices have the same push token.
 @Suite struct PhoneAccountCommandTests {

@@ -4,12 +4,12 @@ import Logging
 import RelayHub
 import RelayJSON
 import RelayProtocol
-import RelayStore
 import TestRelay
 import Testing
 
 @testable import RelayCore
 @testable import RelayIdentity
+@testable import RelayStore
 
 /// The uses of rooms that requests declare: the protocol has a table of them, and the relay permits exactly these.
 @Suite struct RoomUseTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-import RelayDelivery
 import RelayProtocol
 import Testing
 
+@testable import RelayDelivery
 @testable import RelayStore
 
 /// The notifications and badges of phones, if pushes are on their way, get lost or are digests, and with several accounts.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
-import RelayDelivery
 import RelayProtocol
 import Testing
 
+@testable import RelayDelivery
 @testable import RelayStore
 
 /// Updates of phones: pushes that change or remove earlier ones, or show nothing.

@@ -133,11 +133,6 @@ public struct PhoneUpdate: Equatable, Sendable {
   public var badge: Int?
   /// True if the push wakes the app to remove notifications.
   public var removes: Bool
-
-  public init(badge: Int?, removes: Bool) {
-    self.badge = badge
-    self.removes = removes
-  }
 }
 
 extension PhoneEntry {

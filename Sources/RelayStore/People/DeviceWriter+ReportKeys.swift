@@ -8,13 +8,7 @@ public struct ReportKeyOwner: Equatable, Sendable {
   public let user: UserID
   public let device: DeviceID
   /// The claim `rooms` of the user's newest token, as it was stored.
-  public let grants: [UInt8]?
-
-  public init(user: UserID, device: DeviceID, grants: [UInt8]? = nil) {
-    self.user = user
-    self.device = device
-    self.grants = grants
-  }
+  public var grants: [UInt8]?
 }
 
 extension DeviceWriter {
