@@ -11,20 +11,20 @@ public struct PayloadSubject: Equatable, Sendable {
   public var room: PayloadRoom
   public var epoch: String
   public var seq: Int64
-  public var kind: MessageKind
+  public var kind = MessageKind.message
   /// The text of the message. Is `nil` when its body has no text.
   public var text: String?
   /// The sender's options for the look and the sound of the push.
-  public var style: PushStyle
+  public var style = PushStyle()
   /// False if no text of the message may leave the relay. The push then has only ids, names and keys of texts.
-  public var hasPreview: Bool
-  public var level: Level
+  public var hasPreview = true
+  public var level = Level.active
   /// The number of unread messages. A negative number is shown as 0.
   public var badge: Int
-  public var isMention: Bool
-  public var isReply: Bool
+  public var isMention = false
+  public var isReply = false
   /// True if the sender requests a notification although the recipient's Focus is on (Notify Anyway).
-  public var isNotifyAnyway: Bool
+  public var isNotifyAnyway = false
   /// The label that a Focus filter matches.
   public var criteria: String?
   public var expires: Timestamp
@@ -34,7 +34,7 @@ public struct PayloadSubject: Equatable, Sendable {
   /// message.
   public var replaces: MessageReference?
   /// The scope of the collapse id of that push.
-  public var replacesScope: CollapseScope
+  public var replacesScope = CollapseScope.message
   /// The token with which the app's extension reports the arrival of the push. Is `nil` when no report is requested.
   public var receipt: String?
   /// The notifications that the phone removes when it gets the push.
@@ -45,37 +45,6 @@ public struct PayloadSubject: Equatable, Sendable {
   public var invitation: PayloadInvitation?
   /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
-
-  public init(
-    notification: String, recipient: UserID, sender: User, room: PayloadRoom, epoch: String, seq: Int64,
-    kind: MessageKind = .message, text: String?, style: PushStyle = PushStyle(), hasPreview: Bool = true,
-    level: Level = .active, badge: Int,
-    isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
-    expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, replacesScope: CollapseScope = .message,
-    receipt: String? = nil
-  ) {
-    self.notification = notification
-    self.recipient = recipient
-    self.sender = sender
-    self.room = room
-    self.epoch = epoch
-    self.seq = seq
-    self.kind = kind
-    self.text = text
-    self.style = style
-    self.hasPreview = hasPreview
-    self.level = level
-    self.badge = badge
-    self.isMention = isMention
-    self.isReply = isReply
-    self.isNotifyAnyway = isNotifyAnyway
-    self.criteria = criteria
-    self.expires = expires
-    self.app = app
-    self.replaces = replaces
-    self.replacesScope = replacesScope
-    self.receipt = receipt
-  }
 
   public var message: MessageReference { MessageReference(room: room.id, seq: seq) }
 
@@ -88,6 +57,18 @@ public struct PayloadSubject: Equatable, Sendable {
 
   /// The maximum length of a receipt token, in bytes.
   public static let maxReceiptLength = 64
+}
+
+extension PayloadSubject {
+  /// A message without a text and options.
+  public init(
+    notification: String, recipient: UserID, sender: User, room: PayloadRoom, epoch: String, seq: Int64, badge: Int,
+    expires: Timestamp, app: PayloadApp
+  ) {
+    self.init(
+      notification: notification, recipient: recipient, sender: sender, room: room, epoch: epoch, seq: seq, text: nil,
+      badge: badge, expires: expires, app: app)
+  }
 }
 
 /// The room of a message, as the payload describes it.

@@ -72,15 +72,20 @@ extension PushWorker {
       room: PayloadRoom(
         id: claim.room, title: claim.title, avatar: claim.avatar, recipientCount: claim.recipientCount,
         isGroup: claim.isGroup),
-      epoch: claim.epoch, seq: claim.message.seq,
-      kind: request.kind, text: JSON.shownText(ofBody: claim.message.body),
-      style: request.style, hasPreview: hasPreview(claim.room),
-      level: claim.level ?? request.level, badge: claim.unread,
-      isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
-      isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      app: app(of: claim.device), replaces: claim.collapse, replacesScope: claim.collapseScope,
-      // The receipt expires when the job does: it would change nothing later.
-      receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
+      epoch: claim.epoch, seq: claim.message.seq, badge: claim.unread, expires: expires, app: app(of: claim.device))
+    subject.kind = request.kind
+    subject.text = JSON.shownText(ofBody: claim.message.body)
+    subject.style = request.style
+    subject.hasPreview = hasPreview(claim.room)
+    subject.level = claim.level ?? request.level
+    subject.isMention = claim.message.mentions.contains(claim.recipient)
+    subject.isReply = claim.isReply
+    subject.isNotifyAnyway = claim.isNotifyAnyway
+    subject.criteria = claim.criteria ?? request.criteria
+    subject.replaces = claim.collapse
+    subject.replacesScope = claim.collapseScope
+    // The receipt expires when the job does: it would change nothing later.
+    subject.receipt = receipts.receipt(for: claim.id, until: now() + Self.retention)
     if request.kind == .invitation { subject.invitation = PayloadInvitation(body: claim.message.body) }
     return subject
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import PushLint
-import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import SeededRandom
 import Testing
+
+@testable import RelayDelivery
 
 /// Checks random pushes of the relay with the push linter.
 @Suite struct LintedPushTests {

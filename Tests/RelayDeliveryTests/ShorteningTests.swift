@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import RelayDelivery
 import RelayProtocol
 import Testing
+
+@testable import RelayDelivery
 
 /// The shortening of long texts in payloads.
 @Suite final class ShorteningTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import Synchronization
 
+@testable import RelayDelivery
 @testable import RelayGateways
 
 func uuid(_ number: Int) -> String {

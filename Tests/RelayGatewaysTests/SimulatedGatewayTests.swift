@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
 import Testing
 
+@testable import RelayDelivery
 @testable import RelayGateways
 
 @Suite struct SimulatedGatewayTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import RelayDelivery
 import RelayProtocol
 import Testing
 
+@testable import RelayDelivery
 @testable import RelayGateways
 
 @Suite struct HTTPGatewayTests {
