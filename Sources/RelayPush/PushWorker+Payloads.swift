@@ -69,14 +69,12 @@ extension PushWorker {
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     var subject = PayloadSubject(
       notification: claim.id, recipient: claim.recipient, sender: claim.sender,
-      room: PayloadRoom(
-        id: claim.room, title: claim.title, avatar: claim.avatar, recipientCount: claim.recipientCount,
-        isGroup: claim.isGroup),
-      epoch: claim.epoch, seq: claim.message.seq, badge: claim.unread, expires: expires, app: app(of: claim.device))
+      room: claim.room, epoch: claim.epoch, seq: claim.message.seq, badge: claim.unread, expires: expires,
+      app: app(of: claim.device))
     subject.kind = request.kind
     subject.text = JSON.shownText(ofBody: claim.message.body)
     subject.style = request.style
-    subject.hasPreview = hasPreview(claim.room)
+    subject.hasPreview = hasPreview(claim.room.id)
     subject.level = claim.level ?? request.level
     subject.isMention = claim.message.mentions.contains(claim.recipient)
     subject.isReply = claim.isReply

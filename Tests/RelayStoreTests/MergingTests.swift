@@ -67,7 +67,7 @@ import Testing
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[7]])
     let claim = claims[0]
-    #expect(claim.room == Self.a)
+    #expect(claim.room.id == Self.a)
     #expect(claim.message.seq == 4)
     #expect(claim.count == 4)
     func message(_ seq: Int64, _ index: Int) -> StoredMessage {

@@ -222,7 +222,7 @@ import Testing
       guard case .change(let text, of: let job, let shown) = $0.content else { return nil }
       #expect(job == shown.id)
       let rooms = shown.others.map { "\($0.room) \($0.count)" }
-      return "\(text) \(shown.collapse.seq) \(shown.room)/\(shown.message.seq) \(shown.count) \(rooms)"
+      return "\(text) \(shown.collapse.seq) \(shown.room.id)/\(shown.message.seq) \(shown.count) \(rooms)"
     }
   }
 

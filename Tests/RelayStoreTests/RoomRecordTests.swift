@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayProtocol
 import Synchronization
 import Testing
@@ -222,8 +223,8 @@ private let carol = UserID(unchecked: "carol")
       _ = try transaction.messages.append(RelayStoreTests.draft(in: draft.room, jobs: [job()]))
     }
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(1), leaseUntil: .at(9)) }
-    #expect(claims.map(\.title) == ["Tea"])
-    #expect(claims.map(\.avatar) == ["https://example.org/tea.png"])
+    #expect(claims.map(\.room.title) == ["Tea"])
+    #expect(claims.map(\.room.avatar) == ["https://example.org/tea.png"])
   }
 
   // MARK: Deleting
@@ -334,7 +335,7 @@ private let carol = UserID(unchecked: "carol")
       while try transaction.rooms.sweepDeleted() {}
     }
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(9), leaseUntil: .at(10)) }
-    #expect(claims.map(\.room) == [room])
+    #expect(claims.map(\.room.id) == [room])
     #expect(claims.map(\.others.count) == [0])
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import Testing
@@ -47,7 +48,7 @@ import Testing
   @Test func `a push`() async throws {
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
     let claim = try #require(claims.first)
-    #expect(claim.title == "Title x")
+    #expect(claim.room.title == "Title x")
     #expect([claim.sender.name, claim.sender.handle, claim.sender.handleType] == ["Alice x", "h", "t"])
   }
 

@@ -8,7 +8,7 @@ public struct Claim: Equatable, Sendable {
   public var id: String
   /// The number of claims of the job, including this one.
   public var attempts: Int
-  public var room: RoomID
+  public var room: PayloadRoom
   public var epoch: String
   public var message: StoredMessage
   /// The push that the sender of the message requests.
@@ -22,10 +22,6 @@ public struct Claim: Equatable, Sendable {
   public var steps = Duration.zero
   /// The end of the push by the stepless clock. Is `nil` when the push follows from the message alone.
   public var ends: Timestamp?
-  /// The members of the room without the sender of the message: everybody who receives it.
-  public var recipientCount = 1
-  /// True if the push shows the room as a group.
-  public var isGroup = false
   /// The recipient's unread messages in all rooms that are not muted.
   public var unread: Int
   /// The level of the decision. Is `nil` for the level that the message requests.
@@ -37,10 +33,6 @@ public struct Claim: Equatable, Sendable {
   public var criteria: String?
   /// True if the sender of the message requests delivery reports.
   public var reports = false
-  /// The title of the room.
-  public var title: String?
-  /// The https URL of the room's picture.
-  public var avatar: String?
   /// The message whose collapse id the push has. An earlier push with this id may contain the same messages.
   public var collapse: MessageReference
   /// The scope of this collapse id.

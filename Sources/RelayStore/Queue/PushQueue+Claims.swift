@@ -188,8 +188,8 @@ extension PushQueue {
     }
     guard let found else { throw Obstacle.noMessage }
     var claim = found.claim
-    claim.criteria = try shared.preferences(of: found.user)[claim.room].criteria ?? claim.device.criteria
-    claim.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
+    claim.criteria = try shared.preferences(of: found.user)[claim.room.id].criteria ?? claim.device.criteria
+    claim.room.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
     claim.unread = try shared.badge(of: found.user, on: claim.device)
     guard !isChange else { return claim }
     if found.hasRemovals {
@@ -211,7 +211,7 @@ extension PushQueue {
       try db.run("UPDATE jobs SET digest = NULL, level = ? WHERE id = ?", [claim.level?.rawValue, claim.id])
       return
     }
-    let own = DigestCount(room: claim.room, seq: claim.message.seq, count: claim.count)
+    let own = DigestCount(room: claim.room.id, seq: claim.message.seq, count: claim.count)
     let contents = [own] + claim.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
     try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: contents), claim.id])
   }
@@ -270,16 +270,17 @@ extension Claim {
     let room = RoomID(unchecked: row["room_name"])
     let collapseRoom: String? = row["collapse_room"]
     self.init(
-      id: id, attempts: row["attempts"] + 1, room: room, epoch: row["epoch"],
-      message: message, push: push,
+      id: id, attempts: row["attempts"] + 1,
+      room: PayloadRoom(
+        id: room, title: row.line("room_title"), avatar: row["room_avatar"], isGroup: row["is_group"]),
+      epoch: row["epoch"], message: message, push: push,
       sender: User(
         id: message.from, name: row.line("display_name"), avatar: row["avatar"], handle: row.line("handle"),
         handleType: row.line("handle_type"), avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
-      steps: .milliseconds(row["steps"] as Int64), ends: row.time("ends"),
-      isGroup: row["is_group"], unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
-      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"], title: row.line("room_title"),
-      avatar: row["room_avatar"],
+      steps: .milliseconds(row["steps"] as Int64), ends: row.time("ends"), unread: 0,
+      level: try row.choiceIfAny("level"), isReply: row["is_reply"], isNotifyAnyway: row["is_notify_anyway"],
+      reports: row["reports"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) }
         ?? MessageReference(room: room, seq: message.seq),
       collapseScope: try row.choiceIfAny("collapse_scope") ?? push.style.collapse)
