@@ -8,34 +8,22 @@ public import HTTPTypes
 public struct HTTPRequest: Sendable {
   public let exchange: ExchangeHandle
   /// In upper case.
-  public let method: String
+  public var method = "GET"
   /// Percent-encoded, as the client wrote it, without the query. At most 2,048 bytes.
   public let path: String
   /// Percent-encoded, without the question mark. At most 4,096 bytes.
-  public let query: String
+  public var query = ""
   /// At most 100 fields. A field whose name HTTPTypes does not accept is left out. U+FFFD replaces invalid UTF-8 in a
   /// value.
-  public let fields: HTTPFields
-  public let body: [UInt8]
+  public var fields: HTTPFields = [:]
+  public var body: [UInt8] = []
   /// True if the address of the client is loopback.
-  public let isLocal: Bool
+  public var isLocal = false
   /// The address of the client, or of the client behind a trusted proxy.
-  public let address: ClientAddress
+  public var address = ClientAddress()
+}
 
-  public init(
-    exchange: ExchangeHandle, method: String = "GET", path: String, query: String = "", fields: HTTPFields = [:],
-    body: [UInt8] = [], isLocal: Bool = false, address: ClientAddress = ClientAddress()
-  ) {
-    self.exchange = exchange
-    self.method = method
-    self.path = path
-    self.query = query
-    self.fields = fields
-    self.body = body
-    self.isLocal = isLocal
-    self.address = address
-  }
-
+extension HTTPRequest {
   init(exchange: ExchangeHandle, _ http: relay_http) {
     var fields = HTTPFields()
     fields.reserveCapacity(http.field_count)

@@ -14,13 +14,9 @@ struct Disk {
   /// The free space below which a disk counts as full, in bytes. SQLite needs this space for the file that readers and
   /// the writer share, and for the first pages of its log.
   static let minFree: UInt64 = 128 << 10
+}
 
-  init(mountPoint: String, freeBytes: UInt64, freeFiles: UInt64?) {
-    self.mountPoint = mountPoint
-    self.freeBytes = freeBytes
-    self.freeFiles = freeFiles
-  }
-
+extension Disk {
   /// - Parameter path: It need not exist.
   init?(of path: String) {
     var folder = Self.nearest(path)

@@ -29,14 +29,9 @@ struct RunRecord: Equatable, Sendable {
     ]
     return words.joined(separator: " ") + "\n"
   }
+}
 
-  init(counter: Int64, boot: String, synchronous: Synchronous, isClosed: Bool) {
-    self.counter = counter
-    self.boot = boot
-    self.synchronous = synchronous
-    self.isClosed = isClosed
-  }
-
+extension RunRecord {
   /// Returns `nil` for a text that no run has written.
   init?(_ text: String) {
     let words = text.split(whereSeparator: \.isWhitespace)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import HTTPTypes
-import RelayHub
 import RelayIdentity
 import RelayJSON
 import Synchronization
@@ -10,6 +9,7 @@ import Testing
 @testable import RelayCluster
 @testable import RelayCore
 @testable import RelayHTTP
+@testable import RelayHub
 
 /// The answers of a node that does not lead.
 @Suite struct StandbyServiceTests {

@@ -12,18 +12,9 @@ struct AppleAnswer: Equatable, Sendable {
   var retryAfter: Duration?
   /// The service's wall clock time.
   var date: Timestamp?
+}
 
-  init(
-    status: Int, reason: String? = nil, timestamp: Timestamp? = nil, retryAfter: Duration? = nil,
-    date: Timestamp? = nil
-  ) {
-    self.status = status
-    self.reason = reason
-    self.timestamp = timestamp
-    self.retryAfter = retryAfter
-    self.date = date
-  }
-
+extension AppleAnswer {
   /// - Parameters:
   ///   - body: JSON or empty. Invalid JSON counts as empty.
   ///   - now: The current time, for a date in `Retry-After` if the answer has no date of its own.

@@ -6,13 +6,9 @@ struct JobQueue: Hashable {
   let user: Int64
   let device: String
   let room: Int64
+}
 
-  init(user: Int64, device: String, room: Int64) {
-    self.user = user
-    self.device = device
-    self.room = room
-  }
-
+extension JobQueue {
   /// - Parameter row: Has the columns `user`, `device` and `room`.
   init(_ row: Row) {
     self.init(user: row["user"], device: row["device"], room: row["room"])
