@@ -37,36 +37,18 @@ public struct MessageFacts: Equatable, Sendable, Codable {
   public var time: Timestamp
   /// The first moment at which the message is not pushed any more.
   public var expires: Timestamp
-  public var kind: MessageKind
+  public var kind = MessageKind.message
   /// The level that the sender requested.
-  public var level: Level
+  public var level = Level.active
   /// True if the sender has the right `urgent`. Without it, no level is above `active`.
-  public var isUrgentAllowed: Bool
+  public var isUrgentAllowed = true
   /// The label that the sender chose.
   public var criteria: String?
   /// True if the message and its room both request pushes.
-  public var isPushAsked: Bool
-  public var isDeleted: Bool
+  public var isPushAsked = true
+  public var isDeleted = false
   /// True if the sender saw the recipient's Focus and requests a notification in spite of it (Notify Anyway).
-  public var isNotifyAnyway: Bool
+  public var isNotifyAnyway = false
   /// True if the push shows nothing and only wakes the app. Is absent in facts that an older relay stored.
   public var isSilent: Bool?
-
-  public init(
-    sender: UserID, time: Timestamp, expires: Timestamp, kind: MessageKind = .message, level: Level = .active,
-    isUrgentAllowed: Bool = true, criteria: String? = nil, isPushAsked: Bool = true, isDeleted: Bool = false,
-    isNotifyAnyway: Bool = false, isSilent: Bool = false
-  ) {
-    self.sender = sender
-    self.time = time
-    self.expires = expires
-    self.kind = kind
-    self.level = level
-    self.isUrgentAllowed = isUrgentAllowed
-    self.criteria = criteria
-    self.isPushAsked = isPushAsked
-    self.isDeleted = isDeleted
-    self.isNotifyAnyway = isNotifyAnyway
-    self.isSilent = isSilent ? true : nil
-  }
 }

@@ -5,15 +5,15 @@ public import RelayProtocol
 /// quiet hours in its time zone.
 public struct DeviceFacts: Equatable, Sendable, Codable {
   /// False if the device has reported that alerts are off for the app.
-  public var allowsAlerts: Bool
-  public var hasVoIPToken: Bool
+  public var allowsAlerts = true
+  public var hasVoIPToken = false
   /// True if the device has a VoIP token that the relay does not use, because the app has no entitlement for VoIP. Is
   /// absent in facts that an older relay stored.
   public var lacksVoIPEntitlement: Bool?
   /// False if the device has reported that they are off for the app, or if the app has no entitlement for them.
-  public var allowsTimeSensitive: Bool
+  public var allowsTimeSensitive = true
   /// False if the app has no entitlement for them.
-  public var allowsCritical: Bool
+  public var allowsCritical = true
   /// The first moment at which the device's own `isFocused: true` has expired. The device is not focused if this is
   /// `nil` or not after now.
   public var focusedUntil: Timestamp?
@@ -25,24 +25,6 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
   public var quiet: ActiveQuietHours?
   /// The label of the account on the device.
   public var criteria: String?
-
-  public init(
-    allowsAlerts: Bool = true, hasVoIPToken: Bool = false, allowsTimeSensitive: Bool = true,
-    allowsCritical: Bool = true, focusedUntil: Timestamp? = nil, focusSource: FocusSource? = nil,
-    filter: FilterFacts? = nil, quiet: ActiveQuietHours? = nil, criteria: String? = nil,
-    lacksVoIPEntitlement: Bool = false
-  ) {
-    self.allowsAlerts = allowsAlerts
-    self.hasVoIPToken = hasVoIPToken
-    self.allowsTimeSensitive = allowsTimeSensitive
-    self.allowsCritical = allowsCritical
-    self.focusedUntil = focusedUntil
-    self.focusSource = focusSource
-    self.filter = filter
-    self.quiet = quiet
-    self.criteria = criteria
-    self.lacksVoIPEntitlement = lacksVoIPEntitlement ? true : nil
-  }
 }
 
 /// Quiet hours that are on.

@@ -9,6 +9,6 @@ extension MessageTraits {
     MessageFacts(
       sender: from, time: time, expires: push.expires(from: time), kind: push.kind, level: push.level,
       isUrgentAllowed: push.isUrgentAllowed, criteria: push.criteria, isPushAsked: push.isAsked, isDeleted: isDeleted,
-      isNotifyAnyway: isNotifyAnyway, isSilent: push.isSilent)
+      isNotifyAnyway: isNotifyAnyway, isSilent: push.isSilent ? true : nil)
   }
 }

@@ -93,10 +93,11 @@ extension Recipient {
   public func facts(of device: Device, in apps: AppEntitlements, quietHours: CurrentQuietHours) -> DeviceFacts {
     DeviceFacts(
       allowsAlerts: device.allowsAlerts, hasVoIPToken: apps.rings(device),
+      lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device) ? true : nil,
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
       focusSource: focus[device.id]?.source, filter: filters.filter(of: device.id), quiet: quietHours[device],
-      criteria: device.criteria, lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device))
+      criteria: device.criteria)
   }
 
   /// The cases that are decided about a message: one for each device, and one for a user without a device.

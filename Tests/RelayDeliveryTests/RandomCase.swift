@@ -65,12 +65,14 @@ extension SessionFacts {
 
 extension DeviceFacts {
   fileprivate static func random(using dice: inout SeededGenerator, _ now: Int64) -> DeviceFacts {
-    DeviceFacts(
+    var facts = DeviceFacts(
       allowsAlerts: !dice.hits(oneIn: 8), hasVoIPToken: dice.hits(oneIn: 2), allowsTimeSensitive: !dice.hits(oneIn: 3),
       allowsCritical: !dice.hits(oneIn: 3), focusedUntil: dice.hits(oneIn: 2) ? nil : dice.time(now),
       filter: dice.hits(oneIn: 2) ? nil : FilterFacts(allow: dice.one(of: [[], ["home"]]), until: dice.time(now)),
       quiet: dice.hits(oneIn: 2)
         ? nil : ActiveQuietHours(mode: dice.one(of: SilenceMode.allCases), until: dice.time(now)),
-      criteria: dice.label(), lacksVoIPEntitlement: dice.hits(oneIn: 4))
+      criteria: dice.label())
+    facts.lacksVoIPEntitlement = dice.hits(oneIn: 4) ? true : nil
+    return facts
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
 import Testing
+
+@testable import RelayDelivery
 
 /// The facts about a recipient, as `Recipient` assembles them for decisions.
 @Suite struct RecipientTests {
@@ -213,7 +214,7 @@ import Testing
     #expect(
       recipient.facts(of: Self.tablet, in: none, quietHours: .none)
         == DeviceFacts(
-          allowsTimeSensitive: false, allowsCritical: false, criteria: "home", lacksVoIPEntitlement: true))
+          lacksVoIPEntitlement: true, allowsTimeSensitive: false, allowsCritical: false, criteria: "home"))
     for (entitlement, path) in [
       (.timeSensitive, \DeviceFacts.allowsTimeSensitive), (.critical, \.allowsCritical), (.voip, \.hasVoIPToken),
     ] as [(AppEntitlement, KeyPath<DeviceFacts, Bool>)] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayProtocol
 import Testing
+
+@testable import RelayDelivery
 
 /// The causes that silence a device, and their effect on pushes.
 @Suite struct SilenceTests {
