@@ -695,10 +695,7 @@ void relay__events_free(relay_hub_t *hub, uint32_t count);
 /* hub.c */
 
 struct relay_hub {
-  relay_config_t config;
-  char *address, *subprotocol, *path, *origins, *hosts, *held_paths;
-  relay_request_type_t *requests; /* NULL: all types; the names are in the same block */
-  size_t request_count;
+  relay_config_t config; /* `limits` below are newer; `trusted_proxies` are the caller's */
   relay_callbacks_t callbacks;
   relay_limits_t limits;
   uv_loop_t loop;

@@ -184,23 +184,23 @@ static relay_request_type_t *copy_requests(const relay_request_type_t *requests,
   return copies;
 }
 
+/* Replaces the texts and the types, which belong to the caller, by copies. An absent text becomes "". */
+static void own_config(relay_config_t *config) {
+  const char **const texts[] = {&config->address, &config->subprotocol, &config->path,
+                                &config->origins, &config->hosts,       &config->held_paths};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    const char *text = *texts[i] ? *texts[i] : "";
+    *texts[i] = relay__copy_string(text, strlen(text));
+  }
+  if (config->requests) config->requests = copy_requests(config->requests, config->request_count);
+}
+
 relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks) {
   relay_hub_t *hub = relay__allocate(sizeof *hub);
   hub->config = *config;
+  own_config(&hub->config);
   hub->limits = config->limits;
   hub->callbacks = *callbacks;
-  hub->address = relay__copy_string(config->address, strlen(config->address));
-  hub->subprotocol = relay__copy_string(config->subprotocol, strlen(config->subprotocol));
-  hub->path = relay__copy_string(config->path, strlen(config->path));
-  hub->origins = relay__copy_string(config->origins, strlen(config->origins));
-  hub->hosts =
-      relay__copy_string(config->hosts ? config->hosts : "", config->hosts ? strlen(config->hosts) : 0);
-  hub->held_paths = relay__copy_string(config->held_paths ? config->held_paths : "",
-                                       config->held_paths ? strlen(config->held_paths) : 0);
-  if (config->requests) {
-    hub->requests = copy_requests(config->requests, config->request_count);
-    hub->request_count = config->request_count;
-  }
   hub->parser = relay_json_parser_create();
   hub->join = relay__allocate(RELAY__WRITE);
   uv_loop_init(&hub->loop);
@@ -310,11 +310,13 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events,    hub->spare_events,
-                          hub->owned,    hub->spare_owned, hub->text.at,  hub->join,      hub->address,
-                          hub->path,     hub->subprotocol, hub->origins,  hub->hosts,     hub->requests,
-                          hub->receipts, hub->batched,     hub->unread,   hub->held_paths};
-  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
+  const relay_config_t *config = &hub->config;
+  const void *const blocks[] = {hub->heap,         hub->dirty,          hub->resuming,    hub->events,
+                                hub->spare_events, hub->owned,          hub->spare_owned, hub->text.at,
+                                hub->join,         hub->receipts,       hub->batched,     hub->unread,
+                                config->address,   config->subprotocol, config->path,     config->origins,
+                                config->hosts,     config->held_paths,  config->requests};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free((void *)blocks[i]);
   free(hub);
 }
 

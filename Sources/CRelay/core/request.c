@@ -446,9 +446,9 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
  * frame is copied. If the hub was given no list of types, every type is handed over. */
 static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, relay_bytes_t name) {
   static const relay_request_type_t any = {.name = "", .rate = RELAY_RATE_REQUEST};
-  if (!hub->requests) return &any;
-  for (size_t i = 0; i < hub->request_count; i++)
-    if (is_text(name, hub->requests[i].name)) return &hub->requests[i];
+  if (!hub->config.requests) return &any;
+  for (size_t i = 0; i < hub->config.request_count; i++)
+    if (is_text(name, hub->config.requests[i].name)) return &hub->config.requests[i];
   return NULL;
 }
 

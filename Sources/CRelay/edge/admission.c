@@ -42,7 +42,8 @@ static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
   relay__host_t host;
   if (hub->config.host_rule == RELAY_HOSTS_ANY) return true;
   if (!text.at || !relay__host_parse(text.at, text.count, &host)) return false;
-  if (relay__host_is_loopback(&host) || relay__is_listed(hub->hosts, host.name, host.size)) return true;
+  if (relay__host_is_loopback(&host) || relay__is_listed(hub->config.hosts, host.name, host.size))
+    return true;
   return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
 }
 
@@ -62,14 +63,16 @@ relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
             : "the relay answers only a Host that is an address, localhost or listed in the setting hosts");
   const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
   if (!origin.count) return none;
-  if (*hub->origins)
-    return relay__is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
+  if (*hub->config.origins)
+    return relay__is_listed(hub->config.origins, origin.at, origin.count) ? none
+                                                                          : forbidden(relay__origin_refused);
   return host.at && is_own_origin(origin, host) ? none : forbidden(relay__origin_refused);
 }
 
 static bool is_session_path(const relay__connection_t *connection) {
   const relay_bytes_t path = connection->head.path;
-  return path.count == strlen(connection->hub->path) && !memcmp(path.at, connection->hub->path, path.count);
+  return path.count == strlen(connection->hub->config.path) &&
+         !memcmp(path.at, connection->hub->config.path, path.count);
 }
 
 /* A browser shows a page neither the status of a failed handshake nor an answer that the page may not read.
@@ -81,7 +84,7 @@ char *relay__reading_origin(const relay__connection_t *connection, relay__refusa
     return refused.detail == relay__origin_refused && is_session_get ? relay__copy_string("*", 1) : NULL;
   }
   const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
-  if (!*connection->hub->origins || !origin.count) return NULL;
+  if (!*connection->hub->config.origins || !origin.count) return NULL;
   return relay__copy_string(origin.at, origin.count);
 }
 
@@ -105,7 +108,7 @@ relay__refusal_t relay__handshake_check(const relay__connection_t *connection) {
   if (!is_key(relay__head_field(head, "sec-websocket-key")))
     return (relay__refusal_t){400, "bad_request", "Sec-WebSocket-Key must be 16 bytes in base64"};
   if (relay__head_field(head, "sec-websocket-protocol").count &&
-      !relay__head_lists_exactly(head, "sec-websocket-protocol", hub->subprotocol))
+      !relay__head_lists_exactly(head, "sec-websocket-protocol", hub->config.subprotocol))
     return (relay__refusal_t){400, "bad_request", "none of the offered subprotocols is known"};
   if (!hub->edge->is_listening || hub->drain.is_on)
     return (relay__refusal_t){503, "unavailable", "the server is shutting down"};

@@ -88,7 +88,7 @@ void relay__put_status(relay__text_t *out, relay_hub_t *hub, int status) {
 
 /* `Vary: Origin` keeps caches from returning the answer for one origin to another. */
 void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *origin) {
-  if (!*hub->origins && !origin) return;
+  if (!*hub->config.origins && !origin) return;
   relay__puts(out, "Vary: Origin\r\n");
   if (!origin) return;
   relay__puts(out, "Access-Control-Allow-Origin: ");

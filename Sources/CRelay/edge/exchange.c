@@ -127,7 +127,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
     return exchange;
   }
   exchange->is_answered_held =
-      !head->upgrades && relay__is_listed(hub->held_paths, head->path.at, head->path.count);
+      !head->upgrades && relay__is_listed(hub->config.held_paths, head->path.at, head->path.count);
   if (hub->service != RELAY_SERVES && !(hub->service == RELAY_HELD && exchange->is_answered_held)) {
     answer_held(exchange);
     return exchange;

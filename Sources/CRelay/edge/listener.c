@@ -129,7 +129,7 @@ static int open_listener(const char *address, uint16_t *port) {
 
 int relay_hub_listen(relay_hub_t *hub) {
   hub->edge->port = hub->config.port;
-  const int fd = open_listener(hub->address, &hub->edge->port);
+  const int fd = open_listener(hub->config.address, &hub->edge->port);
   if (fd < 0) return -fd;
   hub->edge->listener_fd = fd;
   const int error = uv_poll_init(&hub->loop, &hub->edge->listener, fd);

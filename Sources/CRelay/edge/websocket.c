@@ -160,7 +160,7 @@ static void put_head(relay__text_t *out, const relay_hub_t *hub, const relay__up
   relay__put(out, upgrade->key.at, upgrade->key.count);
   if (upgrade->has_subprotocol) {
     relay__puts(out, "\r\nSec-WebSocket-Protocol: ");
-    relay__puts(out, hub->subprotocol);
+    relay__puts(out, hub->config.subprotocol);
   }
   relay__puts(out, "\r\n\r\n");
 }
@@ -228,7 +228,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
   relay__websockets_t *websockets = hub->edge->websockets = relay__allocate(sizeof *websockets);
   websockets->pipe = -1;
   lws_set_log_level(LLL_ERR | LLL_WARN, library_logged);
-  websockets->protocols[0] = (struct lws_protocols){.name = hub->subprotocol,
+  websockets->protocols[0] = (struct lws_protocols){.name = hub->config.subprotocol,
                                                     .callback = callback,
                                                     .per_session_data_size = sizeof(slot_t),
                                                     .rx_buffer_size = RELAY__READ,
