@@ -11,6 +11,17 @@
 
 #include "relay.h"
 
+/* The objects of a hub. Only core/ knows what they contain, and only edge/ knows the client. */
+typedef struct relay_session relay_session_t;
+typedef struct relay_room relay_room_t;
+typedef struct relay_user relay_user_t;
+typedef struct relay_member relay_member_t;
+typedef struct relay_seat relay_seat_t;
+typedef struct relay_watch relay_watch_t;
+typedef struct relay_receipt relay_receipt_t;
+typedef struct relay_frame relay_frame_t;
+typedef struct relay__client relay__client_t;
+
 /* memory.c. An allocation that fails ends the process. */
 
 /* Ends the process, after a line on standard error. */
@@ -64,6 +75,17 @@ void relay__list_remove(relay__list_t *list, uint32_t index);
 void relay__list_free(relay__list_t *list);
 static inline void *relay__list_at(const relay__list_t *list, uint32_t index) {
   return list->capacity ? list->many[index] : list->one;
+}
+
+/* A growing list of ids. */
+typedef struct relay__ids {
+  relay_id_t *ids;
+  uint32_t count, capacity;
+} relay__ids_t;
+
+static inline void relay__ids_add(relay__ids_t *list, relay_id_t id) {
+  list->ids = relay__grow(list->ids, list->count, &list->capacity, sizeof *list->ids, 64);
+  list->ids[list->count++] = id;
 }
 
 /* A table of items by id. An id contains the generation of its slot, so an id is never used again. */

@@ -2,21 +2,15 @@
 /* link.h -- the interface between the core, which has rooms and no sockets, and the edge, which has sockets
  * and no rooms. Both run on the hub's thread and call each other directly.
  *
- * The edge also uses the hub's timers, clocks, limits, log, counters and events, which core.h declares. It
- * never reads a session, a room or a user. Include core.h, which includes this file. */
+ * The edge also uses the hub's timers, clocks, limits, log, counters and events, which hub.h declares. It
+ * never reads a session, a room or a user. */
 #ifndef RELAY_LINK_H
 #define RELAY_LINK_H
 
-#include "base.h"
+#include "core/hub.h"
 
-/* A timer. It is a member of the object that it belongs to. */
-typedef struct relay__timer {
-  int64_t due;    /* on the loop's clock */
-  uint32_t index; /* in the heap, from 1; 0: not set */
-  uint8_t kind;
-} relay__timer_t;
-
-typedef struct relay__edge relay__edge_t; /* all sockets of a hub */
+/* The bytes of one read and of one write. */
+enum { RELAY__READ = 256, RELAY__WRITE = 65536 };
 
 /* The connection of a session: the struct of libwebsockets, so that a session needs no more memory. The core
  * keeps the pointer until `disconnected`, and never uses its members. */
@@ -29,6 +23,7 @@ typedef struct relay__arrival {
   relay__link_t *link;
   char *authorization;     /* NULL when the field is absent */
   relay__client_t *client; /* the count that includes this session; NULL: it is not counted here */
+  const char *peer;        /* the address for the log; without RELAY_LOG_DEBUG it is "" */
   uint8_t address[16];     /* of the client: an IPv4 address, or the /64 of an IPv6 address */
 } relay__arrival_t;
 

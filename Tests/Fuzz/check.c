@@ -9,8 +9,8 @@ typedef struct tally {
 
 static void check_timer(const relay_hub_t *hub, const relay__timer_t *timer, tally_t *tally) {
   if (!timer->index) return;
-  MUST(timer->index <= hub->heap_count && hub->heap[timer->index - 1] == timer);
-  if (timer->index > 1) MUST(hub->heap[timer->index / 2 - 1]->due <= timer->due);
+  MUST(timer->index <= hub->timers.count && hub->timers.heap[timer->index - 1] == timer);
+  if (timer->index > 1) MUST(hub->timers.heap[timer->index / 2 - 1]->due <= timer->due);
   tally->timers++;
 }
 
@@ -114,7 +114,7 @@ static void check_room(const relay_hub_t *hub, const relay_room_t *room, tally_t
 }
 
 static void check_user(const relay_hub_t *hub, const relay_user_t *user, tally_t *tally) {
-  MUST(relay__names_find(&hub->user_names, user->named.name, user->named.length) == user);
+  MUST(relay__names_find(&hub->names.users, user->named.name, user->named.length) == user);
   MUST(user->is_counted == relay__user_is_online(user));
   MUST(!user->is_pending || user->timer.index);
   for (uint32_t i = 0; i < user->members.count; i++)
@@ -140,6 +140,7 @@ void stage_check(const relay_hub_t *hub) {
     connections++;
   }
   MUST(connections + hub->sessions.alive <= hub->edge->connections.count);
-  MUST(tally.seats == hub->seats && tally.members == hub->members && tally.watches == hub->watches);
-  MUST(tally.timers == hub->heap_count);
+  MUST(tally.seats == hub->objects.seats && tally.members == hub->objects.members &&
+       tally.watches == hub->objects.watches);
+  MUST(tally.timers == hub->timers.count);
 }

@@ -102,7 +102,7 @@ int stage_connect(stage_t *stage) {
 
 void stage_step(stage_t *stage) {
   is_stepping = true;
-  uv_run(&stage->hub->loop, UV_RUN_NOWAIT);
+  uv_run(&stage->hub->loop.uv, UV_RUN_NOWAIT);
   is_stepping = false;
 }
 
@@ -114,7 +114,7 @@ void stage_settle(stage_t *stage) {
     if (steps == BUSY / 2) passed += 6000000000;
     happening = 0;
     stage_step(stage);
-    quiet = happening || stage->hub->event_count ? 0 : quiet + 1;
+    quiet = happening || stage->hub->events.queued.count ? 0 : quiet + 1;
   }
 }
 

@@ -4,6 +4,7 @@
 #ifndef STAGE_H
 #define STAGE_H
 
+#include "core/core.h"
 #include "edge/edge.h"
 #include "host.h"
 

@@ -5,13 +5,13 @@
 
 /* Converts a time of the wall clock to the loop's clock. */
 static int64_t due_of(const relay_hub_t *hub, int64_t time) {
-  return time > hub->now ? hub->clock + (time - hub->now) : hub->clock;
+  return time > hub->clock.now ? hub->clock.loop + (time - hub->clock.now) : hub->clock.loop;
 }
 
 bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due) {
   if (!*alarm) return false;
   *due = due_of(hub, *alarm); /* in the future if the wall clock was set back */
-  if (hub->now < *alarm) return false;
+  if (hub->clock.now < *alarm) return false;
   *alarm = 0;
   return true;
 }

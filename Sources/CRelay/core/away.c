@@ -27,7 +27,7 @@ static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
  * is lost. */
 static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
   return !member->attending && !member->is_clean &&
-         hub->clock < member->away_since_loop + hub->limits.presence_grace;
+         hub->clock.loop < member->away_since_loop + hub->limits.presence_grace;
 }
 
 /* Sets the due time of the member. 0 means that nothing waits, so it becomes 1. */
@@ -65,17 +65,17 @@ static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
 /* Plans the decision about a message that was just sent to the sessions in the room. */
 static void plan_published(relay_hub_t *hub, relay_member_t *member, const relay__entry_t *entry,
                            bool is_due_now) {
-  const uint64_t stamp = hub->stamp; /* `decided` of the users who were decided with the message */
+  const uint64_t stamp = hub->presence.stamp; /* `decided` of the users who were decided with the message */
   if (member->user->id == entry->from || member->user->decided == stamp)
     pass_over(member, entry->seq);
   else if (is_due_now)
-    wait_for(hub, member, entry->seq, hub->clock);
+    wait_for(hub, member, entry->seq, hub->clock.loop);
   else if (member->attending)
-    wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
+    wait_for(hub, member, entry->seq, hub->clock.loop + RECEIPT_WAIT);
   else if (is_in_grace(hub, member))
     wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
   else if (member->user->has_devices)
-    wait_for(hub, member, entry->seq, hub->clock);
+    wait_for(hub, member, entry->seq, hub->clock.loop);
   else
     pass_over(member, entry->seq);
 }
@@ -177,8 +177,8 @@ static bool plan(relay_hub_t *hub, relay_member_t *member) {
 
 /* Makes all waiting messages due now, because a fact other than a mark has changed. */
 static void hasten(relay_hub_t *hub, relay_member_t *member) {
-  for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock;
-  if (member->fresh_due) member->fresh_due = hub->clock;
+  for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock.loop;
+  if (member->fresh_due) member->fresh_due = hub->clock.loop;
 }
 
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
@@ -201,7 +201,7 @@ void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
 }
 
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member) {
-  if (!plan(hub, member) || member->due_at > hub->clock) return;
+  if (!plan(hub, member) || member->due_at > hub->clock.loop) return;
   member->is_being_decided = true;
   member->has_changed = false;
   relay_event_t *event = relay__event(hub, RELAY_EVENT_DUE, NULL);
@@ -275,7 +275,8 @@ void relay_room_resume(relay_hub_t *hub, relay_id_t id) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room || !room->entry_count) return;
   for (uint32_t i = 0; i < room->member_count; i++)
-    wait_for(hub, room->members[i], entry_at(room, 0)->seq, hub->started_clock + hub->limits.presence_grace);
+    wait_for(hub, room->members[i], entry_at(room, 0)->seq,
+             hub->clock.started_loop + hub->limits.presence_grace);
 }
 
 bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
@@ -404,7 +405,7 @@ size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t u
   const relay_room_t *room = member->room;
   size_t count = 0;
   for (uint32_t i = 0; i < member->wait_count && count < max; i++)
-    if (member->waits[i].due <= hub->clock)
+    if (member->waits[i].due <= hub->clock.loop)
       messages[count++] = described(member, entry_of(room, member->waits[i].seq));
   if (!member->fresh_due) return count;
   uint32_t i = first_fresh(member);
@@ -412,11 +413,11 @@ size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t u
     const relay__entry_t *entry = entry_at(room, i);
     member->waits =
         relay__grow(member->waits, member->wait_count, &member->wait_capacity, sizeof *member->waits, 4);
-    member->waits[member->wait_count++] = (relay__wait_t){entry->seq, hub->clock};
+    member->waits[member->wait_count++] = (relay__wait_t){entry->seq, hub->clock.loop};
     member->handed_over = entry->seq;
     messages[count++] = described(member, entry);
   }
-  member->fresh_due = i < room->entry_count ? hub->clock : 0;
+  member->fresh_due = i < room->entry_count ? hub->clock.loop : 0;
   return count;
 }
 
@@ -432,7 +433,7 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_i
     while (next < count && decided[next].seq < wait.seq) next++;
     if (next < count && decided[next].seq == wait.seq) {
       if (decided[next].delay < 0) continue;
-      wait.due = hub->clock + (decided[next].delay ? decided[next].delay : 1);
+      wait.due = hub->clock.loop + (decided[next].delay ? decided[next].delay : 1);
     }
     member->waits[kept++] = wait;
   }

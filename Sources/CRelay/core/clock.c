@@ -63,9 +63,9 @@ static int64_t read_suspended(void) {
 
 /* `suspended`: the part of the jump in which the machine was suspended, and tokens grew older. */
 static void jump(relay_hub_t *hub, int64_t by, int64_t suspended) {
-  hub->offset += by;
-  hub->started += by;
-  hub->has_jumped = true;
+  hub->clock.offset += by;
+  hub->clock.started += by;
+  hub->clock.has_jumped = true;
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) move_room(hub->rooms.items[i], by);
   for (uint32_t i = 0; i < hub->sessions.count; i++) {
@@ -82,20 +82,20 @@ static void jump(relay_hub_t *hub, int64_t by, int64_t suspended) {
 }
 
 void relay__clock_read(relay_hub_t *hub) {
-  if (hub->is_simulated) return;
-  const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
-  if (clock == hub->clock) return;
-  const int64_t wall = read_wall();
-  hub->clock = clock;
-  hub->now = wall;
+  relay__clock_t *clock = &hub->clock;
+  if (clock->is_simulated) return;
+  const int64_t loop = (int64_t)uv_now(&hub->loop.uv) + 1; /* 0 means "not set" */
+  if (loop == clock->loop) return;
+  clock->loop = loop;
+  clock->now = read_wall();
   relay__service_read(hub);
-  const int64_t drift = hub->now - hub->clock - hub->offset;
+  const int64_t drift = clock->now - clock->loop - clock->offset;
   if (drift > -MIN_JUMP_MS && drift < MIN_JUMP_MS) return;
-  const int64_t by = measure_offset() - hub->offset;
+  const int64_t by = measure_offset() - clock->offset;
   if (by > -MIN_JUMP_MS && by < MIN_JUMP_MS) return;
   const int64_t suspended = read_suspended();
-  jump(hub, by, suspended - hub->suspended);
-  hub->suspended = suspended;
+  jump(hub, by, suspended - clock->suspended);
+  clock->suspended = suspended;
 }
 
 /* Does nothing: the timer wakes the loop, and each iteration reads the clocks. */
@@ -104,47 +104,49 @@ static void wake(uv_timer_t *timer) {
 }
 
 void relay__clock_start(relay_hub_t *hub) {
-  hub->offset = measure_offset();
-  hub->suspended = read_suspended();
+  relay__clock_t *clock = &hub->clock;
+  clock->offset = measure_offset();
+  clock->suspended = read_suspended();
   relay__clock_read(hub);
-  hub->started = hub->now;
-  hub->started_clock = hub->clock;
-  uv_timer_init(&hub->loop, &hub->look);
-  uv_timer_start(&hub->look, wake, CHECK_INTERVAL_MS, CHECK_INTERVAL_MS);
+  clock->started = clock->now;
+  clock->started_loop = clock->loop;
+  uv_timer_init(&hub->loop.uv, &clock->look);
+  uv_timer_start(&clock->look, wake, CHECK_INTERVAL_MS, CHECK_INTERVAL_MS);
 }
 
 void relay__clock_stop(relay_hub_t *hub) {
-  uv_close((uv_handle_t *)&hub->look, NULL);
+  uv_close((uv_handle_t *)&hub->clock.look, NULL);
 }
 
 /* The functions of relay.h */
 
 int64_t relay_hub_now(const relay_hub_t *hub) {
-  return hub->now;
+  return hub->clock.now;
 }
 
 int64_t relay_hub_clock(const relay_hub_t *hub) {
-  return hub->clock;
+  return hub->clock.loop;
 }
 
 void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
-  if (!hub->is_simulated) {
-    hub->is_simulated = true;
-    hub->started = hub->now = now;
-    hub->offset = hub->now - hub->clock;
+  relay__clock_t *clock = &hub->clock;
+  if (!clock->is_simulated) {
+    clock->is_simulated = true;
+    clock->started = clock->now = now;
+    clock->offset = clock->now - clock->loop;
   }
-  hub->clock += now - hub->now;
-  hub->now = now;
-  hub->armed_for = 0; /* the loop's own timer uses another clock, so arm it again */
+  clock->loop += now - clock->now;
+  clock->now = now;
+  hub->timers.armed_for = 0; /* the loop's own timer uses another clock, so arm it again */
 }
 
 void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
-  const int64_t by = now - hub->now;
-  hub->now = now;
+  const int64_t by = now - hub->clock.now;
+  hub->clock.now = now;
   jump(hub, by, 0);
 }
 
 void relay_hub_suspend(relay_hub_t *hub, int64_t duration) {
-  hub->now += duration;
+  hub->clock.now += duration;
   jump(hub, duration, duration);
 }

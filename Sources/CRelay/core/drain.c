@@ -35,7 +35,7 @@ void relay__drain_timer(relay_hub_t *hub) {
   relay__drain_t *drain = &hub->drain;
   uint32_t closed = 0, left = 0;
   const uint32_t max = drain->sessions / INTERVALS > AT_ONCE ? drain->sessions / INTERVALS : AT_ONCE;
-  const bool waits = hub->clock < drain->began + UNFINISHED;
+  const bool waits = hub->clock.loop < drain->began + UNFINISHED;
   for (uint32_t i = 0; i < hub->sessions.count; i++) {
     relay_session_t *session = hub->sessions.items[i];
     if (!session || session->state == RELAY__CLOSING) continue;
@@ -46,7 +46,7 @@ void relay__drain_timer(relay_hub_t *hub) {
     relay__session_close(hub, session, drain->code, drain->reason, relay__drain_retry_after(hub));
     closed++;
   }
-  if (left) relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock + INTERVAL);
+  if (left) relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock.loop + INTERVAL);
 }
 
 /* The functions of relay.h */
@@ -57,8 +57,8 @@ void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason) {
   if (drain->is_on) return;
   drain->is_on = true;
   drain->code = code;
-  drain->began = hub->clock;
+  drain->began = hub->clock.loop;
   drain->sessions = hub->sessions.alive;
   snprintf(drain->reason, sizeof drain->reason, "%s", reason);
-  relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock);
+  relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock.loop);
 }

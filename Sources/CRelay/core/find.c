@@ -19,7 +19,7 @@ relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id) {
 }
 
 relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size) {
-  return relay__names_find(&hub->room_names, name, size);
+  return relay__names_find(&hub->names.rooms, name, size);
 }
 
 relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room) {

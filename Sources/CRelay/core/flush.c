@@ -5,7 +5,7 @@
 
 static void note_blocked(const relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = true;
-  if (!session->blocked) session->blocked = hub->now;
+  if (!session->blocked) session->blocked = hub->clock.now;
 }
 
 void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
@@ -34,17 +34,17 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
 /* Writes batched events, at most once in RELAY__BATCH_MS. If a session has another frame to write, flush() in
  * hub.c has already written its batched events in the same write, in their order. */
 void relay__sessions_flush_batched(relay_hub_t *hub) {
-  if (!hub->batched_count) return;
-  if (hub->clock < hub->batch_due) {
-    relay__timer_set_earlier(hub, &hub->batch_timer, RELAY__TIMER_BATCH, hub->batch_due);
+  if (!hub->batch.sessions.count) return;
+  if (hub->clock.loop < hub->batch.due) {
+    relay__timer_set_earlier(hub, &hub->batch.timer, RELAY__TIMER_BATCH, hub->batch.due);
     return;
   }
-  for (uint32_t i = 0; i < hub->batched_count; i++) {
-    relay_session_t *session = relay__session_find(hub, hub->batched[i]);
+  for (uint32_t i = 0; i < hub->batch.sessions.count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->batch.sessions.ids[i]);
     if (!session) continue;
     session->is_batched = false;
     if (session->outbox.count && !session->is_blocked) relay__session_flush(hub, session);
   }
-  hub->batched_count = 0;
-  hub->batch_due = hub->clock + RELAY__BATCH_MS;
+  hub->batch.sessions.count = 0;
+  hub->batch.due = hub->clock.loop + RELAY__BATCH_MS;
 }

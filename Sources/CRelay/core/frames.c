@@ -25,15 +25,15 @@ relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *pay
     for (int shift = 56; shift >= 0; shift -= 8) *at++ = (uint8_t)((uint64_t)size >> shift);
   }
   if (size) memcpy(at, payload, size);
-  hub->frames++;
-  hub->frame_bytes += frame->size;
+  hub->objects.frames++;
+  hub->objects.frame_bytes += frame->size;
   return frame;
 }
 
 void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame) {
   if (--frame->references) return;
-  hub->frames--;
-  hub->frame_bytes -= frame->size;
+  hub->objects.frames--;
+  hub->objects.frame_bytes -= frame->size;
   free(frame);
 }
 
@@ -44,8 +44,7 @@ static relay_frame_t *frame_of(uintptr_t entry) {
 void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session) {
   if (session->is_dirty || session->is_blocked) return;
   session->is_dirty = true;
-  hub->dirty = relay__grow(hub->dirty, hub->dirty_count, &hub->dirty_capacity, sizeof *hub->dirty, 256);
-  hub->dirty[hub->dirty_count++] = session->id;
+  relay__ids_add(&hub->work.dirty, session->id);
 }
 
 /* The entries that wait; the first one may have begun. */
@@ -198,9 +197,7 @@ void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay
   if (session->has_overflowed) relay__outbox_mark_dirty(hub, session);
   if (session->is_dirty || session->is_blocked || session->is_batched) return;
   session->is_batched = true;
-  hub->batched =
-      relay__grow(hub->batched, hub->batched_count, &hub->batched_capacity, sizeof *hub->batched, 64);
-  hub->batched[hub->batched_count++] = session->id;
+  relay__ids_add(&hub->batch.sessions, session->id);
 }
 
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply) {
@@ -222,10 +219,10 @@ static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint
     const relay_frame_t *frame = frame_of(entries[i]);
     const size_t skip = i ? 0 : outbox->sent;
     if (size + frame->size - skip > RELAY__WRITE) break;
-    memcpy(hub->join + size, frame->bytes + skip, frame->size - skip);
+    memcpy(hub->scratch.join + size, frame->bytes + skip, frame->size - skip);
     size += frame->size - skip;
   }
-  *at = hub->join;
+  *at = hub->scratch.join;
   return size;
 }
 

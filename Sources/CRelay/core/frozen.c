@@ -13,10 +13,10 @@ enum { LATE = 5000 };
 
 /* Starts `received_timeout` again, and requires a new pong. */
 static void await_received(relay_hub_t *hub, relay_session_t *session) {
-  session->unacked_at = hub->clock;
+  session->unacked_at = hub->clock.loop;
   session->proved_at = 0;
   relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION,
-                           hub->clock + hub->limits.received_timeout - LATE);
+                           hub->clock.loop + hub->limits.received_timeout - LATE);
 }
 
 void relay__frozen_published(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *author,
@@ -47,20 +47,20 @@ void relay__frozen_heard(relay_hub_t *hub, relay_session_t *session) {
 
 void relay__frozen_ponged(const relay_hub_t *hub, relay_session_t *session) {
   if (session->unacked && !session->proved_at && session->ping_at > session->unacked_at)
-    session->proved_at = hub->clock;
+    session->proved_at = hub->clock.loop;
 }
 
 int64_t relay__frozen_check(relay_hub_t *hub, relay_session_t *session) {
   const int64_t timeout = hub->limits.received_timeout;
   if (!timeout || !session->unacked || session->activity == RELAY_BACKGROUND) return INT64_MAX;
   const int64_t ping = session->unacked_at + timeout - LATE, end = session->unacked_at + timeout;
-  if (hub->clock < ping) return ping;
+  if (hub->clock.loop < ping) return ping;
   if (!session->proved_at) {
     if (session->ping_at <= session->unacked_at) relay__session_ping(hub, session);
-    return hub->clock + LATE;
+    return hub->clock.loop + LATE;
   }
   const int64_t due = session->proved_at + LATE > end ? session->proved_at + LATE : end;
-  if (hub->clock < due) return due;
+  if (hub->clock.loop < due) return due;
   session->is_frozen = true;
   session->stated = session->activity;
   relay__session_set_activity(hub, session, RELAY_BACKGROUND, 0);

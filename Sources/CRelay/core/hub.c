@@ -21,57 +21,59 @@ enum {
 
 static void deliver(relay_hub_t *hub) {
   if (relay__service_read(hub) == RELAY_HELD) return;
-  hub->has_jumped = false;
-  const uint32_t count = relay__events_take(hub);
-  for (uint32_t i = 0; i < count; i++) {
-    relay_event_t *event = &hub->spare_events[i];
+  hub->clock.has_jumped = false;
+  const relay__event_list_t *taken = relay__events_take(hub);
+  for (uint32_t i = 0; i < taken->count; i++) {
+    relay_event_t *event = &taken->events[i];
     if (event->kind == RELAY_EVENT_HTTP) event->http = relay__edge_request(hub, event->exchange);
   }
-  hub->callbacks.happened(hub->callbacks.context, hub->spare_events, count);
-  relay__events_free(hub, count);
+  hub->callbacks.happened(hub->callbacks.context, taken->events, taken->count);
+  relay__events_free(hub);
 }
 
 /* Answers the requests of the queue that do not wait for the end of the hold. An answer may queue the next
  * request of its connection. */
 static void answer_held(relay_hub_t *hub) {
+  relay__event_list_t *queued = &hub->events.queued;
   uint32_t kept = 0;
-  for (uint32_t i = 0; hub->callbacks.held && i < hub->event_count; i++) {
-    const relay_event_t event = hub->events[i];
-    void *const owned = hub->owned[i];
+  for (uint32_t i = 0; hub->callbacks.held && i < queued->count; i++) {
+    const relay_event_t event = queued->events[i];
+    void *const owned = queued->owned[i];
     const relay_http_t *http =
         event.kind == RELAY_EVENT_HTTP ? relay__edge_held_request(hub, event.exchange) : NULL;
     if (http) {
       hub->callbacks.held(hub->callbacks.context, event.exchange, http);
       continue;
     }
-    hub->events[kept] = event;
-    hub->owned[kept++] = owned;
+    queued->events[kept] = event;
+    queued->owned[kept++] = owned;
   }
-  if (hub->callbacks.held) hub->event_count = kept;
+  if (hub->callbacks.held) queued->count = kept;
 }
 
 static void flush(relay_hub_t *hub) {
-  for (uint32_t i = 0; i < hub->dirty_count; i++) {
-    relay_session_t *session = relay__session_find(hub, hub->dirty[i]);
+  for (uint32_t i = 0; i < hub->work.dirty.count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->work.dirty.ids[i]);
     if (session && session->is_dirty) relay__session_flush(hub, session);
   }
-  hub->dirty_count = 0;
+  hub->work.dirty.count = 0;
   relay__sessions_flush_batched(hub);
-  if (!hub->round_began) return;
-  relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round_began, hub->round_messages);
-  hub->round_began = hub->round_messages = 0;
+  if (!hub->round.began) return;
+  relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round.began, hub->round.messages);
+  hub->round.began = hub->round.messages = 0;
 }
 
 /* Reads on from the sessions whose last read was full. */
 static void read_on(relay_hub_t *hub) {
-  for (int round = 0; hub->unread_count && round < READS; round++) {
-    const uint32_t count = hub->unread_count;
+  relay__ids_t *unread = &hub->work.unread;
+  for (int round = 0; unread->count && round < READS; round++) {
+    const uint32_t count = unread->count;
     for (uint32_t i = 0; i < count; i++) {
-      relay_session_t *session = relay__session_find(hub, hub->unread[i]);
+      relay_session_t *session = relay__session_find(hub, unread->ids[i]);
       if (session) relay__session_read(hub, session);
     }
-    hub->unread_count -= count; /* the others were full again */
-    memmove(hub->unread, hub->unread + count, hub->unread_count * sizeof *hub->unread);
+    unread->count -= count; /* the others were full again */
+    memmove(unread->ids, unread->ids + count, unread->count * sizeof *unread->ids);
   }
 }
 
@@ -117,38 +119,39 @@ static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
  * otherwise their sessions would be closed as silent. */
 void relay__tick(relay_hub_t *hub) {
   if (!relay__service_begins(hub)) {
-    uv_timer_stop(&hub->timer); /* its timers may be due, and would wake the loop without an end */
-    uv_idle_stop(&hub->again);
-    if (hub->service == RELAY_HELD) answer_held(hub);
-    hub->iteration++;
+    uv_timer_stop(&hub->timers.wake); /* its timers may be due, and would wake the loop without an end */
+    uv_idle_stop(&hub->loop.again);
+    if (hub->service.state == RELAY_HELD) answer_held(hub);
+    hub->loop.iteration++;
     return;
   }
-  const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
-  hub->was_late = is_late;
+  const bool is_late =
+      hub->timers.count && hub->clock.loop - hub->timers.heap[0]->due > LATE && !hub->loop.was_late;
+  hub->loop.was_late = is_late;
   for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
   read_on(hub);
   int rounds = 0;
-  while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
-    if (hub->event_count) deliver(hub);
-    if (hub->service == RELAY_HELD) return; /* the next iteration goes on from here */
-    for (uint32_t i = 0; i < hub->resuming_count; i++) {
-      relay_session_t *session = relay__session_find(hub, hub->resuming[i]);
+  while ((hub->events.queued.count || hub->work.resuming.count) && rounds++ < ROUNDS) {
+    if (hub->events.queued.count) deliver(hub);
+    if (hub->service.state == RELAY_HELD) return; /* the next iteration goes on from here */
+    for (uint32_t i = 0; i < hub->work.resuming.count; i++) {
+      relay_session_t *session = relay__session_find(hub, hub->work.resuming.ids[i]);
       if (session) relay__session_resume(hub, session);
     }
-    hub->resuming_count = 0;
+    hub->work.resuming.count = 0;
   }
   relay__receipts_send(hub);
-  if (hub->has_more && hub->postponed++ < POSTPONED) {
-    uv_idle_start(&hub->again, idle);
+  if (hub->loop.has_more && hub->loop.postponed++ < POSTPONED) {
+    uv_idle_start(&hub->loop.again, idle);
   } else {
     flush(hub);
-    hub->postponed = 0;
-    if (!hub->unread_count) uv_idle_stop(&hub->again);
+    hub->loop.postponed = 0;
+    if (!hub->work.unread.count) uv_idle_stop(&hub->loop.again);
   }
-  hub->has_more = false;
-  hub->iteration++;
-  if (hub->event_count || hub->resuming_count)
-    uv_async_send(&hub->wake); /* the rest, after sockets are read */
+  hub->loop.has_more = false;
+  hub->loop.iteration++;
+  if (hub->events.queued.count || hub->work.resuming.count)
+    uv_async_send(&hub->loop.wake); /* the rest, after sockets are read */
   relay__timers_arm(hub);
 }
 
@@ -156,15 +159,16 @@ static void prepared(uv_prepare_t *prepare) {
   relay_hub_t *hub = prepare->data;
   relay__clock_read(hub);
   relay__tick(hub);
-  if (hub->stops) uv_stop(&hub->loop);
+  if (hub->loop.stops) uv_stop(&hub->loop.uv);
 }
 
 static void woken(uv_async_t *wake) {
   relay_hub_t *hub = wake->data;
-  if (hub->is_over) return;
+  if (hub->loop.is_over) return;
   relay__clock_read(hub);
   if (!relay__service_begins(hub)) return;
-  if (hub->has_jumped) deliver(hub); /* so that nothing works at the new time before it knows of the jump */
+  /* Nothing may work at the new time before it knows of the jump. */
+  if (hub->clock.has_jumped) deliver(hub);
   hub->callbacks.woken(hub->callbacks.context);
 }
 
@@ -201,14 +205,14 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   own_config(&hub->config);
   hub->limits = config->limits;
   hub->callbacks = *callbacks;
-  hub->parser = relay_json_parser_create();
-  hub->join = relay__allocate(RELAY__WRITE);
-  uv_loop_init(&hub->loop);
-  uv_prepare_init(&hub->loop, &hub->prepare);
-  uv_async_init(&hub->loop, &hub->wake, woken);
-  uv_timer_init(&hub->loop, &hub->timer);
-  uv_idle_init(&hub->loop, &hub->again);
-  hub->prepare.data = hub->wake.data = hub->timer.data = hub;
+  hub->scratch.parser = relay_json_parser_create();
+  hub->scratch.join = relay__allocate(RELAY__WRITE);
+  uv_loop_init(&hub->loop.uv);
+  uv_prepare_init(&hub->loop.uv, &hub->loop.prepare);
+  uv_async_init(&hub->loop.uv, &hub->loop.wake, woken);
+  uv_timer_init(&hub->loop.uv, &hub->timers.wake);
+  uv_idle_init(&hub->loop.uv, &hub->loop.again);
+  hub->loop.prepare.data = hub->loop.wake.data = hub->timers.wake.data = hub;
   relay__clock_start(hub);
 
   if (!relay__edge_open(hub, &relay__session_calls)) {
@@ -221,29 +225,29 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
 /* Ends all sessions and exchanges. Rooms and users stay until relay_hub_destroy(), so that late calls still
  * find them. */
 static void shut_down(relay_hub_t *hub) {
-  if (hub->is_over) return;
-  hub->is_over = true;
+  if (hub->loop.is_over) return;
+  hub->loop.is_over = true;
   relay__edge_shut_down(hub);
-  uv_close((uv_handle_t *)&hub->prepare, NULL);
-  uv_unref((uv_handle_t *)&hub->wake); /* other threads may use it until the hub is destroyed */
-  uv_close((uv_handle_t *)&hub->timer, NULL);
-  uv_close((uv_handle_t *)&hub->again, NULL);
+  uv_close((uv_handle_t *)&hub->loop.prepare, NULL);
+  uv_unref((uv_handle_t *)&hub->loop.wake); /* other threads may use it until the hub is destroyed */
+  uv_close((uv_handle_t *)&hub->timers.wake, NULL);
+  uv_close((uv_handle_t *)&hub->loop.again, NULL);
   relay__clock_stop(hub);
-  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  uv_run(&hub->loop.uv, UV_RUN_DEFAULT);
   relay__edge_close(hub);
 }
 
 void relay__hub_begin(relay_hub_t *hub) {
-  uv_prepare_start(&hub->prepare, prepared);
+  uv_prepare_start(&hub->loop.prepare, prepared);
 }
 
 void relay_hub_run(relay_hub_t *hub) {
-  hub->thread = pthread_self();
-  hub->is_running = true;
+  hub->loop.thread = pthread_self();
+  hub->loop.is_running = true;
   relay__hub_begin(hub);
-  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  uv_run(&hub->loop.uv, UV_RUN_DEFAULT);
   shut_down(hub);
-  hub->is_running = false;
+  hub->loop.is_running = false;
 }
 
 void relay_hub_flush(relay_hub_t *hub) {
@@ -270,8 +274,8 @@ void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
 }
 
 void relay_hub_stop(relay_hub_t *hub) {
-  hub->stops = true;
-  if (!hub->is_over) uv_async_send(&hub->wake);
+  hub->loop.stops = true;
+  if (!hub->loop.is_over) uv_async_send(&hub->loop.wake);
 }
 
 /* Clears all reasons to keep a room or a user, so that the usual functions free them. */
@@ -298,34 +302,37 @@ static void free_rooms_and_users(relay_hub_t *hub) {
 
 void relay_hub_destroy(relay_hub_t *hub) {
   shut_down(hub);
-  uv_close((uv_handle_t *)&hub->wake, NULL);
-  uv_run(&hub->loop, UV_RUN_DEFAULT);
-  uv_loop_close(&hub->loop);
+  uv_close((uv_handle_t *)&hub->loop.wake, NULL);
+  uv_run(&hub->loop.uv, UV_RUN_DEFAULT);
+  uv_loop_close(&hub->loop.uv);
   free_rooms_and_users(hub);
   relay__edge_free(hub);
-  for (uint32_t i = 0; i < hub->event_count; i++) free(hub->owned[i]);
   relay__slots_free(&hub->sessions);
   relay__slots_free(&hub->rooms);
   relay__slots_free(&hub->users);
-  relay__names_free(&hub->room_names);
-  relay__names_free(&hub->user_names);
-  relay_json_parser_destroy(hub->parser);
+  relay__names_free(&hub->names.rooms);
+  relay__names_free(&hub->names.users);
+  relay_json_parser_destroy(hub->scratch.parser);
   const relay_config_t *config = &hub->config;
-  const void *const blocks[] = {hub->heap,         hub->dirty,          hub->resuming,    hub->events,
-                                hub->spare_events, hub->owned,          hub->spare_owned, hub->text.at,
-                                hub->join,         hub->receipts,       hub->batched,     hub->unread,
-                                config->address,   config->subprotocol, config->path,     config->origins,
-                                config->hosts,     config->held_paths,  config->requests};
+  const relay__event_list_t *queued = &hub->events.queued, *taken = &hub->events.taken;
+  const relay__work_t *work = &hub->work;
+  for (uint32_t i = 0; i < queued->count; i++) free(queued->owned[i]);
+  const void *const blocks[] = {
+      queued->events,        queued->owned,       taken->events,        taken->owned,
+      work->dirty.ids,       work->resuming.ids,  work->unread.ids,     hub->batch.sessions.ids,
+      hub->receipts.members, hub->timers.heap,    hub->scratch.text.at, hub->scratch.join,
+      config->address,       config->subprotocol, config->path,         config->origins,
+      config->hosts,         config->held_paths,  config->requests};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free((void *)blocks[i]);
   free(hub);
 }
 
 void relay_hub_wake(relay_hub_t *hub) {
-  uv_async_send(&hub->wake);
+  uv_async_send(&hub->loop.wake);
 }
 
 int64_t relay_hub_next_due(const relay_hub_t *hub) {
-  return hub->heap_count ? hub->now + hub->heap[0]->due - hub->clock : INT64_MAX;
+  return hub->timers.count ? hub->clock.now + hub->timers.heap[0]->due - hub->clock.loop : INT64_MAX;
 }
 
 relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
@@ -334,13 +341,13 @@ relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
       .sessions = hub->sessions.alive,
       .users = hub->users.alive,
       .rooms = hub->rooms.alive,
-      .members = hub->members,
-      .seats = hub->seats,
-      .watches = hub->watches,
-      .timers = hub->heap_count,
-      .events = hub->event_count,
-      .frames = hub->frames,
-      .frame_bytes = hub->frame_bytes,
+      .members = hub->objects.members,
+      .seats = hub->objects.seats,
+      .watches = hub->objects.watches,
+      .timers = hub->timers.count,
+      .events = hub->events.queued.count,
+      .frames = hub->objects.frames,
+      .frame_bytes = hub->objects.frame_bytes,
   };
   relay__edge_count(hub, &counts);
   return counts;

@@ -36,9 +36,9 @@ const char *relay__session_name(relay_id_t id, char name[static 16]) {
  * LogBurst.swift has the same rule. */
 static bool takes_line(const relay_hub_t *hub, relay__refusals_t *refusals) {
   uint64_t left_out = 0;
-  if (!refusals->since || hub->clock >= refusals->since + REFUSAL_WINDOW) {
+  if (!refusals->since || hub->clock.loop >= refusals->since + REFUSAL_WINDOW) {
     if (refusals->count > MAX_REFUSALS) left_out = refusals->count - MAX_REFUSALS;
-    refusals->since = hub->clock;
+    refusals->since = hub->clock.loop;
     refusals->count = 0;
   }
   if (left_out) relay__log(hub, RELAY_LOG_INFO, "refused: %llu more", (unsigned long long)left_out);
@@ -46,7 +46,7 @@ static bool takes_line(const relay_hub_t *hub, relay__refusals_t *refusals) {
 }
 
 bool relay__log_takes_refusal(relay_hub_t *hub) {
-  return takes_line(hub, &hub->refusals);
+  return takes_line(hub, &hub->log.connections);
 }
 
 void relay__log_refused_request(relay_hub_t *hub, relay_id_t session, const char *code, const char *message) {
@@ -54,7 +54,7 @@ void relay__log_refused_request(relay_hub_t *hub, relay_id_t session, const char
   char name[16];
   bool is_refusal = false;
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) is_refusal |= !strcmp(code, refusals[i]);
-  if (is_refusal && takes_line(hub, &hub->refused_requests))
+  if (is_refusal && takes_line(hub, &hub->log.requests))
     relay__log(hub, RELAY_LOG_INFO, "a request of session %s was refused: %s: %s",
                relay__session_name(session, name), code, message);
 }

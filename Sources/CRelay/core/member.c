@@ -28,8 +28,9 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
   relay_member_t *member = relay__allocate(sizeof *member);
   member->room = room;
   member->user = user;
-  member->away_since = hub->started;
-  member->away_since_loop = hub->started_clock; /* as if all members had lost their connection at the start */
+  member->away_since = hub->clock.started;
+  member->away_since_loop =
+      hub->clock.started_loop; /* as if all members had lost their connection at the start */
   room->members =
       relay__grow(room->members, room->member_count, &room->member_capacity, sizeof *room->members, 4);
   member->room_index = room->member_count;
@@ -37,7 +38,7 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
   member->user_index = user->members.count;
   relay__list_add(&user->members, member);
   if (user->is_counted) room->online++;
-  hub->members++;
+  hub->objects.members++;
   return member;
 }
 
@@ -57,12 +58,12 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   free(member->waits);
   free(member->calls);
   free(member);
-  hub->members--;
+  hub->objects.members--;
   relay__user_release(hub, user);
 }
 
 int64_t relay__member_restricted_until(const relay_hub_t *hub, const relay_member_t *member) {
-  return member->restricted_until > hub->now ? member->restricted_until : 0;
+  return member->restricted_until > hub->clock.now ? member->restricted_until : 0;
 }
 
 static void put_role(const relay_member_t *member, relay__text_t *text) {
@@ -102,7 +103,7 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_member_t *membe
                                    uint32_t count, relay__view_t view) {
   const relay_room_t *room = member->room;
   const relay_user_t *user = member->user;
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, change.cause ? "{\"type\":\"member\",\"room\":\"" : "{\"type\":\"role\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
@@ -187,11 +188,11 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
 }
 
 void relay__member_timer(relay_hub_t *hub, relay_member_t *member) {
-  if (member->leaves_at > 0 && hub->clock >= member->leaves_at) {
+  if (member->leaves_at > 0 && hub->clock.loop >= member->leaves_at) {
     relay__member_remove(hub, member, "left", NULL);
     return;
   }
-  if (member->due_at && hub->clock >= member->due_at && !member->is_being_decided)
+  if (member->due_at && hub->clock.loop >= member->due_at && !member->is_being_decided)
     relay__away_timer(hub, member);
   if (member->leaves_at > 0)
     relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
@@ -205,8 +206,8 @@ void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, in
     member->attending += does ? 1 : (uint32_t)-1;
     attend(member, member->attending > 0);
     if (!member->attending) { /* the app was put into the background, so the member has no grace */
-      member->away_since = hub->now;
-      member->away_since_loop = hub->clock;
+      member->away_since = hub->clock.now;
+      member->away_since_loop = hub->clock.loop;
       member->is_clean = true;
     }
   }
@@ -215,7 +216,7 @@ void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, in
 
 /* Ends the membership of a room without a store, unless a session of the member joins. */
 static void leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay) {
-  member->leaves_at = hub->clock + delay;
+  member->leaves_at = hub->clock.loop + delay;
   relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
 }
 
@@ -235,13 +236,13 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
     }
   if (seat->unacked) session->unacked--;
   free(seat);
-  hub->seats--;
+  hub->objects.seats--;
   const bool was_attending = member->attending > 0;
   member->seats--;
   if (session->activity != RELAY_BACKGROUND) member->attending--;
   if (was_attending && !member->attending) { /* the end of a session in the background changes nothing here */
-    member->away_since = hub->now;
-    member->away_since_loop = hub->clock;
+    member->away_since = hub->clock.now;
+    member->away_since_loop = hub->clock.loop;
     member->is_clean = is_clean;
   }
   attend(member, member->attending > 0);
@@ -354,7 +355,7 @@ relay_status_t relay_room_restrict(relay_hub_t *hub, relay_id_t room_id, relay_i
   const int64_t before = relay__member_restricted_until(hub, member);
   member->restricted_until = until;
   if (!is_announced || relay__member_restricted_until(hub, member) == before) return RELAY_OK;
-  const char *cause = until > hub->now ? "restricted" : "unrestricted";
+  const char *cause = until > hub->clock.now ? "restricted" : "unrestricted";
   send_event(hub, room, member, (change_t){cause, by}, room->member_count);
   return RELAY_OK;
 }
@@ -471,13 +472,13 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t 
     room->live[room->live_count++] = seat;
     relay__list_add(&session->seats, seat);
     member->seats++;
-    hub->seats++;
+    hub->objects.seats++;
     if (session->activity != RELAY_BACKGROUND) member->attending++;
     attend(member, member->attending > 0);
   }
   seat->rights = (uint8_t)rights;
-  seat->joined = hub->now;
-  seat->stamp = session->given = hub->stamp;
+  seat->joined = hub->clock.now;
+  seat->stamp = session->given = hub->presence.stamp;
   if (given_from < seat->given_from) { /* the newer messages were sent live */
     /* Earlier pongs did not confirm the messages of this reply, unless the member's mark covers them. */
     const bool is_gap = seat->given_from > relay__received_by(member) + 1;

@@ -92,13 +92,13 @@ static relay_frame_t *send_message(relay_hub_t *hub, relay_room_t *room, relay__
  * if the user is not in memory. */
 static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *message, relay_user_t *author,
                   relay_frame_t *frame) {
-  const relay__entry_t entry = {message->seq, message->time, hub->now, author ? author->id : 0, frame};
+  const relay__entry_t entry = {message->seq, message->time, hub->clock.now, author ? author->id : 0, frame};
   relay_member_t *own = author ? relay__member_find(author, room) : NULL;
   if (own && !message->keeps_marks) { /* the store raised the marks with the message */
     if (own->read < message->seq) own->read = message->seq;
     if (own->received < message->seq) own->received = message->seq;
   }
-  const uint64_t stamp = ++hub->stamp;
+  const uint64_t stamp = ++hub->presence.stamp;
   for (size_t i = 0; i < message->decided_count; i++) {
     relay_user_t *user = relay__user_find(hub, message->decided[i]);
     if (user) user->decided = stamp;
@@ -120,10 +120,10 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
   const bool is_stored = room->flags & RELAY_ROOM_STORED;
   if (!is_stored) {
     message->seq = room->seq + 1;
-    message->time = hub->now;
+    message->time = hub->clock.now;
   }
   room->seq = message->seq;
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"message\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
@@ -137,14 +137,14 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
   relay__put(text, message->body.at, message->body.count);
   relay__put(text, message->more.at, message->more.count);
   relay_frame_t *frame = send_message(hub, room, text, message, sender);
-  relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
+  relay_user_t *author = relay__names_find(&hub->names.users, message->from, strlen(message->from));
   relay__frozen_published(hub, room, author, sender, message->seq);
   if (is_stored)
     hub->stats.messages_stored++;
   else
     hub->stats.messages_live++;
-  if (!hub->round_began) hub->round_began = uv_hrtime();
-  hub->round_messages++;
+  if (!hub->round.began) hub->round.began = uv_hrtime();
+  hub->round.messages++;
   if (is_stored) await(hub, room, message, author, frame);
   relay__frame_release(hub, frame);
   return room->seq;
@@ -162,7 +162,7 @@ static void fan_out_in_call(relay_hub_t *hub, const relay_room_t *room, relay_fr
 
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                         int64_t call, relay_bytes_t name, relay_bytes_t body) {
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"signal\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
@@ -197,7 +197,8 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64
   if (room->entry_count ? seq != newest + 1 : seq <= newest) return RELAY_NOT_THERE;
   if (seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
   /* A time in the future means that the wall clock was set back since. */
-  const relay__entry_t entry = {seq, time < hub->now ? time : hub->now, hub->now, from, NULL};
+  const relay__entry_t entry = {seq, time < hub->clock.now ? time : hub->clock.now, hub->clock.now, from,
+                                NULL};
   keep(hub, room, &entry);
   return RELAY_OK;
 }

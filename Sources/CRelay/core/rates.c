@@ -78,7 +78,7 @@ static int64_t user_take(relay_hub_t *hub, relay_user_t *user, relay_rate_t kind
   /* Several tokens are the additional cost of a request, which has already taken the first one. A user who
    * has requested nothing for a while can therefore always make it. */
   if (count > 1 && count >= rate.burst) count = rate.burst - 1;
-  return take(bucket_of(user, kind), rate, hub->clock, count);
+  return take(bucket_of(user, kind), rate, hub->clock.loop, count);
 }
 
 int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind,
@@ -86,7 +86,7 @@ int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, re
   const relay_rate_t own_kind = kind == RELAY_RATE_SEND ? RELAY_RATE_SEND : RELAY_RATE_REQUEST;
   const relay__rate_t rate = rate_of(&hub->limits, own_kind);
   relay__bucket_t *own = own_kind == RELAY_RATE_SEND ? &session->send_bucket : &session->request_bucket;
-  const int64_t own_delay = wait_of(*own, rate, hub->clock, 1);
+  const int64_t own_delay = wait_of(*own, rate, hub->clock.loop, 1);
   if (own_delay) {
     *refusal = own_kind == RELAY_RATE_SEND ? "the session exceeds the limit `sendRate`"
                                            : "the session exceeds the limit `requestRate`";
@@ -96,15 +96,15 @@ int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, re
   if (delay)
     *refusal = relay_user_rate_refusal(kind);
   else
-    spend(own, rate, hub->clock, 1);
+    spend(own, rate, hub->clock.loop, 1);
   return delay;
 }
 
 int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind) {
   const relay__rate_t rate = rate_of(&hub->limits, kind);
   if (kind == RELAY_RATE_MEMBERSHIP)
-    return take(&room->membership_bucket, times(rate, MEMBERSHIPS_PER_ROOM), hub->clock, 1);
-  return take(&room->bucket, times(rate, PER_ROOM), hub->clock, 1);
+    return take(&room->membership_bucket, times(rate, MEMBERSHIPS_PER_ROOM), hub->clock.loop, 1);
+  return take(&room->bucket, times(rate, PER_ROOM), hub->clock.loop, 1);
 }
 
 int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender,
@@ -112,18 +112,18 @@ int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t
   const relay__rate_t rate = times(rate_of(&hub->limits, RELAY_RATE_SEND), PER_ROOM);
   if (rate.tokens <= 0) return 0;
   const uint32_t extra = recipients / RECIPIENTS_PER_TOKEN;
-  int64_t delay = wait_of(room->bucket, rate, hub->clock, 1 + extra);
+  int64_t delay = wait_of(room->bucket, rate, hub->clock.loop, 1 + extra);
   if (extra && sender) {
     /* The request has already taken the first token. If the message is refused, that token is given back too,
      * so that the sender can send it after the delay. */
     const relay__rate_t own = user_rate(&hub->limits, RELAY_RATE_SEND);
     relay__bucket_t *bucket = bucket_of(sender, RELAY_RATE_SEND);
     *bucket = without(*bucket, own, 1);
-    const int64_t own_delay = wait_of(*bucket, own, hub->clock, 1 + extra);
+    const int64_t own_delay = wait_of(*bucket, own, hub->clock.loop, 1 + extra);
     if (own_delay > delay) delay = own_delay;
-    if (!delay) spend(bucket, own, hub->clock, 1 + extra);
+    if (!delay) spend(bucket, own, hub->clock.loop, 1 + extra);
   }
-  if (!delay) spend(&room->bucket, rate, hub->clock, 1 + extra);
+  if (!delay) spend(&room->bucket, rate, hub->clock.loop, 1 + extra);
   return delay;
 }
 

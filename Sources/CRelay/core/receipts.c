@@ -29,10 +29,10 @@ static void queue(relay_hub_t *hub, relay_member_t *member, relay_id_t cause) {
   }
   receipt->is_queued = true;
   receipt->cause = cause;
-  receipt->queue_index = hub->receipt_count;
-  hub->receipts =
-      relay__grow(hub->receipts, hub->receipt_count, &hub->receipt_capacity, sizeof *hub->receipts, 64);
-  hub->receipts[hub->receipt_count++] = member;
+  relay__receipts_t *list = &hub->receipts;
+  receipt->queue_index = list->count;
+  list->members = relay__grow(list->members, list->count, &list->capacity, sizeof *list->members, 64);
+  list->members[list->count++] = member;
 }
 
 void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
@@ -55,7 +55,7 @@ void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t s
 
 static relay_frame_t *frame_of(relay_hub_t *hub, const relay_member_t *member, const char *kind,
                                int64_t seq) {
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"receipt\",\"room\":\"");
   relay__put(text, member->room->named.name, member->room->named.length);
@@ -100,9 +100,9 @@ static void send_receipts(relay_hub_t *hub, relay_member_t *member) {
 }
 
 void relay__receipts_send(relay_hub_t *hub) {
-  for (uint32_t i = 0; i < hub->receipt_count; i++)
-    if (hub->receipts[i]) send_receipts(hub, hub->receipts[i]);
-  hub->receipt_count = 0;
+  for (uint32_t i = 0; i < hub->receipts.count; i++)
+    if (hub->receipts.members[i]) send_receipts(hub, hub->receipts.members[i]);
+  hub->receipts.count = 0;
 }
 
 char *relay_room_receipts(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer_id, size_t limit,
@@ -131,7 +131,7 @@ char *relay_room_receipts(const relay_hub_t *hub, relay_id_t room_id, relay_id_t
 
 void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member) {
   if (!member->receipt) return;
-  if (member->receipt->is_queued) hub->receipts[member->receipt->queue_index] = NULL;
+  if (member->receipt->is_queued) hub->receipts.members[member->receipt->queue_index] = NULL;
   free(member->receipt);
   member->receipt = NULL;
 }

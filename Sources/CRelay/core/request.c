@@ -24,7 +24,7 @@ typedef struct request {
 const relay__text_t *relay__error_text(relay_hub_t *hub, const relay_bytes_t *id, const char *code,
                                        const char *message, double retry_after, int64_t until) {
   relay__count_error(hub, code);
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"error\"");
   if (id && id->count) {
@@ -68,7 +68,7 @@ static void refuse(const request_t *request, const char *code, const char *messa
  * with a comma. */
 static const relay__text_t *reply_text(const request_t *request, const char *type, const char *members,
                                        size_t size) {
-  relay__text_t *text = &request->hub->text;
+  relay__text_t *text = &request->hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"");
   relay__puts(text, type);
@@ -289,7 +289,7 @@ static void send_(request_t *request) {
   relay_message_t message = {.from = request->session->user->named.name, .body = body};
   const int64_t seq = relay__room_publish(hub, room, &message, request->session);
   if (!request->id.count) return;
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"ok\",\"id\":");
   relay__put(text, request->id.at, request->id.count);
@@ -298,7 +298,7 @@ static void send_(request_t *request) {
   relay__puts(text, "\",\"seq\":");
   relay__put_integer(text, seq);
   relay__puts(text, ",\"time\":");
-  relay__put_integer(text, hub->now);
+  relay__put_integer(text, hub->clock.now);
   relay__puts(text, "}");
   relay__send_text(hub, request->session, text, true);
 }
@@ -371,7 +371,7 @@ static void activity(const request_t *request) {
 
 static void ping(const request_t *request) {
   char members[40];
-  const int size = snprintf(members, sizeof members, ",\"time\":%lld", (long long)request->hub->now);
+  const int size = snprintf(members, sizeof members, ",\"time\":%lld", (long long)request->hub->clock.now);
   const relay__text_t *text = reply_text(request, "pong", members, (size_t)size);
   relay_frame_t *frame = relay__frame_create(request->hub, RELAY__TEXT, text->at, text->size);
   relay__outbox_add_before_pages(request->hub, request->session, frame);
@@ -390,8 +390,8 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
                                    ? relay__room_named(hub, request->json.text + name->text, name->length)
                                    : NULL;
     relay_seat_t *seat = room ? relay__seat_find(session, room) : NULL;
-    if (seat && hub->clock >= seat->acked_at + ACK_INTERVAL) {
-      seat->acked_at = hub->clock;
+    if (seat && hub->clock.loop >= seat->acked_at + ACK_INTERVAL) {
+      seat->acked_at = hub->clock.loop;
       return true;
     }
   }
@@ -401,13 +401,13 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   limit(request, refusal, delay);
   if (!session->excess) session->excess = relay__allocate(sizeof *session->excess);
   relay__excess_t *excess = session->excess;
-  if (!excess->since || hub->clock - excess->last > 1000) excess->since = hub->clock;
-  if (!excess->window || hub->clock - excess->window > 10000) {
-    excess->window = hub->clock;
+  if (!excess->since || hub->clock.loop - excess->last > 1000) excess->since = hub->clock.loop;
+  if (!excess->window || hub->clock.loop - excess->window > 10000) {
+    excess->window = hub->clock.loop;
     excess->count = 0;
   }
-  excess->last = hub->clock;
-  if (++excess->count >= 1000 || hub->clock - excess->since > 10000)
+  excess->last = hub->clock.loop;
+  if (++excess->count >= 1000 || hub->clock.loop - excess->since > 10000)
     relay__session_close(hub, session, RELAY_CLOSE_OVER_RATE, "over the rate for too long", -1);
   return false;
 }
@@ -465,11 +465,11 @@ static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, rela
  *   valid token can send it too.
  * - In an open session a rejected frame takes a token as well. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
-  if (session->state == RELAY__HELLO || hub->service != RELAY_SERVES) return false;
+  if (session->state == RELAY__HELLO || hub->service.state != RELAY_SERVES) return false;
   request_t request = {.hub = hub, .session = session};
   size_t offset;
   const relay_json_status_t status =
-      relay_json_parse(hub->parser, frame, size, hub->limits.nesting, &request.json, &offset);
+      relay_json_parse(hub->scratch.parser, frame, size, hub->limits.nesting, &request.json, &offset);
   const bool is_readable = status != RELAY_JSON_SYNTAX && status != RELAY_JSON_NOT_OBJECT;
   const relay_json_node_t *id = is_readable ? relay_json_member(&request.json, "id") : NULL;
   const bool has_bad_id = id && !id_is_valid(&request.json, id);
@@ -490,7 +490,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   }
   if (session->open_requests && !is_stored_send) return false;
 
-  if (session->user) session->user->last_seen = hub->now;
+  if (session->user) session->user->last_seen = hub->clock.now;
   if (status != RELAY_JSON_OK) {
     if (session->state == RELAY__NEW || is_within_rate(&request, RELAY_RATE_REQUEST, false))
       refuse_broken(&request, status, offset);

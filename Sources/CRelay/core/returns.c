@@ -20,13 +20,13 @@ void relay__returns_timer(relay_hub_t *hub) {
 
 void relay_hub_await_returns(relay_hub_t *hub, int64_t duration) {
   relay__expect_thread(hub);
-  hub->returns.until = hub->clock + duration;
+  hub->returns.until = hub->clock.loop + duration;
   relay__timer_set(hub, &hub->returns.timer, RELAY__TIMER_RETURNS, hub->returns.until);
 }
 
 bool relay_user_await(relay_hub_t *hub, relay_id_t id, relay_activity_t activity) {
   relay_user_t *user = relay__user_find(hub, id);
-  if (!user || user->is_settled || hub->clock >= hub->returns.until) return false;
+  if (!user || user->is_settled || hub->clock.loop >= hub->returns.until) return false;
   user->was_attending = activity != RELAY_BACKGROUND;
   user->is_settled = user->was_online = user->shown.online = true;
   user->grace_activity = (uint8_t)activity;

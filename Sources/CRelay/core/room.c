@@ -58,7 +58,7 @@ void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
 }
 
 static void send_counts(relay_hub_t *hub, relay_room_t *room) {
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"counts\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
@@ -70,7 +70,7 @@ static void send_counts(relay_hub_t *hub, relay_room_t *room) {
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
   relay__room_send(hub, room, frame, NULL, true);
   relay__frame_release(hub, frame);
-  room->counts_sent_at = hub->clock;
+  room->counts_sent_at = hub->clock.loop;
 }
 
 static void flush_marks(relay_hub_t *hub, relay_room_t *room) {
@@ -97,7 +97,7 @@ static void destroy(relay_hub_t *hub, relay_room_t *room) {
   for (uint32_t i = 0; i < room->entry_count; i++)
     relay__entry_forget(hub, &room->entries[(room->first + i) % room->entry_capacity]);
   relay__timer_clear(hub, &room->timer);
-  relay__names_remove(&hub->room_names, &room->named);
+  relay__names_remove(&hub->names.rooms, &room->named);
   relay__slots_remove(&hub->rooms, room->id);
   free(room->epoch);
   free(room->live);
@@ -113,15 +113,15 @@ static bool is_waited_for(const relay_room_t *room) {
 }
 
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room) {
-  if (room->counts_at && hub->clock >= room->counts_at) {
+  if (room->counts_at && hub->clock.loop >= room->counts_at) {
     room->counts_at = 0;
     if (room->is_large) send_counts(hub, room);
   }
-  if (room->flush_at && hub->clock >= room->flush_at) {
+  if (room->flush_at && hub->clock.loop >= room->flush_at) {
     room->flush_at = 0;
     relay__room_flush(hub, room);
   }
-  if (room->idle_at && hub->clock >= room->idle_at) {
+  if (room->idle_at && hub->clock.loop >= room->idle_at) {
     room->idle_at = 0;
     if (!room->live_count && !(room->flags & RELAY_ROOM_STORED) && !room->member_count) {
       destroy(hub, room);
@@ -146,7 +146,7 @@ relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epo
   relay_room_t *room = relay__room_named(hub, name, length);
   if (room) return room->id;
   room = relay__named_allocate(sizeof *room, name, length);
-  relay__names_add(&hub->room_names, &room->named);
+  relay__names_add(&hub->names.rooms, &room->named);
   room->id = relay__slots_add(&hub->rooms, room);
   room->epoch = relay__copy_string(epoch, strlen(epoch));
   room->seq = seq;
@@ -190,9 +190,9 @@ int64_t relay_room_seq(const relay_hub_t *hub, relay_id_t id) {
 bool relay_room_release(relay_hub_t *hub, relay_id_t id) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room || room->live_count || is_waited_for(room)) return false;
-  const uint32_t events = hub->event_count;
+  const uint32_t events = hub->events.queued.count;
   relay__room_flush(hub, room);
-  if (hub->event_count != events && !hub->is_over) {
+  if (hub->events.queued.count != events && !hub->loop.is_over) {
     relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_FLUSH);
     return false;
   }

@@ -19,9 +19,12 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   session->client = arrival->client;
   memcpy(session->address, arrival->address, sizeof session->address);
   session->id = relay__slots_add(&hub->sessions, session);
-  session->received_at = hub->clock;
-  session->drained = hub->now;
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.hello_timeout);
+  session->received_at = hub->clock.loop;
+  session->drained = hub->clock.now;
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock.loop + hub->limits.hello_timeout);
+  char name[16];
+  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
+             arrival->peer);
   return session;
 }
 
@@ -78,7 +81,7 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
   relay__count_close(hub, code);
   log_end(hub, session, "closed by the relay", code, reason);
   end(hub, session, false);
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"bye\",\"code\":");
   relay__put_integer(text, code);
@@ -103,7 +106,7 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
   relay_frame_t *frame = relay__frame_create(hub, RELAY__CLOSE, payload, size + 2);
   relay__outbox_add(hub, session, frame, true);
   relay__frame_release(hub, frame);
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock.loop + CLOSE_DEADLINE);
   relay__session_regulate(hub, session);
 }
 
@@ -116,7 +119,7 @@ static bool peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_
   log_end(hub, session, "closed by the client", code, "");
   end(hub, session, is_clean);
   relay__outbox_drop(hub, &session->outbox, false);
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock.loop + CLOSE_DEADLINE);
   return true;
 }
 
@@ -139,7 +142,7 @@ static void disconnected(relay_hub_t *hub, relay_session_t *session) {
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
   session->needs_ping = false;
   session->ping_is_out = true;
-  session->ping_at = hub->clock;
+  session->ping_at = hub->clock.loop;
   session->ping_count++;
   for (uint32_t i = 0; i < session->seats.count; i++) {
     relay_seat_t *seat = relay__list_at(&session->seats, i);
@@ -149,12 +152,13 @@ void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
       relay__frame_create(hub, RELAY__PING, &session->ping_count, sizeof session->ping_count);
   relay__outbox_add(hub, session, frame, true);
   relay__frame_release(hub, frame);
-  relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.pong_timeout);
+  relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION,
+                           hub->clock.loop + hub->limits.pong_timeout);
 }
 
 static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
   if (session->state == RELAY__CLOSING) return;
-  session->received_at = hub->clock;
+  session->received_at = hub->clock.loop;
   /* A late pong counts as well: it has the number of the newest ping, so all frames before that ping have
    * arrived. */
   if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
@@ -177,10 +181,11 @@ static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, s
 /* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
 static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
   if (session->expires) {
-    const int64_t end = hub->clock + relay__session_end(session) - hub->now;
+    const int64_t end = hub->clock.loop + relay__session_end(session) - hub->clock.now;
     if (end < due) due = end;
   }
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION,
+                   due > hub->clock.loop ? due : hub->clock.loop + 1);
 }
 
 /* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
@@ -192,27 +197,27 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     relay__session_close(hub, session, RELAY_CLOSE_NO_HELLO, "no hello in time", -1);
     return;
   case RELAY__HELLO: /* the client waits for our answer, so it need not send anything */
-    session->received_at = hub->clock;
+    session->received_at = hub->clock.loop;
     break;
   case RELAY__CLOSING:
     relay__session_cut(session);
     return;
   case RELAY__OPEN:
-    if (session->expires && hub->now >= relay__session_end(session)) {
+    if (session->expires && hub->clock.now >= relay__session_end(session)) {
       relay__session_close(hub, session, RELAY_CLOSE_TOKEN_EXPIRED, "the token has expired", -1);
       return;
     }
     if (session->is_paused) { /* its frames are not read, so only a write proves that the client is alive */
       session->ping_is_out = false;
-      if (!session->is_blocked) session->received_at = hub->clock;
+      if (!session->is_blocked) session->received_at = hub->clock.loop;
       const int64_t due = session->received_at + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
-      if (hub->clock >= last)
+      if (hub->clock.loop >= last)
         relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "replies were not read in time", -1);
       else
-        set_timer(hub, session, hub->clock < due ? due : last);
+        set_timer(hub, session, hub->clock.loop < due ? due : last);
       return;
     }
-    if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
+    if (session->ping_is_out && hub->clock.loop >= session->ping_at + hub->limits.pong_timeout) {
       if (session->received_at < session->ping_at) {
         relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "no pong in time", -1);
         return;
@@ -221,7 +226,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     }
     /* A client that has sent something after the ping and is silent again gets another ping, even if its pong
      * is missing. */
-    if (hub->clock >= session->received_at + hub->limits.heartbeat &&
+    if (hub->clock.loop >= session->received_at + hub->limits.heartbeat &&
         (!session->ping_is_out || session->received_at >= session->ping_at))
       relay__session_ping(hub, session);
     break;
@@ -231,8 +236,8 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     const int64_t last = session->ping_at + hub->limits.pong_timeout;
     /* Received bytes do not set the timer. If the heartbeat is shorter than the pong timeout, check again
      * before the pong timeout. */
-    if (due <= hub->clock) due = session->ping_at + hub->limits.heartbeat;
-    if (due <= hub->clock || due > last) due = last;
+    if (due <= hub->clock.loop) due = session->ping_at + hub->limits.heartbeat;
+    if (due <= hub->clock.loop || due > last) due = last;
   }
   const int64_t check = session->state == RELAY__OPEN ? relay__frozen_check(hub, session) : INT64_MAX;
   set_timer(hub, session, check < due ? check : due);
@@ -260,16 +265,13 @@ void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
 void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session) {
   if (session->resumes || session->state == RELAY__CLOSING) return;
   session->resumes = true;
-  hub->resuming =
-      relay__grow(hub->resuming, hub->resuming_count, &hub->resuming_capacity, sizeof *hub->resuming, 64);
-  hub->resuming[hub->resuming_count++] = session->id;
+  relay__ids_add(&hub->work.resuming, session->id);
 }
 
 static void read_soon(relay_hub_t *hub, relay_session_t *session) {
   if (session->is_unread) return;
   session->is_unread = true;
-  hub->unread = relay__grow(hub->unread, hub->unread_count, &hub->unread_capacity, sizeof *hub->unread, 64);
-  hub->unread[hub->unread_count++] = session->id;
+  relay__ids_add(&hub->work.unread, session->id);
 }
 
 void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
@@ -278,22 +280,22 @@ void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
       session->read_bytes >= RELAY__READ || (has_link && relay__link_is_within_frame(session->link));
   session->is_unread = false;
   session->read_bytes = 0;
-  session->iteration = hub->iteration;
+  session->iteration = hub->loop.iteration;
   if (!has_link || !was_full) return;
-  hub->has_more = true;
+  hub->loop.has_more = true;
   relay__link_read(session->link);
 }
 
 static void writable(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
-  session->progress_at = hub->clock;
-  if (session->is_paused) session->received_at = hub->clock;
+  session->progress_at = hub->clock.loop;
+  if (session->is_paused) session->received_at = hub->clock.loop;
   relay__session_flush(hub, session);
 }
 
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
-  if (session->blocked) session->drained = hub->now;
+  if (session->blocked) session->drained = hub->clock.now;
   session->blocked = 0;
   if (session->is_paused) relay__session_regulate(hub, session);
   if (session->pending && !session->open_requests) relay__session_resume_soon(hub, session);
@@ -363,11 +365,11 @@ static void gather(relay_session_t *session, const void *at, size_t size) {
 static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
                      bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
-  session->received_at = hub->clock;
+  session->received_at = hub->clock.loop;
   /* The library reads at most RELAY__READ bytes at a time, and here they count without a frame that is not
    * whole. So after half of them the read may have been full, which relay__session_read() then checks. */
-  if (session->iteration != hub->iteration) session->read_bytes = 0;
-  session->iteration = hub->iteration;
+  if (session->iteration != hub->loop.iteration) session->read_bytes = 0;
+  session->iteration = hub->loop.iteration;
   session->read_bytes += (uint32_t)size + 8;
   if (session->read_bytes > RELAY__READ / 2) read_soon(hub, session);
   if (is_binary) {
@@ -432,7 +434,7 @@ static relay_session_t *find_dead(const relay_hub_t *hub, const relay_user_t *us
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_session_t *session = relay__list_at(&user->sessions, i);
     const int64_t since = session->ping_at > session->progress_at ? session->ping_at : session->progress_at;
-    if (!is_silent(session) || hub->clock < since + PROBE) continue;
+    if (!is_silent(session) || hub->clock.loop < since + PROBE) continue;
     if (!found || session->received_at < found->received_at) found = session;
   }
   return found;
@@ -469,10 +471,10 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
-  session->since = (uint32_t)(hub->now / 1000);
+  session->since = (uint32_t)(hub->clock.now / 1000);
   free(session->authorization);
   session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
-  user->last_seen = hub->now;
+  user->last_seen = hub->clock.now;
   relay__user_session_added(hub, user, session);
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->received_at + hub->limits.heartbeat);
   return RELAY_OK;

@@ -54,7 +54,7 @@ void relay__user_put_entry(const relay_user_t *user, relay__view_t view, relay__
 }
 
 relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, relay__view_t view) {
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"presence\",");
   relay__user_put_entry(user, view, text);
@@ -85,7 +85,7 @@ static relay__view_t changed_parts(const relay_user_t *user, const relay__shown_
 
 /* Queues RELAY_EVENT_PRESENCE. The event has a copy, because the user may be freed before it is delivered. */
 static void notify_follower(relay_hub_t *hub, const relay_user_t *user) {
-  relay__text_t *text = &hub->text;
+  relay__text_t *text = &hub->scratch.text;
   text->size = 0;
   relay__put(text, user->named.name, user->named.length + 1u);
   relay__puts(text, "{");
@@ -102,7 +102,8 @@ static void notify_follower(relay_hub_t *hub, const relay_user_t *user) {
  * the user's rooms, and of watchers. Each session gets at most one event. If the state is again the one that
  * was announced last (`is_back`), only sessions that got the state in between, in a reply, need an event. */
 static void announce(relay_hub_t *hub, relay_user_t *user) {
-  relay__announcement_t announcement = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
+  relay__announcement_t announcement = {
+      .views.user = user, .cause = user->cause, .stamp = ++hub->presence.stamp};
   const relay__shown_t now = state_of(user);
   if (now.activity != user->stored_activity) relay__user_seen(hub, user);
   announcement.parts = changed_parts(user, &now);
@@ -114,12 +115,12 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   if (!announcement.parts) return;
   user->shown = now;
   /* Also for a state that is back: a reply may have given a backend the state in between. */
-  if (hub->follows_presence) notify_follower(hub, user);
+  if (hub->presence.is_followed) notify_follower(hub, user);
   if (!announcement.is_back) hub->stats.announcements++;
   /* A change that nobody else may see does not delay the next announcement. Others could infer the change
    * from the delay. */
   const bool is_private = announcement.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
-  if (!announcement.is_back && !is_private) user->announced_at = hub->clock;
+  if (!announcement.is_back && !is_private) user->announced_at = hub->clock.loop;
   /* The user's own sessions are first. They see all parts, also in rooms that show fewer. They also get a
    * state that is back, because a reply may have given one of them the state in between. */
   for (uint32_t i = 0; i < user->sessions.count; i++)
@@ -177,23 +178,24 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
     if (!is_online) relay__user_seen(hub, user);
   }
   user->cause = user->is_pending && user->cause != cause ? 0 : cause;
-  user->changed = ++hub->stamp;
+  user->changed = ++hub->presence.stamp;
   if (!user->is_pending) user->pending_since = user->changed;
   user->is_pending = true;
   const relay__shown_t now = state_of(user);
   user->pending_parts |= changed_parts(user, &now);
   const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
-  relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
+  relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER,
+                           due > hub->clock.loop ? due : hub->clock.loop);
 }
 
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
   /* During a drain no grace ends: the users return to the next run, which shows them as online until then. */
   const bool may_end = !hub->drain.is_on;
-  if (may_end && user->grace_until && hub->clock >= user->grace_until) {
+  if (may_end && user->grace_until && hub->clock.loop >= user->grace_until) {
     user->grace_until = 0;
     relay__user_changed(hub, user, 0);
   }
-  if (user->is_pending && (!user->announced_at || hub->clock >= user->announced_at + COALESCE))
+  if (user->is_pending && (!user->announced_at || hub->clock.loop >= user->announced_at + COALESCE))
     announce(hub, user);
   if (user->is_pending)
     relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->announced_at + COALESCE);
@@ -223,7 +225,7 @@ void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_ses
   if (!is_clean) {
     if (!user->grace_until || user->grace_activity < session->activity)
       user->grace_activity = session->activity;
-    user->grace_until = hub->clock + hub->limits.presence_grace;
+    user->grace_until = hub->clock.loop + hub->limits.presence_grace;
   }
   for (uint32_t i = 0; i < user->sessions.count; i++)
     if (relay__list_at(&user->sessions, i) == session) {
@@ -238,18 +240,18 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   if (user->sessions.count || user->members.count || user->watchers.count || user->grace_until ||
       user->is_pending || user->holds)
     return;
-  if (hub->follows_presence && (user->focus >= 0 || user->status))
+  if (hub->presence.is_followed && (user->focus >= 0 || user->status))
     return; /* the Focus or the status may end by time, see RELAY_EVENT_USER_DUE */
   /* If the user were freed earlier and returned, the buckets would be full. */
   int64_t until = relay__user_rates_full_at(user);
   if (user->is_settled && hub->returns.until > until) until = hub->returns.until; /* see returns.c */
-  if (until > hub->clock) {
+  if (until > hub->clock.loop) {
     relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, until);
     return;
   }
   relay__event(hub, RELAY_EVENT_USER_GONE, NULL)->user = user->id;
   relay__timer_clear(hub, &user->timer);
-  relay__names_remove(&hub->user_names, &user->named);
+  relay__names_remove(&hub->names.users, &user->named);
   relay__slots_remove(&hub->users, user->id);
   free(user->profile);
   free(user->status);
@@ -265,10 +267,10 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
 
 relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t profile, int64_t last_seen) {
   const size_t length = strlen(name);
-  relay_user_t *user = relay__names_find(&hub->user_names, name, length);
+  relay_user_t *user = relay__names_find(&hub->names.users, name, length);
   if (user) return user->id;
   user = relay__named_allocate(sizeof *user, name, length);
-  relay__names_add(&hub->user_names, &user->named);
+  relay__names_add(&hub->names.users, &user->named);
   user->id = relay__slots_add(&hub->users, user);
   user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
   user->profile_size = (uint32_t)profile.count;
@@ -280,7 +282,7 @@ relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t p
 }
 
 relay_id_t relay_user_named(const relay_hub_t *hub, const char *name) {
-  const relay_user_t *user = relay__names_find(&hub->user_names, name, strlen(name));
+  const relay_user_t *user = relay__names_find(&hub->names.users, name, strlen(name));
   return user ? user->id : 0;
 }
 
@@ -355,7 +357,7 @@ void relay_user_settle(relay_hub_t *hub, relay_id_t id) {
 }
 
 void relay_hub_follow_presence(relay_hub_t *hub, bool is_on) {
-  hub->follows_presence = is_on;
+  hub->presence.is_followed = is_on;
 }
 
 size_t relay_hub_release_users(relay_hub_t *hub, size_t from, size_t count) {

@@ -85,7 +85,7 @@ typedef struct change {
 /* Sends a presence event to each session whose view of the user has changed. */
 static void show_change(relay_hub_t *hub, relay_user_t *user, const change_t *change) {
   relay__views_t views = {.user = user};
-  const uint64_t stamp = ++hub->stamp;
+  const uint64_t stamp = ++hub->presence.stamp;
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
     for (uint32_t j = 0; j < room->live_count && !room->is_large; j++) {
@@ -149,7 +149,7 @@ bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t id, const char *name, b
     free(found);
     if (!user->blocked->count) relay__unblock_all(user);
   }
-  const relay_user_t *other = relay__names_find(&hub->user_names, name, length);
+  const relay_user_t *other = relay__names_find(&hub->names.users, name, length);
   if (other) show_change(hub, user, &(change_t){user->sharing, other, !is_blocked});
   return true;
 }

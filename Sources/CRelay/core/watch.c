@@ -21,7 +21,7 @@ static relay_watch_t *find(const relay_session_t *session, const relay_user_t *u
  * shared room takes a time that grows with the rooms of the two users, and not with the members of these
  * rooms. */
 static uint64_t mark_rooms(relay_hub_t *hub, const relay_user_t *user) {
-  const uint64_t mark = ++hub->marks;
+  const uint64_t mark = ++hub->presence.marks;
   for (uint32_t i = 0; i < user->members.count; i++)
     ((relay_member_t *)relay__list_at(&user->members, i))->room->mark = mark;
   return mark;
@@ -66,7 +66,7 @@ void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint6
     watch->view = view_of(watch, mark);
     if (watch->session->stamp == stamp || !relay__view_differs(user, before, watch->view)) continue;
     relay__outbox_add(hub, watch->session, relay__views_frame(hub, &views, watch->view), false);
-    watch->session->given = hub->stamp;
+    watch->session->given = hub->presence.stamp;
   }
   relay__views_release(hub, &views);
 }
@@ -78,7 +78,7 @@ static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
   relay_frame_t *frame = relay__user_frame(hub, watch->user, watch->view);
   relay__outbox_add(hub, watch->session, frame, false);
   relay__frame_release(hub, frame);
-  watch->session->given = hub->stamp;
+  watch->session->given = hub->presence.stamp;
 }
 
 /* Calls `call` for each watch on the user, and each watch of the user's sessions. */
@@ -127,7 +127,7 @@ static void end(relay_hub_t *hub, relay_session_t *session, uint32_t index) {
   relay__list_remove(&user->watchers, watch->user_index);
   relay__list_remove(&session->watches, index);
   free(watch);
-  hub->watches--;
+  hub->objects.watches--;
   relay__user_release(hub, user);
 }
 
@@ -140,7 +140,7 @@ void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session) {
 
 void relay_session_note_presence(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = relay__session_find(hub, id);
-  if (session) session->given = hub->stamp;
+  if (session) session->given = hub->presence.stamp;
 }
 
 static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
@@ -174,12 +174,12 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
     watch->user_index = user->watchers.count;
     relay__list_add(&session->watches, watch);
     relay__list_add(&user->watchers, watch);
-    hub->watches++;
+    hub->objects.watches++;
   }
   watch->is_related = is_related;
   watch->is_evaluated = is_evaluated;
   watch->view = view_of(watch, mark_rooms(hub, watch->user));
-  watch->stamp = watch->session->given = hub->stamp;
+  watch->stamp = watch->session->given = hub->presence.stamp;
   return RELAY_OK;
 }
 

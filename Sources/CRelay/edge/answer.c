@@ -83,7 +83,7 @@ void relay__put_status(relay__text_t *out, relay_hub_t *hub, int status) {
   char line[128];
   const int size = snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, relay_http_reason(status));
   relay__put(out, line, (size_t)size);
-  put_date(out, hub->now);
+  put_date(out, hub->clock.now);
 }
 
 /* `Vary: Origin` keeps caches from returning the answer for one origin to another. */

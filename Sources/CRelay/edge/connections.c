@@ -89,7 +89,8 @@ static void give_back(uv_timer_t *timer) {
 }
 
 void relay__note_churn(relay_hub_t *hub) {
-  if (++hub->edge->churn >= CHURN && !hub->is_over) uv_timer_start(&hub->edge->quiet, give_back, QUIET, 0);
+  if (++hub->edge->churn >= CHURN && !hub->loop.is_over)
+    uv_timer_start(&hub->edge->quiet, give_back, QUIET, 0);
 }
 
 void relay__client_release(relay_hub_t *hub, relay__client_t *client) {

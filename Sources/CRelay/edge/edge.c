@@ -14,8 +14,8 @@ bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls) {
   edge->kept_pipe = -1;
   relay__descriptors();
   relay__connections_open(&edge->connections, &hub->config);
-  uv_timer_init(&hub->loop, &edge->accept_again);
-  uv_timer_init(&hub->loop, &edge->quiet);
+  uv_timer_init(&hub->loop.uv, &edge->accept_again);
+  uv_timer_init(&hub->loop.uv, &edge->quiet);
   edge->accept_again.data = edge->quiet.data = hub;
   return relay__websocket_open(hub);
 }

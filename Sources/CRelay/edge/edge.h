@@ -19,9 +19,7 @@
 #ifndef RELAY_EDGE_H
 #define RELAY_EDGE_H
 
-#include <uv.h>
-
-#include "../core/core.h"
+#include "../link.h"
 #include "address.h"
 #include "chunks.h"
 #include "head.h"

@@ -19,7 +19,7 @@ static void answer(relay_exchange_t *exchange, int status, const char *headers, 
   relay_hub_t *hub = connection->hub;
   exchange->is_answered = true;
   relay__count_response(hub, status);
-  exchange->progress = hub->clock;
+  exchange->progress = hub->clock.loop;
   if (hub->drain.is_on || !connection->head.keeps_alive) exchange->closes = true;
   const relay__answer_t whole = {
       .status = status,
@@ -114,7 +114,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
   exchange->connection = connection;
   relay__connection_find_client(connection);
   exchange->id = relay__slots_add(&hub->edge->exchanges, exchange);
-  exchange->progress = hub->clock;
+  exchange->progress = hub->clock.loop;
   relay__refusal_t refusal = head->refusal;
   if (head->is_whole && refusal.status != 400) {
     const relay__refusal_t admission = relay__admission_check(connection);
@@ -128,7 +128,8 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
   }
   exchange->is_answered_held =
       !head->upgrades && relay__is_listed(hub->config.held_paths, head->path.at, head->path.count);
-  if (hub->service != RELAY_SERVES && !(hub->service == RELAY_HELD && exchange->is_answered_held)) {
+  if (hub->service.state != RELAY_SERVES &&
+      !(hub->service.state == RELAY_HELD && exchange->is_answered_held)) {
     answer_held(exchange);
     return exchange;
   }
@@ -190,8 +191,8 @@ void relay__exchange_end(relay_exchange_t *exchange) {
 
 void relay__exchange_comment(relay_exchange_t *exchange) {
   relay_hub_t *hub = exchange->connection->hub;
-  if (hub->clock < exchange->comment_at) return;
-  exchange->comment_at = hub->clock + COMMENT;
+  if (hub->clock.loop < exchange->comment_at) return;
+  exchange->comment_at = hub->clock.loop + COMMENT;
   relay_http_stream_write(hub, exchange->id, (relay_bytes_t){":\n\n", 3});
 }
 
@@ -235,8 +236,8 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay__put_sharing(&exchange->out, hub, exchange->origin);
   relay__puts(&exchange->out, headers);
   relay__puts(&exchange->out, "Connection: close\r\n\r\n");
-  exchange->progress = hub->clock;
-  exchange->comment_at = hub->clock + COMMENT;
+  exchange->progress = hub->clock.loop;
+  exchange->comment_at = hub->clock.loop + COMMENT;
   relay__connection_write(exchange->connection);
 }
 

@@ -35,7 +35,7 @@ static void poll_for(relay__connection_t *connection, int events) {
 
 static void set_deadline(relay__connection_t *connection, int64_t delay) {
   relay_hub_t *hub = connection->hub;
-  relay__timer_set(hub, &connection->timer, RELAY__TIMER_CONNECTION, hub->clock + delay);
+  relay__timer_set(hub, &connection->timer, RELAY__TIMER_CONNECTION, hub->clock.loop + delay);
 }
 
 static void free_connection(uv_handle_t *handle) {
@@ -50,7 +50,7 @@ void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_
   connection->peer = *peer;
   connection->client = client;
   connection->is_proxied = is_proxied;
-  if (uv_poll_init(&hub->loop, &connection->poll, socket)) { /* the kernel cannot poll one more socket */
+  if (uv_poll_init(&hub->loop.uv, &connection->poll, socket)) { /* the kernel cannot poll one more socket */
     relay__connection_ended(hub, client);
     close(socket);
     free(connection);
@@ -162,7 +162,7 @@ void relay__connection_write(relay__connection_t *connection) {
       return;
     }
     exchange->out_sent += (size_t)sent;
-    exchange->progress = connection->hub->clock;
+    exchange->progress = connection->hub->clock.loop;
   }
   exchange->out.size = exchange->out_sent = 0;
   if (exchange->out.capacity > KEPT_OUT) {
@@ -397,7 +397,7 @@ void relay__connection_timer(relay__connection_t *connection) {
     return;
   case RELAY__WAITS:
   case RELAY__STREAMS:
-    if (exchange->out.size > exchange->out_sent && hub->clock >= exchange->progress + WRITE_DEADLINE)
+    if (exchange->out.size > exchange->out_sent && hub->clock.loop >= exchange->progress + WRITE_DEADLINE)
       relay__connection_cut(connection);
     else if (exchange->is_stream)
       relay__exchange_comment(exchange);

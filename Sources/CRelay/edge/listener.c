@@ -79,9 +79,9 @@ static void acceptable(uv_poll_t *poll, int status, int events) {
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       /* The connection stays in the backlog, so the poll would report it again and again. */
-      if (!hub->edge->starved || hub->clock - hub->edge->starved > STARVED_LOG) {
+      if (!hub->edge->starved || hub->clock.loop - hub->edge->starved > STARVED_LOG) {
         relay__log(hub, RELAY_LOG_ERROR, "no file descriptor is left for a new connection");
-        hub->edge->starved = hub->clock;
+        hub->edge->starved = hub->clock.loop;
       }
       if (hub->edge->spare_fd >= 0) {
         close(hub->edge->spare_fd);
@@ -132,7 +132,7 @@ int relay_hub_listen(relay_hub_t *hub) {
   const int fd = open_listener(hub->config.address, &hub->edge->port);
   if (fd < 0) return -fd;
   hub->edge->listener_fd = fd;
-  const int error = uv_poll_init(&hub->loop, &hub->edge->listener, fd);
+  const int error = uv_poll_init(&hub->loop.uv, &hub->edge->listener, fd);
   if (error) {
     close(fd);
     hub->edge->listener_fd = -1;

@@ -81,13 +81,11 @@ static void open_session(relay_hub_t *hub, struct lws *wsi, slot_t *slot) {
   adoption->is_open = true;
   adoption->arrival.link = wsi;
   relay__note_churn(hub);
+  char peer[RELAY__ADDRESS_TEXT] = "";
+  if (hub->config.logs_debug) relay__address_print(adoption->upgrade->address, peer);
+  adoption->arrival.peer = peer;
   slot->session = hub->edge->calls->opened(hub, &adoption->arrival);
   hub->stats.sessions++;
-  if (!hub->config.logs_debug) return;
-  char name[16], peer[RELAY__ADDRESS_TEXT];
-  relay__address_print(adoption->upgrade->address, peer);
-  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(slot->session->id, name),
-             peer);
 }
 
 /* Called when the library destroys a connection. If the adoption fails, the library may not have the client
@@ -234,7 +232,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
                                                     .rx_buffer_size = RELAY__READ,
                                                     .tx_packet_size = RELAY__WRITE};
   static const lws_retry_bo_t no_pings = {0}; /* session.c sends the pings */
-  void *loops[] = {&hub->loop};
+  void *loops[] = {&hub->loop.uv};
   struct lws_context_creation_info info = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
       .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
@@ -249,7 +247,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
       .server_string = "stillwire",
   };
   websockets->context = lws_create_context(&info);
-  websockets->pipe = relay__pipe_find(&hub->loop);
+  websockets->pipe = relay__pipe_find(&hub->loop.uv);
   struct lws_context_creation_info vhost = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
       .protocols = websockets->protocols,
