@@ -8,6 +8,14 @@ static void note_blocked(const relay_hub_t *hub, relay_session_t *session) {
   if (!session->blocked) session->blocked = hub->clock.now;
 }
 
+static void note_drained(relay_hub_t *hub, relay_session_t *session) {
+  session->is_blocked = false;
+  if (session->blocked) session->drained = hub->clock.now;
+  session->blocked = 0;
+  if (session->is_paused) relay__session_regulate(hub, session);
+  if (session->pending && !session->open_requests) relay__session_resume_soon(hub, session);
+}
+
 void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   session->is_dirty = false;
   if (session->has_overflowed && session->state != RELAY__CLOSING) {
@@ -18,7 +26,7 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
     relay__session_ping(hub, session);
   switch (relay__outbox_write(hub, session)) {
   case RELAY__WRITTEN:
-    relay__session_drained(hub, session);
+    note_drained(hub, session);
     break;
   case RELAY__WRITE_BLOCKED:
     note_blocked(hub, session);

@@ -454,7 +454,7 @@ static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, rela
 
 /* Handles one text frame of a client.
  *
- * Callers: received_whole() in session.c for a new frame, and relay__session_resume() for a waiting frame.
+ * Callers: received_whole() in input.c for a new frame, and relay__session_resume() for a waiting frame.
  *
  * - Returns false, without an effect, if the frame must wait until `hello` is answered, the open requests
  *   are finished, or the hub is no longer held. So replies have the order of the requests. The caller keeps

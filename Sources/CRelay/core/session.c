@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A session, from the handshake to the last byte: heartbeat, received frames, backpressure and close.
+/* A session, from the handshake to the close, and the replies and events that the policy sends to it.
  *
- * The edge calls the functions in `relay__session_calls`. request.c handles the frames, and flush.c writes
- * the outbox. */
+ * The edge calls the functions in `relay__session_calls`. input.c takes the frames, request.c handles them,
+ * flush.c writes the outbox, and heartbeat.c enforces the timeouts. */
 #include "core.h"
 
 #include <stdlib.h>
 
-enum { /* milliseconds */
-       CLOSE_DEADLINE = 5000,
-       PROBE = 5000, /* without an answer to a ping, after which a new session may replace a session */
-};
+enum { CLOSE_DEADLINE = 5000 }; /* ms */
 
 static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival) {
   relay_session_t *session = relay__allocate(sizeof *session);
@@ -26,18 +23,6 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
              arrival->peer);
   return session;
-}
-
-/* Removes the oldest waiting frame from the list and returns it. The caller frees it. */
-static relay__pending_t *take_pending(relay_session_t *session) {
-  relay__pending_t *first = session->pending->next;
-  if (first == session->pending)
-    session->pending = NULL;
-  else
-    session->pending->next = first->next;
-  session->pending_count--;
-  session->held_bytes -= first->size;
-  return first;
 }
 
 static void log_end(const relay_hub_t *hub, const relay_session_t *session, const char *how, uint16_t code,
@@ -63,9 +48,7 @@ static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
     relay__user_session_removed(hub, user, session, is_clean);
     session->user = NULL;
   }
-  while (session->pending) free(take_pending(session));
-  free(session->gathered);
-  session->gathered = NULL;
+  relay__session_drop_input(session);
   free(session->device); /* or the authorization, which shares a union with it */
   session->device = NULL;
 }
@@ -139,189 +122,11 @@ static void disconnected(relay_hub_t *hub, relay_session_t *session) {
   free(session);
 }
 
-void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
-  session->needs_ping = false;
-  session->ping_is_out = true;
-  session->ping_at = hub->clock.loop;
-  session->ping_count++;
-  for (uint32_t i = 0; i < session->seats.count; i++) {
-    relay_seat_t *seat = relay__list_at(&session->seats, i);
-    seat->pinged = seat->member->room->seq;
-  }
-  relay_frame_t *frame =
-      relay__frame_create(hub, RELAY__PING, &session->ping_count, sizeof session->ping_count);
-  relay__outbox_add(hub, session, frame, true);
-  relay__frame_release(hub, frame);
-  relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION,
-                           hub->clock.loop + hub->limits.pong_timeout);
-}
-
-static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
-  if (session->state == RELAY__CLOSING) return;
-  session->received_at = hub->clock.loop;
-  /* A late pong counts as well: it has the number of the newest ping, so all frames before that ping have
-   * arrived. */
-  if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
-  session->ping_is_out = false;
-  relay__frozen_ponged(hub, session);
-  if (!session->acks)
-    for (uint32_t i = 0; i < session->seats.count; i++) {
-      relay_seat_t *seat = relay__list_at(&session->seats, i);
-      relay__away_received(hub, seat, seat->pinged);
-    }
-  if (session->confirms) {
-    relay_event_t *event = relay__event(hub, RELAY_EVENT_CONFIRMED, NULL);
-    event->session = session->id;
-    event->seq = session->ping_count;
-    session->confirms = session->needs_ping;
-  }
-  if (session->needs_ping) relay__session_ping(hub, session);
-}
-
-/* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
-static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
-  if (session->expires) {
-    const int64_t end = hub->clock.loop + relay__session_end(session) - hub->clock.now;
-    if (end < due) due = end;
-  }
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION,
-                   due > hub->clock.loop ? due : hub->clock.loop + 1);
-}
-
-/* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
- * when the timer is due. Received bytes do not set the timer again, so this function often finds that nothing
- * is due yet. It sets the timer for the next check. */
-void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
-  switch ((relay__state_t)session->state) {
-  case RELAY__NEW:
-    relay__session_close(hub, session, RELAY_CLOSE_NO_HELLO, "no hello in time", -1);
-    return;
-  case RELAY__HELLO: /* the client waits for our answer, so it need not send anything */
-    session->received_at = hub->clock.loop;
-    break;
-  case RELAY__CLOSING:
-    relay__session_cut(session);
-    return;
-  case RELAY__OPEN:
-    if (session->expires && hub->clock.now >= relay__session_end(session)) {
-      relay__session_close(hub, session, RELAY_CLOSE_TOKEN_EXPIRED, "the token has expired", -1);
-      return;
-    }
-    if (session->is_paused) { /* its frames are not read, so only a write proves that the client is alive */
-      session->ping_is_out = false;
-      if (!session->is_blocked) session->received_at = hub->clock.loop;
-      const int64_t due = session->received_at + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
-      if (hub->clock.loop >= last)
-        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "replies were not read in time", -1);
-      else
-        set_timer(hub, session, hub->clock.loop < due ? due : last);
-      return;
-    }
-    if (session->ping_is_out && hub->clock.loop >= session->ping_at + hub->limits.pong_timeout) {
-      if (session->received_at < session->ping_at) {
-        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "no pong in time", -1);
-        return;
-      }
-      session->ping_is_out = false; /* the client is alive, but does not answer pings */
-    }
-    /* A client that has sent something after the ping and is silent again gets another ping, even if its pong
-     * is missing. */
-    if (hub->clock.loop >= session->received_at + hub->limits.heartbeat &&
-        (!session->ping_is_out || session->received_at >= session->ping_at))
-      relay__session_ping(hub, session);
-    break;
-  }
-  int64_t due = session->received_at + hub->limits.heartbeat;
-  if (session->ping_is_out) {
-    const int64_t last = session->ping_at + hub->limits.pong_timeout;
-    /* Received bytes do not set the timer. If the heartbeat is shorter than the pong timeout, check again
-     * before the pong timeout. */
-    if (due <= hub->clock.loop) due = session->ping_at + hub->limits.heartbeat;
-    if (due <= hub->clock.loop || due > last) due = last;
-  }
-  const int64_t check = session->state == RELAY__OPEN ? relay__frozen_check(hub, session) : INT64_MAX;
-  set_timer(hub, session, check < due ? check : due);
-}
-
-void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
-  (void)hub;
-  if (!session->link) return;
-  const bool is_closing = session->state == RELAY__CLOSING;
-  const bool is_full = session->open_requests + session->pending_count >= RELAY__OPEN_REQUESTS ||
-                       session->held_bytes + session->open_bytes > RELAY__HELD ||
-                       session->outbox.reply_bytes > RELAY__REPLIES;
-  const bool has_room = session->open_requests + session->pending_count <= RELAY__OPEN_REQUESTS / 2 &&
-                        session->held_bytes + session->open_bytes <= RELAY__HELD / 2 &&
-                        session->outbox.reply_bytes <= RELAY__REPLIES / 2;
-  if (!session->is_paused && is_full && !is_closing) {
-    session->is_paused = true;
-    relay__link_pause(session->link);
-  } else if (session->is_paused && (has_room || is_closing)) {
-    session->is_paused = false;
-    relay__link_resume(session->link);
-  }
-}
-
-void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session) {
-  if (session->resumes || session->state == RELAY__CLOSING) return;
-  session->resumes = true;
-  relay__ids_add(&hub->work.resuming, session->id);
-}
-
-static void read_soon(relay_hub_t *hub, relay_session_t *session) {
-  if (session->is_unread) return;
-  session->is_unread = true;
-  relay__ids_add(&hub->work.unread, session->id);
-}
-
-void relay__session_read(relay_hub_t *hub, relay_session_t *session) {
-  const bool has_link = session->link && !session->is_paused && session->state != RELAY__CLOSING;
-  const bool was_full =
-      session->read_bytes >= RELAY__READ || (has_link && relay__link_is_within_frame(session->link));
-  session->is_unread = false;
-  session->read_bytes = 0;
-  session->iteration = hub->loop.iteration;
-  if (!has_link || !was_full) return;
-  hub->loop.has_more = true;
-  relay__link_read(session->link);
-}
-
 static void writable(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
   session->progress_at = hub->clock.loop;
   if (session->is_paused) session->received_at = hub->clock.loop;
   relay__session_flush(hub, session);
-}
-
-void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
-  session->is_blocked = false;
-  if (session->blocked) session->drained = hub->clock.now;
-  session->blocked = 0;
-  if (session->is_paused) relay__session_regulate(hub, session);
-  if (session->pending && !session->open_requests) relay__session_resume_soon(hub, session);
-}
-
-static void append_pending(relay_session_t *session, const void *frame, size_t size) {
-  relay__pending_t *pending = relay__resize(NULL, sizeof *pending + size);
-  pending->size = (uint32_t)size;
-  if (size) memcpy(pending->bytes, frame, size);
-  pending->next = session->pending ? session->pending->next : pending;
-  if (session->pending) session->pending->next = pending;
-  session->pending = pending;
-  session->pending_count++;
-  session->held_bytes += pending->size;
-}
-
-void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
-  session->resumes = false;
-  while (session->pending && session->state != RELAY__CLOSING &&
-         session->outbox.reply_bytes <= RELAY__REPLIES) {
-    const relay__pending_t *first = session->pending->next;
-    if (!relay__request(hub, session, first->bytes, first->size)) break;
-    if (session->state == RELAY__CLOSING) break; /* the close has freed the waiting frames */
-    free(take_pending(session));
-  }
-  relay__session_regulate(hub, session);
 }
 
 void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause) {
@@ -336,73 +141,10 @@ void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int
   relay__user_changed(hub, session->user, cause);
 }
 
-static void received_whole(relay_hub_t *hub, relay_session_t *session, const char *at, size_t size) {
-  relay__frozen_heard(hub, session);
-  hub->stats.frames_received++;
-  hub->stats.bytes_received += size;
-  if (session->pending || !relay__request(hub, session, at, size)) append_pending(session, at, size);
-  relay__session_regulate(hub, session);
-}
-
-/* Appends a fragment to the message that is being received. */
-static void gather(relay_session_t *session, const void *at, size_t size) {
-  relay__gathered_t *gathered = session->gathered;
-  const uint32_t before = gathered ? gathered->size : 0;
-  uint32_t capacity = gathered ? gathered->capacity : 0;
-  if (!gathered || before + size > capacity) {
-    if (!capacity) capacity = 2048;
-    while (capacity < before + size) capacity *= 2;
-    gathered = relay__resize(gathered, sizeof *gathered + capacity);
-    gathered->capacity = capacity;
-    session->gathered = gathered;
-  }
-  if (size) memcpy(gathered->bytes + before, at, size);
-  gathered->size = before + (uint32_t)size;
-}
-
-/* Handles a part of a message from the edge: checks its type and size, and gathers fragments until the
- * message is complete. `hello` has a lower limit than `frame`, because anybody can send it. */
-static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
-                     bool is_final, bool is_binary) {
-  if (session->state == RELAY__CLOSING) return;
-  session->received_at = hub->clock.loop;
-  /* The library reads at most RELAY__READ bytes at a time, and here they count without a frame that is not
-   * whole. So after half of them the read may have been full, which relay__session_read() then checks. */
-  if (session->iteration != hub->loop.iteration) session->read_bytes = 0;
-  session->iteration = hub->loop.iteration;
-  session->read_bytes += (uint32_t)size + 8;
-  if (session->read_bytes > RELAY__READ / 2) read_soon(hub, session);
-  if (is_binary) {
-    relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
-    relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: binary frame", -1);
-    return;
-  }
-  const size_t gathered = session->gathered ? session->gathered->size : 0;
-  const bool is_hello = session->state == RELAY__NEW && hub->limits.frame > RELAY__HELLO_SIZE;
-  if (gathered + size > (is_hello ? RELAY__HELLO_SIZE : hub->limits.frame)) {
-    relay__refuse(hub, session, NULL, "too_large",
-                  is_hello ? "hello is longer than 16384 bytes"
-                           : "the message is longer than the limit `limits.frame`",
-                  -1);
-    relay__session_close(hub, session, RELAY_CLOSE_TOO_LARGE, "message over the limit", -1);
-    return;
-  }
-  if (is_first && is_final) {
-    received_whole(hub, session, at, size);
-    return;
-  }
-  gather(session, at, size);
-  if (!is_final) return;
-  relay__gathered_t *whole = session->gathered;
-  session->gathered = NULL;
-  received_whole(hub, session, whole->bytes, whole->size);
-  free(whole);
-}
-
 const relay__link_calls_t relay__session_calls = {
     .opened = opened,
-    .received = received,
-    .ponged = ponged,
+    .received = relay__session_received,
+    .ponged = relay__session_ponged,
     .writable = writable,
     .peer_closed = peer_closed,
     .disconnected = disconnected,
@@ -415,59 +157,12 @@ static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
   return session && session->state != RELAY__CLOSING ? session : NULL;
 }
 
-/* True if the session has sent nothing since its newest ping. The hub does not read the pong of a session
- * that is paused. */
-static bool is_silent(const relay_session_t *session) {
-  return session->ping_is_out && session->received_at < session->ping_at && !session->is_paused;
-}
-
-static bool is_at_limit(const relay_hub_t *hub, const relay_user_t *user) {
-  const uint32_t max = hub->limits.sessions_per_user;
-  return max && user->sessions.count >= max;
-}
-
-/* Returns the session that has been silent for longest; NULL if none counts as dead. A session counts as dead
- * if its ping has had no answer for PROBE. On a slow connection, other frames may be in front of the ping. So
- * the time begins again whenever the socket has accepted some of them. */
-static relay_session_t *find_dead(const relay_hub_t *hub, const relay_user_t *user) {
-  relay_session_t *found = NULL;
-  for (uint32_t i = 0; i < user->sessions.count; i++) {
-    relay_session_t *session = relay__list_at(&user->sessions, i);
-    const int64_t since = session->ping_at > session->progress_at ? session->ping_at : session->progress_at;
-    if (!is_silent(session) || hub->clock.loop < since + PROBE) continue;
-    if (!found || session->received_at < found->received_at) found = session;
-  }
-  return found;
-}
-
-bool relay_user_probe(relay_hub_t *hub, relay_id_t id) {
-  const relay_user_t *user = relay__user_find(hub, id);
-  if (!user || !is_at_limit(hub, user)) return false;
-  for (uint32_t i = 0; i < user->sessions.count; i++) {
-    relay_session_t *session = relay__list_at(&user->sessions, i);
-    if (!is_silent(session) && !session->is_paused) relay__session_ping(hub, session);
-  }
-  return true;
-}
-
-bool relay_user_awaits_pongs(const relay_hub_t *hub, relay_id_t id) {
-  const relay_user_t *user = relay__user_find(hub, id);
-  if (!user || !is_at_limit(hub, user) || find_dead(hub, user)) return false;
-  for (uint32_t i = 0; i < user->sessions.count; i++)
-    if (is_silent(relay__list_at(&user->sessions, i))) return true;
-  return false;
-}
-
 relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, const char *device,
                                   bool acks, relay_activity_t activity) {
   relay_session_t *session = find_live(hub, id);
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!session || session->state != RELAY__HELLO || !user) return RELAY_GONE;
-  if (is_at_limit(hub, user)) {
-    relay_session_t *dead = find_dead(hub, user);
-    if (!dead) return RELAY_TOO_MANY;
-    relay__session_close(hub, dead, RELAY_CLOSE_NO_PONG, "no pong, and a new session needs the place", -1);
-  }
+  if (!relay__user_make_place(hub, user)) return RELAY_TOO_MANY;
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
@@ -551,7 +246,7 @@ void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
   const int64_t seconds = (time + 999) / 1000;
   session->expires = !time ? 0 : seconds < 1 ? 1 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
   session->expires_moved = 0;
-  if (session->timer.index) set_timer(hub, session, session->timer.due);
+  if (session->timer.index) relay__session_set_timer(hub, session, session->timer.due);
 }
 
 bool relay_session_notify_end(relay_hub_t *hub, relay_id_t id) {

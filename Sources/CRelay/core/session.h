@@ -94,24 +94,11 @@ struct relay_session {
       read_bytes; /* bytes read in that iteration of the loop, or since relay__session_read() */
 };
 
-void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
 /* Sends `bye` and a close frame, and cuts the connection after 5 s at most. `retry_after` is in seconds;
  * below 0: `bye` has no `retryAfter`. */
 void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
                           double retry_after);
 void relay__session_cut(relay_session_t *session);
-void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
-/* Handles the frames that wait, until one must wait for an open request. */
-void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
-/* Handles the frames that wait before the end of this iteration. */
-void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session);
-/* Pauses reading if the session has too many unfinished requests or unwritten replies. Resumes reading when
- * they are at most half of the bound. */
-void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
-/* Reads on from a session whose last read was full. The session may be gone afterwards. */
-void relay__session_read(relay_hub_t *hub, relay_session_t *session);
-/* The outbox of the session is empty. */
-void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
 /* Changes the activity. `cause` is a session that already knows the change, or 0. */
 void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause);
 /* Returns the time on the wall clock at which a session with a token ends. */
@@ -121,6 +108,38 @@ static inline int64_t relay__session_end(const relay_session_t *session) {
 static inline bool relay__session_is_live(const relay_session_t *session) {
   return session->state == RELAY__OPEN && !session->is_over;
 }
+
+/* heartbeat.c */
+
+void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
+void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
+/* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
+void relay__session_set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due);
+/* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
+ * when the timer is due. Received bytes do not set the timer again, so this function often finds that nothing
+ * is due yet. It sets the timer for the next check. */
+void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
+/* Makes place for one more session of the user: at the bound, it closes a session that counts as dead.
+ * Returns false if there is none. */
+bool relay__user_make_place(relay_hub_t *hub, const relay_user_t *user);
+
+/* input.c */
+
+/* Handles a part of a message from the edge: checks its type and size, and gathers fragments until the
+ * message is complete. `hello` has a lower limit than `frame`, because anybody can send it. */
+void relay__session_received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
+                             bool is_first, bool is_final, bool is_binary);
+/* Frees the frames that wait, and the fragments of an incomplete message. */
+void relay__session_drop_input(relay_session_t *session);
+/* Handles the frames that wait, until one must wait for an open request. */
+void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
+/* Handles the frames that wait before the end of this iteration. */
+void relay__session_resume_soon(relay_hub_t *hub, relay_session_t *session);
+/* Pauses reading if the session has too many unfinished requests or unwritten replies. Resumes reading when
+ * they are at most half of the bound. */
+void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
+/* Reads on from a session whose last read was full. The session may be gone afterwards. */
+void relay__session_read(relay_hub_t *hub, relay_session_t *session);
 
 /* frozen.c */
 

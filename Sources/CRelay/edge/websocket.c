@@ -231,7 +231,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
                                                     .per_session_data_size = sizeof(slot_t),
                                                     .rx_buffer_size = RELAY__READ,
                                                     .tx_packet_size = RELAY__WRITE};
-  static const lws_retry_bo_t no_pings = {0}; /* session.c sends the pings */
+  static const lws_retry_bo_t no_pings = {0}; /* heartbeat.c sends the pings */
   void *loops[] = {&hub->loop.uv};
   struct lws_context_creation_info info = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
