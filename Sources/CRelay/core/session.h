@@ -161,6 +161,9 @@ int64_t relay__frozen_check(relay_hub_t *hub, relay_session_t *session);
 /* Returns false, without an effect, if the frame must wait until `hello` is answered or the open requests are
  * finished. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size);
+
+/* reply.c */
+
 /* Counts an error, and returns the text of its frame, which is valid until the next text. `until` is the end
  * of a restriction; 0: none. The other parameters are as for relay__refuse(). */
 const relay__text_t *relay__error_text(relay_hub_t *hub, const relay_bytes_t *id, const char *code,
