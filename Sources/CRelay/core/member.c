@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Members of a room, and their seats: the sessions that have joined the room.
+/* Members of a room: their roles, restrictions and marks, and the events about them.
  *
  * A membership of a stored room is durable, and the store decides about it. In another room it ends when the
  * last session of the member leaves, or a grace after the connection of that session is lost. */
@@ -8,29 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLS = 16 }; /* of a member in a room */
-
-/* Moves a member to the part of `members` with, or without, a session that is not in the background. */
-static void attend(relay_member_t *member, bool attends) {
-  relay_room_t *room = member->room;
-  const bool did = member->room_index < room->attended;
-  if (did == attends) return;
-  const uint32_t to = attends ? room->attended : room->attended - 1;
-  relay_member_t *other = room->members[to];
-  room->members[member->room_index] = other;
-  other->room_index = member->room_index;
-  room->members[to] = member;
-  member->room_index = to;
-  room->attended += attends ? 1 : (uint32_t)-1;
-}
-
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user) {
   relay_member_t *member = relay__allocate(sizeof *member);
   member->room = room;
   member->user = user;
+  /* As if all members had lost their connection at the start. */
   member->away_since = hub->clock.started;
-  member->away_since_loop =
-      hub->clock.started_loop; /* as if all members had lost their connection at the start */
+  member->away_since_loop = hub->clock.started_loop;
   room->members =
       relay__grow(room->members, room->member_count, &room->member_capacity, sizeof *room->members, 4);
   member->room_index = room->member_count;
@@ -45,7 +29,7 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
-  attend(member, false);
+  relay__member_attend(member, false);
   relay_member_t *last = room->members[--room->member_count];
   room->members[member->room_index] = last;
   last->room_index = member->room_index;
@@ -200,56 +184,9 @@ void relay__member_timer(relay_hub_t *hub, relay_member_t *member) {
     relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
 }
 
-void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after) {
-  const bool did = before != RELAY_BACKGROUND, does = after != RELAY_BACKGROUND;
-  if (did != does) {
-    member->attending += does ? 1 : (uint32_t)-1;
-    attend(member, member->attending > 0);
-    if (!member->attending) { /* the app was put into the background, so the member has no grace */
-      member->away_since = hub->clock.now;
-      member->away_since_loop = hub->clock.loop;
-      member->is_clean = true;
-    }
-  }
-  relay__away_changed(hub, member);
-}
-
-/* Ends the membership of a room without a store, unless a session of the member joins. */
-static void leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay) {
+void relay__member_leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay) {
   member->leaves_at = hub->clock.loop + delay;
   relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
-}
-
-/* Called when a session leaves the room or ends, and when its membership ends. Without a store it also ends
- * the membership after the last seat: at once if `is_clean`, else after the grace. */
-void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
-  relay_session_t *session = seat->session;
-  relay_member_t *member = seat->member;
-  relay_room_t *room = member->room;
-  relay_seat_t *last = room->live[--room->live_count];
-  room->live[seat->room_index] = last;
-  last->room_index = seat->room_index;
-  for (uint32_t i = 0; i < session->seats.count; i++)
-    if (relay__list_at(&session->seats, i) == seat) {
-      relay__list_remove(&session->seats, i);
-      break;
-    }
-  if (seat->unacked) session->unacked--;
-  free(seat);
-  hub->objects.seats--;
-  const bool was_attending = member->attending > 0;
-  member->seats--;
-  if (session->activity != RELAY_BACKGROUND) member->attending--;
-  if (was_attending && !member->attending) { /* the end of a session in the background changes nothing here */
-    member->away_since = hub->clock.now;
-    member->away_since_loop = hub->clock.loop;
-    member->is_clean = is_clean;
-  }
-  attend(member, member->attending > 0);
-  relay__away_changed(hub, member);
-  if (!room->live_count) relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_IDLE);
-  if (member->seats || room->flags & RELAY_ROOM_STORED || member->leaves_at < 0) return;
-  leave_after(hub, member, is_clean ? 0 : hub->limits.presence_grace);
 }
 
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received) {
@@ -296,7 +233,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   member->role = (uint8_t)role;
   member->is_clean = true; /* a new member has lost no session here, so it has no grace */
   relay__watch_joined(hub, user, room);
-  if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
+  if (!is_stored) relay__member_leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);
   if (room->is_large) return RELAY_OK;
   send_event(hub, room, member, (change_t){cause, by}, room->member_count);
@@ -367,54 +304,6 @@ int64_t relay_room_restricted_until(const relay_hub_t *hub, relay_id_t room_id, 
   return member ? relay__member_restricted_until(hub, member) : 0;
 }
 
-int64_t relay__member_call(const relay_member_t *member) {
-  return member->call_count ? member->calls[member->call_count - 1] : 0;
-}
-
-/* A member in more than MAX_CALLS calls loses the oldest. */
-static void add_call(relay_member_t *member, int64_t call) {
-  if (!member->calls) member->calls = relay__allocate(MAX_CALLS * sizeof *member->calls);
-  int64_t *calls = member->calls;
-  uint32_t at = member->call_count;
-  while (at && calls[at - 1] > call) at--;
-  if (at && calls[at - 1] == call) return;
-  if (member->call_count < MAX_CALLS) {
-    memmove(calls + at + 1, calls + at, (member->call_count - at) * sizeof *calls);
-    member->call_count++;
-  } else {
-    if (!at) return;
-    at--;
-    memmove(calls, calls + 1, at * sizeof *calls);
-  }
-  calls[at] = call;
-}
-
-static void remove_call(relay_member_t *member, int64_t call) {
-  int64_t *calls = member->calls;
-  uint32_t at = 0;
-  while (at < member->call_count && calls[at] != call) at++;
-  if (at == member->call_count) return;
-  member->call_count--;
-  memmove(calls + at, calls + at + 1, (member->call_count - at) * sizeof *calls);
-  if (member->call_count) return;
-  free(calls);
-  member->calls = NULL;
-}
-
-relay_status_t relay_room_set_call(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t call,
-                                   bool takes_part) {
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_user_t *user = relay__user_find(hub, user_id);
-  if (!room || !user) return RELAY_GONE;
-  relay_member_t *member = relay__member_find(user, room);
-  if (!member) return RELAY_NOT_THERE;
-  if (takes_part)
-    add_call(member, call);
-  else
-    remove_call(member, call);
-  return RELAY_OK;
-}
-
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *user = relay__user_find(hub, user_id);
@@ -439,102 +328,6 @@ bool relay_room_take_marks(relay_hub_t *hub, relay_id_t room_id, relay_id_t user
   if (!member || !member->has_marks) return false;
   member->has_marks = false;
   return true;
-}
-
-relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session_id, relay_id_t room_id) {
-  const relay_session_t *session = relay__session_find(hub, session_id);
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  if (!session || !relay__session_is_live(session)) return RELAY_GONE;
-  if (room && relay__seat_find(session, room)) return RELAY_OK;
-  const uint32_t max = hub->limits.rooms_per_session;
-  return max && session->seats.count >= max ? RELAY_TOO_MANY : RELAY_OK;
-}
-
-/* Gives the session a seat, or updates the one that it has: a second `join` may return older messages than
- * the first, and then `given_from` moves back. */
-relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id, unsigned rights,
-                               int64_t given_from) {
-  relay_room_t *room = relay__room_find(hub, room_id);
-  relay_session_t *session = relay__session_find(hub, session_id);
-  if (!room || !session || !relay__session_is_live(session)) return RELAY_GONE;
-  relay_member_t *member = relay__member_find(session->user, room);
-  if (!member) return RELAY_NOT_THERE;
-  relay_seat_t *seat = relay__seat_find(session, room);
-  if (!seat) {
-    const relay_status_t status = relay_session_may_join(hub, session_id, room_id);
-    if (status != RELAY_OK) return status;
-    seat = relay__allocate(sizeof *seat);
-    seat->session = session;
-    seat->member = member;
-    seat->given_from = given_from;
-    room->live = relay__grow(room->live, room->live_count, &room->live_capacity, sizeof *room->live, 2);
-    seat->room_index = room->live_count;
-    room->live[room->live_count++] = seat;
-    relay__list_add(&session->seats, seat);
-    member->seats++;
-    hub->objects.seats++;
-    if (session->activity != RELAY_BACKGROUND) member->attending++;
-    attend(member, member->attending > 0);
-  }
-  seat->rights = (uint8_t)rights;
-  seat->joined = hub->clock.now;
-  seat->stamp = session->given = hub->presence.stamp;
-  if (given_from < seat->given_from) { /* the newer messages were sent live */
-    /* Earlier pongs did not confirm the messages of this reply, unless the member's mark covers them. */
-    const bool is_gap = seat->given_from > relay__received_by(member) + 1;
-    seat->given_from = given_from;
-    if (!session->acks && is_gap && seat->received >= given_from) seat->received = given_from - 1;
-  }
-  member->leaves_at = 0;
-  room->idle_at = 0;
-  if (member->due_at && !session->acks) session->needs_ping = true;
-  relay__away_changed(hub, member);
-  return RELAY_OK;
-}
-
-relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id,
-                                     unsigned rights) {
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_session_t *session = relay__session_find(hub, session_id);
-  if (!room || !session) return RELAY_GONE;
-  relay_seat_t *seat = relay__seat_find(session, room);
-  if (!seat) return RELAY_NOT_THERE;
-  seat->rights = (uint8_t)rights;
-  return RELAY_OK;
-}
-
-bool relay__seat_may_read(const relay_seat_t *seat, int64_t seq) {
-  return seat->rights & RELAY_RIGHT_HISTORY || seq >= seat->given_from;
-}
-
-bool relay_room_may_read(const relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id, int64_t seq) {
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_session_t *session = relay__session_find(hub, session_id);
-  const relay_seat_t *seat = room && session ? relay__seat_find(session, room) : NULL;
-  return seat && relay__seat_may_read(seat, seq);
-}
-
-size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t max) {
-  const relay_room_t *room = relay__room_find(hub, id);
-  if (!room) return 0;
-  for (uint32_t i = 0; i < room->live_count && i < max; i++) sessions[i] = room->live[i]->session->id;
-  return room->live_count;
-}
-
-relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id) {
-  relay_room_t *room = relay__room_find(hub, room_id);
-  relay_session_t *session = relay__session_find(hub, session_id);
-  if (!room || !session) return RELAY_GONE;
-  relay_seat_t *seat = relay__seat_find(session, room);
-  if (!seat) return RELAY_NOT_THERE;
-  relay__seat_remove(hub, seat, true);
-  return RELAY_OK;
-}
-
-bool relay_room_is_joined(const relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id) {
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_session_t *session = relay__session_find(hub, session_id);
-  return room && session && relay__seat_find(session, room);
 }
 
 relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t seq) {

@@ -110,13 +110,19 @@ void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
 /* True if the room has so many sessions that events about its members are batched. */
 bool relay__room_batches(const relay_room_t *room);
 
-/* member.c */
+/* seat.c */
 
+/* Moves a member to the part of `members` with, or without, a session that is not in the background. */
+void relay__member_attend(relay_member_t *member, bool attends);
+void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
 /* Ends a session's part in a room. `is_clean` is true if the client has left or closed, and false if the
  * connection was lost. */
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
 /* True if the session may read the message, see relay_room_may_read(). */
 bool relay__seat_may_read(const relay_seat_t *seat, int64_t seq);
+
+/* member.c */
+
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
 /* Ends a membership, and sends `member` with the cause (`left`, `removed` or `banned`) to the sessions in the
  * room. NULL: sends nothing, because the whole room is deleted. `by` is the name of the user who caused it;
@@ -127,12 +133,16 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
 void relay__member_put_state(const relay_hub_t *hub, const relay_member_t *member, relay__text_t *text);
 /* Returns the end of the restriction of a member; 0: there is none, or it is over. */
 int64_t relay__member_restricted_until(const relay_hub_t *hub, const relay_member_t *member);
-/* Returns the newest call in which the member takes part; 0: none. */
-int64_t relay__member_call(const relay_member_t *member);
 /* Removes a member without seats from its room and its user, and frees it. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
-void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
+/* Ends the membership of a room without a store, unless a session of the member joins. */
+void relay__member_leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay);
 void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
+
+/* calls.c */
+
+/* Returns the newest call in which the member takes part; 0: none. */
+int64_t relay__member_call(const relay_member_t *member);
 
 /* message.c */
 
