@@ -14,22 +14,6 @@
 
 enum { RECEIPT_WAIT = 5000 };
 
-/* True if the room has too many members for pushes to all of them. Only named members are pushed to. */
-static bool is_crowded(const relay_hub_t *hub, const relay_room_t *room) {
-  return hub->limits.pushed_members && room->member_count > hub->limits.pushed_members;
-}
-
-static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
-  return room->flags & RELAY_ROOM_PUSHES && !is_crowded(hub, room);
-}
-
-/* The grace begins when the connection of the member's last session that was not in the background
- * is lost. */
-static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
-  return !member->attending && !member->is_clean &&
-         hub->clock.loop < member->away_since_loop + hub->limits.presence_grace;
-}
-
 /* Sets the due time of the member. 0 means that nothing waits, so it becomes 1. */
 static void set_due(relay_hub_t *hub, relay_member_t *member, int64_t due) {
   member->due_at = due > 0 ? due : 1;
@@ -72,7 +56,7 @@ static void plan_published(relay_hub_t *hub, relay_member_t *member, const relay
     wait_for(hub, member, entry->seq, hub->clock.loop);
   else if (member->attending)
     wait_for(hub, member, entry->seq, hub->clock.loop + RECEIPT_WAIT);
-  else if (is_in_grace(hub, member))
+  else if (relay__member_is_in_grace(hub, member))
     wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
   else if (member->user->has_devices)
     wait_for(hub, member, entry->seq, hub->clock.loop);
@@ -80,34 +64,21 @@ static void plan_published(relay_hub_t *hub, relay_member_t *member, const relay
     pass_over(member, entry->seq);
 }
 
-/* Returns the member of a room with the id of a user. NULL: the user is no member. */
-static relay_member_t *member_of(const relay_hub_t *hub, const relay_room_t *room, relay_id_t user_id) {
-  const relay_user_t *user = relay__user_find(hub, user_id);
-  return user ? relay__member_find(user, room) : NULL;
-}
-
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
                            const relay_message_t *message) {
   if (!(room->flags & RELAY_ROOM_PUSHES)) return;
-  if (!is_crowded(hub, room)) {
+  if (!relay__room_is_crowded(hub, room)) {
     for (uint32_t i = 0; i < room->member_count; i++)
       plan_published(hub, room->members[i], entry, message->is_due_now);
   } else if (!message->named_count) {
     return;
   }
-  for (size_t i = 0; is_crowded(hub, room) && i < message->named_count; i++) {
-    relay_member_t *member = member_of(hub, room, message->named[i]);
+  for (size_t i = 0; relay__room_is_crowded(hub, room) && i < message->named_count; i++) {
+    relay_member_t *member = relay__member_of(hub, room, message->named[i]);
     if (member) plan_published(hub, member, entry, message->is_due_now);
   }
   for (uint32_t i = 0; i < room->live_count; i++)
     if (!room->live[i]->session->acks) room->live[i]->session->needs_ping = true;
-}
-
-uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room) {
-  uint32_t count = 0;
-  if (!pushes(hub, room)) return 0;
-  for (uint32_t i = room->attended; i < room->member_count; i++) count += room->members[i]->user->has_devices;
-  return count;
 }
 
 static const relay__entry_t *entry_at(const relay_room_t *room, uint32_t i) {
@@ -279,90 +250,6 @@ void relay_room_resume(relay_hub_t *hub, relay_id_t id) {
              hub->clock.started_loop + hub->limits.presence_grace);
 }
 
-bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
-  const relay_room_t *room = relay__room_find(hub, id);
-  return room && pushes(hub, room);
-}
-
-bool relay_room_is_crowded(const relay_hub_t *hub, relay_id_t id) {
-  const relay_room_t *room = relay__room_find(hub, id);
-  return room && room->flags & RELAY_ROOM_PUSHES && is_crowded(hub, room);
-}
-
-size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
-                           relay_delivery_t *delivery, relay_id_t *silenced, size_t max) {
-  *delivery = (relay_delivery_t){0};
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_user_t *sender = relay__user_find(hub, sender_id);
-  if (!room || !sender) return 0;
-  size_t count = 0;
-  for (uint32_t i = 0; i < room->member_count; i++) {
-    const relay_member_t *member = room->members[i];
-    const relay_user_t *user = member->user;
-    if (user == sender) continue;
-    const relay__view_t view = relay__view(user, sender, true);
-    if (!(view & RELAY__SEES_ONLINE))
-      delivery->away++;
-    else if (i < room->attended)
-      delivery->live++;
-    else if (is_in_grace(hub, member))
-      delivery->waiting++;
-    else
-      delivery->away++;
-    if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
-    if (count < max) silenced[count] = user->id;
-    count++;
-  }
-  return count;
-}
-
-size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id, relay_id_t *users,
-                         size_t max) {
-  const relay_room_t *room = relay__room_find(hub, room_id);
-  const relay_user_t *sender = relay__user_find(hub, sender_id);
-  if (!room || !sender) return 0;
-  size_t count = 0;
-  for (uint32_t i = 0; i < room->member_count; i++) {
-    const relay_user_t *user = room->members[i]->user;
-    if (relay__view(user, sender, true) & RELAY__SEES_ONLINE) continue;
-    if (count < max) users[count] = user->id;
-    count++;
-  }
-  return count;
-}
-
-/* Returns true if the push to the member is decided together with the message. */
-static bool is_away(const relay_hub_t *hub, const relay_member_t *member, const char *sender, bool rings,
-                    bool is_reported, bool *needs_wait) {
-  if (!strcmp(member->user->named.name, sender)) return false;
-  if (is_reported && relay__user_blocks(member->user, sender)) return true;
-  if (!rings &&
-      (member->attending || is_in_grace(hub, member) || member->due_at || member->user->has_inbox)) {
-    /* The decision waits for a session, for the grace, or for an earlier message that is undecided. This
-     * message becomes due when it is published, so that the hub hands messages over in their order. */
-    *needs_wait = true;
-    return false;
-  }
-  return is_reported || member->user->has_devices;
-}
-
-size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
-                       bool is_reported, const relay_id_t *named, size_t named_count, relay_id_t *users,
-                       size_t max, bool *needs_wait) {
-  const relay_room_t *room = relay__room_find(hub, id);
-  *needs_wait = false;
-  if (!room || !(room->flags & RELAY_ROOM_PUSHES)) return 0;
-  const bool takes_named = is_crowded(hub, room);
-  size_t count = 0;
-  for (size_t i = 0; i < (takes_named ? named_count : room->member_count); i++) {
-    const relay_member_t *member = takes_named ? member_of(hub, room, named[i]) : room->members[i];
-    if (!member || !is_away(hub, member, sender, rings, is_reported, needs_wait)) continue;
-    if (count < max) users[count] = member->user->id;
-    count++;
-  }
-  return count;
-}
-
 bool relay_member_get(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
                       relay_member_facts_t *facts) {
   const relay_member_t *member = find(hub, room_id, user_id);
@@ -443,10 +330,4 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_i
   if (member->has_changed) hasten(hub, member);
   member->has_changed = false;
   plan(hub, member);
-}
-
-int64_t relay_room_take_send(relay_hub_t *hub, relay_id_t id, relay_id_t sender) {
-  relay_room_t *room = relay__room_find(hub, id);
-  if (!room) return 0;
-  return relay__room_take_send(hub, room, relay__user_find(hub, sender), relay__away_recipients(hub, room));
 }

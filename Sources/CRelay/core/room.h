@@ -154,15 +154,30 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                         int64_t call, relay_bytes_t name, relay_bytes_t body);
 
+/* recipients.c */
+
+/* True if the room has too many members for pushes to all of them. Only named members are pushed to. */
+static inline bool relay__room_is_crowded(const relay_hub_t *hub, const relay_room_t *room) {
+  return hub->limits.pushed_members && room->member_count > hub->limits.pushed_members;
+}
+/* The grace begins when the connection of the member's last session that was not in the background
+ * is lost. */
+static inline bool relay__member_is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
+  return !member->attending && !member->is_clean &&
+         hub->clock.loop < member->away_since_loop + hub->limits.presence_grace;
+}
+/* Returns the member of a room with the id of a user. NULL: the user is no member. */
+relay_member_t *relay__member_of(const relay_hub_t *hub, const relay_room_t *room, relay_id_t user_id);
+/* Returns the number of members that a message may push to: they have a device, and no session in the room
+ * that is not in the background. */
+uint32_t relay__room_recipients(const relay_hub_t *hub, const relay_room_t *room);
+
 /* away.c */
 
 /* Plans the decisions about a new message. With `is_due_now`, each member that was not decided with the
  * message is due at once. A crowded room plans only decisions for members in `named`. */
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
                            const relay_message_t *message);
-/* Returns the number of members that a message may push to: they have a device, and no session in the room
- * that is not in the background. */
-uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room);
 /* The sessions of a member, or their receipts, have changed. Each waiting message becomes due now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
 /* The member's marks have moved forward. Ends the waits of the messages up to them. */

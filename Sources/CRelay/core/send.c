@@ -18,7 +18,7 @@ static bool room_takes_message(const relay__request_t *request, relay_room_t *ro
   const relay_json_node_t *push = relay_json_member(&request->json, "push");
   if (push && push->kind == RELAY_JSON_FALSE) return room_takes_token(request, room);
   const int64_t delay = relay__room_take_send(request->hub, room, request->session->user,
-                                              relay__away_recipients(request->hub, room));
+                                              relay__room_recipients(request->hub, room));
   if (delay) relay__request_limit(request, room_is_limited, delay);
   return !delay;
 }
