@@ -2,6 +2,17 @@
 /* core.h -- rooms, users and sessions, and the hub that owns them. Sockets belong to edge/, which the core
  * reaches through link.h. All functions run on the hub's thread.
  *
+ * The files of each header:
+ *
+ *   hub.h      the hub and its parts: hub.c (the loop), clock.c, alarm.c, timers.c, events.c, service.c,
+ *              drain.c, returns.c, receipts.c, flush.c, stats.c, log.c
+ *   frames.h   frames, and the outbox of a session
+ *   rates.h    rate limits
+ *   session.h  session.c, heartbeat.c, input.c, frozen.c
+ *   request.h  request.c, fields.c, send.c, reply.c
+ *   user.h     user.c, presence.c, view.c, watch.c
+ *   room.h     room.c, later.c, member.c, members.c, seat.c, calls.c, message.c, recipients.c, away.c
+ *
  * "The loop's clock" is `hub->clock.loop`, in milliseconds from an arbitrary start; other times are since
  * 1970. A stamp is a value of `hub->presence.stamp`. */
 #ifndef RELAY_CORE_H
