@@ -11,12 +11,12 @@ extension ClusterNode {
         logAnswered()
         if state.last == 0 {
           // The log is another one.
+          phase.take(.loaded)
           restart()
-          mustLoad = false
         }
         return waitForSnapshot(first)
       }
-      nextWaitEvent = nil
+      waitReports.end()
       board.change { status in
         status.clearAlarm()
         status.failure = .loadingSnapshot(newest)
@@ -41,7 +41,7 @@ extension ClusterNode {
     case .success(.valid): break
     }
     logAnswered()
-    mustLoad = false
+    phase.take(.loaded)
     rejectionPause = Self.minRejectionPause
     restart()
     board.change { $0.snapshotsLoaded += 1 }
@@ -52,15 +52,11 @@ extension ClusterNode {
   /// Waits for the leader's snapshot. Without a leader, this raises an alarm, which ends as soon as there is a snapshot.
   /// - Parameter first: The record that began the log.
   func waitForSnapshot(_ first: LogRead) -> Turn {
-    let now = clock.now
     board.change { $0.failure = .waitingForSnapshot }
-    guard let next = nextWaitEvent else {
-      onEvent(.waitsForSnapshot)
-      nextWaitEvent = now + Self.patience
+    if waitReports.next == nil { onEvent(.waitsForSnapshot) }
+    guard waitReports.isDue(at: clock.now, after: Self.patience, every: Self.patience) else {
       return .again(after: Self.pause)
     }
-    guard now >= next else { return .again(after: Self.pause) }
-    nextWaitEvent = now + Self.patience
     var founder: Leader?
     if case .record(let record) = first, case .term(let leader) = record.content { founder = leader }
     let alarm = Alarm.missingSnapshot(founder: founder?.name)

@@ -12,26 +12,24 @@ extension ClusterNode {
     let wasPublishing = takeover.isPublishing
     guard let action = next(&takeover) else {
       // A publish must wait for its time here, because the node reads no records meanwhile.
-      return .again(after: takeover.isPublishing ? max(earliest - clock.now, .zero) : .zero)
+      let wait = (pending?.earliest ?? clock.now) - clock.now
+      return .again(after: takeover.isPublishing ? max(wait, .zero) : .zero)
     }
     // A node whose file takes no writes, for example because its disk is full, does not take over.
-    if !wasPublishing, takeover.isPublishing, !isFounding { try file.setPosition(step.position) }
+    if !wasPublishing, takeover.isPublishing, !phase.isFounding { try file.setPosition(step.position) }
     let isNew = pending == nil
     pending = nil
+    phase.take(.decided(action, isPublishing: takeover.isPublishing))
     switch action {
     case .wait(let time):
       nextTick = time
-      catchUp(false)
       if wasPublishing { onEvent(.lostElection) }
-    case .compare: needsCheck = true
-    case .catchUp:
-      nextTick = clock.now + .milliseconds(100)
-      catchUp(true)
+    case .compare: break
+    case .catchUp: nextTick = clock.now + .milliseconds(100)
     case .inspect(let pause), .read(_, let pause), .publish(_, let pause):
-      if isFounding, case .publish(let record, _) = action { try claim(record, file) }
+      if phase.isFounding, case .publish(let record, _) = action { try claim(record, file) }
       if case .inspect = action, pause == .zero, isNew, !takeover.isPublishing { silent() }
-      pending = action
-      earliest = clock.now + pause
+      pending = (action, clock.now + pause)
     case .stop(.lostTail):
       // The comparison at the next start also waits for a server that has the records.
       restart()
@@ -44,14 +42,6 @@ extension ClusterNode {
     return .again(after: .zero)
   }
 
-  /// Before a takeover, the node reads the last records without a consumer: the server with the consumer may be gone,
-  /// too, and another consumer may need an election of NATS.
-  private func catchUp(_ isCatchingUp: Bool) {
-    guard self.isCatchingUp != isCatchingUp else { return }
-    self.isCatchingUp = isCatchingUp
-    reader = nil
-  }
-
   private func silent() {
     // A node that begins a cluster has no leader to miss.
     if let leaver { onEvent(.leaderLeft(leaver)) } else if step.position.term > 0 { onEvent(.leaderSilent) }
@@ -62,8 +52,8 @@ extension ClusterNode {
   private func next(_ takeover: inout Takeover) -> Takeover.Action? {
     let (position, now) = (step.position, clock.now)
     guard let pending else { return takeover.ticked(at: now, position: position) }
-    guard now >= earliest else { return nil }
-    switch pending {
+    guard now >= pending.earliest else { return nil }
+    switch pending.action {
     case .inspect: return takeover.inspected(try? log.state(), position: position, at: clock.now)
     case .read(let sequence, _): return takeover.found(try? log.read(sequence), at: clock.now)
     case .publish(let record, _):
@@ -78,7 +68,7 @@ extension ClusterNode {
   /// because its disk is full.
   private func noteClaim(_ outcome: PublishOutcome) {
     guard case .unknown(let reason) = outcome else {
-      nextClaimEvent = nil
+      claimReports.end()
       board.change { $0.end { if case .takeoverRefused = $0 { true } else { false } } }
       return
     }
@@ -86,10 +76,9 @@ extension ClusterNode {
       status.unknown += 1
       status.failure = .takeoverRefused(reason: reason)
     }
-    let now = clock.now
-    let due = nextClaimEvent ?? now + .seconds(10)
-    nextClaimEvent = now < due ? due : now + .seconds(60)
-    if now >= due { onEvent(.takeoverUnknown(reason: reason)) }
+    if claimReports.isDue(at: clock.now, after: .seconds(10), every: .seconds(60)) {
+      onEvent(.takeoverUnknown(reason: reason))
+    }
   }
 
   /// This node has won. Writes the position of the term's first record.
@@ -139,7 +128,7 @@ extension ClusterNode {
   }
 
   func stop(_ alarm: Alarm) -> Turn {
-    if isFounding, case .recreated = alarm {
+    if phase.isFounding, case .recreated = alarm {
       // The file has nothing of the deleted log.
       restart()
       return .again(after: Self.pause)

@@ -23,22 +23,24 @@ public final class ClusterNode {
   /// The time without a leader and a snapshot after which a node has an alarm. It repeats the alarm with this interval.
   static let patience = Duration.seconds(60)
 
-  let node: Leader
-  let log: any ClusterLog
-  let folder: any ReplicaFolder
-  let clock: any NodeClock
   let transfer: SnapshotTransfer
+  var node: Leader { transfer.node }
+  var log: any ClusterLog { transfer.log }
+  var folder: any ReplicaFolder { transfer.folder }
+  var clock: any NodeClock { transfer.clock }
   let board: NodeStatusBoard
   let inbox: NodeInbox
   let onEvent: @Sendable (NodeEvent) -> Void
 
+  /// The last records before a takeover have a reader of another kind.
+  var phase: NodePhase {
+    didSet { if (phase.state == .catchingUp) != (oldValue.state == .catchingUp) { reader = nil } }
+  }
   var file: (any ReplicaFile)?
   var step = FollowerStep(position: LogPosition())
-  /// Is `nil` before the file is compared with the log.
+  /// Is `nil` before the node follows the log.
   var takeover: Takeover?
   var reader: (any LogReader)?
-  /// The node reads the last records of the log before it takes over.
-  var isCatchingUp = false
   /// This process led until now. Its first takeover waits longer, so that another node leads.
   private var isReluctant: Bool
   /// The leader that has left, until another one is seen.
@@ -47,37 +49,30 @@ public final class ClusterNode {
   private(set) var newestLeader: Leader?
   /// Records that were read and not decided.
   private var reads: [LogRead] = []
-  /// The log is empty, and the file follows no log. The node begins the cluster, unless another node does.
-  var isFounding = false
-  var needsCheck = true
-  var mustLoad = false
   /// The record that did not fit the file before the last snapshot was loaded.
   var conflict: UInt64?
   private var unwritten = 0
-  /// A delivered record that the node compares with the log.
-  private var doubt: Doubt?
   private var distrusted = DistrustedSequences()
   /// The file has a record that the log does not have. The node keeps it for the operator when it loads a snapshot.
   var mustKeep = false
   /// The action of the takeover that waits for its time.
-  var pending: Takeover.Action?
-  var earliest: ContinuousClock.Instant
+  var pending: (action: Takeover.Action, earliest: ContinuousClock.Instant)?
   /// The time at which the takeover must be called again.
   var nextTick: ContinuousClock.Instant
   /// The reasons of the log's silence that this node has reported. Is empty while the log answers.
   private var silences: Set<String> = []
   /// The number of reasons that a node reports in one silence.
   static let maxSilences = 5
-  private var nextFileEvent: ContinuousClock.Instant?
+  private var fileReports = Reminder()
   static let minRejectionPause = Duration.milliseconds(2_500)
   /// Half of the time to the next attempt to load a snapshot that was not usable.
   var rejectionPause = ClusterNode.minRejectionPause
-  /// The time of the next event about a takeover without an answer of the log. Is `nil` after an answer.
-  var nextClaimEvent: ContinuousClock.Instant?
-  /// The next time at which this node reports that it waits for a snapshot. Is `nil` while it does not wait.
-  var nextWaitEvent: ContinuousClock.Instant?
-  /// The next time at which this node reports its alarm again. Is `nil` without an alarm.
-  private var nextAlarmEvent: ContinuousClock.Instant?
+  /// Reports of a takeover without an answer of the log.
+  var claimReports = Reminder()
+  /// Reports of a wait for a snapshot.
+  var waitReports = Reminder()
+  /// Reports of an alarm that may end by itself.
+  private var alarmReports = Reminder()
 
   /// - Parameters:
   ///   - file: The node's file if it is open already.
@@ -88,17 +83,12 @@ public final class ClusterNode {
     isReluctant: Bool = false, isDamaged: Bool = false, onEvent: @escaping @Sendable (NodeEvent) -> Void
   ) {
     self.file = file
-    node = transfer.node
-    log = transfer.log
-    folder = transfer.folder
-    clock = transfer.clock
     self.transfer = transfer
     self.board = board
     self.inbox = inbox
     self.isReluctant = isReluctant
-    mustLoad = isDamaged
+    phase = NodePhase(isDamaged ? .loading : .starting)
     self.onEvent = onEvent
-    earliest = transfer.clock.now
     nextTick = transfer.clock.now
   }
 
@@ -119,17 +109,15 @@ public final class ClusterNode {
   public func turn() -> Turn {
     readInbox()
     do throws(ReplicaError) {
+      switch phase.state {
       // A damaged file may be impossible to open.
-      if mustLoad { return try load() }
-      guard let file else {
-        self.file = try folder.open()
-        return .again(after: .zero)
+      case .loading: return try load()
+      case .starting: return try begin()
+      case .checking(let doubt): if let turn = checkLog(doubt) { return turn }
+      case .following, .catchingUp, .publishing: break
       }
-      guard let takeover else { return try begin(file) }
-      if !takeover.isPublishing {
-        if needsCheck, let turn = checkLog() { return turn }
-        if let turn = try follow(file) { return turn }
-      }
+      guard let file else { preconditionFailure("the node has opened its file") }
+      if !phase.isPublishing, let turn = try follow(file) { return turn }
       return try takeOver(file)
     } catch {
       return fileFailed(error)
@@ -140,23 +128,19 @@ public final class ClusterNode {
   /// the log.
   private func fileFailed(_ error: ReplicaError) -> Turn {
     if case .newerSchema = error { return stop(.newerSchema(snapshot: nil)) }
-    let now = clock.now
     board.change { status in
       status.fileFailures += 1
       status.failure = .fileFailed(reason: "\(error)")
     }
-    if case .damaged = error, isReplaceable() { mustLoad = true }
-    if now >= nextFileEvent ?? now {
-      onEvent(.fileFailed(reason: "\(error)"))
-      nextFileEvent = now + .seconds(60)
-    }
+    if case .damaged = error, isReplaceable() { phase.take(.needsSnapshot) }
+    if fileReports.isDue(at: clock.now, every: .seconds(60)) { onEvent(.fileFailed(reason: "\(error)")) }
     restart()
     return .again(after: .seconds(1))
   }
 
   /// True if a snapshot of the log contains everything that clients have seen of a damaged file.
   private func isReplaceable() -> Bool {
-    guard step.position.sequence == 0 else { return !isFounding }
+    guard step.position.sequence == 0 else { return !phase.isFounding }
     // The node has just started. If its file belongs to another log, the operator must decide.
     guard let position = try? folder.positionOfDamaged(), position.sequence > 0, let state = try? log.state(),
       state.generation == position.generation
@@ -169,7 +153,7 @@ public final class ClusterNode {
   private func readInbox() {
     let contents = inbox.take()
     if contents.wasDisconnected {
-      needsCheck = true
+      phase.take(.disconnected)
       reader = nil
     }
     guard let (heartbeat, time) = contents.heartbeat, heartbeat.term >= step.position.term else { return }
@@ -180,9 +164,9 @@ public final class ClusterNode {
       return
     }
     found(heartbeat.leader)
-    let isWaiting = nextWaitEvent != nil
+    let isWaiting = waitReports.next != nil
     // The leader is about to publish a snapshot.
-    if isWaiting { nextWaitEvent = time + Self.patience }
+    waitReports.postpone(to: time + Self.patience)
     board.change { status in
       if isWaiting { status.clearAlarm() }
       status.leader = heartbeat.leader
@@ -198,8 +182,12 @@ public final class ClusterNode {
 
   // MARK: The start
 
-  /// Begins to follow at the position of the file.
-  private func begin(_ file: any ReplicaFile) throws(ReplicaError) -> Turn {
+  /// Opens the file, and begins to follow at its position in the next turn.
+  private func begin() throws(ReplicaError) -> Turn {
+    guard let file else {
+      self.file = try folder.open()
+      return .again(after: .zero)
+    }
     let position = try file.position
     let isEmpty = try file.isEmpty
     // A file without data at the first record is a claim: its node has tried to begin the cluster, see `claim`.
@@ -213,11 +201,10 @@ public final class ClusterNode {
       if let position, case .record(let first) = first, first.gid == position.gid { return begin(at: position) }
       if state.last == 0 {
         if let manifest { return stop(.orphanedSnapshot(manifest.position, state)) }
-        isFounding = true
-        return begin(at: LogPosition(generation: state.generation))
+        return begin(at: LogPosition(generation: state.generation), isFounding: true)
       }
       guard manifest == nil else {
-        mustLoad = true
+        phase.take(.needsSnapshot)
         return .again(after: .zero)
       }
       // Only the node that began the cluster may publish the first snapshot. Another one has another secret, and the
@@ -228,7 +215,8 @@ public final class ClusterNode {
     }
   }
 
-  private func begin(at position: LogPosition) -> Turn {
+  private func begin(at position: LogPosition, isFounding: Bool = false) -> Turn {
+    phase.take(.began(isFounding: isFounding))
     step = FollowerStep(position: position, schemas: folder.migrations)
     takeover = makeTakeover()
     board.change { $0.position = position }
@@ -244,15 +232,12 @@ public final class ClusterNode {
 
   /// Begins again with the position of the file, after a failed transaction or a loaded snapshot.
   func restart() {
+    phase.take(.restarted)
     takeover = nil
     reader = nil
-    isCatchingUp = false
     reads = []
     pending = nil
-    isFounding = false
-    needsCheck = true
     unwritten = 0
-    doubt = nil
   }
 
   // MARK: The log
@@ -273,7 +258,7 @@ public final class ClusterNode {
   }
 
   /// Compares the file with the log. Returns `nil` if the node may read records.
-  private func checkLog() -> Turn? {
+  private func checkLog(_ doubt: Doubt?) -> Turn? {
     let decision: FollowerStep.Decision
     do throws(LogUnavailable) {
       let state = try log.state()
@@ -285,7 +270,7 @@ public final class ClusterNode {
     logAnswered()
     switch decision {
     case .loadSnapshot:
-      mustLoad = true
+      phase.take(.needsSnapshot)
       return .again(after: .zero)
     case .diverged(let term): return diverged(term)
     case .stop(let alarm): return stop(alarm)
@@ -300,15 +285,13 @@ public final class ClusterNode {
     case .advance, .apply, .migrate, .follow, .skip, .ignore, .doubt: break
     }
     if let doubt, let turn = check(doubt) { return turn }
-    needsCheck = false
+    phase.take(.confirmed)
     takeover = makeTakeover()
     pending = nil
-    if isCatchingUp { reader = nil }
-    isCatchingUp = false
     onEvent(.follows(step.position))
-    nextWaitEvent = nil
-    nextAlarmEvent = nil
-    board.change { [isFounding] status in
+    waitReports.end()
+    alarmReports.end()
+    board.change { [isFounding = phase.isFounding] status in
       status.clearAlarm()
       status.end { failure in
         switch failure {
@@ -330,9 +313,7 @@ public final class ClusterNode {
 
   /// Reports an alarm that may end by itself, at once and then once a minute.
   private func raise(_ alarm: Alarm) {
-    let now = clock.now
-    guard now >= nextAlarmEvent ?? now else { return }
-    nextAlarmEvent = now + Self.patience
+    guard alarmReports.isDue(at: clock.now, every: Self.patience) else { return }
     onEvent(.alarm(alarm))
     board.change { $0.raise(alarm) }
   }
@@ -342,9 +323,8 @@ public final class ClusterNode {
     onEvent(.diverged(step.position, term: term))
     board.change { $0.conflicts += 1 }
     distrusted.insert(step.position.sequence)
-    doubt = nil
     mustKeep = true
-    mustLoad = true
+    phase.take(.needsSnapshot)
     return .again(after: .zero)
   }
 
@@ -356,7 +336,6 @@ public final class ClusterNode {
     } catch {
       return logFailed(error)
     }
-    self.doubt = nil
     switch decision {
     case .stop(let alarm): return stop(alarm)
     case .readAgain:
@@ -372,14 +351,14 @@ public final class ClusterNode {
         let reader: any LogReader
         if let open = self.reader {
           reader = open
-        } else if isCatchingUp {
+        } else if phase.state == .catchingUp {
           reader = MessageReader(log, after: step.position.sequence) { [clock] in _ = clock.wait($0) }
         } else {
           reader = try log.follow(after: step.position.sequence)
         }
         self.reader = reader
         defer { board.change { $0.readerObstacle = reader.obstacle } }
-        let until = pending == nil ? nextTick : earliest
+        let until = pending?.earliest ?? nextTick
         let timeout = min(max(until - clock.now, .milliseconds(1)), .milliseconds(100))
         reads = try reader.next(max: FollowerBatch.maxRecords, timeout: timeout)
         try distrusted.correct(&reads, from: log)
@@ -387,7 +366,7 @@ public final class ClusterNode {
     } catch {
       reader = nil
       reads = []
-      needsCheck = true
+      phase.take(.disconnected)
       board.change { $0.readerObstacle = nil }
       // The takeover also waits for an answer of the log.
       return logFailed(error)
@@ -396,7 +375,7 @@ public final class ClusterNode {
       fileWorks()
       return nil
     }
-    if isFounding {
+    if phase.isFounding {
       // Another node has begun the cluster.
       restart()
       return .again(after: .zero)
@@ -450,11 +429,10 @@ public final class ClusterNode {
       onEvent(.migrated(name))
       return nil
     case .loadSnapshot:
-      mustLoad = true
+      phase.take(.needsSnapshot)
       return .again(after: .zero)
     case .doubt(let doubt):
-      self.doubt = doubt
-      needsCheck = true
+      phase.take(.doubted(doubt))
       reader = nil
       reads = []
       return .again(after: .zero)
@@ -467,7 +445,7 @@ public final class ClusterNode {
     board.change { $0.conflicts += 1 }
     if case .stop(let alarm) = FollowerStep.conflicted(at: sequence, earlier: conflict) { return stop(alarm) }
     conflict = sequence
-    mustLoad = true
+    phase.take(.needsSnapshot)
     return .again(after: .zero)
   }
 }
