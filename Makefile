@@ -35,7 +35,8 @@ docs: $(VENV)/site ## build the documentation that the relay serves at /docs
 	mkdir -p .build/documents
 	$(or $(PROGRAM),.build/debug/stillwire) document openapi > .build/documents/openapi.json
 	$(or $(PROGRAM),.build/debug/stillwire) document asyncapi > .build/documents/asyncapi.json
-	$(PYTHON) site/build.py
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --config-file web/docs/site/mkdocs.yml
+	rm -rf web/site && mv .build/site web/site
 
 build: ## build the program and all Swift tests for debugging
 	deploy/install-packages test
@@ -136,10 +137,10 @@ $(VENV)/done: Tests/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
 	touch $@
 
-$(VENV)/site: site/requirements.txt
+$(VENV)/site: web/docs/site/requirements.txt
 	deploy/install-packages docs
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r site/requirements.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r web/docs/site/requirements.txt
 	touch $@
 
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/*/*.c Sources/CRelay/*/*.h \

@@ -14,7 +14,7 @@ import finish
 import indentation
 import links
 import markdown_text
-import sources
+import pages
 from relay import CHECKOUT
 
 
@@ -63,11 +63,10 @@ def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
     assert markdown_text.anchors(f"# {heading}\n\n## {heading}\n") == {anchor, f"{anchor}-1"}
 
 
-def page(folder: Path, text: str) -> tuple[str, list[str]]:
-    """The text of the page `guides/here.md`, and the faults of its links."""
-    pages = {"web/docs/guides/here.md": "guides/here.md", "A.docc/Other.md": "reference/other.md"}
-    resolver = sources.Resolver(folder, "guides/here.md", "web/docs/guides/here.md", pages, {"A.docc/Other.md": "Other"})
-    return resolver.resolve(text).strip(), resolver.faults
+def resolved(text: str, page: str = "guides/here.md", source: str = "web/docs/guides/here.md") -> str:
+    """The text of a page with its links resolved."""
+    names = {"web/docs/guides/here.md": "guides/here.md", "A.docc/Other.md": "reference/other.md"}
+    return pages.Resolver(page, source, names, {"A.docc/Other.md": "Other"}).resolve(text).strip()
 
 
 @pytest.mark.parametrize(
@@ -82,14 +81,13 @@ def page(folder: Path, text: str) -> tuple[str, list[str]]:
         ("`[a](b)`", "`[a](b)`"),
     ],
 )
-def test_links_through_the_repository_become_links_of_the_site(tmp_path: Path, text: str, expected: str) -> None:
-    assert page(tmp_path, text) == (expected, [])
+def test_links_through_the_repository_become_links_of_the_site(text: str, expected: str) -> None:
+    assert resolved(text) == expected
 
 
 def test_a_link_out_of_the_repository_is_a_fault(tmp_path: Path) -> None:
-    assert page(tmp_path, "[a](../../../../b.md)")[1] == [
-        "web/docs/guides/here.md: the link to ../../../../b.md leads nowhere"
-    ]
+    folder = checkout(tmp_path, web__docs__guides__here="[a](../../../../b.md)")
+    assert links.faults(folder) == ["web/docs/guides/here.md:1: the link to ../../../../b.md leads nowhere"]
 
 
 def test_an_article_of_docc_loses_its_directives() -> None:
@@ -97,19 +95,19 @@ def test_an_article_of_docc_loses_its_directives() -> None:
         "# ``StillwireClient``\n\nIt connects.\n\n## Overview\n\nCall ``StillwireClient/Room/read(upTo:)``.\n\n"
         "```swift\n// ``kept``\n```\n\n### Rooms\n\nText\n\n## More\n\n### Deep\n\n## Topics\n\n- ``Room``\n"
     )
-    assert sources.article("A.docc/A.md", text) == (
+    assert pages.article("A.docc/A.md", text) == (
         "# `StillwireClient`\n\nIt connects.\n\n\nCall `Room.read(upTo:)`.\n\n```swift\n// ``kept``\n```\n\n"
         "## Rooms\n\nText\n\n## More\n\n### Deep\n\n"
     )
 
 
-def test_a_link_of_docc_has_the_title_of_its_article(tmp_path: Path) -> None:
-    resolver = sources.Resolver(tmp_path, "a.md", "A.docc/A.md", {"A.docc/Other.md": "b/other.md"}, {"A.docc/Other.md": "Other"})
-    assert resolver.resolve("See <doc:Other>.").strip() == "See [Other](b/other.md)."
+def test_a_link_of_docc_has_the_title_of_its_article() -> None:
+    assert resolved("See <doc:Other>.", "a.md", "A.docc/A.md") == "See [Other](reference/other.md)."
 
 
 def html(text: str) -> str:
-    return markdown.markdown(indentation.widened(text), extensions=["tables", "fenced_code", "named_tables"])
+    page = markdown.markdown(indentation.widened(text), extensions=["tables", "fenced_code"])
+    return finish.finished(page, "index.html", Path())
 
 
 def test_lists_keep_their_levels() -> None:
@@ -137,19 +135,14 @@ def test_a_table_has_headers_of_columns() -> None:
 
 def test_scripts_of_a_page_move_to_files(tmp_path: Path) -> None:
     (tmp_path / "assets").mkdir()
-    (tmp_path / "a").mkdir()
-    file = tmp_path / "a" / "index.html"
-    file.write_text('<script>run()</script><a href="relay:openapi.json">')
-    assert finish.finish(tmp_path) == []
+    page = finish.finished('<script>run()</script><a href="relay:openapi.json">', "a/index.html", tmp_path)
     (script,) = (tmp_path / "assets").iterdir()
     assert script.read_text() == "run()"
-    assert file.read_text() == f'<script src="../assets/{script.name}"></script><a href="../../openapi.json">'
+    assert page == f'<script src="../assets/{script.name}"></script><a href="../../openapi.json">'
 
 
-def test_a_list_that_markdown_reads_as_text_is_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "assets").mkdir()
-    (tmp_path / "index.html").write_text("<p>Cases:\n- one</p>")
-    assert finish.finish(tmp_path) == ["index.html: an empty line is missing before “- one”"]
+def test_a_list_that_markdown_reads_as_text_is_a_fault() -> None:
+    assert finish.missing_blank_lines("<p>Cases:\n- one</p>") == ["- one"]
 
 
 def test_each_operation_names_its_callers() -> None:

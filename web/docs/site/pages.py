@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the pages of the site as Markdown files: those of `web/docs`, and those that have their place elsewhere.
+"""A hook of MkDocs: gives it the pages of the site, those of `web/docs` and those that have their place elsewhere.
 
 The articles of the Swift libraries stay in their `.docc` folders, because Xcode reads them there. Links through the
 repository become links between pages.
@@ -8,19 +8,25 @@ repository become links between pages.
 import json
 import os
 import re
-import shutil
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.files import File
 
 import callers
 import indentation
+import links
 import markdown_text
-from links import EXTERNAL, repository_path
 
+log = get_plugin_logger("pages")
+
+CHECKOUT = Path(__file__).resolve().parents[3]
 PROTOCOL = "Sources/RelayProtocol/RelayProtocol.docc"
 CLIENT = "Sources/StillwireClient/StillwireClient.docc"
 DOCUMENTS = "Sources/RelayHTTP/Documents"
 #: The documents that `stillwire document` prints: with the errors and the shared schemas, which their sources lack.
-FINISHED_DOCUMENTS = ".build/documents"
+FINISHED_DOCUMENTS = CHECKOUT / ".build" / "documents"
 
 #: The pages that have their place elsewhere in the repository.
 INCLUDED = {
@@ -47,6 +53,9 @@ INCLUDED = {
     "reference/simulator.md": f"{PROTOCOL}/AppleSimulator.md",
 }
 
+#: Swagger UI, from its package, for the page `reference/try.html`.
+VIEWER = ("javascripts/swagger-ui-bundle.js", "stylesheets/swagger-ui.css")
+
 #: Material's field for pages of the reference: guides come first among the results of a search.
 BEHIND_GUIDES = "---\nsearch:\n  boost: 0.5\n---\n\n"
 
@@ -54,35 +63,37 @@ BEHIND_GUIDES = "---\nsearch:\n  boost: 0.5\n---\n\n"
 SERVED = {".js", ".css", ".html", ".svg"}
 
 
-def write(checkout: Path, output: Path) -> list[str]:
-    """Writes all files that MkDocs reads, and returns the links that lead nowhere."""
-    # An earlier generator wrote its HTML to this folder.
-    shutil.copytree(checkout / "web" / "docs", output, ignore=shutil.ignore_patterns("docs.css"))
-    for file in output.glob("*.html"):
-        file.unlink()
-    pages = dict(INCLUDED)
-    for file in output.rglob("*.md"):
-        page = str(file.relative_to(output))
-        pages[page] = f"web/docs/{page}"
-    titles = {source: title(checkout, source) for source in pages.values()}
-    faults: list[str] = []
-    for page, source in pages.items():
-        text = article(source, (checkout / source).read_text())
-        resolver = Resolver(checkout, page, source, {source: page for page, source in pages.items()}, titles)
-        file = output / page
-        file.parent.mkdir(parents=True, exist_ok=True)
-        text = indentation.widened(resolver.resolve(text))
-        is_behind = page.startswith("reference/") and not text.startswith("---")
-        file.write_text(BEHIND_GUIDES + text if is_behind else text)
-        faults += resolver.faults
-    document = json.loads((checkout / FINISHED_DOCUMENTS / "openapi.json").read_text())
-    (output / "reference" / "openapi.json").write_text(json.dumps(callers.described(document), ensure_ascii=False))
-    shutil.copy(checkout / FINISHED_DOCUMENTS / "asyncapi.json", output / "reference")
-    return faults
+def on_files(files, config):
+    """Adds the included pages and the documents of the interface, and changes the text of all pages."""
+    for fault in links.faults(CHECKOUT):
+        log.warning(fault)
+    document = json.loads((FINISHED_DOCUMENTS / "openapi.json").read_text())
+    (FINISHED_DOCUMENTS / "reference.json").write_text(json.dumps(callers.described(document), ensure_ascii=False))
+    viewer = Path(find_spec("mkdocs_swagger_ui_tag").origin).parent / "swagger-ui"
+    added = {f"assets/{PurePosixPath(name).name}": viewer / name for name in VIEWER}
+    added["reference/asyncapi.json"] = FINISHED_DOCUMENTS / "asyncapi.json"
+    added |= {page: CHECKOUT / source for page, source in INCLUDED.items()}
+    for name, source in added.items():
+        files.append(File.generated(config, name, abs_src_path=str(source)))
+    sources = {str(Path(page.abs_src_path).relative_to(CHECKOUT)): page for page in files.documentation_pages()}
+    titles = {source: title(page.content_string, source) for source, page in sources.items()}
+    names = {source: page.src_uri for source, page in sources.items()}
+    for source, page in sources.items():
+        path = page.abs_src_path
+        page.content_string = converted(page.content_string, Resolver(page.src_uri, source, names, titles))
+        # owl-api finds the document by the path of its page.
+        page.abs_src_path = path
+    return files
 
 
-def title(checkout: Path, source: str) -> str:
-    first = next(markdown_text.headings((checkout / source).read_text()), (1, source))
+def converted(text: str, resolver: "Resolver") -> str:
+    text = indentation.widened(resolver.resolve(article(resolver.source, text)))
+    is_behind = resolver.page.startswith("reference/") and not text.startswith("---")
+    return BEHIND_GUIDES + text if is_behind else text
+
+
+def title(text: str, source: str) -> str:
+    first = next(markdown_text.headings(text), (1, source))
     return first[1].replace("`", "")
 
 
@@ -123,11 +134,9 @@ def symbol(found: re.Match) -> str:
 class Resolver:
     """Turns the links of one page, which lead through the repository, into links between pages."""
 
-    def __init__(self, checkout: Path, page: str, source: str, pages: dict[str, str], titles: dict[str, str]):
-        self.faults: list[str] = []
-        self._checkout = checkout
-        self._page = page
-        self._source = source
+    def __init__(self, page: str, source: str, pages: dict[str, str], titles: dict[str, str]):
+        self.page = page
+        self.source = source
         self._pages = pages
         self._titles = titles
 
@@ -140,12 +149,12 @@ class Resolver:
         return re.sub(r"\[((?:[^\]\[`]|`[^`]*`)*)\]\(repository:([^)]*)\)", r"\1 (`\2`)", text)
 
     def _target(self, target: str) -> str:
-        if target.startswith((*EXTERNAL, "#", "relay:")):
+        if target.startswith((*links.EXTERNAL, "#", "relay:")):
             return target
         path, hash, anchor = target.partition("#")
-        file = repository_path(self._source, path)
+        file = links.repository_path(self.source, path)
+        # `links.faults` reports a link out of the repository.
         if file is None:
-            self.faults.append(f"{self._source}: the link to {target} leads nowhere")
             return target
         found = next((name for name in self._names(file) if name in self._pages), None)
         if found:
@@ -165,4 +174,4 @@ class Resolver:
         return [file, f"{file}/README.md", f"{file}/{PurePosixPath(file).stem}.md"]
 
     def _relative(self, page: str) -> str:
-        return os.path.relpath(page, PurePosixPath(self._page).parent)
+        return os.path.relpath(page, PurePosixPath(self.page).parent)
