@@ -17,7 +17,7 @@ struct PushTargets: Sendable {
     switch platform {
     case .simulator: takesSimulators
     case .apns: apps.list.contains { $0.credential != nil }
-    case .http: apps.list.contains { $0.gateway != nil }
+    case .http: apps.list.contains { $0.matrix != nil }
     case .webpush: services != nil
     }
   }

@@ -42,8 +42,8 @@ extension Relay {
     package var pushTexts = PushTextTable()
     /// The apps that Apple's service pushes to, with their keys.
     package var appleApps: [AppleApp] = []
-    /// The apps with a push gateway of their own, with their secrets.
-    package var gatewayApps: [HTTPGatewayApp] = []
+    /// The apps with a Matrix gateway, with their secrets.
+    package var matrixApps: [MatrixApp] = []
     /// The key for pushes to browsers. Is `nil` if the relay does not push to browsers.
     package var webPushKey: VAPIDKey?
     /// The push services whose subscriptions of browsers the relay accepts.

@@ -120,7 +120,7 @@ enum DeviceRequest {
     }
     guard let app = apps[name] else { throw fields.wrong("app", "is not one of the configured apps") }
     guard platform != .apns || app.credential != nil else { throw fields.wrong("app", "has no Apple credential") }
-    guard platform != .http || app.gateway != nil else { throw fields.wrong("app", "has no push gateway") }
+    guard platform != .http || app.matrix != nil else { throw fields.wrong("app", "has no Matrix gateway") }
     return app
   }
 }

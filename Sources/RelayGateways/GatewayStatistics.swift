@@ -16,14 +16,14 @@ public struct GatewayStatistics: Sendable {
   }
 }
 
-/// An app whose push gateway refuses its pushes, so that they wait.
-public struct PausedGateway: Sendable, Equatable {
+/// An app whose Matrix gateway refuses its pushes, so that they wait.
+public struct PausedMatrixApp: Sendable, Equatable {
   public var app: String
   public var reason: GatewayReason
 }
 
-/// The counters of the push gateways of apps, and the paused apps.
-public struct HTTPGatewayStatistics: Sendable {
+/// The counters of the Matrix gateways of apps, and the paused apps.
+public struct MatrixStatistics: Sendable {
   public var pushes = GatewayStatistics()
-  public var paused: [PausedGateway] = []
+  public var paused: [PausedMatrixApp] = []
 }

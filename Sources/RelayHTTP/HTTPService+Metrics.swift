@@ -51,12 +51,12 @@ extension HTTPService {
         statistics.paused.count)
       write(statistics.pushes, of: "webpush", "Push services of browsers", to: &text)
     }
-    if let http = gateways.http, !settings.gatewayApps.isEmpty {
-      let statistics = http.statistics
+    if let matrix = gateways.matrix, !settings.matrixApps.isEmpty {
+      let statistics = matrix.statistics
       text.gauge(
-        "stillwire_http_gateway_paused_apps", "Apps whose push gateway rejects all pushes. Their pushes wait.",
+        "stillwire_matrix_paused_apps", "Apps whose Matrix gateway rejects all pushes. Their pushes wait.",
         statistics.paused.count)
-      write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
+      write(statistics.pushes, of: "matrix", "Matrix gateways", to: &text)
     }
     text.family(
       "stillwire_clock_wait_seconds",

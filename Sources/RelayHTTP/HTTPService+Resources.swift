@@ -52,7 +52,7 @@ extension HTTPService {
     let gateways = relay.gateways
     let paused = gateways.apple?.statistics.paused ?? []
     let services = gateways.webPush?.statistics.paused ?? []
-    let apps = gateways.http?.statistics.paused ?? []
+    let apps = gateways.matrix?.statistics.paused ?? []
     let forgetting = relay.worker.pausedForgetting
     let aging = relay.store.readClock()
     let damage = relay.store.damage
@@ -90,11 +90,11 @@ extension HTTPService {
             $0.integer("until", pause.until.rawValue)
           }
         }
-        for gateway in apps {
+        for app in apps {
           list.object {
-            $0["app"] = gateway.app
+            $0["app"] = app.app
             $0["platform"] = Platform.http.rawValue
-            $0["reason"] = gateway.reason.rawValue
+            $0["reason"] = app.reason.rawValue
           }
         }
         for service in services {

@@ -49,8 +49,8 @@ package struct App: Equatable, Sendable {
   package var topics: [String]
   /// The credential for Apple's service. Is `nil` if the devices of the app are simulated.
   package var credential: AppleCredential?
-  /// The push gateway of devices of the platform `http`. Is `nil` if there is none.
-  package var gateway: GatewayEndpoint?
+  /// The Matrix gateway of devices of the platform `http`. Is `nil` if there is none.
+  package var matrix: MatrixEndpoint?
   /// The service that is tried first with the token of a device that names none.
   package var environment = PushEnvironment.production
   package var entitlements: Set<AppEntitlement> = []
@@ -70,9 +70,9 @@ package struct AppleCredential: Equatable, Sendable {
   package var team: String
 }
 
-/// The push gateway of an app.
-package struct GatewayEndpoint: Equatable, Sendable {
-  package var endpoint: HTTPGatewayApp.Endpoint
+/// The Matrix gateway of an app.
+package struct MatrixEndpoint: Equatable, Sendable {
+  package var endpoint: HTTPEndpoint
   /// The file with the secret that signs pushes. Is `nil` if pushes are not signed.
   package var secretFile: String?
 }
@@ -101,14 +101,14 @@ extension App {
       throw fields.wrong("ringtone", "must be the name of a sound file, in printable ASCII")
     }
     if let object = try fields.object("credential") { credential = try AppleCredential(object) }
-    if let object = try fields.object("gateway") { gateway = try GatewayEndpoint(object) }
+    if let object = try fields.object("matrix") { matrix = try MatrixEndpoint(object) }
   }
 }
 
-extension GatewayEndpoint {
+extension MatrixEndpoint {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     let url = try fields.required("url", fields.string("url", maxLength: 2048))
-    guard let endpoint = HTTPGatewayApp.Endpoint(url) else {
+    guard let endpoint = HTTPEndpoint(url) else {
       throw fields.wrong("url", "must be an http or https URL without a user")
     }
     self.endpoint = endpoint

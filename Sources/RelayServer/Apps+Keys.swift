@@ -20,19 +20,19 @@ extension Apps {
     return found
   }
 
-  /// Returns the apps that have their own push gateway, with their secrets. Throws ``StartupError``.
-  func readSecrets() throws(StartupError) -> [HTTPGatewayApp] {
-    var found: [HTTPGatewayApp] = []
+  /// Returns the apps that have a Matrix gateway, with their secrets. Throws ``StartupError``.
+  func readSecrets() throws(StartupError) -> [MatrixApp] {
+    var found: [MatrixApp] = []
     for app in list {
-      guard let gateway = app.gateway else { continue }
+      guard let gateway = app.matrix else { continue }
       var secret: [UInt8]?
       if let file = gateway.secretFile {
-        let pointer = "\(app.pointer)/gateway/secretFile"
+        let pointer = "\(app.pointer)/matrix/secretFile"
         secret = Array(try PrivateFile(file, at: pointer).text.utf8)
         while secret?.last == 0x0A || secret?.last == 0x0D { secret?.removeLast() }
         guard secret?.isEmpty == false else { throw StartupError("\(pointer): \(file) is empty") }
       }
-      found.append(HTTPGatewayApp(name: app.name, topics: app.topics, endpoint: gateway.endpoint, secret: secret))
+      found.append(MatrixApp(name: app.name, topics: app.topics, endpoint: gateway.endpoint, secret: secret))
     }
     return found
   }

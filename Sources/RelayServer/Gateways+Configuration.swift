@@ -19,8 +19,8 @@ extension Gateways {
     let webPush = try Self.made("webPush.caFile", service.caFile) {
       try WebPushGateway(service, clock: clock, log: log)
     }
-    let http = try Self.made("apps", nil) { try HTTPGateway(clock: clock, log: log) }
-    self.init(simulator: simulator, apple: apple, webPush: webPush, http: http)
+    let matrix = try Self.made("apps", nil) { try MatrixGateway(clock: clock, log: log) }
+    self.init(simulator: simulator, apple: apple, webPush: webPush, matrix: matrix)
   }
 
   private static func made<Made>(

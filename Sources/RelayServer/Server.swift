@@ -195,7 +195,7 @@ public final class Server: Sendable {
     settings.apps = configuration.apps
     settings.pushTexts = configuration.pushTexts
     settings.appleApps = try configuration.apps.readKeys()
-    settings.gatewayApps = try configuration.apps.readSecrets()
+    settings.matrixApps = try configuration.apps.readSecrets()
     settings.webPushKey = try configuration.webPush.readKey()
     settings.pushServices = configuration.webPush.services
     settings.timeZones = ZoneFolder(configuration.zoneFolder).read(log)

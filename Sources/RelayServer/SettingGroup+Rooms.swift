@@ -137,8 +137,8 @@ extension SettingGroup {
     SettingMember("credential.keyID", .text, default: "required in `credential`", "Id of the key."),
     SettingMember("credential.team", .text, default: "required in `credential`", "Id of the team at Apple."),
     SettingMember(
-      "gateway.url", .text, default: "required in `gateway`", "URL of a push gateway for the platform `http`."),
-    SettingMember("gateway.secretFile", .file, "File with the secret that signs pushes to this gateway."),
+      "matrix.url", .text, default: "required in `matrix`", "URL of a Matrix gateway for the platform `http`."),
+    SettingMember("matrix.secretFile", .file, "File with the secret that signs pushes to this gateway."),
     SettingMember("ringtone", .text, "Sound file in the app, for calls that arrive as alerts."),
   ]
 

@@ -180,7 +180,7 @@ def test_a_push_that_is_being_sent_is_not_sent_again(gather, clock, seconds):
     service = PushService()
     service.handle = lambda request: None  # the service does not answer
     try:
-        app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
+        app = {"app": "chat", "topics": ["chat"], "matrix": {"url": f"http://127.0.0.1:{service.port}/push"}}
         configuration = {"apps": [app]}
         circle = gather("--presence-grace", "0", under=clock.under, configuration=configuration)
         bob, carol = circle.away("bob"), circle.away("carol")
@@ -283,7 +283,7 @@ def test_a_waiting_silent_push_does_not_expire_by_a_large_step(gather, clock):
     statuses = []
     service.handle = lambda request: Answer(statuses[0]) if statuses[0] != 200 else Answer(200, b'{"rejected":[]}')
     try:
-        app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
+        app = {"app": "chat", "topics": ["chat"], "matrix": {"url": f"http://127.0.0.1:{service.port}/push"}}
         configuration = {"apps": [app]}
         circle = gather("--presence-grace", "0", under=clock.under, configuration=configuration)
         circle.away("bob").put("devices/phone", {"platform": "http", "token": "one", "app": "chat"})

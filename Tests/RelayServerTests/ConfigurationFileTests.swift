@@ -149,7 +149,7 @@ import Testing
         "apps": [{
           "app": "a", "topics": ["a"], "environment": "sandbox", "entitlements": ["voip"], "ringtone": "ring.caf",
           "credential": {"keyFile": "a.p8", "keyID": "k", "team": "t"},
-          "gateway": {"url": "https://a.example/", "secretFile": "s"}
+          "matrix": {"url": "https://a.example/", "secretFile": "s"}
         }],
         "apiKeyScopes": [{
           "scope": "a", "operations": ["read", "sendMessage"], "rooms": ["a*"], "users": ["a*"], "rate": 0.5, "burst": 2

@@ -10,22 +10,22 @@ package struct Gateways: Sendable {
   package let simulator: SimulatedGateway
   package let apple: AppleGateway?
   package let webPush: WebPushGateway?
-  package let http: HTTPGateway?
+  package let matrix: MatrixGateway?
 
   /// Makes only the simulated gateway, for tests.
   package init(_ simulator: SimulatedGateway) {
-    (self.simulator, apple, webPush, http) = (simulator, nil, nil, nil)
+    (self.simulator, apple, webPush, matrix) = (simulator, nil, nil, nil)
   }
 
   package init(
-    simulator: SimulatedGateway, apple: AppleGateway, webPush: WebPushGateway, http: HTTPGateway
+    simulator: SimulatedGateway, apple: AppleGateway, webPush: WebPushGateway, matrix: MatrixGateway
   ) {
-    (self.simulator, self.apple, self.webPush, self.http) = (simulator, apple, webPush, http)
+    (self.simulator, self.apple, self.webPush, self.matrix) = (simulator, apple, webPush, matrix)
   }
 
   /// Each gateway by the platform of its devices.
   package var byPlatform: [Platform: any Gateway] {
-    let gateways: [Platform: (any Gateway)?] = [.simulator: simulator, .apns: apple, .webpush: webPush, .http: http]
+    let gateways: [Platform: (any Gateway)?] = [.simulator: simulator, .apns: apple, .webpush: webPush, .http: matrix]
     return gateways.compactMapValues { $0 }
   }
 
@@ -33,13 +33,13 @@ package struct Gateways: Sendable {
   package func use(_ settings: Relay.Settings) {
     apple?.serve(settings.appleApps)
     webPush?.serve(settings.webPushKey, to: settings.pushServices)
-    http?.serve(settings.gatewayApps)
+    matrix?.serve(settings.matrixApps)
   }
 
   /// Closes the connections. Pushes that were already sent may still get an answer.
   package func close() {
     apple?.close()
     webPush?.close()
-    http?.close()
+    matrix?.close()
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts results of HTTP requests into outcomes of pushes, for `WebPushGateway` and `HTTPGateway`.
+// Converts results of HTTP requests into outcomes of pushes, for `WebPushGateway` and `MatrixGateway`.
 
 extension HTTPResult {
   /// The wait of a push when the queue of its destination is full.

@@ -11,11 +11,11 @@ public struct HTTPClient: Sendable {
   /// The largest body of an answer in bytes. A larger answer is an error.
   public static let maxAnswer = 16 * 1024 * 1024
 
-  private let base: HTTPGatewayApp.Endpoint
+  private let base: HTTPEndpoint
 
   /// Returns `nil` unless the URL is an `http` or `https` URL with a host, and without a user, a query or a fragment.
   public init?(url: String) {
-    guard let base = HTTPGatewayApp.Endpoint(url), !base.path.contains("?") else { return nil }
+    guard let base = HTTPEndpoint(url), !base.path.contains("?") else { return nil }
     self.base = base
   }
 
@@ -56,11 +56,11 @@ public struct HTTPClient: Sendable {
       let text = Mutex<String?>(nil)
     }
 
-    private let base: HTTPGatewayApp.Endpoint
+    private let base: HTTPEndpoint
     private let pool: HTTPPool
     private let lastError: LastError
 
-    fileprivate init(to base: HTTPGatewayApp.Endpoint, _ settings: HTTPPoolSettings) {
+    fileprivate init(to base: HTTPEndpoint, _ settings: HTTPPoolSettings) {
       let lastError = LastError()
       self.base = base
       self.lastError = lastError

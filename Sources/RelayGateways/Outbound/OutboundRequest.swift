@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests and results of `HTTPPool`.
+import Foundation
 import NIOHTTP1
 import RelayProtocol
 
@@ -17,6 +18,26 @@ struct HTTPDestination: Hashable, Sendable {
   }
 
   var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
+}
+
+/// A URL of a server that receives requests: a Matrix gateway, or the base of an `HTTPClient`.
+public struct HTTPEndpoint: Sendable, Equatable {
+  let destination: HTTPDestination
+  let path: String
+
+  /// Returns `nil` unless the text is an `http` or `https` URL with a host, and without a user or a fragment.
+  public init?(_ text: String) {
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let parts = URLComponents(string: text),
+      let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      let host = parts.host?.lowercased(), !host.isEmpty, parts.user == nil, parts.password == nil,
+      parts.fragment == nil, parts.port.map({ (1...65_535).contains($0) }) ?? true
+    else { return nil }
+    let isSecure = scheme == "https"
+    let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+    destination = HTTPDestination(
+      isSecure: isSecure, host: host.trimmingCharacters(in: ["[", "]"]), port: parts.port ?? (isSecure ? 443 : 80))
+    path = (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath) + query
+  }
 }
 
 /// One attempt at a request.

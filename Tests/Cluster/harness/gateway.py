@@ -22,7 +22,7 @@ class Gateway:
     @property
     def configuration(self) -> dict[str, Any]:
         """The app of the devices, for the relay's configuration."""
-        return {"app": APP, "gateway": {"url": f"http://127.0.0.1:{self._service.port}/_matrix/push/v1/notify"}}
+        return {"app": APP, "matrix": {"url": f"http://127.0.0.1:{self._service.port}/_matrix/push/v1/notify"}}
 
     def pushes(self) -> dict[tuple[str, str], list[str]]:
         """Returns the event ids of the pushes in the order of arrival, by (token, text)."""

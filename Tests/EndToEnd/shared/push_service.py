@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A substitute for the push services of browsers and for Matrix's push gateways: an HTTP/1.1 service."""
+"""A substitute for the push services of browsers and for Matrix gateways: an HTTP/1.1 service."""
 
 import http.server
 import ssl

@@ -6,7 +6,7 @@ import Testing
 @testable import RelayDelivery
 @testable import RelayGateways
 
-@Suite struct HTTPGatewayTests {
+@Suite struct MatrixGatewayTests {
   private static let url = "https://push.example.org/_matrix/push/v1/notify"
 
   private func notification(_ push: PhonePush) throws -> [String: Any] {
@@ -140,12 +140,12 @@ import Testing
 
   /// RFC 4231, section 4.3.
   @Test func `a signature equals the example of RFC 4231`() throws {
-    let endpoint = try #require(HTTPGatewayApp.Endpoint(Self.url))
-    let app = HTTPGatewayApp(name: "a", topics: ["a"], endpoint: endpoint, secret: Array("Jefe".utf8))
+    let endpoint = try #require(HTTPEndpoint(Self.url))
+    let app = MatrixApp(name: "a", topics: ["a"], endpoint: endpoint, secret: Array("Jefe".utf8))
     #expect(
       app.signature(of: Array("what do ya want for nothing?".utf8))
         == "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
-    #expect(HTTPGatewayApp(name: "a", topics: ["a"], endpoint: endpoint).signature(of: []) == nil)
+    #expect(MatrixApp(name: "a", topics: ["a"], endpoint: endpoint).signature(of: []) == nil)
   }
 
   @Test(arguments: [
@@ -155,7 +155,7 @@ import Testing
     ("HTTPS://Push.Example.org:443/x%20y", "https://push.example.org", "/x%20y"),
   ])
   func `the URL of a gateway is parsed`(_ url: String, _ origin: String, _ path: String) throws {
-    let endpoint = try #require(HTTPGatewayApp.Endpoint(url))
+    let endpoint = try #require(HTTPEndpoint(url))
     #expect(endpoint.destination.origin == origin && endpoint.path == path)
   }
 
@@ -163,5 +163,5 @@ import Testing
     "", "push.example.org", "ftp://a/", "https://", "https:///x", "https://u:p@a/", "https://a/#b", "https://a:0/",
     "https://a b/",
   ])
-  func `an invalid URL is refused`(_ url: String) { #expect(HTTPGatewayApp.Endpoint(url) == nil) }
+  func `an invalid URL is refused`(_ url: String) { #expect(HTTPEndpoint(url) == nil) }
 }

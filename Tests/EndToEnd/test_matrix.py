@@ -61,7 +61,7 @@ def service():
 
 def configuration(service, **gateway):
     merged = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
-    return {"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": merged}]}
+    return {"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "matrix": merged}]}
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_push_has_the_form_of_matrixs_gateway_api(matrix, service):
     assert abs(notification["devices"][0]["pushkey_ts"] - time.time()) < 60 * SLOW
     assert "x-stillwire-signature" not in request.headers
     eventually(lambda: job(circle, request, "sent"))
-    assert metrics(circle.relay)["stillwire_http_gateway_accepted_total"] == 1
+    assert metrics(circle.relay)["stillwire_matrix_accepted_total"] == 1
 
 
 def test_a_device_may_be_of_another_topic(matrix, service):
@@ -167,7 +167,7 @@ def test_a_gateway_that_rejects_everything_pauses_its_app(matrix, service, tmp_p
     circle.send("more")
     paused = [{"app": APP, "platform": "http", "reason": reason}]
     assert call(circle.relay, "GET", "/ready").json["paused"] == paused
-    assert metrics(circle.relay)["stillwire_http_gateway_paused_apps"] == 1
+    assert metrics(circle.relay)["stillwire_matrix_paused_apps"] == 1
     circle.pass_due()
     assert len(service.requests) == 1 and circle.relay.log.read_text().count("a push gateway refuses") == 1
     # A reload with a new secret ends the pause.
@@ -217,7 +217,7 @@ def test_a_gateway_that_does_not_answer_does_not_delay_others(matrix, service):
     circle.send("hi")
     arrived(service, 1)
     circle.pass_due()
-    eventually(lambda: metrics(circle.relay)["stillwire_http_gateway_refused_total{Timeout}"] >= 1)
+    eventually(lambda: metrics(circle.relay)["stillwire_matrix_refused_total{Timeout}"] >= 1)
 
 
 def test_a_device_must_be_one_of_the_configured_apps(matrix):
@@ -241,10 +241,10 @@ def test_without_a_gateway_there_are_no_such_devices(circle):
 @pytest.mark.parametrize(
     "gateway, words",
     [
-        ({}, "/apps/0/gateway/url"),
+        ({}, "/apps/0/matrix/url"),
         ({"url": "ftp://example.org"}, "url must be an http or https URL"),
         ({"url": "https://u:p@example.org"}, "url must be an http or https URL"),
-        ({"url": "https://example.org", "secretFile": "none"}, "/apps/0/gateway/secretFile: {}/none cannot be read"),
+        ({"url": "https://example.org", "secretFile": "none"}, "/apps/0/matrix/secretFile: {}/none cannot be read"),
         ({"url": "https://example.org", "secretFile": "open"}, "can be read by others"),
         ({"url": "https://example.org", "secretFile": "empty"}, "is empty"),
     ],

@@ -9,23 +9,23 @@ import Testing
 @testable import RelayGateways
 
 /// Tests the path from a push to the answer of a push gateway.
-@Suite struct HTTPGatewaySendTests {
+@Suite struct MatrixGatewaySendTests {
   private let time = SteppedClock()
   private let service: TestService
-  private let gateway: HTTPGateway
+  private let gateway: MatrixGateway
   private static let taken = HTTPAnswer(status: 200, body: Array(#"{"rejected":[]}"#.utf8))
-  private static let signature = HTTPGateway.signatureName.lowercased()
+  private static let signature = MatrixGateway.signatureName.lowercased()
   private static let device = Device(id: .default, app: "app", platform: .http, token: "key")
 
   init() async throws {
     service = try await TestService.start(isSecure: false) { _ in Self.taken }
-    gateway = try HTTPGateway(clock: time.clock, log: Logger(label: "test"))
+    gateway = try MatrixGateway(clock: time.clock, log: Logger(label: "test"))
     gateway.serve([try app()])
   }
 
-  private func app(secret: String? = nil) throws -> HTTPGatewayApp {
-    let endpoint = try #require(HTTPGatewayApp.Endpoint("http://127.0.0.1:\(service.port)/notify?v=1"))
-    return HTTPGatewayApp(name: "app", topics: ["topic"], endpoint: endpoint, secret: secret.map { Array($0.utf8) })
+  private func app(secret: String? = nil) throws -> MatrixApp {
+    let endpoint = try #require(HTTPEndpoint("http://127.0.0.1:\(service.port)/notify?v=1"))
+    return MatrixApp(name: "app", topics: ["topic"], endpoint: endpoint, secret: secret.map { Array($0.utf8) })
   }
 
   private func send(noting log: AttemptLog = AttemptLog()) async -> PushOutcome {
@@ -75,7 +75,7 @@ import Testing
     #expect(await send() == .paused(CredentialPause.minLength + CredentialPause.stepBack, reason))
     #expect(await send() == .paused(CredentialPause.minLength, reason))
     #expect(service.requests.count == 1)
-    #expect(gateway.statistics.paused == [PausedGateway(app: "app", reason: reason)])
+    #expect(gateway.statistics.paused == [PausedMatrixApp(app: "app", reason: reason)])
     time.pass(CredentialPause.minLength)
     #expect(await send() == .paused(CredentialPause.minLength * 2 + CredentialPause.stepBack, reason))
     time.pass(CredentialPause.minLength * 2)

@@ -4,18 +4,18 @@ public import RelayDelivery
 public import RelayProtocol
 import Synchronization
 
-/// Sends pushes to push gateways that implement Matrix's Push Gateway API. The configuration assigns them to apps.
+/// Sends pushes to Matrix gateways: servers with the Push Gateway API. The configuration assigns them to apps.
 ///
 /// Only the configuration sets the URL of a gateway, never a device. Tokens and texts are not logged. Safe to use
 /// from any thread.
-public final class HTTPGateway: Gateway {
+public final class MatrixGateway: Gateway {
   private let pool: HTTPPool
   private let clock: GatewayClock
   private let log: Logger
   private let state = Mutex(State())
 
   private struct State {
-    var apps: [String: HTTPGatewayApp] = [:]
+    var apps: [String: MatrixApp] = [:]
     /// The pauses by app.
     var pauses: [String: CredentialPause] = [:]
     var statistics = GatewayStatistics()
@@ -35,7 +35,7 @@ public final class HTTPGateway: Gateway {
   }
 
   /// Replaces the list of apps. Ends the pause of each app that has changed.
-  public func serve(_ apps: [HTTPGatewayApp]) {
+  public func serve(_ apps: [MatrixApp]) {
     state.withLock { state in
       let former = state.apps
       state.apps = Dictionary(apps.map { ($0.name, $0) }) { first, _ in first }
@@ -46,11 +46,11 @@ public final class HTTPGateway: Gateway {
   /// Closes the connections. Requests that were sent may still be answered.
   public func close() { pool.close() }
 
-  public var statistics: HTTPGatewayStatistics {
+  public var statistics: MatrixStatistics {
     state.withLock { state in
-      HTTPGatewayStatistics(
+      MatrixStatistics(
         pushes: state.statistics,
-        paused: state.pauses.compactMap { app, pause in pause.reason.map { PausedGateway(app: app, reason: $0) } }
+        paused: state.pauses.compactMap { app, pause in pause.reason.map { PausedMatrixApp(app: app, reason: $0) } }
           .sorted { $0.app < $1.app })
     }
   }
@@ -89,7 +89,7 @@ public final class HTTPGateway: Gateway {
   // MARK: Pauses
 
   /// Returns the wait of a push during a pause. `isTrial` is true if the push is the trial after a pause.
-  private func enter(_ app: HTTPGatewayApp) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
+  private func enter(_ app: MatrixApp) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
     let now = clock.monotonic()
     return state.withLock { state in
       guard let reason = state.pauses[app.name]?.reason else { return (nil, false) }
@@ -97,7 +97,7 @@ public final class HTTPGateway: Gateway {
     }
   }
 
-  private func refused(_ reason: GatewayReason, of app: HTTPGatewayApp, isTrial: Bool) -> PushOutcome {
+  private func refused(_ reason: GatewayReason, of app: MatrixApp, isTrial: Bool) -> PushOutcome {
     let now = clock.monotonic()
     let refusal: (wait: Duration, isNew: Bool)? = state.withLock { state in
       // The refused request used an earlier URL or secret.
@@ -107,15 +107,15 @@ public final class HTTPGateway: Gateway {
     guard let refusal else { return .paused(.zero, reason) }
     if refusal.isNew {
       log.error(
-        "a push gateway refuses an app's pushes; they wait",
+        "a Matrix gateway refuses an app's pushes; they wait",
         metadata: ["app": "\(app.name)", "gateway": "\(app.destination.origin)", "reason": "\(reason.rawValue)"])
     }
     return .paused(refusal.wait + CredentialPause.stepBack, reason)
   }
 
-  private func accepted(_ app: HTTPGatewayApp) {
+  private func accepted(_ app: MatrixApp) {
     guard state.withLock({ $0.pauses[app.name]?.accepted() ?? false }) else { return }
-    log.notice("a push gateway accepts an app's pushes again", metadata: ["app": "\(app.name)"])
+    log.notice("a Matrix gateway accepts an app's pushes again", metadata: ["app": "\(app.name)"])
   }
 }
 
@@ -132,7 +132,7 @@ extension HTTPAnswer {
 }
 
 extension PushOutcome {
-  /// Converts a push gateway's answer into the outcome of a push to one device.
+  /// Converts a Matrix gateway's answer into the outcome of a push to one device.
   init(_ answer: HTTPAnswer, pushkey: String) {
     if let reason = answer.temporaryReason {
       self = .retry(after: answer.retryAfter, reason, isUnknown: !answer.isPlainRefusal)
