@@ -31,3 +31,20 @@ public struct User: Equatable, Sendable {
   public static let maxAvatarLength = 2048
   public static let maxHandleLength = 256
 }
+
+/// The activity that a session reports. Other users see the most active state of all sessions of a user.
+public enum Activity: String, Sendable, CaseIterable, Codable {
+  /// The user may be looking at the app.
+  case active
+  case idle
+  /// The app is hidden. Delivery treats the session as absent.
+  case background
+}
+
+/// The treatment of the messages of an erased user.
+public enum MessageErasure: String, Sendable, CaseIterable {
+  /// The messages lose their contents, as if the sender had deleted them.
+  case delete
+  /// The messages stay, with a pseudonym as their sender.
+  case anonymize
+}

@@ -238,3 +238,14 @@ import Testing
     }
   }
 }
+
+/// Defaults of the configuration that the protocol also states.
+@Suite struct DefaultsTests {
+  @Test func `the default times are those of the protocol`() {
+    let configuration = ServerConfiguration()
+    #expect(configuration.presenceGrace == .seconds(10))
+    #expect(configuration.presenceReconnect == .seconds(20))
+    #expect(configuration.identity.grace == .seconds(25))
+    #expect(configuration.identity.policy.requiresExpiry)
+  }
+}

@@ -135,3 +135,8 @@ public struct AvatarCache: Sendable {
     }
   }
 }
+
+extension AvatarCache {
+  /// Removes all stored pictures, for a sign-out. The pictures of the other accounts are loaded again.
+  public func removeAll() { try? FileManager.default.removeItem(at: folder) }
+}
