@@ -16,6 +16,19 @@ let swift: [SwiftSetting] =
 
 let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+/// The targets of a relay without HTTP and configuration.
+let core: [Target.Dependency] = [
+  "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
+  "RelayStore",
+]
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swift)
+}
+
 let package = Package(
   name: "stillwire",
   // Only the libraries for apps are built for Apple's systems. All other products run on Linux.
@@ -115,8 +128,8 @@ let package = Package(
       name: "RelayGateways",
       dependencies: [
         "RelayDelivery", "RelayJSON", "RelayProtocol",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
+        crypto,
+        logging,
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -132,7 +145,7 @@ let package = Package(
       name: "AppleSimulator",
       dependencies: [
         "RelayJSON", "RelayProtocol",
-        .product(name: "Crypto", package: "swift-crypto"),
+        crypto,
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -149,7 +162,7 @@ let package = Package(
       dependencies: [
         "AppleSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Crypto", package: "swift-crypto"),
+        crypto,
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: swift
@@ -159,9 +172,9 @@ let package = Package(
       name: "RelayIdentity",
       dependencies: [
         "RelayJSON", "RelayProtocol",
-        .product(name: "Crypto", package: "swift-crypto"),
+        crypto,
         .product(name: "JWTKit", package: "jwt-kit"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
       ],
       swiftSettings: swift
     ),
@@ -170,8 +183,8 @@ let package = Package(
       name: "RelayPush",
       dependencies: [
         "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayStore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
+        crypto,
+        logging,
       ],
       swiftSettings: swift
     ),
@@ -181,8 +194,8 @@ let package = Package(
       dependencies: [
         "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
         "RelayPush", "RelayStore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
+        crypto,
+        logging,
       ],
       swiftSettings: swift
     ),
@@ -193,7 +206,7 @@ let package = Package(
         "CDocuments", "CZlib", "PushLint", "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub",
         "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
       ],
       // `CDocuments` embeds them.
       exclude: ["Documents"],
@@ -206,8 +219,8 @@ let package = Package(
         "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
         "RelayJSON", "RelayNATS", "RelayProtocol", "RelayPush", "RelayStore",
         .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
+        crypto,
+        logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
@@ -245,7 +258,7 @@ let package = Package(
         "PushLint", "RelayGateways", "RelayHTTP", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: swift
@@ -256,8 +269,8 @@ let package = Package(
       dependencies: [
         "CLoad", "RelayDelivery", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
+        crypto,
+        logging,
       ],
       swiftSettings: swift
     ),
@@ -273,157 +286,93 @@ let package = Package(
       name: "NextRelease",
       dependencies: [
         "RelayServer", "RelayStore", .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       path: "Tests/Apps/NextRelease", swiftSettings: swift),
-    .testTarget(
-      name: "StillwireClientTests",
-      dependencies: [
+    // The tests compile these modules themselves.
+    tests(
+      "StillwireClientTests",
+      [
         "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
-        "RelayServer", "StillwireClient", "StillwireExtension", "StillwireUI",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "RelayServer", "StillwireClient", "StillwireExtension", "StillwireUI", crypto, logging,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
-      ],
-      // The tests compile these modules themselves.
-      exclude: ["StandIns"],
-      swiftSettings: swift
-    ),
-    .testTarget(
-      name: "StillwireExtensionTests",
-      dependencies: [
-        "RelayJSON", "RelayProtocol", "StillwireExtension", .product(name: "Crypto", package: "swift-crypto"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "StillwireUITests", dependencies: ["RelayJSON", "RelayProtocol", "StillwireClient", "StillwireUI"],
-      swiftSettings: swift),
-    .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
+      ], exclude: ["StandIns"]),
+    tests("StillwireExtensionTests", ["RelayJSON", "RelayProtocol", "StillwireExtension", crypto]),
+    tests("StillwireUITests", ["RelayJSON", "RelayProtocol", "StillwireClient", "StillwireUI"]),
+    tests("RelayHubTests", ["RelayHub", "RelayProtocol"]),
     // Programs that tests run.
     .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: swift),
     // Random numbers from a seed, so that tests can repeat them.
     .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),
-    .testTarget(name: "RelayClusterTests", dependencies: ["RelayCluster", "SeededRandom"], swiftSettings: swift),
-    .testTarget(
-      name: "RelayNATSTests", dependencies: ["CNATS", "ChildProcess", "RelayCluster", "RelayNATS"],
-      swiftSettings: swift),
-    .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
-    .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
-    .testTarget(
-      name: "PushLintTests", dependencies: ["PushLint", "RelayJSON", "RelayProtocol", "SeededRandom"],
-      swiftSettings: swift),
-    .testTarget(
-      name: "AppleSimulatorTests",
-      dependencies: [
-        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol",
-        .product(name: "Crypto", package: "swift-crypto"),
+    tests("RelayClusterTests", ["RelayCluster", "SeededRandom"]),
+    tests("RelayNATSTests", ["CNATS", "ChildProcess", "RelayCluster", "RelayNATS"]),
+    tests("RelayProtocolTests", ["RelayProtocol"]),
+    tests("RelayJSONTests", ["RelayJSON"]),
+    tests("PushLintTests", ["PushLint", "RelayJSON", "RelayProtocol", "SeededRandom"]),
+    tests(
+      "AppleSimulatorTests",
+      [
+        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", crypto,
         .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelayPushTests",
-      dependencies: [
-        "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelayIdentityTests",
-      dependencies: [
-        "RelayIdentity", "RelayJSON", "RelayProtocol", "SeededRandom",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swift),
+      ]),
+    tests(
+      "RelayPushTests",
+      ["RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", logging]),
+    tests(
+      "RelayIdentityTests",
+      [
+        "RelayIdentity", "RelayJSON", "RelayProtocol", "SeededRandom", crypto,
+        .product(name: "JWTKit", package: "jwt-kit"), logging,
+      ]),
     // A relay with its own store, which tests call without a socket.
     .target(
       name: "TestRelay",
-      dependencies: [
-        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayPush", "RelayStore", .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Tests/TestRelay", swiftSettings: swift),
-    .testTarget(
-      name: "RelayCoreTests",
-      dependencies: [
-        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelayHTTPTests",
-      dependencies: [
-        "PushLint", "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub",
-        "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelayServerTests",
-      dependencies: [
-        "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON",
-        "RelayNATS", "RelayProtocol", "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
-        .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Logging", package: "swift-log"),
+      dependencies: core + [logging], path: "Tests/TestRelay", swiftSettings: swift),
+    tests(
+      "RelayCoreTests", core + ["SeededRandom", "TestRelay", .product(name: "GRDB", package: "GRDB.swift"), logging]),
+    tests(
+      "RelayHTTPTests",
+      core + [
+        "PushLint", "RelayCluster", "RelayHTTP", "SeededRandom", "TestRelay",
+        .product(name: "HTTPTypes", package: "swift-http-types"), logging,
+      ]),
+    tests(
+      "RelayServerTests",
+      core + [
+        "RelayCluster", "RelayNATS", "RelayServer", "SeededRandom",
+        .product(name: "Configuration", package: "swift-configuration"), logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-        .product(name: "Crypto", package: "swift-crypto"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "StillwireTests",
-      dependencies: [
-        "RelayServer", "stillwire", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelaySimulationTests",
-      dependencies: [
-        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity", "RelayJSON",
-        "RelayProtocol", "RelayPush",
-        "RelayServer", "RelayStore", "SeededRandom",
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"), crypto,
+      ]),
+    tests(
+      "StillwireTests",
+      ["RelayServer", "stillwire", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+    tests(
+      "RelaySimulationTests",
+      core + ["RelayHTTP", "RelayServer", "SeededRandom", .product(name: "GRDB", package: "GRDB.swift"), logging]),
+    tests(
+      "RelayStoreTests",
+      [
+        "CRows", "RelayDelivery", "RelayJSON", "RelayProtocol", "RelayStore", "SeededRandom",
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: swift
-    ),
-    .testTarget(
-      name: "RelayStoreTests",
-      dependencies: [
-        "CRows", "RelayJSON", "RelayProtocol", "RelayStore", "SeededRandom",
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      swiftSettings: swift
-    ),
-    .testTarget(
-      name: "RelayDeliveryTests",
-      dependencies: [
+      ]),
+    tests(
+      "RelayDeliveryTests",
+      [
         "ChildProcess", "PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom", "StillwireExtension",
-      ],
-      exclude: ["mutate.py"],
-      swiftSettings: swift),
-    .testTarget(
-      name: "RelayGatewaysTests",
-      dependencies: [
-        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "X509", package: "swift-certificates"),
-      ],
-      swiftSettings: swift),
+      ], exclude: ["mutate.py"]),
+    tests(
+      "RelayGatewaysTests",
+      [
+        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", crypto, logging,
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"), .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "SwiftASN1", package: "swift-asn1"), .product(name: "X509", package: "swift-certificates"),
+      ]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
