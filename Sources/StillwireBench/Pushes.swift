@@ -54,9 +54,8 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private func gateway() throws -> AppleGateway {
-    var service = AppleService()
-    (service.host, service.port, service.caFile) = (address, port, caFile)
-    (service.connections, service.streams) = (connections, streams)
+    let service = AppleService(
+      host: address, port: port, caFile: caFile, connections: connections, streams: streams)
     var log = Logger(label: "bench")
     log.logLevel = .error
     do {

@@ -24,17 +24,27 @@ public struct AppleApp: Sendable, Equatable {
 public struct AppleService: Sendable, Equatable {
   /// The host for both environments, instead of Apple's own.
   public var host: String?
-  public var port: UInt16 = 443
+  public var port: UInt16
   /// A PEM file of certificates to trust instead of the system's.
   public var caFile: String?
   /// The maximum number of connections for each key and environment.
-  public var connections = 2
+  public var connections: Int
   /// The maximum number of streams at once on a connection.
-  public var streams = 500
-  /// The timeout of a connection, of an answer, and of the answer to a PING.
-  public var timeout = Duration.seconds(10)
+  public var streams: Int
+  /// The timeout of a connection, and of an answer.
+  public var timeout: Duration
 
-  public init() {}
+  public init(
+    host: String? = nil, port: UInt16 = 443, caFile: String? = nil, connections: Int = 2, streams: Int = 500,
+    timeout: Duration = .seconds(10)
+  ) {
+    self.host = host
+    self.port = port
+    self.caFile = caFile
+    self.connections = connections
+    self.streams = streams
+    self.timeout = timeout
+  }
 
   func host(of environment: PushEnvironment) -> String {
     if let host { return host }

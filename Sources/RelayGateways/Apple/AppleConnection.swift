@@ -34,7 +34,7 @@ final class AppleConnection: ChannelInboundHandler {
     self.number = number
     self.settings = settings
     self.pool = pool
-    state = AppleConnectionState(maxStreams: settings.service.streams)
+    state = AppleConnectionState(maxStreams: settings.streams)
   }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -211,7 +211,7 @@ final class AppleConnection: ChannelInboundHandler {
     context.flush()
     let sent = ContinuousClock.now
     let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    nextPing = context.eventLoop.scheduleTask(in: TimeAmount(settings.service.timeout)) {
+    nextPing = context.eventLoop.scheduleTask(in: TimeAmount(settings.timeout)) {
       let connection = loopBound.value
       if connection.lastReceived < sent { connection.close() } else { connection.schedulePing() }
     }

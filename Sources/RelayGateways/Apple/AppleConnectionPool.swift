@@ -91,7 +91,7 @@ final class AppleConnectionPool: @unchecked Sendable {
       exchange.end(.unprocessed(isClosed ? .connectionLost : .tooManyWaiting))
       return id
     }
-    exchange.deadline = loop.scheduleTask(in: TimeAmount(settings.service.timeout)) { self.giveUp(id, .timeout) }
+    exchange.deadline = loop.scheduleTask(in: TimeAmount(settings.timeout)) { self.giveUp(id, .timeout) }
     promise.futureResult.whenComplete { _ in self.exchanges[id] = nil }
     exchanges[id] = exchange
     waiting.append(exchange)
@@ -158,8 +158,8 @@ final class AppleConnectionPool: @unchecked Sendable {
     // A connection that is not proven yet may soon have capacity for all waiting requests.
     let isComing = isConnecting || live.contains { $0.state.phase == .connecting || $0.state.phase == .unproven }
     // The last condition counts draining connections, too. It protects a service that soon closes each connection.
-    guard !isComing, !isHeldBack, !isClosed, live.count < settings.service.connections,
-      connections.count < 2 * settings.service.connections
+    guard !isComing, !isHeldBack, !isClosed, live.count < settings.connections,
+      connections.count < 2 * settings.connections
     else { return }
     connect()
   }
@@ -167,12 +167,12 @@ final class AppleConnectionPool: @unchecked Sendable {
   private func connect() {
     isConnecting = true
     ClientBootstrap(group: loop)
-      .connectTimeout(TimeAmount(settings.service.timeout))
+      .connectTimeout(TimeAmount(settings.timeout))
       .channelOption(.socketOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try self.fill(channel.pipeline.syncOperations) }
       }
-      .connect(host: settings.host, port: Int(settings.service.port))
+      .connect(host: settings.host, port: settings.port)
       .whenComplete { result in
         self.isConnecting = false
         switch result {
@@ -202,7 +202,7 @@ final class AppleConnectionPool: @unchecked Sendable {
     let number = connection.number
     connections[number] = connection
     // Close the connection if the service's SETTINGS do not arrive in time.
-    loop.scheduleTask(in: TimeAmount(settings.service.timeout)) {
+    loop.scheduleTask(in: TimeAmount(settings.timeout)) {
       if self.connections[number]?.state.phase == .connecting { channel.close(promise: nil) }
     }
     capacityChanged()

@@ -245,7 +245,8 @@ public final class AppleGateway: Gateway {
     return state.withLock { state in
       if let pool = state.pools[name] { return pool }
       let settings = ApplePoolSettings(
-        service: service, host: service.host(of: environment), tls: tls, clock: clock)
+        host: service.host(of: environment), port: Int(service.port), tls: tls, clock: clock,
+        connections: service.connections, streams: service.streams, timeout: service.timeout)
       // Weak, because the gateway holds its pools.
       let pool = AppleConnectionPool(
         settings: settings,

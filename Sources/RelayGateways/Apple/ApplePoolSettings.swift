@@ -22,13 +22,18 @@ public struct GatewayClock: Sendable {
 
 /// The settings and limits of a pool of connections to Apple's service.
 struct ApplePoolSettings: Sendable {
-  var service: AppleService
-  /// The host to connect to.
   var host: String
+  var port: Int
   var tls: NIOSSLContext
   var clock: GatewayClock
+  /// The maximum number of connections.
+  var connections = 2
+  /// The maximum number of streams at once on a connection.
+  var streams = 500
   /// The maximum number of requests that wait for a stream.
   var queue = 2_000
+  /// The timeout of a connection, of an answer, and of the answer to a PING.
+  var timeout = Duration.seconds(10)
   /// The time without requests after which a PING is sent.
   var idle = Duration.seconds(3600)
 }

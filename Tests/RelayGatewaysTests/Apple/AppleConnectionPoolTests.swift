@@ -14,10 +14,9 @@ import Testing
     configuration.applicationProtocols = ["h2"]
     configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(simulator.certificates.utf8)))
     let clock = GatewayClock(wall: { Timestamp(rawValue: 1_700_000_000_000) })
-    var service = AppleService()
-    (service.port, service.timeout) = (UInt16(simulator.port), .seconds(3))
     let settings = ApplePoolSettings(
-      service: service, host: "localhost", tls: try NIOSSLContext(configuration: configuration), clock: clock)
+      host: "localhost", port: simulator.port, tls: try NIOSSLContext(configuration: configuration), clock: clock,
+      timeout: .seconds(3))
     return AppleConnectionPool(
       settings: settings,
       authorize: { ProviderTokens.Token(text: "none", made: .now, issued: Timestamp(rawValue: 0)) },
