@@ -46,11 +46,12 @@ public struct AppleService: Sendable, Equatable {
     self.timeout = timeout
   }
 
-  func host(of environment: PushEnvironment) -> String {
-    if let host { return host }
-    return switch environment {
-    case .production: "api.push.apple.com"
-    case .sandbox: "api.sandbox.push.apple.com"
-    }
+  func destination(of environment: PushEnvironment) -> HTTPDestination {
+    let name =
+      switch environment {
+      case .production: "api.push.apple.com"
+      case .sandbox: "api.sandbox.push.apple.com"
+      }
+    return HTTPDestination(isSecure: true, host: host ?? name, port: Int(port))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
@@ -9,13 +10,32 @@ import RelayProtocol
 ///
 /// The handler follows `NIOHTTP2Handler` directly, without a multiplexer, because only frames show the effect of a
 /// GOAWAY or a reset on each request. Use it on the pool's event loop only.
-final class AppleConnection: ChannelInboundHandler {
+final class AppleConnection: PooledConnection {
+  typealias Request = AppleRequest
+  typealias Answer = AppleReply
   typealias InboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
 
+  /// A request on a stream.
+  private struct Attempt {
+    let exchange: Exchange<AppleConnection>
+    let token: ProviderTokens.Token
+    let left = ContinuousClock.now
+    var head: HPACKHeaders?
+    var body: [UInt8] = []
+  }
+
   let number: Int
-  private(set) var state: AppleConnectionState<AppleExchange>
-  private let settings: ApplePoolSettings
+  private(set) var isProven = false
+  var isReady: Bool { state.phase != .connecting }
+  var isEnding: Bool { state.phase == .draining || state.phase == .closed }
+  var capacity: Int { state.room }
+  var load: Int { state.requests.count }
+
+  private var state: AppleConnectionState<Attempt>
+  private let destination: HTTPDestination
+  private let authorize: @Sendable () throws -> ProviderTokens.Token
+  private let log: Logger
   /// Sends requests on this connection, and is notified when capacity becomes available and when the connection closes.
   /// The reference is strong: the pool must live until the channel closes, even if nothing else refers to it.
   private let pool: AppleConnectionPool
@@ -24,32 +44,35 @@ final class AppleConnection: ChannelInboundHandler {
   private var nextPing: Scheduled<Void>?
   /// Received bytes that a WINDOW_UPDATE has not returned to the service yet.
   private var credit = 0
-  private(set) var wasProven = false
 
-  /// The largest body of an answer in bytes. Apple's answers have a few words.
-  static let maxAnswer = 16 * 1024
   private static let creditStep = 16 * 1024
 
-  init(number: Int, settings: ApplePoolSettings, pool: AppleConnectionPool) {
+  init(
+    number: Int, destination: HTTPDestination, pool: AppleConnectionPool,
+    authorize: @escaping @Sendable () throws -> ProviderTokens.Token, log: Logger
+  ) {
     self.number = number
-    self.settings = settings
+    self.destination = destination
     self.pool = pool
-    state = AppleConnectionState(maxStreams: settings.streams)
+    self.authorize = authorize
+    self.log = log
+    state = AppleConnectionState(maxStreams: pool.settings.streams)
   }
+
+  private var settings: PoolSettings { pool.settings }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
   // MARK: Requests
 
-  /// Sends a request. The connection must have capacity for it.
-  func send(_ exchange: AppleExchange, authorizedBy token: ProviderTokens.Token) {
+  func connected() {}
+
+  func send(_ exchange: Exchange<AppleConnection>) throws {
     guard let context else { preconditionFailure("a connection without a pipeline has no capacity") }
-    let stream = state.begin(exchange)
-    exchange.assignment = (self, stream)
-    exchange.token = token
-    exchange.left = .now
-    var headers: HPACKHeaders = [":method": "POST", ":scheme": "https", ":authority": settings.host]
+    let token = try authorize()
+    let stream = state.begin(Attempt(exchange: exchange, token: token))
+    var headers: HPACKHeaders = [":method": "POST", ":scheme": "https", ":authority": destination.host]
     // Values that differ in each push are useless in the compression table.
     headers.add(name: ":path", value: "/3/device/\(exchange.request.deviceToken)", indexing: .nonIndexable)
     headers.add(name: "authorization", value: "bearer \(token.text)")
@@ -65,13 +88,14 @@ final class AppleConnection: ChannelInboundHandler {
     schedulePing()
   }
 
-  /// Gives up the request on a stream, for example after its timeout. The connection takes no more requests.
-  /// - Parameter left: The time at which the request was sent. If no frame has arrived since then, the connection
-  ///   closes with all its requests.
-  func abandon(_ stream: Int, sentAt left: ContinuousClock.Instant) {
+  /// The connection takes no more requests. If no frame has arrived since the request was sent, the connection closes
+  /// with all its requests.
+  func giveUp(_ exchange: Exchange<AppleConnection>, _ reason: GatewayReason) {
+    guard let (stream, attempt) = state.requests.first(where: { $0.value.exchange === exchange }) else { return }
+    exchange.end(.unknown(reason))
     guard let context, state.ended(stream) != nil else { return }
     state.retire()
-    if lastReceived < left {
+    if lastReceived < attempt.left {
       context.close(promise: nil)
     } else {
       write(.rstStream(.cancel), on: HTTP2StreamID(stream), context)
@@ -80,13 +104,11 @@ final class AppleConnection: ChannelInboundHandler {
     endIfSpent()
   }
 
-  /// Takes no more requests, and closes when the current requests are answered.
   func retire() {
     state.retire()
     endIfSpent()
   }
 
-  /// Closes at once, even with unanswered requests.
   func close() {
     state.retire()
     context?.close(promise: nil)
@@ -114,10 +136,11 @@ final class AppleConnection: ChannelInboundHandler {
     case .data(let data): dataArrived(data, on: stream, context)
     case .rstStream(let code):
       // RFC 9113, section 8.7: a refused stream was not processed at all.
-      state.ended(stream)?.end(code == .refusedStream ? .unprocessed(.connectionLost) : .unknown(.connectionLost))
+      state.ended(stream)?.exchange.end(
+        code == .refusedStream ? .unprocessed(.connectionLost) : .unknown(.connectionLost))
     case .goAway(let last, _, let words):
-      pool.logGoAway(words.map { Array(buffer: $0) } ?? [])
-      for exchange in state.goAwayArrived(last: Int(last)) { exchange.end(.unprocessed(.connectionLost)) }
+      logGoAway(words.map { Array(buffer: $0) } ?? [])
+      for attempt in state.goAwayArrived(last: Int(last)) { attempt.exchange.end(.unprocessed(.connectionLost)) }
     default: break
     }
     endIfSpent()
@@ -125,14 +148,24 @@ final class AppleConnection: ChannelInboundHandler {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
-    pool.capacityChanged()
+    pool.capacityChanged(at: destination)
+  }
+
+  /// - Parameter words: The debug data of the frame: JSON with a reason, or empty.
+  private func logGoAway(_ words: [UInt8]) {
+    let reason = AppleAnswer(status: 0, body: words, retryAfter: nil, date: nil, now: settings.clock.wall()).reason
+    log.info(
+      "Apple's service closes a connection",
+      metadata: ["host": "\(destination.host)", "reason": "\(GatewayReason(words: reason).rawValue)"])
   }
 
   private func headersArrived(_ headers: HTTP2Frame.FramePayload.Headers, on stream: Int) {
-    guard let exchange = state.requests[stream] else { return }
+    guard let attempt = state.requests[stream] else { return }
     // Ignore interim answers (1xx) and trailers.
-    if exchange.head == nil, headers.headers.first(name: ":status")?.first != "1" { exchange.head = headers.headers }
-    if headers.endStream { answered(exchange, on: stream) }
+    if attempt.head == nil, headers.headers.first(name: ":status")?.first != "1" {
+      state.requests[stream]?.head = headers.headers
+    }
+    if headers.endStream { answered(stream) }
   }
 
   private func dataArrived(_ data: HTTP2Frame.FramePayload.Data, on stream: Int, _ context: ChannelHandlerContext) {
@@ -143,32 +176,33 @@ final class AppleConnection: ChannelInboundHandler {
       context.flush()
       credit = 0
     }
-    guard let exchange = state.requests[stream] else { return }
-    guard exchange.body.count + bytes.readableBytes <= Self.maxAnswer else {
+    guard let attempt = state.requests[stream] else { return }
+    guard attempt.body.count + bytes.readableBytes <= settings.maxAnswer else {
       write(.rstStream(.cancel), on: HTTP2StreamID(stream), context)
       context.flush()
-      state.ended(stream)?.end(.unknown(.connectionLost))
+      state.ended(stream)?.exchange.end(.unknown(.connectionLost))
       return
     }
-    exchange.body += Array(buffer: bytes)
-    if data.endStream { answered(exchange, on: stream) }
+    state.requests[stream]?.body += Array(buffer: bytes)
+    if data.endStream { answered(stream) }
   }
 
-  private func answered(_ exchange: AppleExchange, on stream: Int) {
-    guard let head = exchange.head, let token = exchange.token, let left = exchange.left,
+  private func answered(_ stream: Int) {
+    guard let attempt = state.requests[stream], let head = attempt.head,
       let status = head.first(name: ":status").flatMap({ Int($0) })
     else {
-      state.ended(stream)?.end(.unknown(.connectionLost))
+      state.ended(stream)?.exchange.end(.unknown(.connectionLost))
       return
     }
     let answer = AppleAnswer(
-      status: status, body: exchange.body, retryAfter: head.first(name: "retry-after"),
+      status: status, body: attempt.body, retryAfter: head.first(name: "retry-after"),
       date: head.first(name: "date"), now: settings.clock.wall())
     // Status 403 refuses the relay's credential. Every other status shows that the service accepted it.
     let proves = status != 403
-    wasProven = wasProven || proves
+    isProven = isProven || proves
     _ = state.answered(stream, proves: proves)
-    exchange.end(.answered(answer, token: token, connection: number, took: .now - left))
+    attempt.exchange.end(
+      .answered(AppleReply(answer: answer, token: attempt.token, connection: number, took: .now - attempt.left)))
   }
 
   // MARK: Life
@@ -182,18 +216,18 @@ final class AppleConnection: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if let error = error as? NIOHTTP2Errors.StreamError {
-      state.ended(Int(error.streamID))?.end(.unknown(.connectionLost))
+      state.ended(Int(error.streamID))?.exchange.end(.unknown(.connectionLost))
       endIfSpent()
     } else {
-      pool.hasFailed(error)
+      pool.hasFailed(error, at: destination)
       close()
     }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     nextPing?.cancel()
-    for exchange in state.closed() { exchange.end(.unknown(.connectionLost)) }
-    pool.hasClosed(number)
+    for attempt in state.closed() { attempt.exchange.end(.unknown(.connectionLost)) }
+    pool.hasClosed(self, at: destination)
     context.fireChannelInactive()
   }
 

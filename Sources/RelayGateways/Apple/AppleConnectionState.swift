@@ -17,7 +17,7 @@ struct AppleConnectionState<Request> {
 
   private(set) var phase = Phase.connecting
   /// The unanswered requests by stream id.
-  private(set) var requests: [Int: Request] = [:]
+  var requests: [Int: Request] = [:]
   private var nextStream = 1
   /// The streams that the service allows. Unlimited until a SETTINGS frame limits them (RFC 9113, section 6.5.2).
   private var allowed = Int.max

@@ -86,7 +86,7 @@ public final class AppleGateway: Gateway {
       var statistics = state.statistics
       for load in state.pools.values.map(\.currentLoad) {
         statistics.connections += load.connections
-        statistics.streams += load.streams
+        statistics.streams += load.requests
       }
       statistics.tokenAge = state.tokens.values.compactMap { $0.token.map { now - $0.made } }.max()
       statistics.paused = state.pauses.compactMap { lane, pause in
@@ -132,7 +132,8 @@ public final class AppleGateway: Gateway {
         return isUnknown ? .retry(after: wait.time, wait.reason, isUnknown: true) : .paused(wait.time, wait.reason)
       }
       let pool = pool(of: app.key, lane.environment)
-      switch await pool.send(request) {
+      let destination = service.destination(of: lane.environment)
+      switch await pool.send(request, to: destination) {
       case .unprocessed(let reason):
         attempts.note(PushAttempt(time: clock.wall(), reason: reason.rawValue))
         guard reason == .connectionLost, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
@@ -144,13 +145,14 @@ public final class AppleGateway: Gateway {
         guard reason != .cancelled, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
           return .retry(after: nil, reason, isUnknown: true)
         }
-      case .answered(let answer, let credential, let connection, let took):
-        note(answer, took)
+      case .answered(let reply):
+        let answer = reply.answer
+        note(answer, reply.took)
         attempts.note(PushAttempt(time: clock.wall(), status: answer.status, reason: answer.reason))
         let decision = AppleDecision(
           answer, after: steps, isEnvironmentKnown: device.environment != nil,
           canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue
-            && expired(credential, of: app.key))
+            && expired(reply.token, of: app.key))
         let reason = GatewayReason(words: answer.reason)
         if decision != .pause, answer.status != 403, answer.status < 500 { accepted(lane) }
         switch decision {
@@ -161,7 +163,7 @@ public final class AppleGateway: Gateway {
           // After an internal error of the service, the push may have been delivered.
           return .retry(after: after, reason, isUnknown: isUnknown || answer.status >= 500 && answer.status != 503)
         case .reconnect:
-          pool.retire(connection)
+          pool.retire(reply.connection, to: destination)
           steps.insert(.reconnected)
         case .renewToken: steps.insert(.renewedToken)
         case .switchEnvironment:
@@ -244,9 +246,10 @@ public final class AppleGateway: Gateway {
     let name = PoolName(key: key.id, environment: environment)
     return state.withLock { state in
       if let pool = state.pools[name] { return pool }
-      let settings = ApplePoolSettings(
-        host: service.host(of: environment), port: Int(service.port), tls: tls, clock: clock,
-        connections: service.connections, streams: service.streams, timeout: service.timeout)
+      var settings = PoolSettings.apple(tls: tls, clock: clock)
+      settings.connections = service.connections
+      settings.streams = service.streams
+      settings.timeout = service.timeout
       // Weak, because the gateway holds its pools.
       let pool = AppleConnectionPool(
         settings: settings,

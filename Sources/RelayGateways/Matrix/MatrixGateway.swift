@@ -27,7 +27,7 @@ public final class MatrixGateway: Gateway {
   /// - Parameter timeout: The timeout of a request: for the connection and the answer together.
   /// - Throws: An error of TLS if the system's certificates cannot be used.
   public init(timeout: Duration = .seconds(10), clock: GatewayClock, log: Logger) throws {
-    var settings = HTTPPoolSettings(tls: try .client(trusting: nil), clock: clock)
+    var settings = PoolSettings(tls: try .client(trusting: nil), clock: clock)
     settings.timeout = timeout
     pool = HTTPPool(settings: settings, log: log)
     self.clock = clock

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts results of HTTP requests into outcomes of pushes, for `WebPushGateway` and `MatrixGateway`.
 
-extension HTTPResult {
-  /// The wait of a push when the queue of its destination is full.
-  private static let crowdRest = Duration.seconds(2)
+/// The wait of a push when the queue of its destination is full.
+private let crowdRest = Duration.seconds(2)
 
+extension HTTPResult {
   /// Converts the result of a request into the outcome of a push. `interpret` converts an answer.
   func outcome(_ interpret: (HTTPAnswer) -> PushOutcome) -> PushOutcome {
     switch self {
-    case .unprocessed(.tooManyWaiting): .paused(Self.crowdRest, .tooManyWaiting)
+    case .unprocessed(.tooManyWaiting): .paused(crowdRest, .tooManyWaiting)
     case .unprocessed(let reason): .retry(after: nil, reason)
     case .unknown(let reason): .retry(after: nil, reason, isUnknown: true)
     case .answered(let answer): interpret(answer)

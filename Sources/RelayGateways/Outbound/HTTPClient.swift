@@ -42,7 +42,7 @@ public struct HTTPClient: Sendable {
   ///   - count: The maximum number of connections. As many requests again may wait for one.
   ///   - timeout: The timeout of a request: for the connection and the answer together.
   public func connections(atMost count: Int, timeout: Duration) throws -> Connections {
-    var settings = HTTPPoolSettings(tls: try .client(trusting: nil), clock: .system)
+    var settings = PoolSettings(tls: try .client(trusting: nil), clock: .system)
     settings.timeout = timeout
     settings.maxAnswer = Self.maxAnswer
     settings.connections = count
@@ -60,7 +60,7 @@ public struct HTTPClient: Sendable {
     private let pool: HTTPPool
     private let lastError: LastError
 
-    fileprivate init(to base: HTTPEndpoint, _ settings: HTTPPoolSettings) {
+    fileprivate init(to base: HTTPEndpoint, _ settings: PoolSettings) {
       let lastError = LastError()
       self.base = base
       self.lastError = lastError

@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/1.1 connection of `HTTPPool`, and the requests that it sends. It is a NIO channel handler.
+// The pool of HTTP/1.1 connections, for browsers' push services, Matrix gateways and the command line.
+import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
 import NIOTLS
 import RelayProtocol
 
-/// A request that waits for a connection or an answer. Use it on the pool's event loop only.
-final class HTTPExchange {
-  let id: Int
-  let request: OutboundRequest
-  private let promise: EventLoopPromise<HTTPResult>
-  var deadline: Scheduled<Void>?
-  /// The connection on which the request was sent.
-  var connection: HTTPConnection?
+typealias HTTPPool = ConnectionPool<HTTPConnection>
+typealias HTTPResult = PoolResult<HTTPAnswer>
 
-  init(id: Int, request: OutboundRequest, promise: EventLoopPromise<HTTPResult>) {
-    self.id = id
-    self.request = request
-    self.promise = promise
+extension HTTPPool {
+  convenience init(
+    settings: PoolSettings, reportFailure: @escaping @Sendable (HTTPDestination, any Error) -> Void
+  ) {
+    self.init(
+      settings,
+      fill: { pipeline, pool, number, destination in
+        if destination.isSecure { try pipeline.addTLSClient(settings.tls, host: destination.host) }
+        try pipeline.addHTTPClientHandlers()
+        try pipeline.addHandler(HTTPConnection(number: number, destination: destination, pool: pool))
+      }, reportFailure: reportFailure)
   }
 
-  func end(_ result: HTTPResult) {
-    deadline?.cancel()
-    promise.succeed(result)
+  /// Logs errors of connections at level debug. A push has its own result, and clients that choose hosts must not be
+  /// able to fill the log.
+  convenience init(settings: PoolSettings, log: Logger) {
+    self.init(settings: settings) { destination, error in
+      log.debug(
+        "a connection of a gateway failed", metadata: ["service": "\(destination.authority)", "error": "\(error)"])
+    }
   }
+
+  func send(_ request: OutboundRequest) async -> HTTPResult { await send(request, to: request.destination) }
 }
 
 /// One HTTP/1.1 connection, which sends one request at a time. Use it on the pool's event loop only.
-final class HTTPConnection: ChannelInboundHandler {
+final class HTTPConnection: PooledConnection {
+  typealias Request = OutboundRequest
+  typealias Answer = HTTPAnswer
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
 
@@ -36,42 +46,47 @@ final class HTTPConnection: ChannelInboundHandler {
   let destination: HTTPDestination
   /// True if requests can be sent. With TLS this needs a complete handshake.
   private(set) var isReady = false
-  var isIdle: Bool { isReady && exchange == nil && !isEnding }
-  var expiry: Scheduled<Void>?
+  private(set) var isEnding = false
+  var isProven: Bool { isReady }
+  var capacity: Int { isReady && exchange == nil && !isEnding ? 1 : 0 }
+  var load: Int { exchange == nil ? 0 : 1 }
 
   private let pool: HTTPPool
-  /// The largest body of an answer, in bytes.
-  private let maxAnswer: Int
-  private let now: @Sendable () -> Timestamp
   private var context: ChannelHandlerContext?
-  private var exchange: HTTPExchange?
+  /// Closes the connection after a time without requests.
+  private var expiry: Scheduled<Void>?
+  private var exchange: Exchange<HTTPConnection>?
   private var head: HTTPResponseHead?
   private var body: [UInt8] = []
-  private var isEnding = false
 
-  init(
-    number: Int, destination: HTTPDestination, pool: HTTPPool, maxAnswer: Int, now: @escaping @Sendable () -> Timestamp
-  ) {
+  init(number: Int, destination: HTTPDestination, pool: HTTPPool) {
     self.number = number
     self.destination = destination
     self.pool = pool
-    self.maxAnswer = maxAnswer
-    self.now = now
   }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-  /// Records that the TCP connection is open. With TLS the connection is not ready yet.
   func connected() {
-    if !destination.isSecure { isReady = true }
+    if !destination.isSecure { becomeReady() }
   }
 
-  /// Sends a request. The connection must be idle.
-  func send(_ exchange: HTTPExchange) {
-    guard let context, isIdle else { preconditionFailure("the connection must be idle") }
+  private func becomeReady() {
+    isReady = true
+    waitForRequest()
+  }
+
+  private func waitForRequest() {
+    guard let context, !isEnding else { return }
+    let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    expiry = context.eventLoop.scheduleTask(in: TimeAmount(pool.settings.idle)) { loopBound.value.close() }
+  }
+
+  func send(_ exchange: Exchange<HTTPConnection>) {
+    guard let context, capacity > 0 else { preconditionFailure("the connection must be idle") }
+    expiry?.cancel()
     self.exchange = exchange
-    exchange.connection = self
     let request = exchange.request
     var headers: HTTPHeaders = ["Host": destination.authority]
     // RFC 9110, section 8.6: a POST without a body has a Content-Length, too.
@@ -89,7 +104,11 @@ final class HTTPConnection: ChannelInboundHandler {
   }
 
   /// Stops waiting for the answer. If its head has arrived, the status is the result.
-  func giveUp(_ reason: GatewayReason) { end(isWhole: false, otherwise: reason) }
+  func giveUp(_ exchange: Exchange<HTTPConnection>, _ reason: GatewayReason) { end(isWhole: false, otherwise: reason) }
+
+  func retire() {
+    if exchange == nil { close() } else { isEnding = true }
+  }
 
   func close() {
     isEnding = true
@@ -102,7 +121,7 @@ final class HTTPConnection: ChannelInboundHandler {
       guard exchange != nil else { return close() }
       self.head = head
     case .body(let bytes):
-      guard body.count + bytes.readableBytes <= maxAnswer else {
+      guard body.count + bytes.readableBytes <= pool.settings.maxAnswer else {
         return end(isWhole: false, otherwise: .connectionLost)
       }
       body += Array(buffer: bytes)
@@ -116,12 +135,11 @@ final class HTTPConnection: ChannelInboundHandler {
     self.exchange = nil
     self.head = nil
     self.body = []
-    if !isWhole || head?.isKeepAlive != true { close() }
-    exchange.connection = nil
+    if !isWhole || head?.isKeepAlive != true || isEnding { close() } else { waitForRequest() }
     if let head {
       let delay = head.headers.first(name: "retry-after").flatMap { text in
         let date = head.headers.first(name: "date").flatMap(Timestamp.init(httpDate:))
-        return Duration(retryAfter: text, now: date ?? now())
+        return Duration(retryAfter: text, now: date ?? pool.settings.clock.wall())
       }
       exchange.end(
         .answered(HTTPAnswer(status: Int(head.status.code), retryAfter: delay, body: isWhole ? body : nil)))
@@ -133,7 +151,7 @@ final class HTTPConnection: ChannelInboundHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
-      isReady = true
+      becomeReady()
       pool.capacityChanged(at: destination)
     }
     context.fireUserInboundEventTriggered(event)
@@ -149,7 +167,7 @@ final class HTTPConnection: ChannelInboundHandler {
     isEnding = true
     expiry?.cancel()
     if exchange != nil { end(isWhole: false, otherwise: .connectionLost) }
-    pool.hasClosed(self)
+    pool.hasClosed(self, at: destination)
     context.fireChannelInactive()
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests and results of `HTTPPool`.
+// The requests and answers of `HTTPPool`.
 import Foundation
 import NIOHTTP1
 import RelayProtocol
@@ -41,24 +41,14 @@ public struct HTTPEndpoint: Sendable, Equatable {
 }
 
 /// One attempt at a request.
-struct OutboundRequest: Sendable {
+struct OutboundRequest: PooledRequest {
   var method = HTTPMethod.POST
   var destination: HTTPDestination
   /// The path with the query.
   var path: String
   var fields: [(name: String, value: String)]
   var body: [UInt8]
-  /// The pool does not send the request at this time or later. Is `nil` when the request does not expire.
   var expires: Timestamp?
-}
-
-/// The result of a request.
-enum HTTPResult: Equatable, Sendable {
-  case answered(HTTPAnswer)
-  /// The request certainly did not reach the service.
-  case unprocessed(GatewayReason)
-  /// The request may have reached the service.
-  case unknown(GatewayReason)
 }
 
 struct HTTPAnswer: Equatable, Sendable {

@@ -31,7 +31,7 @@ public final class WebPushGateway: Gateway {
   static let maxOrigins = 256
   /// - Throws: An error of TLS if the certificates cannot be used.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
-    var settings = HTTPPoolSettings(
+    var settings = PoolSettings(
       tls: try .client(trusting: service.caFile), clock: clock,
       policy: AddressPolicy(allowed: service.allowedAddresses))
     settings.timeout = service.timeout

@@ -14,13 +14,16 @@ import Testing
     configuration.applicationProtocols = ["h2"]
     configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(simulator.certificates.utf8)))
     let clock = GatewayClock(wall: { Timestamp(rawValue: 1_700_000_000_000) })
-    let settings = ApplePoolSettings(
-      host: "localhost", port: simulator.port, tls: try NIOSSLContext(configuration: configuration), clock: clock,
-      timeout: .seconds(3))
+    var settings = PoolSettings.apple(tls: try NIOSSLContext(configuration: configuration), clock: clock)
+    settings.timeout = .seconds(3)
     return AppleConnectionPool(
       settings: settings,
       authorize: { ProviderTokens.Token(text: "none", made: .now, issued: Timestamp(rawValue: 0)) },
       log: Logger(label: "test"))
+  }
+
+  private func destination(_ simulator: AppleSimulator) -> HTTPDestination {
+    HTTPDestination(isSecure: true, host: "localhost", port: simulator.port)
   }
 
   private static let request = AppleRequest(
@@ -34,11 +37,11 @@ import Testing
       let pool = try makePool(simulator)
       remembered = pool
       for _ in 0..<3 {
-        guard case .answered(let answer, _, _, _) = await pool.send(Self.request) else {
+        guard case .answered(let reply) = await pool.send(Self.request, to: destination(simulator)) else {
           Issue.record("no answer")
           break
         }
-        #expect(answer.status == 403)
+        #expect(reply.answer.status == 403)
       }
       #expect(pool.currentLoad.connections == 1)
       pool.close()
@@ -53,7 +56,7 @@ import Testing
     let pool = try makePool(simulator)
     var request = Self.request
     request.expires = Timestamp(rawValue: 1_700_000_000_000 + milliseconds)
-    switch await pool.send(request) {
+    switch await pool.send(request, to: destination(simulator)) {
     case .unprocessed(.expired): #expect(isOver)
     case .answered: #expect(!isOver)
     case let result: Issue.record("\(result)")
@@ -65,8 +68,9 @@ import Testing
   @Test func `a request fails when no server listens`() async throws {
     let simulator = try await AppleSimulator.start()
     let pool = try makePool(simulator)
+    let destination = destination(simulator)
     try await simulator.stop()
-    guard case .unprocessed(let reason) = await pool.send(Self.request) else {
+    guard case .unprocessed(let reason) = await pool.send(Self.request, to: destination) else {
       Issue.record("it was sent")
       return
     }

@@ -10,7 +10,7 @@ import Testing
   private func result(
     at host: String, of service: TestService, trusting file: String?, timeout: Duration = .seconds(10)
   ) async throws -> HTTPResult {
-    var settings = HTTPPoolSettings(
+    var settings = PoolSettings(
       tls: try .client(trusting: file), clock: GatewayClock(wall: { Timestamp(rawValue: 0) }))
     settings.timeout = timeout
     let pool = HTTPPool(settings: settings, log: Logger(label: "test"))

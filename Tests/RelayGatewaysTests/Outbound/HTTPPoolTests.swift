@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct HTTPPoolTests {
   private func pool(_ policy: AddressPolicy? = nil, timeout: Duration = .seconds(10)) throws -> HTTPPool {
-    var settings = HTTPPoolSettings(
+    var settings = PoolSettings(
       tls: try .client(trusting: nil), clock: GatewayClock(wall: { Timestamp(rawValue: 0) }), policy: policy)
     settings.timeout = timeout
     // On a busy machine, the time between two requests may exceed the default idle time.
