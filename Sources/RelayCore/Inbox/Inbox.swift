@@ -32,9 +32,9 @@ package final class Inbox {
   private var subscribers: [UserHandle: Subscriber] = [:]
   private var users: [SessionHandle: UserHandle] = [:]
   /// The rooms whose members must be found.
-  private var rooms = InboxPlanner<RoomHandle>()
+  private var rooms = ChangeThrottle<RoomHandle>()
   /// The users whose changes must be read.
-  private var lists = InboxPlanner<UserHandle>()
+  private var lists = ChangeThrottle<UserHandle>()
   /// The time at which the rooms without changes were forgotten.
   private var swept = ContinuousClock.now
   /// The next run, and the time at which it begins.

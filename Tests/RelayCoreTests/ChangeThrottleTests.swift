@@ -4,7 +4,7 @@ import Testing
 @testable import RelayCore
 
 /// The times at which changes of the lists of rooms are handled.
-@Suite struct InboxPlannerTests {
+@Suite struct ChangeThrottleTests {
   private enum Step {
     case change(String), forget(String)
     /// The keys that are handled at once, and end at once.
@@ -22,22 +22,22 @@ import Testing
 
   private func play(_ lines: [Line]) {
     let start = ContinuousClock.now
-    var planner = InboxPlanner<String>()
+    var throttle = ChangeThrottle<String>()
     for (index, line) in lines.enumerated() {
       let now = start + .milliseconds(line.at)
       switch line.step {
-      case .change(let key): planner.change(key, at: now, interval: Self.interval)
-      case .forget(let key): planner.forget(key)
+      case .change(let key): throttle.change(key, at: now, interval: Self.interval)
+      case .forget(let key): throttle.forget(key)
       case .handles(let keys):
         var found: [String] = []
-        while let key = planner.next(at: now) {
+        while let key = throttle.next(at: now) {
           found.append(key)
-          planner.end(key, at: now, interval: Self.interval)
+          throttle.end(key, at: now, interval: Self.interval)
         }
         #expect(found == keys, "line \(index)")
-      case .begins(let key): #expect(planner.next(at: now) == key, "line \(index)")
-      case .ends(let key): planner.end(key, at: now, interval: Self.interval)
-      case .due(let time): #expect(planner.due == time.map { start + .milliseconds($0) }, "line \(index)")
+      case .begins(let key): #expect(throttle.next(at: now) == key, "line \(index)")
+      case .ends(let key): throttle.end(key, at: now, interval: Self.interval)
+      case .due(let time): #expect(throttle.due == time.map { start + .milliseconds($0) }, "line \(index)")
       }
     }
   }
@@ -75,31 +75,31 @@ import Testing
   }
 
   @Test func `the number of running keys counts each key once`() {
-    var planner = InboxPlanner<Int>()
+    var throttle = ChangeThrottle<Int>()
     let now = ContinuousClock.now
-    for key in 0..<3 { planner.change(key, at: now, interval: Self.interval) }
-    #expect(planner.next(at: now) == 0 && planner.next(at: now) == 1)
-    #expect(planner.running == 2)
-    planner.end(0, at: now, interval: Self.interval)
-    planner.end(0, at: now, interval: Self.interval)
-    planner.forget(1)
-    planner.forget(2)
-    #expect(planner.running == 0 && planner.next(at: now) == nil)
+    for key in 0..<3 { throttle.change(key, at: now, interval: Self.interval) }
+    #expect(throttle.next(at: now) == 0 && throttle.next(at: now) == 1)
+    #expect(throttle.running == 2)
+    throttle.end(0, at: now, interval: Self.interval)
+    throttle.end(0, at: now, interval: Self.interval)
+    throttle.forget(1)
+    throttle.forget(2)
+    #expect(throttle.running == 0 && throttle.next(at: now) == nil)
   }
 
   @Test func `memory is bounded by the keys with a change`() {
-    var planner = InboxPlanner<Int>()
+    var throttle = ChangeThrottle<Int>()
     let start = ContinuousClock.now
-    for key in 0..<5_000 { planner.change(key, at: start, interval: Self.interval) }
+    for key in 0..<5_000 { throttle.change(key, at: start, interval: Self.interval) }
     for key in 0..<5_000 {
-      #expect(planner.next(at: start) == key)
-      planner.end(key, at: start, interval: Self.interval)
+      #expect(throttle.next(at: start) == key)
+      throttle.end(key, at: start, interval: Self.interval)
     }
-    planner.change(7, at: start + .milliseconds(1), interval: Self.interval)
-    planner.forgetResting(before: start)
-    #expect(planner.count == 5_000)
-    planner.forgetResting(before: start + .milliseconds(1))
-    #expect(planner.count == 1)
-    #expect(planner.next(at: start + Self.interval) == 7)
+    throttle.change(7, at: start + .milliseconds(1), interval: Self.interval)
+    throttle.forgetResting(before: start)
+    #expect(throttle.count == 5_000)
+    throttle.forgetResting(before: start + .milliseconds(1))
+    #expect(throttle.count == 1)
+    #expect(throttle.next(at: start + Self.interval) == 7)
   }
 }

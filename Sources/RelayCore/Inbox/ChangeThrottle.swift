@@ -4,7 +4,7 @@
 ///
 /// A key with a change waits until its interval since the last begin is over. Changes while a key is being handled are
 /// handled afterwards, all together. So the last state is always handled.
-package struct InboxPlanner<Key: Hashable & Sendable>: Sendable {
+package struct ChangeThrottle<Key: Hashable & Sendable>: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
   private enum State {
