@@ -71,8 +71,8 @@ extension AppleSimulator {
   }
 
   /// Returns the results of all loops, except those that have ended.
-  private func fromLoops<Result: Sendable>(_ body: @escaping @Sendable (Loop) -> Result) async -> [Result] {
-    var results: [Result] = []
+  private func fromLoops<T: Sendable>(_ body: @escaping @Sendable (Loop) -> T) async -> [T] {
+    var results: [T] = []
     for loop in loops {
       if let result = try? await loop.eventLoop.submit({ body(loop) }).get() { results.append(result) }
     }

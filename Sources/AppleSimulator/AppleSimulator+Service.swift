@@ -27,9 +27,9 @@ extension AppleSimulator {
 
     var currentSettings: Settings { settings.withLock { $0 } }
 
-    func change<Result: Sendable, Failure: Error>(
-      _ body: (inout Settings) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    func change<T: Sendable, Failure: Error>(
+      _ body: (inout Settings) throws(Failure) -> T
+    ) throws(Failure) -> T {
       defer { generation.add(1, ordering: .releasing) }
       return try settings.withLock { settings throws(Failure) in try body(&settings) }
     }

@@ -32,7 +32,7 @@ extension AppleSimulator {
 
     /// Changes a device; creates it if necessary.
     /// - Returns: The result of `body`, or `nil` if there are too many devices.
-    func change<Result>(_ token: String, _ body: (inout Phone) -> Result) -> Result? {
+    func change<T>(_ token: String, _ body: (inout Phone) -> T) -> T? {
       isScripted.store(true, ordering: .releasing)
       return state.withLock { state in
         guard state.phones.count < Self.maxPhones || state.phones[token] != nil else { return nil }

@@ -9,7 +9,7 @@
 /// and the others elect it. The nodes then ask for another leader, because a server with all records may be left. Each
 /// node asks at random times: a second request at the same moment would move the lead back.
 struct LogCheck: Sendable {
-  enum Result: Hashable, Sendable {
+  enum Comparison: Hashable, Sendable {
     case fits
     /// Read the state again after ``pause``.
     case again
@@ -30,7 +30,7 @@ struct LogCheck: Sendable {
   /// True if another server may have the records that the newest answers lacked.
   var needsElection: Bool { doubts > 1 }
 
-  mutating func compare(_ state: LogState, with position: LogPosition) -> Result {
+  mutating func compare(_ state: LogState, with position: LogPosition) -> Comparison {
     let isSameLog = state.generation == position.generation
     if isSameLog, state.last >= position.sequence {
       doubts = 0

@@ -27,7 +27,7 @@ struct RecentlyUsed<Key: Hashable, Value> {
   var all: [(key: Key, value: Value)] { slots.map { ($0.key, $0.value) } }
 
   /// Calls `body` with the value of `key` and marks it as used. Returns `nil` when the key has no value.
-  mutating func use<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
+  mutating func use<T>(_ key: Key, _ body: (inout Value) -> T) -> T? {
     guard let index = indices[key] else { return nil }
     unlink(index)
     link(index)

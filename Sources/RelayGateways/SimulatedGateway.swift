@@ -18,7 +18,7 @@ public final class SimulatedGateway: Gateway {
     var nextListener: UInt64 = 0
 
     /// Calls `body` with a phone; creates the phone if necessary.
-    mutating func use<Result>(_ token: String, _ body: (inout SimulatedPhone) -> Result) -> Result {
+    mutating func use<T>(_ token: String, _ body: (inout SimulatedPhone) -> T) -> T {
       if let result = phones.use(token, body) { return result }
       var phone = SimulatedPhone()
       let result = body(&phone)

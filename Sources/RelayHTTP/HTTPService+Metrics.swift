@@ -24,7 +24,7 @@ extension HTTPService {
     write(relay.diagnostics.tally, to: &text)
     text.family(
       "stillwire_pushes_total", "Push jobs finished or requeued, by result.", .counter, by: "result",
-      PushTally.Result.allCases.map { ($0.rawValue, pushes[$0]) })
+      PushTally.PushResult.allCases.map { ($0.rawValue, pushes[$0]) })
     text.family(
       "stillwire_refused_tokens_total",
       "Device tokens that a gateway rejected, by result. kept: the app has reached the limit of forgotten tokens.",

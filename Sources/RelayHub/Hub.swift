@@ -67,7 +67,7 @@ public struct RequestType: Sendable {
 
 extension [RequestType] {
   /// Calls `body` with the types as C values, which are valid only during the call.
-  fileprivate func withTypes<Result>(_ body: (UnsafeBufferPointer<relay_request_type_t>) -> Result) -> Result {
+  fileprivate func withTypes<T>(_ body: (UnsafeBufferPointer<relay_request_type_t>) -> T) -> T {
     let names = map { strdup($0.name) }
     defer { names.forEach { free($0) } }
     let types = zip(names, self).map { relay_request_type_t(name: $0, rate: $1.rate.kind) }

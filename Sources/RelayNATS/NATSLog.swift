@@ -181,7 +181,7 @@ public final class NATSLog: ReplicatedLog {
 }
 
 extension String? {
-  func withCStringOrNil<Result>(_ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+  func withCStringOrNil<T>(_ body: (UnsafePointer<CChar>?) -> T) -> T {
     if let self { self.withCString { body($0) } } else { body(nil) }
   }
 }

@@ -2,11 +2,11 @@
 
 /// Counts pushes by result, and tokens that gateways refused for good.
 package struct PushTally: Sendable {
-  package enum Result: String, Sendable, CaseIterable { case sent, retried, paused, expired, dead }
+  package enum PushResult: String, Sendable, CaseIterable { case sent, retried, paused, expired, dead }
 
-  private var counts: [Result: UInt64] = [:]
+  private var counts: [PushResult: UInt64] = [:]
 
-  package subscript(result: Result) -> UInt64 { counts[result] ?? 0 }
+  package subscript(result: PushResult) -> UInt64 { counts[result] ?? 0 }
 
   /// The tokens that the relay removed after a gateway refused them for good.
   package private(set) var forgotten: UInt64 = 0
@@ -16,5 +16,5 @@ package struct PushTally: Sendable {
   mutating func countForgotten() { forgotten += 1 }
   mutating func countKept() { kept += 1 }
 
-  mutating func count(_ result: Result) { counts[result, default: 0] += 1 }
+  mutating func count(_ result: PushResult) { counts[result, default: 0] += 1 }
 }

@@ -114,7 +114,7 @@ package actor PushWorker {
     }
   }
 
-  enum Result {
+  enum ClaimResult {
     case some, none, failed
   }
 
@@ -142,13 +142,13 @@ package actor PushWorker {
   }
 
   /// Claims groups of jobs until no job is due, except in lanes that are full. A lane is a queue with limited capacity.
-  private func claimDue(_ begin: (ClaimedJob) -> Void) async -> Result {
-    var result = Result.some
+  private func claimDue(_ begin: (ClaimedJob) -> Void) async -> ClaimResult {
+    var result = ClaimResult.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
   }
 
-  private func claimGroup(_ begin: (ClaimedJob) -> Void) async -> Result {
+  private func claimGroup(_ begin: (ClaimedJob) -> Void) async -> ClaimResult {
     guard !isRetired else { return .none }
     isClaiming = true
     defer {
@@ -186,7 +186,7 @@ package actor PushWorker {
     }
   }
 
-  private func fail(_ error: StoreError) -> Result {
+  private func fail(_ error: StoreError) -> ClaimResult {
     if !isFailing, !error.isDamage { log.error("push jobs cannot be claimed: \(error)") }
     isFailing = true
     return .failed
@@ -198,7 +198,7 @@ package actor PushWorker {
   static let pause = Duration.seconds(1)
 
   /// Wakes the worker when the next job is due, or when the store may have recovered.
-  private func setAlarm(after result: Result) async {
+  private func setAlarm(after result: ClaimResult) async {
     nextAlarm?.cancel()
     var delay = Self.pause
     let capacity = inProgress.capacity

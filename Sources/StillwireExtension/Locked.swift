@@ -13,7 +13,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
   package var current: Value { withLock { $0 } }
 
   /// Calls the body with the lock held. The body must not block, and must not use this lock again.
-  package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  package func withLock<T>(_ body: (inout Value) throws -> T) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
     return try body(&value)

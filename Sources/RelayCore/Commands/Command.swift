@@ -25,10 +25,10 @@ extension Command {
   /// names. Keeps the room in memory until `body` returns.
   ///
   /// Throws `not_joined`, `not_found`, and `forbidden` if the caller lacks a right.
-  func inRoom<Result>(
+  func inRoom<T>(
     of request: Request, on relay: isolated Relay,
-    _ body: nonisolated(nonsending) (RoomAccess) async throws -> Result
-  ) async throws -> Result {
+    _ body: nonisolated(nonsending) (RoomAccess) async throws -> T
+  ) async throws -> T {
     let access = try await relay.rooms.admit(request, Self.declaration, on: relay)
     defer { relay.rooms.unpin(access.room, on: relay) }
     return try await body(access)

@@ -49,11 +49,11 @@ package final class Invitations {
   ///   - count: The number of new invitations in a result.
   ///   - repeated: Returns the result of an earlier request that this one repeats. If the limit is exceeded, the
   ///     request returns this result instead of an error.
-  func inviting<Result>(
+  func inviting<T>(
     _ others: [UserID], to room: RoomID, by user: UserID?, on relay: isolated Relay,
-    count: (Result) -> Int, repeated: nonisolated(nonsending) () async throws -> Result? = { nil },
-    _ body: nonisolated(nonsending) (Set<UserID>) async throws -> Result
-  ) async throws -> Result {
+    count: (T) -> Int, repeated: nonisolated(nonsending) () async throws -> T? = { nil },
+    _ body: nonisolated(nonsending) (Set<UserID>) async throws -> T
+  ) async throws -> T {
     let policy = relay.settings.invitations
     guard let user, !others.isEmpty, policy != .none else { return try await body([]) }
     let strangers = try await relay.store.read {

@@ -60,10 +60,10 @@ package final class People {
   // MARK: Into memory
 
   /// Calls `body` with a user in memory. The user stays in memory until `body` returns.
-  package func withUser<Result>(
+  package func withUser<T>(
     _ user: UserID, on relay: isolated Relay,
-    _ body: nonisolated(nonsending) (UserHandle) async throws -> Result
-  ) async throws -> Result {
+    _ body: nonisolated(nonsending) (UserHandle) async throws -> T
+  ) async throws -> T {
     let handle = try await retain(user, on: relay)
     defer { relay.hub.release(handle) }
     return try await body(handle)
@@ -208,16 +208,16 @@ package final class People {
   /// stored. If it cannot be stored, it is undone.
   /// - Returns: The result of `work`.
   @discardableResult
-  package func change<Result: Sendable>(
+  package func change<T: Sendable>(
     _ user: UserHandle, to recipient: Recipient, cause: SessionHandle? = nil, on relay: isolated Relay,
-    storing work: @escaping @Sendable (Transaction, UserID) throws -> Result
-  ) async throws -> Result {
+    storing work: @escaping @Sendable (Transaction, UserID) throws -> T
+  ) async throws -> T {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
     // Before the write, this makes a reload in progress read again. After the commit, it is called once more, so that a
     // read with an older snapshot reads again, too.
     noteChange(of: name)
     recipients[user] = recipient
-    let result: Result
+    let result: T
     do {
       result = try await relay.store.write {
         let result = try work($0, name)

@@ -171,9 +171,9 @@ public final class WebPushGateway: Gateway {
     }
   }
 
-  private func change<Result: Sendable>(
-    _ origin: String, _ body: @Sendable (inout ServiceStanding) -> Result
-  ) -> Result {
+  private func change<T: Sendable>(
+    _ origin: String, _ body: @Sendable (inout ServiceStanding) -> T
+  ) -> T {
     state.withLock { state in
       if let result = state.standings.use(origin, body) { return result }
       var standing = ServiceStanding()
