@@ -24,7 +24,7 @@ package final class LateWriter {
 
   private func begin(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) -> Int {
     let (number, isFirst) = writes.begin(write, work)
-    if isFirst, let room = write.room { relay.rooms.pin(room) }
+    if isFirst, let room = write.room { relay.rooms.retain(room) }
     if isFirst, let user = write.user.flatMap(relay.hub.user) { relay.hub.retain(user) }
     return number
   }
@@ -54,17 +54,17 @@ package final class LateWriter {
     if case .success = result, let user = write.inboxUser.flatMap(relay.hub.user) {
       relay.inbox.listChanged(of: user, on: relay)
     }
-    if writes.end(write, number) { unpin(write, on: relay) }
+    if writes.end(write, number) { release(write, on: relay) }
   }
 
-  private func unpin(_ write: LateWrite, on relay: isolated Relay) {
-    if let room = write.room { relay.rooms.unpin(room, on: relay) }
+  private func release(_ write: LateWrite, on relay: isolated Relay) {
+    if let room = write.room { relay.rooms.release(room, on: relay) }
     if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
   }
 
   /// Drops the values about a user that are not stored yet. The store has begun to erase the user.
   func forget(_ user: UserID, on relay: isolated Relay) {
-    for write in writes.remove(about: user) { unpin(write, on: relay) }
+    for write in writes.remove(about: user) { release(write, on: relay) }
   }
 
   private func retry(after pause: Duration, on relay: isolated Relay) {

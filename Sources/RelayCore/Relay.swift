@@ -144,8 +144,8 @@ package actor Relay {
   private func decideAgain(in room: RoomID) async throws {
     // If the patterns have changed in the meantime, the next start drops the room.
     guard rooms.policy(of: room, on: self).isStored else { return }
-    rooms.pin(room)
-    defer { rooms.unpin(room, on: self) }
+    rooms.retain(room)
+    defer { rooms.release(room, on: self) }
     _ = try await rooms.load(room, on: self)
   }
 

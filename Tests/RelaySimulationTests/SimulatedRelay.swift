@@ -236,7 +236,7 @@ final class SimulatedRelay {
 extension Relay {
   /// True if work is in progress on which other work waits.
   fileprivate var isBusy: Bool {
-    deliveries.holds.isBusy || rooms.isBusy(besides: calls.pins) || people.isReading || calls.isBusy
+    deliveries.holds.isBusy || rooms.isBusy(besides: calls.retained) || people.isReading || calls.isBusy
   }
 }
 

@@ -11,7 +11,7 @@ import RelayStore
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Calls {
-  /// The calls that ring for a member: see ``Call/rings(for:at:)``. Their rooms are pinned until the first answer. A
+  /// The calls that ring for a member: see ``Call/rings(for:at:)``. Their rooms are retained until the first answer. A
   /// call that was answered may stay after the end of its ringing, until ``removeSilent(on:)`` finds it.
   private var ringing: [MessageReference: Call] = [:]
   /// A call of ``ringing`` does not ring for these members, because its caller calls them too often.
@@ -34,8 +34,8 @@ package final class Calls {
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
-  /// The number of pins of each room in which a call rings.
-  var pins: [RoomID: Int] {
+  /// How often each room in which a call rings is retained.
+  var retained: [RoomID: Int] {
     ringing.values.reduce(into: [:]) { if $1.state == .ringing { $0[$1.message.room, default: 0] += 1 } }
   }
 
@@ -173,16 +173,16 @@ package final class Calls {
   /// Keeps a call while it rings for a member.
   private func keep(_ call: Call, on relay: isolated Relay) {
     guard !call.state.isOver, relay.hub.now < call.ringUntil else { return forget(call.message, on: relay) }
-    let wasPinned = ringing.updateValue(call, forKey: call.message)?.state == .ringing
-    let isPinned = call.state == .ringing
-    if isPinned, !wasPinned { relay.rooms.pin(call.message.room) }
-    if wasPinned, !isPinned { relay.rooms.unpin(call.message.room, on: relay) }
+    let wasRinging = ringing.updateValue(call, forKey: call.message)?.state == .ringing
+    let isRinging = call.state == .ringing
+    if isRinging, !wasRinging { relay.rooms.retain(call.message.room) }
+    if wasRinging, !isRinging { relay.rooms.release(call.message.room, on: relay) }
     if ringing.count >= maxKept { removeSilent(on: relay) }
   }
 
   private func forget(_ message: MessageReference, on relay: isolated Relay) {
     unrung[message] = nil
-    if ringing.removeValue(forKey: message)?.state == .ringing { relay.rooms.unpin(message.room, on: relay) }
+    if ringing.removeValue(forKey: message)?.state == .ringing { relay.rooms.release(message.room, on: relay) }
   }
 
   /// Removes the calls whose ringing is over.
@@ -291,9 +291,9 @@ package final class Calls {
     let muted = Replies.call(call, cause, by: user, on: device, isMuted: true)
     let room = call.message.room
     if let handle = relay.hub.room(room) { return send(call, text, muted, in: handle, on: relay) }
-    relay.rooms.pin(room)
+    relay.rooms.retain(room)
     Task {
-      defer { relay.rooms.unpin(room, on: relay) }
+      defer { relay.rooms.release(room, on: relay) }
       do {
         guard let handle = try await relay.rooms.load(room, on: relay) else { return }
         send(call, text, muted, in: handle, on: relay)

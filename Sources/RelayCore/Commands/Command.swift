@@ -30,7 +30,7 @@ extension Command {
     _ body: nonisolated(nonsending) (RoomAccess) async throws -> T
   ) async throws -> T {
     let access = try await relay.rooms.admit(request, Self.declaration, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
+    defer { relay.rooms.release(access.room, on: relay) }
     return try await body(access)
   }
 }

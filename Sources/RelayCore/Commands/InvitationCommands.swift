@@ -62,8 +62,8 @@ struct AcceptInvitation: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let (request, user, room) = (answer.request, answer.user, answer.room)
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     return try await relay.people.withUser(user, on: relay) { handle in
       let pointer = request.fields.pointer(to: "room")
       // An invited user has the rights of a member.

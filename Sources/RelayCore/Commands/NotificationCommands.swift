@@ -105,8 +105,8 @@ struct Respond: Command {
     on relay: isolated Relay
   ) async throws -> Responded {
     let room = message.room
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     guard relay.rooms.policy(of: room, on: relay).isStored, let handle = try await relay.rooms.load(room, on: relay),
       relay.hub.isMember(user, of: handle)
     else { throw notMember }
@@ -229,8 +229,8 @@ struct ExplainDecision: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     let roomHandle = try await relay.rooms.existing(room, on: relay)
     var draft = MessageDraft(room: room, from: User(id: sender), time: relay.hub.now, body: [])
     try draft.read(

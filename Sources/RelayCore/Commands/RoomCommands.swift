@@ -45,8 +45,8 @@ struct JoinRoom: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     let (user, session) = (session.user, session.session)
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     let permissions = relay.access.permissions(of: session, on: relay)
     let requested = try await relay.access.rights(permissions, of: user, joining: room, on: relay)
     try requested.check(Self.declaration.rights, in: room, at: "/room")
@@ -209,8 +209,8 @@ struct AddMember: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     let caller = request.caller
     return try await relay.people.withUser(user, on: relay) { handle in
       let pointer = request.fields.pointer(to: "room")
@@ -292,8 +292,8 @@ struct RemoveMember: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.pin(room)
-    defer { relay.rooms.unpin(room, on: relay) }
+    relay.rooms.retain(room)
+    defer { relay.rooms.release(room, on: relay) }
     let caller = request.caller
     if let until = ban?.until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
     // If a backend acts as the user, the user leaves. Any other backend removes the user.

@@ -160,7 +160,7 @@ package final class Deliveries {
       }
     }
     guard !rounds.isEmpty else { return decideNextSlice(on: relay) }
-    for round in rounds { relay.rooms.pin(round.name) }
+    for round in rounds { relay.rooms.retain(round.name) }
     let rows = rounds.reduce(0) { $0 + $1.messages.reduce(0) { $0 + $1.plan.pushes.count } }
     relay.store.submit(
       { [rounds] transaction in
@@ -186,7 +186,7 @@ package final class Deliveries {
 
   private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>, on relay: isolated Relay) {
     for round in rounds {
-      defer { relay.rooms.unpin(round.name, on: relay) }
+      defer { relay.rooms.release(round.name, on: relay) }
       switch result {
       case .success:
         relay.hub.decide(round.room, round.user, round.decided)

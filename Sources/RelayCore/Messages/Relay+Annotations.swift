@@ -16,11 +16,11 @@ extension Relay {
     let now = hub.now
     let (room, handle) = (access.room, access.handle)
     let kept = rooms.policy(of: room, on: self).history.count
-    rooms.pin(room)
+    rooms.retain(room)
     let annotated = try await commit(rows: 4) {
       try work($0, kept, now)
     } then: { relay, annotated in
-      defer { relay.rooms.unpin(room, on: relay) }
+      defer { relay.rooms.release(room, on: relay) }
       guard let annotated = try? annotated.get() else { return }
       relay.show(annotated, kind, of: seq, in: room, handle, cause, at: now)
     }

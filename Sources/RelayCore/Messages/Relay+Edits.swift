@@ -15,11 +15,11 @@ extension Relay {
   ) async throws -> Int64 {
     let now = hub.now
     let hasPreview = rooms.policy(of: room, on: self).hasPreview
-    rooms.pin(room)
+    rooms.retain(room)
     let edited = try await commit(rows: changeRows(of: handle)) {
       try $0.messages.edit(room, seq, by: sender, at: now, body: body, updatesNotifications: hasPreview)
     } then: { relay, edited in
-      defer { relay.rooms.unpin(room, on: relay) }
+      defer { relay.rooms.release(room, on: relay) }
       guard let edited = try? edited.get(), edited.isChanged else { return }
       let change = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
       relay.show(change, in: room, handle, cause, edited)
@@ -38,11 +38,11 @@ extension Relay {
     cause: SessionHandle?
   ) async throws -> Int64? {
     let now = hub.now
-    rooms.pin(room)
+    rooms.retain(room)
     let deleted = try await commit(rows: changeRows(of: handle)) {
       try $0.messages.delete(room, seq, by: sender, moderator: moderator, at: now)
     } then: { relay, deleted in
-      defer { relay.rooms.unpin(room, on: relay) }
+      defer { relay.rooms.release(room, on: relay) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
       relay.showDeletion(of: seq, deleted, in: room, handle, cause, at: now)
       if let call = deleted.call { relay.calls.changed(call, .delete, by: sender, on: nil, relay: relay) }

@@ -150,10 +150,10 @@ extension Relay {
     let policy = rooms.policy(of: handle)
     draft.retention = policy?.history ?? .everything
     draft.quoting = draft.quoting.within(policy)
-    rooms.pin(room)
+    rooms.retain(room)
     let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
       assumeIsolated { relay in
-        defer { relay.rooms.unpin(room, on: relay) }
+        defer { relay.rooms.release(room, on: relay) }
         if case .success(let stored) = result, !stored.isDuplicate {
           var traits = traits
           if let answered = stored.answered { traits.mentions.answered = answered }

@@ -128,7 +128,7 @@ package final class Access {
   }
 
   /// The rights of a user who may not be a member yet. Reads the store only if the rights depend on the membership. The
-  /// caller has pinned the room.
+  /// caller retains the room.
   package func rights(
     _ permissions: Permissions, of user: UserHandle, joining room: RoomID, on relay: isolated Relay
   ) async throws -> Rights {

@@ -280,8 +280,8 @@ package final class Erasures {
   /// Shows the changed messages in the lists of rooms. Rooms that no session has joined are often not in memory.
   private func showInLists(_ slice: ErasedSlice, on relay: isolated Relay) async {
     for room in slice.listed where relay.inbox.hasSubscribers {
-      relay.rooms.pin(room)
-      defer { relay.rooms.unpin(room, on: relay) }
+      relay.rooms.retain(room)
+      defer { relay.rooms.release(room, on: relay) }
       guard let loaded = try? await relay.rooms.load(room, on: relay) else { continue }
       relay.inbox.roomChanged(loaded, on: relay)
     }
@@ -290,9 +290,9 @@ package final class Erasures {
   /// Ends a membership in memory. The user has the pseudonym if the room was loaded after the begin.
   private func leave(_ left: ErasedSlice.Left, _ names: [UserID], on relay: isolated Relay) {
     guard let room = relay.hub.room(left.room) else { return }
-    // The end of the pin unloads the room if it has no members any more.
-    relay.rooms.pin(left.room)
-    defer { relay.rooms.unpin(left.room, on: relay) }
+    // The release unloads the room if it has no members any more.
+    relay.rooms.retain(left.room)
+    defer { relay.rooms.release(left.room, on: relay) }
     for name in names {
       guard let user = relay.hub.user(name), relay.hub.isMember(user, of: room) else { continue }
       relay.people.forgetWithdrawn(user, from: left.room)

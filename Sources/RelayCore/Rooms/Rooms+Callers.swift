@@ -13,7 +13,7 @@ package struct RoomAccess {
 }
 
 extension Rooms {
-  /// Checks that the caller may use the room of a request, and pins the room until the matching ``unpin(_:on:)``.
+  /// Checks that the caller may use the room of a request, and retains the room until the matching ``release(_:on:)``.
   ///
   /// The declaration decides: its ``Declaration/room`` must be a ``RoomUse/Scope/joined`` or a
   /// ``RoomUse/Scope/member``.
@@ -21,14 +21,14 @@ extension Rooms {
   func admit(_ request: Request, _ declaration: Declaration, on relay: isolated Relay) async throws -> RoomAccess {
     guard let use = declaration.room else { preconditionFailure("the command declares no use of a room") }
     let room = try request.room
-    pin(room)
+    retain(room)
     do {
       let handle = try await self.room(request, room, needsSession: use.scope == .joined, on: relay)
       let rights = relay.access.rights(of: request.caller, in: room, on: relay)
       try use.check(rights, of: request.caller, in: room, at: request.fields.pointer(to: "room"))
       return RoomAccess(room: room, handle: handle, rights: rights)
     } catch {
-      unpin(room, on: relay)
+      release(room, on: relay)
       throw error
     }
   }
@@ -54,7 +54,7 @@ extension Rooms {
   }
 
   /// Loads the room of a user who changes the membership of another user. Throws `forbidden` unless the caller is a
-  /// moderator. The caller of the method has pinned the room.
+  /// moderator. The caller of the method retains the room.
   func moderated(_ room: RoomID, _ request: Request, on relay: isolated Relay) async throws -> RoomAccess {
     guard let name = request.caller.owner else { preconditionFailure("a backend needs no role") }
     let handle = try await self.room(room, for: name, on: relay)

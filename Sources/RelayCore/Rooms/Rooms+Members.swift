@@ -40,7 +40,7 @@ extension Rooms {
   }
 
   /// Makes a user a member of a room, or invites the user. Throws `forbidden` if the room does not exist and the right
-  /// `create` is missing. The caller has pinned the room.
+  /// `create` is missing. The caller retains the room.
   package func add(_ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay) async throws -> Added {
     let policy = policy(of: room, on: relay)
     guard policy.isStored else { return try addLive(newcomer, to: room, on: relay) }
@@ -169,7 +169,7 @@ extension Rooms {
     package static let leave = Removal()
   }
 
-  /// Ends a membership or an invitation, if there is one. The caller has pinned the room.
+  /// Ends a membership or an invitation, if there is one. The caller retains the room.
   package func remove(
     _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on relay: isolated Relay
   ) async throws {

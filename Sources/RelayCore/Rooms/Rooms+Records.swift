@@ -47,8 +47,8 @@ extension Rooms {
       return MadeRoom(state: state, details: details, isNew: false, added: [])
     }
     // The room stays in memory, so that the completion of the commit adds the member who has left.
-    pin(room)
-    defer { unpin(room, on: relay) }
+    retain(room)
+    defer { release(room, on: relay) }
     guard try await load(room, on: relay) != nil else {
       // The room was deleted after the first read.
       return try await makeNewDirect(creation, for: request, on: relay)
@@ -87,8 +87,8 @@ extension Rooms {
     if request.caller.owner != nil {
       try relay.spend(.request, of: handles[0], count: creation.members.count / Self.membersPerRequest)
     }
-    pin(creation.room)
-    defer { unpin(creation.room, on: relay) }
+    retain(creation.room)
+    defer { release(creation.room, on: relay) }
     return try await relay.invitations.inviting(
       creation.members, to: creation.room, by: request.caller.owner, on: relay,
       count: \MadeRoom.invitations.made.count,

@@ -6,14 +6,14 @@ package import RelayProtocol
 import RelayStore
 
 /// Loads rooms into the hub and forgets them. The hub owns the rooms and their members. This object owns the policies,
-/// the edits, the quotes, the pins, and the idempotency keys of live rooms.
+/// the edits, the quotes, the retained rooms, and the idempotency keys of live rooms.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Rooms {
   /// The rooms that are being loaded.
   private var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
   /// The number of requests that need a room to stay in memory.
-  private var pins: [RoomID: Int] = [:]
+  private var retained: [RoomID: Int] = [:]
   /// The number of joins to each room that the store has not completed yet.
   private var joins: [RoomID: Int] = [:]
   /// The number of deletions of each room that the store has not completed yet.
@@ -36,21 +36,21 @@ package final class Rooms {
   private var liveKeys = LiveKeys()
 
   /// True if a request needs a room, or a room is being loaded.
-  /// - Parameter kept: The number of pins for another reason, such as a call that rings.
+  /// - Parameter kept: The number of calls of ``retain(_:)`` for another reason, such as a call that rings.
   func isBusy(besides kept: [RoomID: Int]) -> Bool {
-    !loads.isEmpty || pins.contains { room, count in count > kept[room, default: 0] }
+    !loads.isEmpty || retained.contains { room, count in count > kept[room, default: 0] }
   }
 
-  // MARK: Pins
+  // MARK: Memory
 
-  /// Keeps a stored room in memory until the matching ``unpin(_:on:)``. A request pins a room before it loads it. The
-  /// hub removes live rooms itself, even if they are pinned.
-  func pin(_ room: RoomID) { pins[room, default: 0] += 1 }
+  /// Keeps a stored room in memory until the matching ``release(_:on:)``. A request retains a room before it loads it.
+  /// The hub removes live rooms itself, even if they are retained.
+  func retain(_ room: RoomID) { retained[room, default: 0] += 1 }
 
-  /// Ends a pin. The end of the last pin removes a stored room without members from memory.
-  func unpin(_ room: RoomID, on relay: isolated Relay) {
-    guard let count = pins[room] else { return }
-    pins[room] = count == 1 ? nil : count - 1
+  /// Ends a ``retain(_:)``. The end of the last one removes a stored room without members from memory.
+  func release(_ room: RoomID, on relay: isolated Relay) {
+    guard let count = retained[room] else { return }
+    retained[room] = count == 1 ? nil : count - 1
     guard count == 1, let handle = relay.hub.room(room), policies[handle]?.isStored == true,
       relay.hub.memberCount(of: handle) == 0
     else { return }
@@ -60,7 +60,7 @@ package final class Rooms {
 
   /// Removes a room that no session has joined from memory, unless a request needs it.
   func forgetIdle(_ room: RoomHandle, on relay: isolated Relay) {
-    guard let name = relay.hub.name(of: room), pins[name] == nil else { return }
+    guard let name = relay.hub.name(of: room), retained[name] == nil else { return }
     relay.hub.unload(room)
   }
 
@@ -74,7 +74,7 @@ package final class Rooms {
 
   // MARK: Loading
 
-  /// Loads a stored room with its members. Returns `nil` if it does not exist. The caller has pinned the room.
+  /// Loads a stored room with its members. Returns `nil` if it does not exist. The caller retains the room.
   package func load(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
     if let handle = relay.hub.room(room) { return handle }
     let task = loads[room] ?? Task { try await self.read(room, on: relay) }
@@ -131,7 +131,7 @@ package final class Rooms {
     return handle
   }
 
-  /// Returns a room that is stored or in memory. Throws ``StoreError/noRoom(_:)``. The caller has pinned the room.
+  /// Returns a room that is stored or in memory. Throws ``StoreError/noRoom(_:)``. The caller retains the room.
   package func existing(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle {
     guard let handle = try await policy(of: room, on: relay).isStored ? load(room, on: relay) : relay.hub.room(room)
     else { throw StoreError.noRoom(room) }
@@ -139,7 +139,7 @@ package final class Rooms {
   }
 
   /// Returns a room in memory, or loads it for a member. Returns `nil` for other users if the room is not in memory.
-  /// The caller has pinned the room.
+  /// The caller retains the room.
   package func room(_ room: RoomID, for member: UserID, on relay: isolated Relay) async throws -> RoomHandle? {
     if let handle = relay.hub.room(room) { return handle }
     guard policy(of: room, on: relay).isStored, try await relay.store.read({ try $0.rooms.isMember(member, of: room) })
