@@ -152,7 +152,7 @@ extension AppleSimulator {
       let decision = loop.service.decide(
         stream.head, body: stream.body, credential: &credential, settings: loop.settings, now: now,
         newID: loop.newID)
-      loop.record(
+      loop.note(
         decision, of: stream.head, headers: stream.headers, payload: stream.body, connection: number,
         stream: Int(id), verifications: credential.verifications - verified, now: now)
       if case .goAway = decision.fault {

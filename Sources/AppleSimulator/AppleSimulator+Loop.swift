@@ -11,7 +11,7 @@ extension AppleSimulator {
   /// `eventLoop.submit`.
   final class Loop: @unchecked Sendable {
     /// A stored arrival. Its headers are converted only when a caller requests them.
-    private struct Record {
+    private struct KeptArrival {
       var arrival: Arrival
       var headers: HPACKHeaders
     }
@@ -23,7 +23,7 @@ extension AppleSimulator {
     private(set) var settings: Settings
     private var generation: Int
     private var counts = Counts()
-    private var records: Ring<Record>
+    private var kept: Ring<KeptArrival>
     private let maxArrivals: Int
     private var dice = Dice(seed: .random(in: .min ... .max))
 
@@ -34,7 +34,7 @@ extension AppleSimulator {
       self.maxArrivals = maxArrivals
       generation = service.generation.load(ordering: .acquiring)
       settings = service.currentSettings
-      records = Ring(capacity: maxArrivals)
+      kept = Ring(capacity: maxArrivals)
     }
 
     func add(_ connection: Connection) {
@@ -66,7 +66,7 @@ extension AppleSimulator {
       return .nanoseconds(Int64.random(in: min...max, using: &dice))
     }
 
-    func record(
+    func note(
       _ decision: Decision, of head: Head, headers: HPACKHeaders, payload: [UInt8], connection: Int, stream: Int,
       verifications: Int, now: Timestamp
     ) {
@@ -78,7 +78,7 @@ extension AppleSimulator {
         number: service.nextArrival(), time: now, connection: connection, stream: stream, method: head.method,
         path: head.path, headers: [], keyID: decision.keyID, id: decision.id, payload: payload,
         outcome: decision.outcome)
-      records.append(Record(arrival: arrival, headers: headers))
+      kept.append(KeptArrival(arrival: arrival, headers: headers))
     }
 
     var currentCounts: Counts {
@@ -89,9 +89,9 @@ extension AppleSimulator {
 
     /// Returns the arrivals after a number, oldest first.
     func arrivals(after number: UInt64) -> [Arrival] {
-      records.inOrder.filter { $0.arrival.number > number }.map { record in
-        var arrival = record.arrival
-        arrival.headers = record.headers.compactMap { name, value, _ in
+      kept.inOrder.filter { $0.arrival.number > number }.map { kept in
+        var arrival = kept.arrival
+        arrival.headers = kept.headers.compactMap { name, value, _ in
           name.hasPrefix(":") || name == "authorization" ? nil : (name, value)
         }
         return arrival
@@ -101,7 +101,7 @@ extension AppleSimulator {
     func reset() {
       eventLoop.preconditionInEventLoop()
       counts = Counts()
-      records = Ring(capacity: maxArrivals)
+      kept = Ring(capacity: maxArrivals)
     }
   }
 }

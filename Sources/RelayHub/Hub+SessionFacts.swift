@@ -5,7 +5,7 @@ public import RelayProtocol
 // The facts about open sessions, for lists of sessions.
 
 /// An open session.
-public struct SessionRecord: Equatable, Sendable {
+public struct OpenSession: Equatable, Sendable {
   public let session: SessionHandle
   /// The device of the session, from its `hello`.
   public let device: DeviceID?
@@ -21,10 +21,10 @@ public struct SessionRecord: Equatable, Sendable {
 
 extension Hub {
   /// The facts about a session. Is `nil` if it is not open.
-  public func record(of session: SessionHandle) -> SessionRecord? {
+  public func facts(of session: SessionHandle) -> OpenSession? {
     var facts = relay_session_facts_t()
     guard relay_session_facts(hub, session.rawValue, &facts) else { return nil }
-    return SessionRecord(
+    return OpenSession(
       session: session, device: facts.device.map { DeviceID(unchecked: String(cString: $0)) },
       since: Timestamp(rawValue: facts.since), activity: Activity(facts.activity),
       expires: facts.expires == 0 ? nil : Timestamp(rawValue: facts.expires), rooms: Int(facts.rooms))

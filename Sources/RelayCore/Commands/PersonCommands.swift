@@ -42,7 +42,7 @@ struct ListSessions: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     let sessions = relay.hub.user(user).map(relay.hub.sessions(of:)) ?? []
     let later = sessions.filter { $0.rawValue > after }.sorted { $0.rawValue < $1.rawValue }
-    let shown = later.prefix(page.limit).compactMap(relay.hub.record(of:))
+    let shown = later.prefix(page.limit).compactMap(relay.hub.facts(of:))
     let hasMore = later.count > page.limit
     return Reply {
       $0.array("sessions") { list in
@@ -93,7 +93,7 @@ struct ListDevices: Command {
 }
 
 extension JSONWriter.Object {
-  fileprivate mutating func members(of session: SessionRecord) {
+  fileprivate mutating func members(of session: OpenSession) {
     self["session"] = String(session.session.rawValue, radix: 36)
     self["device"] = session.device?.rawValue
     integer("since", session.since.rawValue)

@@ -267,7 +267,7 @@ extension Inbox {
   ) -> [SessionFacts] {
     guard let subscriber = subscribers[user] else { return [] }
     return subscriber.sessions.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { session in
-      guard relay.hub.record(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
+      guard relay.hub.facts(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
       if let handle = relay.hub.room(room), relay.hub.isJoined(session, to: handle) { return nil }
       guard ListRooms.shows(relay.access.rights(of: session, in: room, on: relay)) else { return nil }
       let received = subscriber.shown[session]?.received(room) ?? 0

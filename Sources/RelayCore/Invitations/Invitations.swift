@@ -187,7 +187,7 @@ package final class Invitations {
     of user: UserHandle, knowing invitation: Invitation, on relay: isolated Relay
   ) -> [SessionFacts] {
     relay.hub.sessions(of: user).compactMap { session in
-      guard let activity = relay.hub.record(of: session)?.activity else { return nil }
+      guard let activity = relay.hub.facts(of: session)?.activity else { return nil }
       let number = shown[invitation.id]?[session] ?? 0
       return SessionFacts(
         activity: activity, writing: .written(at: invitation.time),
