@@ -46,15 +46,43 @@ struct HelloDetails {
   }
 }
 
+/// The members that reports of a Focus and of a filter have in common.
+private enum ReportFields {
+  static let device = Field<DeviceID?>.name("device", "The device that reports. The default is `default`.").inFrames(
+    "The device that reports. The default is that of `hello`, or else `default`.")
+  static let at = Field<Timestamp?>.time(
+    "at", "The time of the change. The default is now. A time more than 60 s ahead counts as now.")
+}
+
 extension FocusReport {
+  private static let focused = Field<Bool?>.flag(
+    "isFocused", "true if notifications are silenced. null: the state is unknown."
+  ).present
+  private static let permission = Field<FocusAuthorization?>.choice(
+    "authorization",
+    """
+    The permission of the app to read the Focus. Each value but `authorized` (the default) makes the state unknown.
+    """)
+  private static let counter = Field<Int64?>.whole(
+    "number",
+    """
+    A counter of the device, or a time in milliseconds. The relay does not apply a report whose number is not above \
+    the newest. It takes a number of 13 digits for a time. If the newest number is a time more than 60 s ahead, it \
+    gives way to a number that is not.
+    """)
+  private static let origin = Field<FocusSource?>.choice("source", "The source of the state.")
+
+  static let fields: [any DeclaredField] = [
+    focused, permission, ReportFields.device, ReportFields.at, counter, origin,
+  ]
+
   /// - Parameter device: The device of the session or of the report key. A device in the report takes precedence.
   package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
-    guard fields.has("isFocused") else { throw fields.wrong("isFocused", "is missing") }
+    let isFocused = try Self.focused.value(in: fields)
     self.init(
-      device: try fields.name("device") ?? device ?? .default, isFocused: try fields.bool("isFocused"),
-      authorization: try fields.choice("authorization") ?? .authorized,
-      at: try fields.integer("at", 0...maxInteger).map(Timestamp.init(rawValue:)),
-      number: try fields.integer("number", 0...maxInteger), source: try fields.choice("source"))
+      device: try ReportFields.device.value(in: fields) ?? device ?? .default, isFocused: isFocused,
+      authorization: try Self.permission.value(in: fields) ?? .authorized, at: try ReportFields.at.value(in: fields),
+      number: try Self.counter.value(in: fields), source: try Self.origin.value(in: fields))
   }
 }
 
@@ -62,6 +90,45 @@ extension FocusReport {
 enum DeviceRequest {
   case register(Device)
   case forget(DeviceID)
+
+  private static let platformField = Field<Platform?>.choice(
+    "platform",
+    """
+    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a gateway, \
+    and `webpush` a key of the relay (`webPush.keyFile`).
+    """
+  ).inFrames(
+    """
+    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a gateway, \
+    `webpush` a key of the relay (`webPush.keyFile`), and `simulator` open mode or the setting `simulatedPhones`.
+    """)
+  private static let appField = Field<String?>.text(
+    "app", maxLength: App.maxNameLength,
+    "The bundle id of the app. If the configuration names apps, it must be one of them.")
+  private static let environment = Field<PushEnvironment?>.choice(
+    "environment", "Apple's service that knows the token. If it is absent, the relay finds it out.")
+  private static let topic = Field<String?>.text(
+    "topic", maxLength: App.maxNameLength, "One of the app's bundle ids, if the app has several.")
+  private static let voipToken = FieldDeclaration(
+    "voipToken", .text(maxLength: 4096),
+    "The token for calls. A call reaches the device even if alerts are off. At most 4,096 bytes.")
+  private static let criteria = Field<String?>.text(
+    "criteria", maxLength: FilterReport.maxCriteriaLength,
+    "The label of the account, which Focus filters match. At most 128 bytes.")
+  private static let settings = FieldDeclaration("settings", .shared("DeviceSettings", .text))
+  private static let locale = Field<String?>.text(
+    "locale", maxLength: 64, "The language and the region of the device's texts. At most 64 bytes.")
+  private static let timeZone = Field<String?>.text(
+    "timeZone", maxLength: QuietHours.maxTimeZoneLength,
+    """
+    The name of the time zone of the device, such as Europe/Berlin, for quiet hours without a `timeZone`. If the relay \
+    does not know the name, the reply has a warning.
+    """)
+
+  /// The members beside `token`, whose type is in `openapi.json`.
+  static let fields: [any DeclaredField] = [
+    platformField, appField, environment, topic, voipToken, criteria, settings, locale, timeZone,
+  ]
 
   init(_ fields: Fields, for targets: PushTargets) throws(RequestError) {
     let apps = targets.apps
@@ -72,28 +139,26 @@ enum DeviceRequest {
     }
     let platform = try Self.platform(fields, targets)
     let app = try Self.app(fields, platform, in: apps)
-    let topic = try fields.string("topic", maxLength: App.maxNameLength)
+    let topic = try Self.topic.value(in: fields)
     if let topic, app?.topics.contains(topic) != true {
       throw fields.wrong("topic", "is not a topic of the app")
     }
     let settings = try fields.object("settings")
     self = .register(
       Device(
-        id: id, app: try fields.string("app", maxLength: App.maxNameLength), platform: platform,
+        id: id, app: try Self.appField.value(in: fields), platform: platform,
         token: try Self.token(fields, platform, targets),
         voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
           ? Self.token(fields, platform, targets, "voipToken") : nil,
-        criteria: try fields.string("criteria", maxLength: FilterReport.maxCriteriaLength),
+        criteria: try Self.criteria.value(in: fields),
         allowsAlerts: try settings?.bool("alerts") ?? true,
         allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
-        locale: try fields.string("locale", maxLength: 64),
-        timeZone: try fields.string("timeZone", maxLength: QuietHours.maxTimeZoneLength),
-        environment: try fields.choice("environment"), topic: topic))
+        locale: try Self.locale.value(in: fields), timeZone: try Self.timeZone.value(in: fields),
+        environment: try Self.environment.value(in: fields), topic: topic))
   }
 
   private static func platform(_ fields: Fields, _ targets: PushTargets) throws(RequestError) -> Platform {
-    let given: Platform? = try fields.choice("platform")
-    let platform = try fields.required("platform", given)
+    let platform = try Self.platformField.required().value(in: fields)
     guard platform != .simulator || targets.takesSimulators else {
       throw RequestError(
         .unsupported, "simulated phones are not accepted here: the setting simulatedPhones allows them",
@@ -112,7 +177,7 @@ enum DeviceRequest {
   private static func app(
     _ fields: Fields, _ platform: Platform, in apps: Apps
   ) throws(RequestError) -> App? {
-    let given = try fields.string("app", maxLength: App.maxNameLength)
+    let given = try Self.appField.value(in: fields)
     guard !apps.isEmpty else { return nil }
     guard let name = given else {
       guard platform == .apns || platform == .http else { return nil }
@@ -126,14 +191,24 @@ enum DeviceRequest {
 }
 
 extension FilterReport {
+  private static let activity = Field<Bool?>.flag(
+    "active", "false: no filter is active, and all pushes pass."
+  ).required()
+  private static let passing = Field<[String]?>.texts(
+    "allow", max: maxCriteria, maxLength: maxCriteriaLength,
+    "The criteria that the filter lets pass, each of at most 128 bytes. A push without criteria passes every filter.")
+  private static let counter = Field<Int64?>.whole(
+    "number", "A counter of the device, which orders its reports of filters.")
+
+  static let fields: [any DeclaredField] = [activity, passing, ReportFields.device, ReportFields.at, counter]
+
   /// - Parameter device: The device of the session or of the report key. A device in the report takes precedence.
   package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
-    let isActive = try fields.required("active", fields.bool("active"))
-    let allow = try fields.strings("allow", max: Self.maxCriteria, maxLength: Self.maxCriteriaLength)
+    let isActive = try Self.activity.value(in: fields)
+    let allow = try Self.passing.value(in: fields)
     self.init(
-      device: try fields.name("device") ?? device ?? .default, isActive: isActive, allow: allow ?? [],
-      at: try fields.integer("at", 0...maxInteger).map(Timestamp.init(rawValue:)),
-      number: try fields.integer("number", 0...maxInteger))
+      device: try ReportFields.device.value(in: fields) ?? device ?? .default, isActive: isActive, allow: allow ?? [],
+      at: try ReportFields.at.value(in: fields), number: try Self.counter.value(in: fields))
   }
 }
 

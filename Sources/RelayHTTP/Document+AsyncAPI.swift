@@ -23,7 +23,8 @@ extension Document {
   }
 }
 
-/// The commands as the file of the OpenAPI document describes them. A frame and its reply have the same members.
+/// The commands as the file of the OpenAPI document describes them. A frame and its reply have the same members. The
+/// commands declare the other members.
 struct HTTPCommands {
   let document: OrderedJSON
   let schemas: OrderedJSON
@@ -40,8 +41,6 @@ struct HTTPCommands {
     let body = members(of: operation?["requestBody"]?["schema"])
     required += body["required"]?.items ?? []
     properties = properties.merging(body["properties"])
-    // A session acts for its own user. Over HTTP, a backend names the user.
-    for name in ["from", "owner"] { properties[name] = nil }
     var request: OrderedJSON = ["required": .array(required), "properties": properties]
     request["summary"] = operation?["summary"]
     request["description"] = operation?["description"]
@@ -62,7 +61,7 @@ struct HTTPCommands {
   }
 
   private func members(of schema: OrderedJSON?) -> OrderedJSON {
-    let name = schema?["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? ""
+    let name = schema?.referenced ?? ""
     let object = document["components"]?["schemas"]?[name] ?? schemas[name] ?? schema
     var members: OrderedJSON = [:]
     members["required"] = object?["required"]

@@ -8,6 +8,7 @@ extension Document {
   /// values of the examples of a body, without the objects around them that are the same for all bodies.
   static func describeHTTP() -> OrderedJSON {
     var document = file(DocumentFile.openAPI)
+    for command in Commands.all { document.addBody(of: command.declaration) }
     for route in HTTPService.routes { document["paths"]?[route.path.description]?.complete(with: route) }
     for status in Set(HTTPService.routes.flatMap(\.actions).flatMap(\.errors).map(\.status)) {
       document["components"]?["responses"]?[OrderedJSON.errorName(status)]?.completeError(status)
@@ -18,6 +19,31 @@ extension Document {
 
 // A test reports routes, operations and errors that the file does not describe.
 extension OrderedJSON {
+  /// Adds the declared members of a body to its schema, which may have a name.
+  fileprivate mutating func addBody(of declaration: Declaration) {
+    guard let route = declaration.route, !declaration.bodyFields.isEmpty else { return }
+    let method = route.method.lowercased()
+    let schema = self["paths"]?[route.path]?[method]?["requestBody"]?["schema"]
+    if let name = schema?.referenced {
+      let known = self["components"]?["schemas"]?[name]
+      self["components"]?["schemas"]?[name] = Self.object(declaration.bodyFields, beside: known)
+    } else {
+      self["paths"]?[route.path]?[method]?["requestBody"]?["schema"] = Self.object(
+        declaration.bodyFields, beside: schema)
+    }
+  }
+
+  /// The schema of an object with these members, beside those of the file.
+  private static func object(_ fields: [FieldDeclaration], beside known: OrderedJSON?) -> OrderedJSON {
+    var object = (["type": "object"] as OrderedJSON).merging(known)
+    let required = fields.filter(\.isRequired).map { OrderedJSON.string($0.name) }
+    let all = (known?["required"]?.items ?? []) + required
+    if !all.isEmpty { object["required"] = .array(all) }
+    let properties = OrderedJSON.object(fields.map { Member($0.name, $0.schema(inFrame: false)) })
+    object["properties"] = (known?["properties"] ?? [:]).merging(properties)
+    return object
+  }
+
   /// Adds the parameters of the path, unless the file lists them.
   fileprivate mutating func complete(with route: Route) {
     for action in route.actions { self[action.method.lowercased()]?.complete(with: action) }

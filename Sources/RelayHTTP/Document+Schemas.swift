@@ -45,6 +45,9 @@ extension Document {
 extension OrderedJSON {
   static func reference(to path: String) -> OrderedJSON { ["$ref": .string("#/\(path)")] }
 
+  /// The name of the schema to which this schema refers.
+  var referenced: String? { self["$ref"]?.text?.split(separator: "/").last.map(String.init) }
+
   /// Adds the bounds and the defaults of the limits, of which the file has the meaning.
   fileprivate mutating func addLimits() {
     let limits = Limits()

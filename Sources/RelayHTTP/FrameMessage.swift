@@ -37,7 +37,7 @@ struct FrameMessage {
     self.type = source["name"]?.text ?? type
     self.title = source["title"]?.text ?? title
     let declaration = kind == .request || kind == .ownReply ? Commands.command(of: parts[0])?.declaration : nil
-    fields = kind == .request ? declaration?.fields ?? [] : []
+    fields = kind == .request ? declaration?.fields.filter(\.isInFrames) ?? [] : []
     var known = (kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)) ?? [:]
     if source["properties"] != nil {
       known["required"] = nil
@@ -90,7 +90,7 @@ struct FrameMessage {
     properties = properties.merging(source["properties"])
     for field in fields {
       if field.isRequired, properties[field.name] == nil { required.append(.string(field.name)) }
-      properties[field.name] = field.schema
+      properties[field.name] = field.schema(inFrame: true)
     }
     return ["type": "object", "required": .array(required), "properties": properties]
   }

@@ -24,7 +24,21 @@ struct GetAccess: Command {
 /// Replaces the restrictions of a user. Sessions that they forbid end at once.
 struct SetAccess: Command {
   package static let declaration = Declaration(
-    "PUT", "/v1/users/{user}/access", by: .backend, errors: [.unsupported])
+    "PUT", "/v1/users/{user}/access", by: .backend, fields: [isSuspended, end, explanation, notBefore],
+    errors: [.unsupported])
+
+  private static let isSuspended = Field<Bool?>.flag("suspended", "Without this field the user is not suspended.")
+  private static let end = Field<Timestamp?>.time(
+    "until", "The end of the suspension, in the future. Without it the suspension has no end.")
+  private static let explanation = Field<String?>.text(
+    "reason", maxLength: UserAccess.Suspension.maxReasonLength,
+    "A text for the user, at most 112 bytes. The close frame and the errors contain it.")
+  private static let notBefore = Field<Timestamp?>.time(
+    "notBefore",
+    """
+    The relay refuses tokens whose `iat` is earlier, or that have none. It compares whole seconds, so a token of the \
+    same second is accepted. `unsupported` in open mode.
+    """)
 
   private let user: UserID
   private let access: UserAccess
@@ -33,10 +47,10 @@ struct SetAccess: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     fields = request.fields
-    try fields.checkNames(among: ["suspended", "until", "reason", "notBefore"])
-    let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
-    let reason = try fields.string("reason", maxLength: UserAccess.Suspension.maxReasonLength)
-    let isSuspended = try fields.bool("suspended") ?? false
+    try fields.checkNames(among: Self.declaration.fields.map(\.name))
+    let until = try Self.end.value(in: request)
+    let reason = try Self.explanation.value(in: request)
+    let isSuspended = try Self.isSuspended.value(in: request) ?? false
     if !isSuspended {
       for name in ["until", "reason"] where fields.has(name) && !fields.isNull(name) {
         throw fields.wrong(name, "belongs to a suspension, and needs suspended: true")
@@ -45,7 +59,7 @@ struct SetAccess: Command {
     access = UserAccess(
       suspension: isSuspended
         ? UserAccess.Suspension(until: until, reason: reason?.isEmpty == true ? nil : reason) : nil,
-      notBefore: try fields.integer("notBefore", 0...maxInteger).map(Timestamp.init(rawValue:)))
+      notBefore: try Self.notBefore.value(in: request))
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

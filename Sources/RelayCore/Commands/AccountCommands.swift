@@ -14,7 +14,8 @@ import RelayStore
 struct SetFocus: Command {
   package static let operation = "reportFocus"
   package static let declaration = Declaration(
-    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, room: .noRoom, rate: .focus, errors: [.tooLarge])
+    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, room: .noRoom, rate: .focus,
+    fields: FocusReport.fields, errors: [.tooLarge])
 
   private let caller: Caller
   private let user: UserID
@@ -45,7 +46,8 @@ struct SetFocus: Command {
 struct SetFilter: Command {
   package static let operation = "reportFilter"
   package static let declaration = Declaration(
-    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, room: .noRoom, rate: .focus, errors: [.tooLarge])
+    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, room: .noRoom, rate: .focus,
+    fields: FilterReport.fields, errors: [.tooLarge])
 
   private let user: UserID
   private let report: FilterReport
@@ -224,7 +226,7 @@ struct GetDevice: Command {
 struct RegisterDevice: Command {
   package static let declaration = Declaration(
     frame: "device", "PUT", "/v1/users/{user}/devices/{device}", room: .noRoom, account: .devices,
-    errors: [.tooLarge, .unsupported])
+    fields: DeviceRequest.fields, errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let user: UserID

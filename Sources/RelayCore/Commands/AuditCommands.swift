@@ -22,10 +22,8 @@ struct ListAuditEntries: Command {
 
   package static let declaration = Declaration(
     "GET", "/v1/audit", by: .backend,
-    fields: [
-      Self.key.declaration, Self.operationName.declaration, Self.room.declaration, Self.user.declaration,
-      Self.before.declaration, Self.after.declaration, Self.limit.declaration,
-    ], reach: .everything)
+    fields: [Self.key, Self.operationName, Self.room, Self.user, Self.before, Self.after, Self.limit],
+    reach: .everything)
 
   private let filter: AuditFilter
   private let position: AuditPosition

@@ -12,7 +12,26 @@ import RelayStore
 struct Ring: Command {
   package static let declaration = Declaration(
     frame: "ring", "POST", "/v1/rooms/{room}/calls", room: .member([.send, .urgent], "a new call"), rate: .send,
-    body: .optional, errors: [.conflict, .restricted, .tooLarge, .unsupported])
+    fields: [
+      medium, body, pushOptions, MessageDraft.keyField, MessageDraft.mentionsField, MessageDraft.replyToField,
+      MessageDraft.reportField, from, ownDevice,
+    ], body: .optional, errors: [.conflict, .restricted, .tooLarge, .unsupported])
+
+  private static let medium = Field<Call.Media?>.choice(
+    "media", schema: "schemas.json#/CallMedia",
+    "The default is `audio`. With `video`, the payload has the custom key `video`: true.")
+  private static let body = Field<[UInt8]?>.raw(
+    "body", "The body of the call's message. Any JSON. The default is an object with the member `call`: the medium.")
+  private static let pushOptions = FieldDeclaration(
+    "push", .shared("PushRequest", .text),
+    """
+    The options of the push. Its kind is always `call`. `expires` is the time of the ringing: 1 to 600 s, the default \
+    is 45.
+    """)
+  private static let from = RequestField.actor("from", "The caller, for API keys, like `from` of a message.")
+  private static let ownDevice = Field<DeviceID?>.name(
+    "device", "The device of the caller, if the request answers another call."
+  ).onlyHTTP
 
   private let request: Request
   private let media: Call.Media
@@ -22,9 +41,9 @@ struct Ring: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    media = try request.fields.choice("media") ?? .audio
-    caller = try request.actor("from")
-    device = try request.callDevice
+    media = try Self.medium.value(in: request) ?? .audio
+    caller = try Self.from.value(in: request)
+    device = try request.device(Self.ownDevice)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -37,7 +56,8 @@ struct Ring: Command {
       try check(relay.hub.memberCount(of: access.handle))
       var draft = MessageDraft(
         room: access.room, from: User(id: caller), time: relay.hub.now,
-        body: request.fields.raw("body") ?? Array(#"{"call":"\#(media.rawValue)"}"#.utf8), key: try request.key)
+        body: try Self.body.value(in: request) ?? Array(#"{"call":"\#(media.rawValue)"}"#.utf8),
+        key: try MessageDraft.keyField.value(in: request))
       try draft.read(
         request.fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
       try relay.resolveMentions(of: &draft, in: access.handle, request.fields.pointer)
@@ -137,7 +157,7 @@ struct ListCalls: Command {
 
   package static let declaration = Declaration(
     frame: "calls", "GET", "/v1/rooms/{room}/calls", room: .member(.history, "calls"),
-    fields: [Self.before.declaration, Self.limit.declaration])
+    fields: [Self.before, Self.limit])
 
   private let request: Request
   private let before: Int64
@@ -187,13 +207,24 @@ extension Declaration {
   fileprivate static func callAction(_ name: String, reportKey: Rights = []) -> Declaration {
     Declaration(
       frame: name, "POST", "/v1/rooms/{room}/calls/{seq}/\(name)", by: .reporters,
-      room: .member(.join, reportKey: reportKey, "a call"), rate: .send, body: .optional,
+      room: .member(.join, reportKey: reportKey, "a call"), rate: .send,
+      fields: [CallRequest.user, name == "hangup" ? CallRequest.device : CallRequest.device.onlyHTTP], body: .optional,
       errors: [.conflict, .notFound, .restricted, .tooLarge])
   }
 }
 
 /// A request to change a call.
 struct CallRequest: Sendable {
+  fileprivate static let user = RequestField.actor("user", "The user, for API keys.")
+  fileprivate static let device = Field<DeviceID?>.name(
+    "device",
+    """
+    The device that the request acts for. Its push is not replaced, and after its answer it hangs up for the user. A \
+    `hangup` may name another device of the user, which has answered. With a report key it is the device of the key.
+    """
+  ).inFrames(
+    "The device of the user that has answered, if the session hangs up for it. Has no effect before an answer.")
+
   let request: Request
   private let action: Call.Action
   private let message: MessageReference
@@ -206,9 +237,9 @@ struct CallRequest: Sendable {
     self.request = request
     self.action = action
     message = MessageReference(room: try request.room, seq: try request.seq)
-    user = try request.actor("user")
-    device = try request.callDevice
-    named = try action == .hangUp ? request.namedDevice : nil
+    user = try Self.user.value(in: request)
+    device = try request.device(Self.device)
+    named = try action == .hangUp ? request.named(Self.device) : nil
   }
 
   func perform(_ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
@@ -227,21 +258,17 @@ struct CallRequest: Sendable {
 }
 
 extension Request {
-  /// The device of the caller: that of the session or of the report key, or the field `device`.
-  fileprivate var callDevice: DeviceID? {
-    get throws(RequestError) {
-      guard caller.session == nil, let named = try namedDevice else { return caller.device }
-      return named
-    }
+  /// The device of the caller: that of the session or of the report key, or the one in the field.
+  fileprivate func device(_ field: Field<DeviceID?>) throws(RequestError) -> DeviceID? {
+    guard caller.session == nil, let named = try named(field) else { return caller.device }
+    return named
   }
 
-  /// The field `device`. Throws `forbidden` if a report key names another device than its own.
-  fileprivate var namedDevice: DeviceID? {
-    get throws(RequestError) {
-      guard let named = try fields.name("device", DeviceID.self) else { return nil }
-      try caller.check(named)
-      return named
-    }
+  /// The device in the field. Throws `forbidden` if a report key names another device than its own.
+  fileprivate func named(_ field: Field<DeviceID?>) throws(RequestError) -> DeviceID? {
+    guard let named = try field.value(in: self) else { return nil }
+    try caller.check(named)
+    return named
   }
 
   /// The sender of the request, which acts for a user on a device.

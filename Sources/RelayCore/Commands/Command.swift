@@ -100,8 +100,8 @@ package struct Declaration: Sendable {
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
     room: RoomUse? = nil, also furtherUses: [RoomUse] = [], rate: Rate = .request, account: AccountRights = [],
-    fields: [FieldDeclaration] = [], query: [String: Parameter] = [:], body: Body? = nil, isRead: Bool? = nil,
-    reach: Operation.Reach = [], errors: Set<RequestError.Kind> = []
+    fields: [any DeclaredField] = [], body: Body? = nil, isRead: Bool? = nil, reach: Operation.Reach = [],
+    errors: Set<RequestError.Kind> = []
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }
@@ -110,15 +110,20 @@ package struct Declaration: Sendable {
     self.room = room
     self.furtherUses = furtherUses
     self.account = account
-    self.fields = fields
+    self.fields = fields.map(\.declaration)
     let variables = Set(path.map(Self.variables) ?? [])
-    let own = method == "GET" || method == "DELETE" ? fields.filter { !variables.contains($0.name) } : []
-    self.query = query.merging(own.map { ($0.name, $0.type.parameter) }) { known, _ in known }
+    let own = method == "GET" || method == "DELETE" ? self.fields.filter { !variables.contains($0.name) } : []
+    query = Dictionary(uniqueKeysWithValues: own.map { ($0.name, $0.type.parameter) })
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
     self.isRead = isRead ?? (method == "GET")
     self.reach = reach
-    arguments = variables.union(self.query.keys)
+    arguments = variables.union(query.keys)
     ownErrors = errors
+  }
+
+  /// The declared members of the body.
+  package var bodyFields: [FieldDeclaration] {
+    body == .ignored ? [] : fields.filter { !arguments.contains($0.name) }
   }
 
   /// The names of the variables of a path, such as `room` of `/v1/rooms/{room}`.

@@ -15,7 +15,7 @@ struct EraseUser: Command {
       + "and their sender is a pseudonym.")
 
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}", by: .backend, fields: [Self.messages.declaration], reach: .rooms,
+    "DELETE", "/v1/users/{user}", by: .backend, fields: [Self.messages], reach: .rooms,
     errors: [.conflict])
 
   private let user: UserID

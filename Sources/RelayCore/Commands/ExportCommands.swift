@@ -23,7 +23,7 @@ struct ExportUser: Command {
 
   package static let declaration = Declaration(
     "GET", "/v1/users/{user}/export", by: StoredText.export.callers,
-    fields: [Self.cursor.declaration, Self.limit.declaration], reach: .rooms, errors: [.notFound])
+    fields: [Self.cursor, Self.limit], reach: .rooms, errors: [.notFound])
 
   private let user: UserID
   private let position: ExportPosition

@@ -2,10 +2,15 @@
 package import RelayJSON
 import RelayProtocol
 
+/// A declared member of a request.
+package protocol DeclaredField: Sendable {
+  var declaration: FieldDeclaration { get }
+}
+
 /// A member of a request: its name, its type with the bounds, and its meaning. The parser and both documents follow from
 /// this declaration.
-struct Field<Value: Sendable>: Sendable {
-  let declaration: FieldDeclaration
+struct Field<Value: Sendable>: DeclaredField {
+  package let declaration: FieldDeclaration
   private let parse: @Sendable (Fields) throws(RequestError) -> Value
 
   fileprivate init(
@@ -16,7 +21,68 @@ struct Field<Value: Sendable>: Sendable {
   }
 
   /// Throws `bad_request` with the pointer of a missing or wrong value.
+  func value(in fields: Fields) throws(RequestError) -> Value { try parse(fields) }
   func value(in request: Request) throws(RequestError) -> Value { try parse(request.fields) }
+
+  /// The same member, which frames do not have.
+  var onlyHTTP: Self {
+    var declaration = declaration
+    declaration.isInFrames = false
+    return Self(declaration, parse)
+  }
+
+  /// The same member, with another meaning in frames.
+  func inFrames(_ meaning: String) -> Self {
+    var declaration = declaration
+    declaration.meaningInFrames = meaning
+    return Self(declaration, parse)
+  }
+
+  /// The same member, which each request must have. It may be null.
+  var present: Self {
+    var declaration = declaration
+    declaration.isRequired = true
+    return Self(declaration) { [name = declaration.name, parse] fields throws(RequestError) in
+      guard fields.has(name) else { throw fields.wrong(name, "is missing") }
+      return try parse(fields)
+    }
+  }
+
+  /// The same member, which each request must have.
+  func required<Wrapped: Sendable>() -> Field<Wrapped> where Value == Wrapped? {
+    var declaration = declaration
+    (declaration.isRequired, declaration.isNullable) = (true, false)
+    return Field<Wrapped>(declaration) { [name = declaration.name, parse] fields throws(RequestError) in
+      try fields.required(name, parse(fields))
+    }
+  }
+}
+
+/// A member whose value may be elsewhere in the request: in its header or its credentials.
+struct RequestField<Value: Sendable>: DeclaredField {
+  package let declaration: FieldDeclaration
+  private let parse: @Sendable (Request) throws(RequestError) -> Value
+
+  func value(in request: Request) throws(RequestError) -> Value { try parse(request) }
+}
+
+extension RequestField where Value == UserID {
+  /// Names the user for whom a backend acts, see ``Request/actor(_:)``. Frames do not have it.
+  static func actor(_ name: String, _ meaning: String) -> Self {
+    var declaration = FieldDeclaration(name, .shared("UserName", .text), meaning)
+    declaration.isInFrames = false
+    return Self(declaration: declaration) { request throws(RequestError) in try request.actor(name) }
+  }
+}
+
+extension RequestField where Value == String? {
+  /// The idempotency key, see ``Request/key``.
+  static func key(_ meaning: String) -> Self {
+    let type = FieldType.text(minLength: 1, maxLength: IdempotencyKey.maxLength)
+    return Self(declaration: FieldDeclaration("key", type, meaning)) { request throws(RequestError) in
+      try request.key
+    }
+  }
 }
 
 extension Field where Value == Int {
@@ -33,10 +99,21 @@ extension Field where Value == Int {
 extension Field where Value == Int64? {
   /// The number of a message, a report or an entry.
   /// - Parameter lowest: 0 or 1.
-  static func seq(_ name: String, from lowest: Int64 = 1, _ meaning: String) -> Self {
+  static func seq(_ name: String, from lowest: Int64 = 1, _ meaning: String? = nil) -> Self {
     let type = FieldType.shared(lowest == 0 ? "Seq" : "MessageSeq", .number)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.integer(name, lowest...maxInteger)
+    }
+  }
+
+  /// A whole number, at least `lowest`.
+  static func whole(
+    _ name: String, from lowest: Int64 = 0, schema: String? = nil, _ meaning: String
+  ) -> Self {
+    let range = lowest...maxInteger
+    let type = schema.map { FieldType.shared($0, .number) } ?? .whole(range, default: nil)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.integer(name, range)
     }
   }
 }
@@ -52,17 +129,49 @@ extension Field where Value == Timestamp? {
 extension Field where Value == Bool {
   /// `true` or `false`. An absent one is `false`.
   static func flag(_ name: String, _ meaning: String) -> Self {
-    Self(FieldDeclaration(name, .flag, meaning)) { fields throws(RequestError) in try fields.bool(name) ?? false }
+    Self(FieldDeclaration(name, .flag(default: false), meaning)) { fields throws(RequestError) in
+      try fields.bool(name) ?? false
+    }
+  }
+}
+
+extension Field where Value == Bool? {
+  /// `true` or `false`.
+  static func flag(_ name: String, _ meaning: String) -> Self {
+    Self(FieldDeclaration(name, .flag(default: nil), meaning)) { fields throws(RequestError) in try fields.bool(name) }
   }
 }
 
 extension Field where Value == String? {
   /// A text with at most `maxLength` bytes.
   /// - Parameter schema: The name of its schema in `schemas.json`, if it has one.
-  static func text(_ name: String, maxLength: Int, schema: String? = nil, _ meaning: String) -> Self {
+  static func text(_ name: String, maxLength: Int, schema: String? = nil, _ meaning: String? = nil) -> Self {
     let type = schema.map { FieldType.shared($0, .text) } ?? .text(maxLength: maxLength)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.string(name, maxLength: maxLength)
+    }
+  }
+
+  /// A text of one line.
+  static func line(_ name: String, maxLength: Int, schema: String, _ meaning: String? = nil) -> Self {
+    Self(FieldDeclaration(name, .shared(schema, .text), meaning)) { fields throws(RequestError) in
+      try fields.line(name, maxLength: maxLength)
+    }
+  }
+}
+
+extension Field where Value == [UInt8]? {
+  /// Any JSON value, as its text.
+  static func raw(_ name: String, _ meaning: String) -> Self {
+    Self(FieldDeclaration(name, .value([:]), meaning)) { fields throws(RequestError) in fields.raw(name) }
+  }
+}
+
+extension Field where Value == [String]? {
+  static func texts(_ name: String, max: Int, maxLength: Int, _ meaning: String) -> Self {
+    let text = FieldType.text(maxLength: maxLength).schema
+    return Self(FieldDeclaration(name, .list(max: max, text), meaning)) { fields throws(RequestError) in
+      try fields.strings(name, max: max, maxLength: maxLength)
     }
   }
 }
@@ -70,27 +179,38 @@ extension Field where Value == String? {
 extension Field where Value == RoomID {
   /// The name of a room. On a path, it is the variable of this name.
   static func room(_ meaning: String, name: String = "room") -> Self {
-    Self(FieldDeclaration(name, .shared("RoomName", .text), isRequired: true, meaning)) { fields throws(RequestError) in
-      try fields.required(name, fields.name(name))
-    }
+    Field<RoomID?>.name(name, meaning).required()
   }
 }
 
 extension Field {
-  /// The name of a user, a room or a device.
-  static func name<N: Name>(_ name: String, _ meaning: String) -> Self where Value == N? {
-    let schema = N.noun.prefix(1).uppercased() + N.noun.dropFirst() + "Name"
-    return Self(FieldDeclaration(name, .shared(schema, .text), meaning)) { fields throws(RequestError) in
-      try fields.name(name)
+  /// The name of a user, a room or a device. Every other name needs a schema of `schemas.json`.
+  static func name<N: Name>(_ name: String, schema: String? = nil, _ meaning: String? = nil) -> Self
+  where Value == N? {
+    let type = schema.map { FieldType.shared($0, .text) } ?? .name(N.self)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in try fields.name(name) }
+  }
+
+  static func names<N: Name>(_ name: String, max: Int, _ meaning: String? = nil) -> Self where Value == [N]? {
+    let type = FieldType.list(max: max, FieldType.name(N.self).schema)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.names(name, max: max)
     }
   }
 
   /// One of the cases, with a schema in the documents.
-  static func choice<C>(_ name: String, schema: String, _ meaning: String) -> Self
+  static func choice<C>(_ name: String, schema: String, _ meaning: String? = nil) -> Self
   where Value == C?, C: RawRepresentable<String> & CaseIterable {
     Self(FieldDeclaration(name, .reference(schema, .text), meaning)) { fields throws(RequestError) in
       try fields.choice(name)
     }
+  }
+
+  /// One of the cases, which the documents list with the field.
+  static func choice<C>(_ name: String, _ meaning: String) -> Self
+  where Value == C?, C: RawRepresentable<String> & CaseIterable {
+    let type = FieldType.cases(C.allCases.map(\.rawValue), default: nil)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in try fields.choice(name) }
   }
 
   /// One of the cases, which the documents list with the field. It is required if it has no default.
@@ -103,32 +223,36 @@ extension Field {
   }
 }
 
-/// The declaration of a ``Field``, as the documents show it.
-package struct FieldDeclaration: Sendable {
+/// The declaration of a ``Field``, as the documents show it. A member with a parser of its own has only this.
+package struct FieldDeclaration: DeclaredField {
   package let name: String
   package let type: FieldType
-  package let isRequired: Bool
-  package let meaning: String
+  package fileprivate(set) var isRequired: Bool
+  package fileprivate(set) var isNullable: Bool
+  /// False if only requests over HTTP have the member.
+  package fileprivate(set) var isInFrames = true
+  package let meaning: String?
+  package fileprivate(set) var meaningInFrames: String?
 
-  fileprivate init(_ name: String, _ type: FieldType, isRequired: Bool = false, _ meaning: String) {
+  /// - Parameter isNullable: By default true for a member that is not required.
+  init(
+    _ name: String, _ type: FieldType, isRequired: Bool = false, isNullable: Bool? = nil, _ meaning: String? = nil
+  ) {
     self.name = name
     self.type = type
     self.isRequired = isRequired
+    self.isNullable = isNullable ?? !isRequired
     self.meaning = meaning
+    meaningInFrames = meaning
   }
 
-  /// The schema of the member in a frame. A member that is not required may be null.
-  package var schema: OrderedJSON {
-    var schema = type.schema
-    if !isRequired {
-      if schema["enum"] == nil, let noun = schema["type"] {
-        schema["type"] = [noun, "null"]
-      } else {
-        schema = ["anyOf": [schema, ["type": "null"]]]
-      }
-    }
+  package var declaration: FieldDeclaration { self }
+
+  /// The schema of the member in a body or a frame.
+  package func schema(inFrame: Bool) -> OrderedJSON {
+    var schema = isNullable ? type.schema.orNull : type.schema
     // In OpenAPI 3.1 and AsyncAPI 3.0, a reference may have a description.
-    schema["description"] = .string(meaning)
+    schema["description"] = (inFrame ? meaningInFrames : meaning).map(OrderedJSON.string)
     return schema
   }
 
@@ -136,23 +260,30 @@ package struct FieldDeclaration: Sendable {
   package var parameter: OrderedJSON {
     var parameter: OrderedJSON = ["name": .string(name), "in": "query"]
     if isRequired { parameter["required"] = .scalar(.bool(true)) }
-    parameter["description"] = .string(meaning)
+    parameter["description"] = meaning.map(OrderedJSON.string)
     parameter["schema"] = type.schema
     return parameter
   }
 }
 
 package enum FieldType: Sendable {
-  case whole(ClosedRange<Int64>, default: Int64)
-  case flag
-  case text(maxLength: Int)
+  case whole(ClosedRange<Int64>, default: Int64?)
+  case flag(default: Bool?)
+  case text(minLength: Int? = nil, maxLength: Int)
   case cases([String], default: String?)
+  case list(max: Int, OrderedJSON)
   /// A number or a text whose schema is in a document or in `schemas.json`.
   case reference(String, Declaration.Parameter)
+  /// A value with this schema.
+  case value(OrderedJSON)
 
   /// The same with the name of a schema in `schemas.json`.
-  fileprivate static func shared(_ name: String, _ parameter: Declaration.Parameter) -> FieldType {
+  static func shared(_ name: String, _ parameter: Declaration.Parameter) -> FieldType {
     .reference("schemas.json#/\(name)", parameter)
+  }
+
+  fileprivate static func name<N: Name>(_: N.Type) -> FieldType {
+    .shared(N.noun.prefix(1).uppercased() + N.noun.dropFirst() + "Name", .text)
   }
 
   /// The parameter of a query with this type.
@@ -160,24 +291,49 @@ package enum FieldType: Sendable {
     switch self {
     case .whole: .number
     case .flag: .flag
-    case .text, .cases: .text
+    case .text, .cases, .list, .value: .text
     case .reference(_, let parameter): parameter
     }
   }
 
   fileprivate var schema: OrderedJSON {
+    var schema: OrderedJSON
     switch self {
     case .whole(let range, let standard):
-      [
-        "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
-        "default": .integer(standard),
-      ]
-    case .flag: ["type": "boolean", "default": .scalar(.bool(false))]
-    case .text(let maxLength): ["type": "string", "maxLength": .integer(maxLength)]
-    case .cases(let cases, nil): ["type": "string", "enum": .array(cases.map(OrderedJSON.string))]
-    case .cases(let cases, let standard?):
-      ["type": "string", "enum": .array(cases.map(OrderedJSON.string)), "default": .string(standard)]
-    case .reference(let schema, _): ["$ref": .string(schema)]
+      schema = ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
+      schema["default"] = standard.map(OrderedJSON.integer)
+    case .flag(let standard):
+      schema = ["type": "boolean"]
+      schema["default"] = standard.map { .scalar(.bool($0)) }
+    case .text(let minLength, let maxLength):
+      schema = ["type": "string"]
+      schema["minLength"] = minLength.map(OrderedJSON.integer)
+      schema["maxLength"] = .integer(maxLength)
+    case .cases(let cases, let standard):
+      schema = ["type": "string", "enum": .array(cases.map(OrderedJSON.string))]
+      schema["default"] = standard.map(OrderedJSON.string)
+    case .list(let max, let item): schema = ["type": "array", "maxItems": .integer(max), "items": item]
+    case .reference(let name, _): schema = ["$ref": .string(name)]
+    case .value(let value): schema = value
     }
+    return schema
+  }
+}
+
+extension OrderedJSON {
+  /// The schema of the same value, or of null.
+  fileprivate var orNull: OrderedJSON {
+    var schema = self
+    let null: OrderedJSON = ["type": "null"]
+    if let variants = self["anyOf"] {
+      schema["anyOf"] = .array(variants.items + [null])
+    } else if let values = self["enum"], self["default"] == nil {
+      return ["enum": .array(values.items + [.scalar(.null)])]
+    } else if self["enum"] == nil, let noun = self["type"] {
+      schema["type"] = [noun, "null"]
+    } else if !members.isEmpty {
+      return ["anyOf": [self, null]]
+    }
+    return schema
   }
 }

@@ -14,7 +14,7 @@ struct ListInvitations: Command {
 
   package static let declaration = Declaration(
     frame: "invitations", "GET", "/v1/users/{user}/invitations", room: .invited([], "the own invitations"),
-    fields: [Self.limit.declaration, Self.after.declaration], reach: .rooms)
+    fields: [Self.limit, Self.after], reach: .rooms)
 
   private let user: UserID
   private let limit: Int
@@ -53,7 +53,7 @@ struct ListInvitations: Command {
 struct AcceptInvitation: Command {
   package static let declaration = Declaration(
     frame: "acceptInvitation", "POST", "/v1/users/{user}/invitations/{room}/accept",
-    room: .invited(.join, "the own membership"), fields: [InvitationAnswer.room.declaration], body: .ignored,
+    room: .invited(.join, "the own membership"), fields: [InvitationAnswer.room], body: .ignored,
     errors: [.notFound, .tooLarge])
 
   private let answer: InvitationAnswer
@@ -81,7 +81,7 @@ struct AcceptInvitation: Command {
 struct DeclineInvitation: Command {
   package static let declaration = Declaration(
     frame: "declineInvitation", "DELETE", "/v1/users/{user}/invitations/{room}",
-    room: .invited([], "the own invitation"), fields: [InvitationAnswer.room.declaration])
+    room: .invited([], "the own invitation"), fields: [InvitationAnswer.room])
 
   private let answer: InvitationAnswer
 

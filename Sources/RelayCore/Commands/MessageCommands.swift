@@ -15,7 +15,7 @@ struct ReadHistory: Command {
   package static let operation = "listMessages"
   package static let declaration = Declaration(
     frame: "history", "GET", "/v1/rooms/{room}/messages", room: .joined(StoredText.history.rights, "stored messages"),
-    query: ["before": .number, "after": .number, "limit": .number])
+    fields: RoomHistory.Query.fields)
 
   private let request: Request
   private let query: RoomHistory.Query
@@ -38,7 +38,19 @@ struct PostMessage: Command {
   package static let operation = "sendMessage"
   package static let declaration = Declaration(
     "POST", "/v1/rooms/{room}/messages", room: uses[0], also: Array(uses.dropFirst()), rate: .send,
-    errors: [.restricted, .tooLarge, .unsupported])
+    fields: [
+      MessageDraft.bodyField, sender, MessageDraft.keyField, MessageDraft.mentionsField, MessageDraft.replyToField,
+      push, MessageDraft.reportField,
+    ], errors: [.restricted, .tooLarge, .unsupported])
+
+  private static let sender = RequestField.actor(
+    "from", "The sender. An API key needs it, unless `X-Stillwire-User` names the user. A token must not have it.")
+  private static let push = FieldDeclaration(
+    "push", PushRequest.optionsType,
+    """
+    The options of the pushes. false: the relay stores the message, and the message is neither pushed nor unread. In \
+    rooms that store no messages: `unsupported`.
+    """)
 
   /// The uses of a room by a message, also by that of a session.
   static let uses: [RoomUse] = [
@@ -59,10 +71,10 @@ struct PostMessage: Command {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkMaySend(access, request, on: relay)
       let fields = request.fields
-      let sender = try request.actor("from")
+      let sender = try Self.sender.value(in: request)
       var draft = MessageDraft(
         room: access.room, from: User(id: sender), time: relay.hub.now,
-        body: try fields.required("body", fields.raw("body")), key: try request.key)
+        body: try MessageDraft.bodyField.value(in: request), key: try MessageDraft.keyField.value(in: request))
       try draft.read(
         fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
         isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
@@ -84,7 +96,9 @@ struct PostMessage: Command {
 struct EditMessage: Command {
   package static let declaration = Declaration(
     frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send, "a message of the own user"),
-    rate: .send, errors: [.restricted, .unsupported])
+    rate: .send, fields: [MessageDraft.bodyField, sender], errors: [.restricted, .unsupported])
+
+  private static let sender = RequestField.actor("from", "The user who edits, for API keys, like `from` of a message.")
 
   private let request: Request
   private let seq: Int64
@@ -98,9 +112,8 @@ struct EditMessage: Command {
     try await inRoom(of: request, on: relay) { access in
       try relay.rooms.checkKeeps(access, request, on: relay)
       try relay.rooms.checkMaySend(access, request, on: relay)
-      let fields = request.fields
-      let body = try fields.required("body", fields.raw("body"))
-      let sender = try request.actor("from")
+      let body = try MessageDraft.bodyField.value(in: request)
+      let sender = try Self.sender.value(in: request)
       if let user = try request.caller.viewer(relay.hub) {
         // If phones show the text, the edit causes pushes and costs as much as a message with pushes.
         let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
@@ -159,20 +172,28 @@ struct DeleteMessage: Command {
 struct NotifyAnyway: Command {
   package static let declaration = Declaration(
     frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify",
-    room: .joined(.send, "pushes of a message of the own user"), body: .optional, errors: [.restricted])
+    room: .joined(.send, "pushes of a message of the own user"), fields: [recipients, author], body: .optional,
+    errors: [.restricted])
+
+  private static let recipients = Field<[UserID]?>.names(
+    "users", max: 256,
+    """
+    Some of the users in `quiet`. Absent: all of them. The relay ignores names that were not in `quiet`, and users \
+    whom an earlier request has notified.
+    """)
+  private static let author = RequestField.actor(
+    "from", "The sender of the message, for API keys, like `from` of a message.")
 
   private let request: Request
   private let seq: Int64
   private let users: [UserID]?
   private let sender: UserID
 
-  private static let maxUsers = 256
-
   init(_ request: Request) throws(RequestError) {
     self.request = request
     seq = try request.seq
-    users = try request.fields.names("users", max: Self.maxUsers)
-    sender = try request.actor("from")
+    users = try Self.recipients.value(in: request)
+    sender = try Self.author.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

@@ -13,7 +13,12 @@ import RelayStore
 struct RestrictMember: Command {
   package static let declaration = Declaration(
     frame: "restrict", "PUT", "/v1/rooms/{room}/restrictions",
-    room: .member(.join, role: .moderator, "the restriction of a member"), errors: [.notFound, .tooLarge, .unsupported])
+    room: .member(.join, role: .moderator, "the restriction of a member"), fields: [member, end],
+    errors: [.notFound, .tooLarge, .unsupported])
+
+  private static let member = Field<UserID?>.name("user").required()
+  private static let end = Field<Timestamp?>.time(
+    "until", "The end of the restriction, in the future. null or absent: ends it.")
 
   private let request: Request
   private let user: UserID
@@ -21,11 +26,10 @@ struct RestrictMember: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    let fields = request.fields
     _ = try request.room
-    user = try fields.required("user", fields.name("user"))
-    until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
-    guard request.caller.by != user else { throw fields.wrong("user", "must be another user") }
+    user = try Self.member.value(in: request)
+    until = try Self.end.value(in: request)
+    guard request.caller.by != user else { throw request.fields.wrong("user", "must be another user") }
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -46,7 +50,17 @@ struct RestrictMember: Command {
 struct ReportMessage: Command {
   package static let declaration = Declaration(
     frame: "report", "POST", "/v1/rooms/{room}/messages/{seq}/reports", room: .member(.join, "a report"),
-    errors: [.conflict, .notFound, .tooLarge, .unsupported])
+    fields: [explanation, reporter], errors: [.conflict, .notFound, .tooLarge, .unsupported])
+
+  private static let explanation = Field<String?>.text(
+    "reason", maxLength: MessageReport.maxReasonLength, schema: "ReportReason"
+  ).required()
+  private static let reporter = RequestField.actor(
+    "user",
+    """
+    The user who reports the message. An API key needs it, unless `X-Stillwire-User` names the user. A token must not \
+    have it.
+    """)
 
   private let request: Request
   private let seq: Int64
@@ -55,12 +69,11 @@ struct ReportMessage: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    let fields = request.fields
     _ = try request.room
     seq = try request.seq
-    reason = try fields.required("reason", fields.string("reason", maxLength: MessageReport.maxReasonLength))
-    guard !reason.allSatisfy(\.isWhitespace) else { throw fields.wrong("reason", "must not be blank") }
-    user = try request.actor("user")
+    reason = try Self.explanation.value(in: request)
+    guard !reason.allSatisfy(\.isWhitespace) else { throw request.fields.wrong("reason", "must not be blank") }
+    user = try Self.reporter.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -129,7 +142,12 @@ struct EndReport: Command {
   package static let operation = "resolveReport"
   package static let declaration = Declaration(
     frame: "resolve", "PUT", "/v1/rooms/{room}/reports/{report}", room: .member(.moderate, "the state of a report"),
-    errors: [.notFound])
+    fields: [id, newState], errors: [.notFound])
+
+  private static let id = Field<Int64?>.seq("report", "The id of the report.").required()
+  private static let newState = Field<MessageReport.State?>.choice(
+    "state", schema: "schemas.json#/ReportState"
+  ).required()
 
   private let request: Request
   private let report: Int64
@@ -137,10 +155,9 @@ struct EndReport: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    let fields = request.fields
     _ = try request.room
-    report = try fields.required("report", fields.integer("report", 1...maxInteger))
-    state = try fields.required("state", fields.choice("state"))
+    report = try Self.id.value(in: request)
+    state = try Self.newState.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -163,7 +180,7 @@ private struct ReportPage: Sendable {
   private static let limit = Field<Int>.whole(
     "limit", 1...100, default: 100, "The maximum number of entries of the page.")
 
-  static let fields = [Self.state.declaration, Self.before.declaration, Self.limit.declaration]
+  static let fields: [any DeclaredField] = [Self.state, Self.before, Self.limit]
 
   let before: Int64
   let limit: Int

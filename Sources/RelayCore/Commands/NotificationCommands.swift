@@ -15,7 +15,14 @@ import RelayStore
 struct Respond: Command {
   package static let declaration = Declaration(
     frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters, room: use, also: [postingUse],
-    errors: [.notJoined, .notFound, .conflict, .restricted])
+    fields: [responder] + ResponseRequest.fields, errors: [.notJoined, .notFound, .conflict, .restricted])
+
+  private static let responder = RequestField.actor(
+    "user",
+    """
+    The user whose notification it is. An API key needs it, unless `X-Stillwire-User` names the user. A token must not \
+    have it.
+    """)
 
   /// The room of the notification, if it has one. A phone has the notification, and may be offline or without a valid
   /// token when the user responds. Its report key therefore needs no right for a response that posts nothing.
@@ -29,9 +36,9 @@ struct Respond: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     var response = try ResponseRequest(request.fields, notification: request.caller.session == nil ? request.push : nil)
-    response.key = try request.key
+    response.key = try ResponseRequest.keyField.value(in: request)
     self.response = response
-    user = try request.actor("user")
+    user = try Self.responder.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -131,7 +138,16 @@ struct Respond: Command {
 /// Sends a push that belongs to no message of a room.
 struct NotifyUser: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/users/{user}/notifications", by: .backend, errors: [.tooLarge])
+    "POST", "/v1/users/{user}/notifications", by: .backend, fields: [from, options, idempotencyKey],
+    errors: [.tooLarge])
+
+  private static let from = RequestField.actor(
+    "from", "The sender. In open mode the default is the user that `X-Stillwire-User` names.")
+  private static let options = FieldDeclaration(
+    "push", .value(["anyOf": [["const": .scalar(.bool(true))], ["$ref": "schemas.json#/PushRequest"]]]),
+    isRequired: true, "true is the same as an empty object.")
+  private static let idempotencyKey = RequestField<String?>.key(
+    "Makes a repeated request harmless, for 5 minutes, for each `from` and user.")
 
   private let user: UserID
   private let sender: UserID
@@ -141,8 +157,8 @@ struct NotifyUser: Command {
   init(_ request: Request) throws(RequestError) {
     let fields = request.fields
     user = try request.user
-    sender = try request.actor("from")
-    key = try request.key
+    sender = try Self.from.value(in: request)
+    key = try Self.idempotencyKey.value(in: request)
     guard var push = try PushRequest(fields, rights: .standard), push.isAsked else {
       throw fields.wrong("push", "must be an object: a notification needs a push")
     }
@@ -214,7 +230,30 @@ struct NotifyUser: Command {
 struct ExplainDecision: Command {
   package static let operation = "decide"
   package static let declaration = Declaration(
-    "POST", "/v1/decisions", by: .backend, isRead: true, errors: [.notFound, .unsupported])
+    "POST", "/v1/decisions", by: .backend, fields: Self.fields, isRead: true, errors: [.notFound, .unsupported])
+
+  private static let room = Field<RoomID?>.name("room").required()
+  private static let from = Field<UserID?>.name("from", "The sender.").required()
+  private static let recipient = Field<UserID?>.name("user", "The recipient.").required()
+  private static let fields: [any DeclaredField] = [
+    Self.room, Self.from, Self.recipient,
+    FieldDeclaration(
+      "mentions", MessageDraft.mentionsField.type,
+      "The mentioned users, `*` for all members, or `*online` for the members who are online."),
+    MessageDraft.replyToField,
+    FieldDeclaration(
+      "push", PushRequest.optionsType,
+      "The options of the pushes. false: no pushes. In rooms that store no messages: 422 `unsupported`."),
+    Field<Bool?>.flag("report", "Has no effect here."),
+    FieldDeclaration(
+      "rights", .value(["type": "array", "items": ["enum": .array(Rights.named.map { .string($0.name) })]]),
+      isNullable: false,
+      """
+      The sender's rights in the room, as a token would give them. The default is the first of these: the rights of \
+      the sender's sessions, those of the room's pattern (`can`), all rights but `moderate` and `mentionAll`, and with \
+      tokens also without `urgent`.
+      """),
+  ]
 
   private let fields: Fields
   private let room: RoomID
@@ -223,9 +262,9 @@ struct ExplainDecision: Command {
 
   init(_ request: Request) throws(RequestError) {
     fields = request.fields
-    room = try request.room
-    sender = try fields.required("from", fields.name("from"))
-    user = try fields.required("user", fields.name("user"))
+    room = try Self.room.value(in: request)
+    sender = try Self.from.value(in: request)
+    user = try Self.recipient.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -304,14 +343,18 @@ struct GetCategories: Command {
 /// Replaces the registry of categories.
 struct SetCategories: Command {
   package static let declaration = Declaration(
-    "PUT", "/v1/categories", by: .backend, reach: .everything, errors: [.conflict, .preconditionFailed, .tooLarge])
+    "PUT", "/v1/categories", by: .backend, fields: [replaced, CategoryRegistry.field], reach: .everything,
+    errors: [.conflict, .preconditionFailed, .tooLarge])
+
+  private static let replaced = Field<Int64?>.whole(
+    "version", "The version that the request replaces. If the version of the relay differs: 409.")
 
   private let registry: CategoryRegistry
   private let version: Int64?
   private let tags: EntityTags?
 
   init(_ request: Request) throws(RequestError) {
-    version = try request.fields.integer("version", 0...maxInteger)
+    version = try Self.replaced.value(in: request)
     registry = try CategoryRegistry(version: 0, request.fields)
     tags = request.ifMatch.map(EntityTags.init)
   }

@@ -92,17 +92,19 @@ private struct ProfileChange: Sendable {
 /// Closes all sessions of a user.
 struct Disconnect: Command {
   package static let operation = "disconnectUser"
-  package static let declaration = Declaration("POST", "/v1/users/{user}/disconnect", by: .backend, body: .optional)
+  package static let declaration = Declaration(
+    "POST", "/v1/users/{user}/disconnect", by: .backend, fields: [text], body: .optional)
+
+  /// A close frame has 125 bytes, and two of them are the code.
+  private static let text = Field<String?>.text(
+    "reason", maxLength: 123, "The `reason` of `bye`, at most 123 bytes.")
 
   private let user: UserID
   private let reason: String
 
-  /// The maximum length in bytes. A close frame has 125 bytes, and two of them are the code.
-  private static let maxReasonLength = 123
-
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    reason = try request.fields.string("reason", maxLength: Self.maxReasonLength) ?? "closed by an operator"
+    reason = try Self.text.value(in: request) ?? "closed by an operator"
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -125,7 +127,7 @@ package struct ListPushes: Command {
 
   package static let declaration = Declaration(
     "GET", "/v1/pushes", by: .backend,
-    fields: [Self.state.declaration, Self.user.declaration, Self.after.declaration, Self.limit.declaration],
+    fields: [Self.state, Self.user, Self.after, Self.limit],
     reach: .everything)
 
   private let state: JobState?
@@ -370,14 +372,17 @@ struct GetSimulatedPhone: Command {
 /// Switches the network of a simulated phone on or off.
 struct SetSimulatedPhone: Command {
   package static let operation = "setReachable"
-  package static let declaration = Declaration("PUT", "/v1/simulator/devices/{token}", by: .backend, reach: .everything)
+  package static let declaration = Declaration(
+    "PUT", "/v1/simulator/devices/{token}", by: .backend, fields: [network], reach: .everything)
+
+  private static let network = Field<Bool?>.flag("isReachable", "True if pushes reach the phone.").required()
 
   private let token: String
   private let isReachable: Bool
 
   init(_ request: Request) throws(RequestError) {
     token = try request.simulatedPhone
-    isReachable = try request.fields.required("isReachable", request.fields.bool("isReachable"))
+    isReachable = try Self.network.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

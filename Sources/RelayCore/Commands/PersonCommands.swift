@@ -21,7 +21,7 @@ struct ListSessions: Command {
   private static let after = Field<String?>.text("after", maxLength: 32, "The last session of the page before.")
 
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after.declaration, ListPage.limit.declaration])
+    "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after, ListPage.limit])
 
   private let user: UserID
   private let page: ListPage
@@ -58,7 +58,7 @@ struct ListDevices: Command {
   private static let after = Field<DeviceID?>.name("after", "The last device of the page before.")
 
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/devices", by: .backend, fields: [Self.after.declaration, ListPage.limit.declaration])
+    "GET", "/v1/users/{user}/devices", by: .backend, fields: [Self.after, ListPage.limit])
 
   private let user: UserID
   private let page: ListPage

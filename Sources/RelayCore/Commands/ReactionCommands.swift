@@ -11,12 +11,14 @@ import RelayStore
 struct React: Command {
   package static let declaration = Declaration(
     frame: "react", "PUT", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: ReactionChange.change,
-    also: [ReactionChange.result], rate: .send, body: .optional,
+    also: [ReactionChange.result], rate: .send, fields: [user], body: .optional,
     errors: [.restricted, .tooLarge, .notFound, .unsupported])
+
+  private static let user = RequestField.actor("from", "The user. Only for API keys.")
 
   private let change: ReactionChange
 
-  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request) }
+  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request, by: Self.user) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
@@ -30,11 +32,14 @@ struct React: Command {
 struct Unreact: Command {
   package static let declaration = Declaration(
     frame: "unreact", "DELETE", "/v1/rooms/{room}/messages/{seq}/reactions/{key}", room: ReactionChange.change,
-    also: [ReactionChange.result], rate: .send, query: ["from": .text], errors: [.notFound, .unsupported])
+    also: [ReactionChange.result], rate: .send, fields: [user], errors: [.notFound, .unsupported])
+
+  private static let user = RequestField.actor(
+    "from", "The user. Only for API keys, which can also send the header `X-Stillwire-User`.")
 
   private let change: ReactionChange
 
-  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request) }
+  init(_ request: Request) throws(RequestError) { change = try ReactionChange(request, by: Self.user) }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: change.request, on: relay) { access in
@@ -54,14 +59,14 @@ private struct ReactionChange {
   let key: String
   let user: UserID
 
-  init(_ request: Request) throws(RequestError) {
+  init(_ request: Request, by user: RequestField<UserID>) throws(RequestError) {
     self.request = request
     let fields = request.fields
     _ = try request.room
     seq = try request.seq
     key = try fields.required("key", fields.line("key", maxLength: Reactions.maxKeyLength))
     guard !key.isEmpty else { throw fields.wrong("key", "must not be empty") }
-    user = try request.actor("from")
+    self.user = try user.value(in: request)
   }
 
   func perform(in access: RoomAccess, adds: Bool, on relay: isolated Relay) async throws -> Reply {

@@ -127,7 +127,7 @@ struct LeaveRoom: Command {
     "stay", "true: the user stays a member, and only this session no longer receives the events of the room.")
 
   package static let declaration = Declaration(
-    frame: "leave", room: .member([], "the own membership, or the session"), fields: [Self.stay.declaration])
+    frame: "leave", room: .member([], "the own membership, or the session"), fields: [Self.stay])
 
   private let request: Request
   private let stays: Bool
@@ -160,7 +160,7 @@ struct ListMembers: Command {
 
   package static let declaration = Declaration(
     "GET", "/v1/rooms/{room}/members", room: .joined(.presence, "the members, and their presence"),
-    fields: [Self.after.declaration, Self.limit.declaration])
+    fields: [Self.after, Self.limit])
 
   private let request: Request
   private let limit: Int
@@ -272,7 +272,7 @@ struct RemoveMember: Command {
   package static let declaration = Declaration(
     frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", room: .member([], "the own membership"),
     also: [.member([], role: .moderator, "the membership of another user")],
-    fields: [Self.bans.declaration, Self.until.declaration], errors: [.tooLarge, .unsupported])
+    fields: [Self.bans, Self.until], errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let room: RoomID
@@ -340,7 +340,10 @@ struct RemoveMember: Command {
 struct SetRole: Command {
   package static let declaration = Declaration(
     frame: "roles", "PUT", "/v1/rooms/{room}/roles", room: .member(.join, role: .owner, "the role of a member"),
-    errors: [.conflict, .notFound, .unsupported])
+    fields: [member, newRole], errors: [.conflict, .notFound, .unsupported])
+
+  private static let member = Field<UserID?>.name("user").required()
+  private static let newRole = Field<RoomRole.Name?>.choice("role", schema: "schemas.json#/RoomRole").required()
 
   private let request: Request
   private let user: UserID
@@ -348,11 +351,9 @@ struct SetRole: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    let fields = request.fields
     _ = try request.room
-    user = try fields.required("user", fields.name("user"))
-    let name: RoomRole.Name = try fields.required("role", fields.choice("role"))
-    role = name.role
+    user = try Self.member.value(in: request)
+    role = try Self.newRole.value(in: request).role
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -372,7 +373,13 @@ struct SetRole: Command {
 struct SetRead: Command {
   package static let operation = "markRead"
   package static let declaration = Declaration(
-    "PUT", "/v1/rooms/{room}/read", room: .joined(.join, "the own read mark"))
+    "PUT", "/v1/rooms/{room}/read", room: .joined(.join, "the own read mark"), fields: [newest, reader])
+
+  private static let newest = Field<Int64?>.seq(
+    "seq", from: 0, "All messages up to this one are read. It is at most the room's newest."
+  ).required()
+  private static let reader = RequestField.actor(
+    "user", "The user who has read the messages, for API keys, like `from` of a message.")
 
   private let request: Request
   private let seq: Int64
@@ -380,8 +387,8 @@ struct SetRead: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    seq = try request.fields.required("seq", request.fields.integer("seq", 0...maxInteger))
-    user = try request.actor("user")
+    seq = try Self.newest.value(in: request)
+    user = try Self.reader.value(in: request)
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {

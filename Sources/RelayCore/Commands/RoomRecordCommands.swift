@@ -13,7 +13,22 @@ import RelayStore
 struct CreateRoom: Command {
   package static let declaration = Declaration(
     frame: "create", "POST", "/v1/rooms", room: .any([.join, .create], "a room that does not exist"),
+    fields: [name, creator, kind] + RoomDetails.recordFields() + [others, joining, idempotencyKey],
     errors: [.conflict, .tooLarge, .unsupported])
+
+  private static let name = Field<RoomID?>.name("room")
+  private static let creator = RequestField.actor(
+    "owner", "The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token must not have it."
+  )
+  private static let kind = Field<RoomKind?>.choice(
+    "kind", schema: "schemas.json#/RoomKind",
+    "Default: `group`. `direct` needs exactly one other member, and has no `room`, title or picture.")
+  private static let joining = Field<RoomJoin?>.choice(
+    "join", schema: "schemas.json#/RoomJoin", "Default: `open`. A direct room is always `invited`.")
+  private static let others = Field<[UserID]?>.names(
+    "members", max: RoomDetails.maxMembersAtOnce, "The other first members, and the users to invite.")
+  private static let idempotencyKey = RequestField<String?>.key(
+    "An idempotency key of the user: the same key within 5 minutes creates nothing twice. At most 128 bytes.")
 
   private let request: Request
   private let room: RoomID
@@ -25,12 +40,16 @@ struct CreateRoom: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     let fields = request.fields
-    let owner = try request.actor("owner")
-    let details = try RoomDetails(creating: fields)
-    let members = Set(try fields.names("members", max: RoomDetails.maxMembersAtOnce) ?? []).subtracting([owner])
-    room = try fields.name("room") ?? RoomDetails.newRoom(details.kind)
+    let owner = try Self.creator.value(in: request)
+    let kind = try Self.kind.value(in: request) ?? .group
+    let details = RoomDetails(
+      kind: kind, join: kind == .direct ? .invited : try Self.joining.value(in: request) ?? .open,
+      title: try fields.title, avatar: try fields.picture, metadata: try fields.metadata,
+      isReadOnly: try RoomDetails.readOnlyField.value(in: request) ?? false)
+    let members = Set(try Self.others.value(in: request) ?? []).subtracting([owner])
+    room = try Self.name.value(in: request) ?? RoomDetails.newRoom(details.kind)
     (self.owner, self.details, self.members) = (owner, details, members.sorted())
-    key = try request.key
+    key = try Self.idempotencyKey.value(in: request)
     guard details.kind == .direct else { return }
     guard members.count == 1 else { throw fields.wrong("members", "must name the other person of a direct room") }
     if details.isReadOnly { throw fields.wrong("readOnly", "is not possible for a direct room") }
@@ -144,7 +163,13 @@ struct UpdateRoom: Command {
   package static let declaration = Declaration(
     frame: "update", "PUT", "/v1/rooms/{room}", room: .member(.join, "the metadata of a direct room"),
     also: [.member(.join, role: .moderator, "the record of a group")],
+    fields: RoomDetails.recordFields(
+      title: "null removes the title.", avatar: "null removes the picture.",
+      metadata: "Replaces the whole object. null removes it.") + [replaced],
     errors: [.conflict, .preconditionFailed, .tooLarge, .unsupported])
+
+  private static let replaced = Field<Int64?>.whole(
+    "version", schema: "RoomVersion", "The relay changes only this version of the record.")
 
   private let request: Request
   private let change: RoomChange
@@ -158,8 +183,9 @@ struct UpdateRoom: Command {
     change = RoomChange(
       title: fields.has("title") ? .some(try fields.title) : nil,
       avatar: fields.has("avatar") ? .some(try fields.picture) : nil,
-      metadata: fields.has("metadata") ? .some(try fields.metadata) : nil, isReadOnly: try fields.bool("readOnly"))
-    version = try fields.integer("version", 0...maxInteger)
+      metadata: fields.has("metadata") ? .some(try fields.metadata) : nil,
+      isReadOnly: try RoomDetails.readOnlyField.value(in: request))
+    version = try Self.replaced.value(in: request)
     tags = request.ifMatch.map(EntityTags.init)
   }
 
@@ -218,11 +244,18 @@ extension RoomDetails {
     return RoomID(unchecked: "\(kind.rawValue).\(makeUUID(using: &generator))")
   }
 
-  fileprivate init(creating fields: Fields) throws(RequestError) {
-    let kind: RoomKind = try fields.choice("kind") ?? .group
-    self.init(
-      kind: kind, join: kind == .direct ? .invited : try fields.choice("join") ?? .open, title: try fields.title,
-      avatar: try fields.picture, metadata: try fields.metadata, isReadOnly: try fields.bool("readOnly") ?? false)
+  fileprivate static let readOnlyField = Field<Bool?>.flag(
+    "readOnly", "true: only moderators and owners send. Not for a direct room.")
+
+  /// The members of the record, with their meaning in a request.
+  fileprivate static func recordFields(
+    title: String? = nil, avatar: String? = nil, metadata: String? = nil
+  ) -> [any DeclaredField] {
+    [
+      FieldDeclaration("title", .shared("RoomTitle", .text), title),
+      FieldDeclaration("avatar", .shared("RoomPicture", .text), avatar),
+      FieldDeclaration("metadata", .shared("RoomMetadata", .text), metadata), readOnlyField,
+    ]
   }
 
   /// The entity tag of the record. The time of the creation separates a room from a deleted one with the same id.

@@ -11,7 +11,8 @@ import RelayStore
 /// Sets the status of a user, in place of the earlier one. A request without a text and an emoji ends the status.
 struct SetStatus: Command {
   package static let declaration = Declaration(
-    frame: "status", "PUT", "/v1/users/{user}/status", room: .noRoom, account: .preferences)
+    frame: "status", "PUT", "/v1/users/{user}/status", room: .noRoom, account: .preferences,
+    fields: UserStatus.fields)
 
   private let request: Request
   private let user: UserID
@@ -25,7 +26,7 @@ struct SetStatus: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply {
     // A misspelled field over HTTP would end the status. The relay ignores unknown fields of frames.
-    if request.caller.session == nil { try request.fields.checkNames(among: ["text", "emoji", "until"]) }
+    if request.caller.session == nil { try request.fields.checkNames(among: UserStatus.fields.map(\.declaration.name)) }
     if let status, !status.isOn(at: relay.hub.now) { throw request.fields.wrong("until", "is in the past") }
     return try await relay.people.withUser(user, on: relay) { handle in
       let shown = try await relay.people.change(status: status, of: handle, cause: request.caller.session, on: relay)
@@ -35,11 +36,18 @@ struct SetStatus: Command {
 }
 
 extension UserStatus {
+  private static let textField = Field<String?>.line("text", maxLength: maxTextLength, schema: "StatusText")
+  private static let emojiField = Field<String?>.line("emoji", maxLength: maxEmojiLength, schema: "StatusEmoji")
+  private static let untilField = Field<Timestamp?>.time(
+    "until", "The time at which the relay ends the status. A time in the past is an error.")
+
+  static let fields: [any DeclaredField] = [textField, emojiField, untilField]
+
   /// Parses the fields of a request. Is `nil` without a text and an emoji. An empty text counts as absent.
   init?(_ fields: Fields) throws(RequestError) {
-    let text = try fields.shortLine("text", Self.maxTextCharacters, maxLength: Self.maxTextLength)
-    let emoji = try fields.shortLine("emoji", Self.maxEmojiCharacters, maxLength: Self.maxEmojiLength)
-    let until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:))
+    let text = try fields.shortLine(Self.textField, Self.maxTextCharacters)
+    let emoji = try fields.shortLine(Self.emojiField, Self.maxEmojiCharacters)
+    let until = try Self.untilField.value(in: fields)
     guard text != nil || emoji != nil else {
       guard until == nil else { throw fields.wrong("until", "belongs to a status, and needs text or emoji") }
       return nil
@@ -50,10 +58,10 @@ extension UserStatus {
 
 extension Fields {
   /// A text of one line. Is `nil` if it is empty.
-  fileprivate func shortLine(_ key: String, _ maxCharacters: Int, maxLength: Int) throws(RequestError) -> String? {
-    guard let line = try line(key, maxLength: maxLength), !line.isEmpty else { return nil }
+  fileprivate func shortLine(_ field: Field<String?>, _ maxCharacters: Int) throws(RequestError) -> String? {
+    guard let line = try field.value(in: self), !line.isEmpty else { return nil }
     guard line.unicodeScalars.count <= maxCharacters else {
-      throw wrong(key, "must be at most \(maxCharacters) characters long")
+      throw wrong(field.declaration.name, "must be at most \(maxCharacters) characters long")
     }
     return line
   }

@@ -17,9 +17,7 @@ struct InboxList: Sendable {
   private static let preview = Field<RoomPolicy.Preview>.choice(
     "preview", default: .text, "`none`: without texts of messages.")
 
-  static let fields = [
-    Self.limit.declaration, Self.after.declaration, Self.since.declaration, Self.preview.declaration,
-  ]
+  static let fields: [any DeclaredField] = [Self.limit, Self.after, Self.since, Self.preview]
 
   let cursor: InboxCursor?
   let limit: Int

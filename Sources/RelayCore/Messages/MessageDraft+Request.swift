@@ -6,16 +6,35 @@ import RelayStore
 
 /// Parses the request of a message, and makes the message that the hub publishes.
 extension MessageDraft {
+  static let bodyField = Field<[UInt8]?>.raw("body", "Any JSON. The relay passes it on byte for byte.").required()
+  static let keyField = RequestField<String?>.key(
+    "An idempotency key of the user in the room: the same key within 5 minutes sends nothing twice. At most 128 bytes.")
+  static let mentionsField = FieldDeclaration(
+    "mentions", .list(max: Mentions.maxNames, ["$ref": "schemas.json#/Mention"]),
+    """
+    The mentioned users. The relay pushes the message to members who have selected only mentions of the room. `*` \
+    mentions all members, and `*online` the members who are online. Both need the right `mentionAll`, and a room \
+    accepts one such message a minute.
+    """)
+  static let replyToField = Field<Int64?>.whole(
+    "replyTo", from: 1, "The number of the message that this message answers, at most the room's newest.")
+  static let reportField = Field<Bool?>.flag(
+    "report",
+    """
+    true: the sender gets `delivery` events with the result for each recipient, for the newest 256 such messages of \
+    the room, while the room is in memory.
+    """)
+
   /// Parses the members of a `send`, except its room, its sender, its body and its key.
   /// - Parameters:
   ///   - newest: The newest message of the room.
   ///   - isStored: False if the room keeps no messages. Such a room pushes nothing.
   mutating func read(_ fields: Fields, rights: Rights, newest: Int64, isStored: Bool) throws(RequestError) {
     mentions = try Mentions(fields, rights: rights)
-    replyTo = try fields.integer("replyTo", 1...maxInteger)
+    replyTo = try Self.replyToField.value(in: fields)
     if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is greater than the newest seq of the room") }
     quoting = QuotedParts(rights)
-    reports = try fields.bool("report") ?? false
+    reports = try Self.reportField.value(in: fields) ?? false
     guard let push = try PushRequest(fields, rights: rights) else { return }
     guard isStored else {
       throw RequestError(
@@ -50,6 +69,11 @@ extension MessageDraft {
     object.removeLast()
     return object
   }
+}
+
+extension PushRequest {
+  /// The type of a member `push` that may also be true or false.
+  static let optionsType = FieldType.value(["anyOf": [["type": "boolean"], ["$ref": "schemas.json#/PushRequest"]]])
 }
 
 extension Mentions {

@@ -4,6 +4,10 @@ package import RelayProtocol
 
 extension CategoryRegistry {
   /// Parses the member `categories` of a request or of the stored registry.
+  static let field = FieldDeclaration(
+    "categories", .list(max: maxCategories, ["$ref": "#/components/schemas/Category"]), isRequired: true,
+    "The id of each category is unique. So is the id of each action, over all categories.")
+
   package init(version: Int64, _ fields: Fields) throws(RequestError) {
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []

@@ -14,6 +14,22 @@ struct ResponseRequest: Equatable, Sendable {
   /// The maximum length of the text, in bytes.
   package static let maxTextLength = 4_096
 
+  private static let actionField = Field<ActionID?>.name("action", schema: "CategoryName").required().inFrames(
+    """
+    An action of the notification's category, or `com.apple.UNNotificationDefaultActionIdentifier`, or \
+    `com.apple.UNNotificationDismissActionIdentifier`.
+    """)
+  private static let textField = Field<String?>.text(
+    "text", maxLength: maxTextLength,
+    """
+    The text, for an action with `textInput`, with a maximum size in bytes. An action with `posts` needs a text that \
+    is not blank.
+    """)
+  static let keyField = RequestField<String?>.key(
+    "A second response to the same message with the same key is a duplicate, whatever its other fields are.")
+  /// The members beside the id of the notification.
+  static let fields: [any DeclaredField] = [actionField, textField, keyField]
+
   /// - Parameter notification: The id from the path. With `nil`, the id is a field.
   init(_ fields: Fields, notification: String? = nil) throws(RequestError) {
     if let notification {
@@ -22,8 +38,8 @@ struct ResponseRequest: Equatable, Sendable {
       self.notification = try fields.required(
         "notification", fields.string("notification", maxLength: Self.maxNotificationLength))
     }
-    action = try fields.required("action", fields.name("action"))
-    text = try fields.string("text", maxLength: Self.maxTextLength)
+    action = try Self.actionField.value(in: fields)
+    text = try Self.textField.value(in: fields)
     key = try fields.idempotencyKey()
   }
 

@@ -27,9 +27,17 @@ struct RoomHistory {
     package let after: Int64?
     package let limit: Int
 
+    private static let older = Field<Int64?>.seq("before", from: 0, "Only messages older than this message.")
+    private static let newer = Field<Int64?>.seq("after", from: 0, "Only messages newer than this message.")
+    /// The limit `history` is the upper bound.
+    private static let number = FieldDeclaration(
+      "limit", .whole(1...Int64(Limits().history), default: 50), "Maximum number of messages, at most `limits.history`."
+    )
+    static let fields: [any DeclaredField] = [older, newer, number]
+
     init(_ fields: Fields, max: Int) throws(RequestError) {
-      before = try fields.integer("before", 0...maxInteger)
-      after = try fields.integer("after", 0...maxInteger)
+      before = try Self.older.value(in: fields)
+      after = try Self.newer.value(in: fields)
       limit = Int(try fields.integer("limit", 1...Int64(max)) ?? Int64(min(50, max)))
       guard before == nil || after == nil else { throw fields.wrong("before", "and after exclude each other") }
     }
