@@ -6,8 +6,8 @@ extension Document {
   /// Makes the AsyncAPI document of its file. Adds what follows from the messages of the file: the messages of the
   /// channel, and the operations.
   static func describeSessions() -> OrderedJSON {
-    var document = file(DocumentFile.asyncAPI)
-    let commands = HTTPCommands(document: file(DocumentFile.openAPI), schemas: file(DocumentFile.schemas))
+    var document = source(DocumentFile.asyncAPI)
+    let commands = HTTPCommands(document: source(DocumentFile.openAPI), schemas: shared)
     let sources = document["components"]?["messages"] ?? [:]
     var (messages, channel, operations): (OrderedJSON, OrderedJSON, OrderedJSON) = ([:], [:], [:])
     for source in sources.members {

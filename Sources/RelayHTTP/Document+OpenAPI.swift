@@ -7,7 +7,7 @@ extension Document {
   /// Makes the OpenAPI document of its file. Adds what follows from the table of routes. The file has the schema and the
   /// values of the examples of a body, without the objects around them that are the same for all bodies.
   static func describeHTTP() -> OrderedJSON {
-    var document = file(DocumentFile.openAPI)
+    var document = source(DocumentFile.openAPI)
     for command in Commands.all { document.addBody(of: command.declaration) }
     for route in HTTPService.routes { document["paths"]?[route.path.description]?.complete(with: route) }
     for status in Set(HTTPService.routes.flatMap(\.actions).flatMap(\.errors).map(\.status)) {

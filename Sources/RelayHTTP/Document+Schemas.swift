@@ -6,8 +6,13 @@ import RelayJSON
 import RelayProtocol
 
 extension Document {
+  static let shared = file(DocumentFile.schemas)
+
+  /// The value of a document's file. An object with the member `extends` has the members of this shared schema, too.
+  static func source(_ bytes: [UInt8]) -> OrderedJSON { file(bytes).extending(shared) }
+
   /// The value of a file of `Documents`.
-  static func file(_ bytes: [UInt8]) -> OrderedJSON {
+  private static func file(_ bytes: [UInt8]) -> OrderedJSON {
     do {
       return try JSONParser(maxDepth: 64).document(bytes)
     } catch {
@@ -18,16 +23,15 @@ extension Document {
   /// Makes a document complete without the other: adds the schemas of `schemas.json` to which the document refers,
   /// directly or through other schemas.
   init(completing document: OrderedJSON) {
-    let shared = Self.file(DocumentFile.schemas)
     var missing: Set<String> = []
     var document = document.withOwnReferences(to: &missing)
     var found: [String: OrderedJSON] = [:]
     while let name = missing.popFirst() {
       guard found[name] == nil else { continue }
-      guard let schema = shared[name] else { preconditionFailure("schemas.json has no \(name)") }
+      guard let schema = Self.shared[name] else { preconditionFailure("schemas.json has no \(name)") }
       found[name] = schema.withOwnReferences(to: &missing)
     }
-    for name in shared.members.map(\.name) { document["components"]?["schemas"]?[name] = found[name] }
+    for name in Self.shared.members.map(\.name) { document["components"]?["schemas"]?[name] = found[name] }
     for (name, values) in Self.values {
       document["components"]?["schemas"]?[name]?["enum"] = .array(values.map(OrderedJSON.string))
     }
@@ -47,6 +51,20 @@ extension OrderedJSON {
 
   /// The name of the schema to which this schema refers.
   var referenced: String? { self["$ref"]?.text?.split(separator: "/").last.map(String.init) }
+
+  fileprivate func extending(_ shared: OrderedJSON) -> OrderedJSON {
+    switch self {
+    case .scalar: return self
+    case .array(let items): return .array(items.map { $0.extending(shared) })
+    case .object(let members):
+      var object = OrderedJSON.object(members.map { Member($0.name, $0.value.extending(shared)) })
+      guard let base = self["extends"]?.text.flatMap({ shared[$0] }) else { return object }
+      object["extends"] = nil
+      object["required"] = .array((base["required"]?.items ?? []) + (self["required"]?.items ?? []))
+      object["properties"] = base["properties"]?.merging(self["properties"])
+      return object
+    }
+  }
 
   /// Adds the bounds and the defaults of the limits, of which the file has the meaning.
   fileprivate mutating func addLimits() {

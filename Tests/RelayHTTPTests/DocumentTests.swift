@@ -188,7 +188,9 @@ struct DocumentTests {
   }
 
   @Test func `a schema that both documents use is in one file`() throws {
-    let shared = try Self.object(DocumentFile.schemas)
+    var shared = try Self.object(DocumentFile.schemas)
+    // Other schemas extend this one.
+    shared["RoomRecord"] = nil
     var own: [Set<String>] = []
     for (document, source) in [
       (openAPI, DocumentFile.openAPI), (asyncAPI, DocumentFile.asyncAPI),
@@ -255,7 +257,7 @@ struct DocumentTests {
 
   /// The members of a body that the file describes.
   private func writtenMembers(of route: (method: String, path: String)) -> Set<String> {
-    let source = Document.file(DocumentFile.openAPI)
+    let source = Document.source(DocumentFile.openAPI)
     let body = source["paths"]?[route.path]?[route.method.lowercased()]?["requestBody"]?["schema"]
     let schema = body?.referenced.flatMap { source["components"]?["schemas"]?[$0] } ?? body
     return Set(schema?["properties"]?.members.map(\.name) ?? [])
