@@ -2,6 +2,7 @@
 import Foundation
 import Logging
 package import RelayCore
+import RelayDelivery
 package import RelayGateways
 package import RelayHub
 package import RelayIdentity
