@@ -345,8 +345,8 @@ package actor Relay {
     return known
   }
 
-  /// Performs work in the background. If the store is not available, repeats the work until it is.
-  /// - Returns: `nil` if the work has failed for another reason, or if the relay stops.
+  /// Performs work in the background. Repeats it after a failure that may pass, for example of the store.
+  /// - Returns: `nil` if a repetition would fail, too, or if the relay stops.
   @discardableResult
   func retry<Value>(_ work: nonisolated(nonsending) () async throws -> Value) async -> Value? {
     while stage != .stopping {
@@ -363,9 +363,8 @@ package actor Relay {
   /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
   ///   until the relay is started again, and each refused request would add work that repeats until then.
   func mayRepeat(after error: any Error) async -> Bool {
-    let known = requestError(error)
-    if known.code == .internal, let error = error as? StoreError { diagnostics.logFailure(of: error) }
-    guard case StoreError.unavailable = error else { return false }
+    let isTemporary = requestError(error).code.isTemporary  // logs the failure
+    guard isTemporary, (error as? StoreError)?.isLasting != true else { return false }
     try? await Task.sleep(for: Self.storePause)
     return stage != .stopping
   }

@@ -91,6 +91,14 @@ public enum StoreError: Error, Equatable, Sendable {
 extension StoreError {
   /// True if the database is damaged. The log has one line about it, so the parts that notice it need none.
   public var isDamage: Bool { if case .damaged = self { true } else { false } }
+
+  /// True if work fails in the same way until the relay starts again.
+  public var isLasting: Bool {
+    switch self {
+    case .damaged, .invalidRow, .ended, .closed: true
+    default: false
+    }
+  }
 }
 
 extension StoreError: CustomStringConvertible {

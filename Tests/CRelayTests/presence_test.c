@@ -265,11 +265,18 @@ TEST(counts, "presence: a large room sends counts, and lists members again below
     peer_say(others[i], "{\"type\":\"leave\",\"id\":2,\"room\":\"stored.a\"}");
     EXPECT_CONTAINS(peer_receive_with(others[i], "\"event\":\"left\""), name_of[i]);
   }
-  /* Three of six members are left. The room lists its members again below two. */
+  /* Three of six members are left. The room is small again below two. */
   EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"memberCount\":3,\"onlineCount\":2");
   EXPECT(peer_receives_none_with(watcher, "\"presence\""));
   peer_say(others[4], "{\"type\":\"leave\",\"room\":\"stored.a\"}");
   EXPECT_CONTAINS(peer_receive_with(watcher, "\"counts\""), "\"memberCount\":2");
+  peer_t *again = peer_open(host_port(host), "u0", "");
+  peer_join(again, "stored.a");
+  peer_say(again, "{\"type\":\"leave\",\"room\":\"stored.a\"}");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\""), "\"user\":\"watcher\"");
+  EXPECT_CONTAINS(peer_join(again, "stored.a"), "\"members\":[");
+  EXPECT_CONTAINS(peer_receive_with(watcher, "\"presence\""), "\"user\":\"u0\"");
+  peer_leave(again);
   for (int i = 1; i < 5; i++) peer_leave(others[i]);
   peer_leave(watcher);
   host_end(host);

@@ -43,6 +43,32 @@ def test_one_room_too_many_is_too_large(start, connect):
     alice.join("three")
 
 
+def test_one_session_too_many_is_closed(start, connect):
+    relay = start("--limits-sessions-per-user", 2)
+    first, _ = connect(relay, "alice"), connect(relay, "alice")
+    with Wire(relay) as wire:
+        wire.open()
+        wire.send_request("hello", id=1, user="alice")
+        ending = wire.ending()
+    assert [one["type"] for one in ending.frames] == ["error", "bye"]
+    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4504, False, 4504)
+    connect(relay, "bob")
+    first.close(1000)
+    connect(relay, "alice")
+
+
+def test_a_new_session_replaces_a_dead_one(start, connect):
+    relay = start("--limits-sessions-per-user", 2)
+    live = connect(relay, "alice")
+    # As after a change of the network: nobody answers a ping, and nobody closes the connection.
+    with Wire(relay) as dead:
+        dead.open("alice")
+        connect(relay, "alice").request("ping")
+        ending = dead.ending()
+        assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
+        live.request("ping")
+
+
 def test_one_device_too_many_is_too_large(start, connect):
     relay = start("--limits-devices-per-user", 2)
     alice = connect(relay, "alice")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes through a push gateway of Matrix. A strict server replaces the gateway."""
+"""Pushes through a Matrix gateway. A strict server replaces the gateway."""
 
 import hashlib
 import hmac
@@ -169,7 +169,7 @@ def test_a_gateway_that_rejects_everything_pauses_its_app(matrix, service, tmp_p
     assert call(circle.relay, "GET", "/ready").json["paused"] == paused
     assert metrics(circle.relay)["stillwire_matrix_paused_apps"] == 1
     circle.pass_due()
-    assert len(service.requests) == 1 and circle.relay.log.read_text().count("a push gateway refuses") == 1
+    assert len(service.requests) == 1 and circle.relay.log.read_text().count("a Matrix gateway refuses") == 1
     # A reload with a new secret ends the pause.
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secret").chmod(0o600)
@@ -253,5 +253,5 @@ def test_a_configuration_that_cannot_work_is_refused(tmp_path, gateway, words):
     write_key(tmp_path / "open", mode=0o644)
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "empty").chmod(0o600)
-    ended = checked(tmp_path, {"apps": [{"app": APP, "gateway": gateway}]})
+    ended = checked(tmp_path, {"apps": [{"app": APP, "matrix": gateway}]})
     assert ended.returncode == 1 and words.format(tmp_path) in ended.stderr, ended

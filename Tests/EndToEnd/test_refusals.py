@@ -17,6 +17,7 @@ BAD_REQUESTS = [
     )),
     *({"type": "join", "room": "ROOM", "history": history} for history in (-1, 301, "5", 1.5, True)),
     {"type": "leave"}, {"type": "leave", "room": 5}, {"type": "leave", "room": "ROOM", "stay": "yes"},
+    {"type": "presence"},
 ]  # fmt: skip
 NOT_JOINED = {
     "send": {"type": "send", "room": "OTHER", "body": 1},

@@ -19,8 +19,8 @@ import Testing
       [
         (#""onFocus":"never""#, "/onFocus"), (#""onFocus":true"#, "/onFocus"), (#""shareFocus":"all""#, "/shareFocus"),
         (#""shareOnline":"friends""#, "/shareOnline"), (#""rooms":[]"#, "/rooms"),
-        (#""rooms":{"no room":{}}"#, "/rooms"),
-        (#""rooms":{"":{}}"#, "/rooms"), (#""rooms":{"\#(x(256))":{}}"#, "/rooms"),
+        (#""rooms":{"no room":{}}"#, "/rooms/no room"),
+        (#""rooms":{"":{}}"#, "/rooms/"), (#""rooms":{"\#(x(256))":{}}"#, "/rooms/\(x(256))"),
         (#""rooms":{"tea":"none"}"#, "/rooms/tea"),
         (#""rooms":{"~a~":{"level":"some"}}"#, "/rooms/~0a~0/level"),
         (#""rooms":{"tea":{"level":"some"}}"#, "/rooms/tea/level"),
@@ -29,14 +29,14 @@ import Testing
         (#""rooms":{"tea":{"level":"none","until":9007199254740992}}"#, "/rooms/tea/until"),
         (#""rooms":{"tea":{"criteria":"\#(x(129))"}}"#, "/rooms/tea/criteria"),
         (#""rooms":{"tea":{"criteria":7}}"#, "/rooms/tea/criteria"),
-        (#""quietHours":true"#, "/quietHours"), (#""quietHours":{}"#, "/quietHours"),
+        (#""quietHours":true"#, "/quietHours"), (#""quietHours":{}"#, "/quietHours/from"),
         (hours(#""from":"24:00""#), "/quietHours/from"), (hours(#""from":"7:00""#), "/quietHours/from"),
         (hours(#""from":"07:60""#), "/quietHours/from"), (hours(#""from":"0700""#), "/quietHours/from"),
         (hours(#""from":"""#), "/quietHours/from"), (hours(#""to":"-1:00""#), "/quietHours/to"),
         (hours(#""to":"07:00:00""#), "/quietHours/to"), (hours(#""to":7"#), "/quietHours/to"),
         (hours(#""to":null"#), "/quietHours/to"), (hours(#""to":"०७:००""#), "/quietHours/to"),
-        (hours(#""days":[]"#), "/quietHours/days"), (hours(#""days":[0]"#), "/quietHours/days"),
-        (hours(#""days":[8]"#), "/quietHours/days"), (hours(#""days":[1.5]"#), "/quietHours/days"),
+        (hours(#""days":[]"#), "/quietHours/days"), (hours(#""days":[0]"#), "/quietHours/days/0"),
+        (hours(#""days":[8]"#), "/quietHours/days/0"), (hours(#""days":[1.5]"#), "/quietHours/days/0"),
         (hours(#""days":"1""#), "/quietHours/days"), (hours(#""days":[1,2,3,4,5,6,7,1]"#), "/quietHours/days"),
         (hours(#""timeZone":"Mars/Olympus""#), "/quietHours/timeZone"),
         (hours(#""timeZone":"+02:00""#), "/quietHours/timeZone"),
@@ -64,12 +64,14 @@ import Testing
         (#""app":"\#(x(256))""#, "/app"), (#""app":"a\u0000b""#, "/app"),
       ]
     ),
+    ("registerDevice", #""user":"me""#, #""device":"d","platform":"simulator""#, [("", "/token")]),
     (
       "reportFilter", #""user":"me""#, #""active":true,"allow":["work"],"device":"phone""#,
       [
         (#""allow":[\#(names(65))]"#, "/allow"), (#""allow":[\#(names(10_000))]"#, "/allow"),
-        (#""allow":["\#(x(129))"]"#, "/allow"), (#""allow":["\#(x(127))é"]"#, "/allow"), (#""allow":"home""#, "/allow"),
-        (#""allow":["home",7]"#, "/allow"), (#""active":null"#, "/active"), (#""active":"yes""#, "/active"),
+        (#""allow":["\#(x(129))"]"#, "/allow/0"), (#""allow":["\#(x(127))é"]"#, "/allow/0"),
+        (#""allow":"home""#, "/allow"),
+        (#""allow":["home",7]"#, "/allow/1"), (#""active":null"#, "/active"), (#""active":"yes""#, "/active"),
         (#""device":"a phone""#, "/device"), (#""at":"now""#, "/at"), (#""at":-1"#, "/at"),
         (#""at":9007199254740992"#, "/at"), (#""number":1.5"#, "/number"), (#""number":-1"#, "/number"),
         (#""number":9007199254740992"#, "/number"),
@@ -142,9 +144,9 @@ import Testing
     (
       "sendMessage", #""room":"tea""#, #""body":1"#,
       [
-        (#""mentions":"bob""#, "/mentions"), (#""mentions":[7]"#, "/mentions"),
-        (#""mentions":["no name"]"#, "/mentions"),
-        (#""mentions":["\#(x(129))"]"#, "/mentions"), (#""mentions":[\#(names(257))]"#, "/mentions"),
+        (#""mentions":"bob""#, "/mentions"), (#""mentions":[7]"#, "/mentions/0"),
+        (#""mentions":["no name"]"#, "/mentions/0"),
+        (#""mentions":["\#(x(129))"]"#, "/mentions/0"), (#""mentions":[\#(names(257))]"#, "/mentions"),
         (#""replyTo":0"#, "/replyTo"), (#""replyTo":2"#, "/replyTo"), (#""replyTo":"1""#, "/replyTo"),
         (#""report":1"#, "/report"), (#""push":"yes""#, "/push"), (#""push":{"kind":"letter"}"#, "/push/kind"),
         (#""push":{"level":"loud"}"#, "/push/level"), (#""push":{"level":"time-sensitive"}"#, "/push/level"),
@@ -154,6 +156,7 @@ import Testing
         (#""key":5"#, "/key"), (#""key":"\#(x(129))""#, "/key"), (#""key":"a\u0000b""#, "/key"),
       ]
     ),
+    ("sendMessage", #""room":"tea""#, "", [("", "/body")]),
     (
       "ring", #""room":"tea""#, "",
       [
@@ -166,8 +169,8 @@ import Testing
       [
         (#""seq":null"#, "/seq"), (#""seq":0"#, "/seq"), (#""seq":-1"#, "/seq"), (#""seq":1.5"#, "/seq"),
         (#""seq":"1""#, "/seq"), (#""seq":9007199254740992"#, "/seq"),
-        (#""users":"bob""#, "/users"), (#""users":[7]"#, "/users"), (#""users":["no name"]"#, "/users"),
-        (#""users":["me"]"#, "/users"), (#""users":{}"#, "/users"), (#""users":[\#(names(257))]"#, "/users"),
+        (#""users":"bob""#, "/users"), (#""users":[7]"#, "/users/0"), (#""users":["no name"]"#, "/users/0"),
+        (#""users":["me"]"#, "/users/0"), (#""users":{}"#, "/users"), (#""users":[\#(names(257))]"#, "/users"),
       ]
     ),
     (
@@ -175,14 +178,14 @@ import Testing
       [
         (#""room":null"#, "/room"), (#""limit":301"#, "/limit"), (#""limit":-1"#, "/limit"),
         (#""limit":"x""#, "/limit"),
-        (#""before":"x""#, "/before"), (#""after":0.5"#, "/after"), (#""before":2,"after":0"#, "/"),
+        (#""before":"x""#, "/before"), (#""after":0.5"#, "/after"), (#""before":2,"after":0"#, "/before"),
       ]
     ),
     (
       "presence", "", "",
       [
-        ("", "/users"), (#""users":"bob""#, "/users"), (#""users":[5]"#, "/users"),
-        (#""users":["bob","a b"]"#, "/users"), (#""users":["\#(x(129))"]"#, "/users"),
+        ("", "/users"), (#""users":"bob""#, "/users"), (#""users":[5]"#, "/users/0"),
+        (#""users":["bob","a b"]"#, "/users/1"), (#""users":["\#(x(129))"]"#, "/users/0"),
         (#""users":[\#(names(257))]"#, "/users"),
       ]
     ),
@@ -191,7 +194,8 @@ import Testing
       [
         (#""limit":0"#, "/limit"), (#""limit":101"#, "/limit"), (#""after":"x""#, "/after"),
         (#""since":"0.7.5""#, "/since"),
-        (#""since":"\#(x(129))""#, "/since"), (#""after":"0.7","since":"0.7""#, "/"), (#""preview":"all""#, "/preview"),
+        (#""since":"\#(x(129))""#, "/since"), (#""after":"0.7","since":"0.7""#, "/after"),
+        (#""preview":"all""#, "/preview"),
       ]
     ),
     (
@@ -262,15 +266,40 @@ import Testing
       let caller = command.declaration.callers == .backend ? Caller.backend(acting: ann) : user
       for (members, pointer) in wrong {
         let all = try Self.members(base).merging(Self.members(members)) { $1 }
-        do {
-          _ = try await test.perform(command, by: caller, all, path: Self.members(path))
-          Issue.record("\(name) accepts \(members)")
-        } catch {
-          let error = RequestError(known: error)
-          #expect(error?.code == .badRequest, "\(name) \(members)")
-          #expect(error?.at?.hasPrefix(pointer) == true, "\(name) \(members): \(error?.at ?? "no position")")
+        try await refuses(test, command, by: caller, all, path, at: pointer, "\(name) \(members)")
+      }
+    }
+  }
+
+  @Test func `a backend that acts for nobody names the sender`() async throws {
+    try await TestRelay.run { test async throws in
+      let member: [String: JSON] = ["room": .string("tea"), "user": .string("ann")]
+      _ = try await test.perform(AddMember.self, as: "ann", member)
+      for name in ["a b", nil] {
+        let from = ["from": name.map { JSON.string($0) } ?? .null]
+        for (command, path, members) in [
+          (PostMessage.self as any Command.Type, #""room":"tea""#, #""body":1"#),
+          (NotifyUser.self, #""user":"bob""#, #""push":{"body":"hi"}"#),
+        ] {
+          let all = try Self.members(members).merging(from) { $1 }
+          try await refuses(
+            test, command, by: .backend(acting: nil), all, path, at: "/from", "\(command) \(name ?? "null")")
         }
       }
+    }
+  }
+
+  private func refuses(
+    _ test: TestRelay, _ command: any Command.Type, by caller: Caller, _ members: [String: JSON], _ path: String,
+    at pointer: String, _ comment: Comment
+  ) async throws {
+    do {
+      _ = try await test.perform(command, by: caller, members, path: Self.members(path))
+      Issue.record("accepted: \(comment)")
+    } catch {
+      let error = RequestError(known: error)
+      #expect(error?.code == .badRequest, comment)
+      #expect(error?.at == pointer, comment)
     }
   }
 }

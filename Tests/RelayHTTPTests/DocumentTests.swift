@@ -250,6 +250,18 @@ struct DocumentTests {
       let operation = try #require(paths[route.path]?[route.method.lowercased()] as? [String: Any])
       let parameters = (operation["parameters"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
       #expect(Set(parameters) == Set(declaration.query.keys), "\(route)")
+      let expected = declaration.bodyFields.filter { declaration.query[$0.name] == nil }
+      guard !expected.isEmpty else { continue }
+      let request = try #require(operation["requestBody"] as? [String: Any], "\(route)")
+      let content = try #require((request["content"] as? [String: [String: Any]])?["application/json"])
+      let given = try #require(content["schema"] as? [String: Any])
+      let reference = (given["$ref"] as? String)?.split(separator: "/").last.map(String.init)
+      let schema = try reference.map { try self.schema($0, of: openAPI) } ?? given
+      let described = (schema["properties"] as? [String: Any])?.keys.map { $0 } ?? []
+      #expect(Set(described) == Set(expected.map(\.name)).union(inBody), "\(route)")
+      let needed = (schema["required"] as? [String]) ?? []
+      #expect(Set(expected.filter(\.isRequired).map(\.name)).isSubset(of: needed), "\(route)")
+      #expect(Set(needed).count == needed.count, "\(route)")
     }
     let list = try #require(messages["invitations"]?["payload"] as? [String: Any])
     let limit = try #require((list["properties"] as? [String: [String: Any]])?["limit"])

@@ -3,11 +3,12 @@ package import RelayJSON
 package import RelayProtocol
 
 extension CategoryRegistry {
-  /// Parses the member `categories` of a request or of the stored registry.
+  /// The member `categories` of a request.
   static let field = FieldDeclaration(
     "categories", .list(max: maxCategories, ["$ref": "#/components/schemas/Category"]), isRequired: true,
     "The id of each category is unique. So is the id of each action, over all categories.")
 
+  /// Parses the member `categories` of a request or of the stored registry.
   package init(version: Int64, _ fields: Fields) throws(RequestError) {
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []

@@ -92,7 +92,7 @@ enum MatrixNotification {
     }
   }
 
-  /// Returns the pushkeys that the gateway rejects, or `nil` if the answer is not from a Matrix push gateway.
+  /// Returns the pushkeys that the gateway rejects, or `nil` if the answer is not from a Matrix gateway.
   static func rejected(_ answer: [UInt8]) -> [String]? {
     guard case .object(let members)? = JSON(reading: answer) else { return nil }
     guard case .array(let keys)? = members["rejected"] else { return members["rejected"] == nil ? [] : nil }

@@ -41,12 +41,9 @@ extension MessageWriter {
   /// stores the room's `first`.
   /// - Parameter added: The number of new messages. At most twice as many are deleted, so that no transaction takes
   ///   long.
-  /// - Returns: True if `first` has changed.
-  @discardableResult
-  func trim(_ room: inout WriterCache.Room, to retention: Retention, added: Int64) throws -> Bool {
-    guard let first = room.firstToKeep(retention), first - room.first >= Self.trimmedAtOnce else { return false }
+  func trim(_ room: inout WriterCache.Room, to retention: Retention, added: Int64) throws {
+    guard let first = room.firstToKeep(retention), first - room.first >= Self.trimmedAtOnce else { return }
     try trim(&room, from: room.first, to: min(first, room.first + 2 * max(Self.trimmedAtOnce, added)))
-    return true
   }
 
   /// Moves the room's `first`, and deletes the messages from `start` up to it that no push needs. The caller stores

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A push gateway of Matrix that records the event id of each push."""
+"""A Matrix gateway that records the event id of each push."""
 
 import json
 from collections import defaultdict
