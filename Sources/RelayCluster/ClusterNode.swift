@@ -132,8 +132,9 @@ public final class ClusterNode {
       status.fileFailures += 1
       status.failure = .fileFailed(reason: "\(error)")
     }
+    let now = clock.now
     if case .damaged = error, isReplaceable() { phase.take(.needsSnapshot) }
-    if fileReports.isDue(at: clock.now, every: .seconds(60)) { onEvent(.fileFailed(reason: "\(error)")) }
+    if fileReports.isDue(at: now, every: .seconds(60)) { onEvent(.fileFailed(reason: "\(error)")) }
     restart()
     return .again(after: .seconds(1))
   }

@@ -25,8 +25,9 @@ const relay__event_list_t *relay__events_take(relay_hub_t *hub) {
 }
 
 void relay__events_free(relay_hub_t *hub) {
-  const relay__event_list_t *taken = &hub->events.taken;
+  relay__event_list_t *taken = &hub->events.taken;
   for (uint32_t i = 0; i < taken->count; i++) free(taken->owned[i]);
+  taken->count = 0;
 }
 
 void relay__drain_ended(relay_hub_t *hub, const relay__slots_t *slots) {

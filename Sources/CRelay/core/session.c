@@ -19,9 +19,11 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   session->received_at = hub->clock.loop;
   session->drained = hub->clock.now;
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock.loop + hub->limits.hello_timeout);
-  char name[16];
-  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
-             arrival->peer);
+  if (hub->config.logs_debug) {
+    char name[16];
+    relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
+               arrival->peer);
+  }
   return session;
 }
 

@@ -85,6 +85,7 @@ static void open_session(relay_hub_t *hub, struct lws *wsi, slot_t *slot) {
   if (hub->config.logs_debug) relay__address_print(adoption->upgrade->address, peer);
   adoption->arrival.peer = peer;
   slot->session = hub->edge->calls->opened(hub, &adoption->arrival);
+  adoption->arrival.peer = NULL;
   hub->stats.sessions++;
 }
 

@@ -91,8 +91,8 @@ final class AppleConnection: PooledConnection {
   /// The connection takes no more requests. If no frame has arrived since the request was sent, the connection closes
   /// with all its requests.
   func giveUp(_ exchange: Exchange<AppleConnection>, _ reason: GatewayReason) {
-    guard let (stream, attempt) = state.requests.first(where: { $0.value.exchange === exchange }) else { return }
     exchange.end(.unknown(reason))
+    guard let (stream, attempt) = state.requests.first(where: { $0.value.exchange === exchange }) else { return }
     guard let context, state.ended(stream) != nil else { return }
     state.retire()
     if lastReceived < attempt.left {

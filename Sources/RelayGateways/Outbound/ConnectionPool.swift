@@ -155,9 +155,12 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
     guard let lane = lanes[destination], !lane.waiting.isEmpty, !isClosed, !lane.isHeldBack else { return }
     // A connection that is coming may soon have capacity for all waiting requests, or for one of them.
     let missing = settings.hasBackoff ? 1 - lane.coming : lane.waiting.count - lane.coming
-    // The last bound counts ending connections, too. It protects a service that soon closes each connection.
-    let available = min(
-      settings.connections - lane.live, 2 * settings.connections - lane.opening - lane.connections.count)
+    // Ending connections count, too: a service may soon close each one. HTTP/2 connections may end for long, so twice
+    // the maximum is the bound for them.
+    let all = lane.opening + lane.connections.count
+    let available =
+      settings.hasBackoff
+      ? min(settings.connections - lane.live, 2 * settings.connections - all) : settings.connections - all
     for _ in 0..<max(0, min(missing, available)) { connect(to: destination) }
   }
 
@@ -214,14 +217,18 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
     loop.preconditionInEventLoop()
     guard channel.isActive, let connection = try? channel.pipeline.syncOperations.handler(type: Connection.self)
     else { return couldNotConnect(to: destination, .connectFailed) }
-    guard !isClosed else { return connection.close() }
+    guard !isClosed else {
+      forgetIfUnused(destination)
+      return connection.close()
+    }
     let number = connection.number
     lanes[destination]?.connections[number] = connection
     connection.connected()
     // Close the connection if the handshake of TLS or of the protocol does not end in time.
     loop.scheduleTask(in: TimeAmount(settings.timeout)) {
-      guard let connection = self.lanes[destination]?.connections[number], !connection.isReady else { return }
-      connection.close()
+      guard self.lanes[destination]?.connections[number]?.isReady == false else { return }
+      // It counts as a connection that is coming until it has closed. Then the waiting requests fail.
+      channel.close(promise: nil)
     }
     capacityChanged(at: destination)
   }
@@ -253,7 +260,8 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
 
   /// Fails the waiting requests, unless another connection may still take them. The push queue retries the pushes.
   private func couldNotConnect(to destination: HTTPDestination, _ reason: GatewayReason) {
-    if lanes[destination]?.live == 0 { failWaiting(at: destination, reason) }
+    let hasOther = lanes[destination].map { $0.live > 0 || !settings.hasBackoff && !$0.connections.isEmpty } ?? false
+    if !hasOther { failWaiting(at: destination, reason) }
     if settings.hasBackoff { holdBack(destination) }
     forgetIfUnused(destination)
   }
