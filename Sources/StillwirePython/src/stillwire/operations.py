@@ -1651,7 +1651,7 @@ class Operations(ABC):
                 digits. `http`: the pushkey. `webpush`: the subscription of the browser. None forgets the
                 device.
             platform: Required with a token. `apns` needs an app with a credential in the configuration,
-                `http` an app with a gateway, and `webpush` a key of the relay (`webPush.keyFile`).
+                `http` an app with a Matrix gateway, and `webpush` a key of the relay (`webPush.keyFile`).
             app: The bundle id of the app. If the configuration names apps, it must be one of them.
             environment: Apple's service that knows the token. If it is absent, the relay finds it out.
             topic: One of the app's bundle ids, if the app has several.
@@ -4087,7 +4087,7 @@ class AsyncOperations(ABC):
                 digits. `http`: the pushkey. `webpush`: the subscription of the browser. None forgets the
                 device.
             platform: Required with a token. `apns` needs an app with a credential in the configuration,
-                `http` an app with a gateway, and `webpush` a key of the relay (`webPush.keyFile`).
+                `http` an app with a Matrix gateway, and `webpush` a key of the relay (`webPush.keyFile`).
             app: The bundle id of the app. If the configuration names apps, it must be one of them.
             environment: Apple's service that knows the token. If it is absent, the relay finds it out.
             topic: One of the app's bundle ids, if the app has several.

@@ -1464,7 +1464,7 @@ class Readiness(TypedDict):
     """
     paused: NotRequired[list[ReadinessPaused]]
     """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
-    of browsers that refuse the relay's key, and apps whose push gateway accepts no pushes. Also apps whose
+    of browsers that refuse the relay's key, and apps whose Matrix gateway accepts no pushes. Also apps whose
     refused tokens the relay does not remove until a time, because push services refused a twentieth of their
     devices, and at least 20, within an hour.
     """
