@@ -345,18 +345,16 @@ package actor Relay {
     return known
   }
 
-  /// Performs work in the background. Repeats it after a failure that may pass, for example of the store.
-  /// - Returns: `nil` if a repetition would fail, too, or if the relay stops.
-  @discardableResult
-  func retry<Value>(_ work: nonisolated(nonsending) () async throws -> Value) async -> Value? {
+  /// Performs work in the background. Repeats it after a failure that may pass, for example of the store. Ends if a
+  /// repetition would fail, too, or if the relay stops.
+  func retry(_ work: nonisolated(nonsending) () async throws -> Void) async {
     while stage != .stopping {
       do {
         return try await work()
       } catch {
-        guard await mayRepeat(after: error) else { return nil }
+        guard await mayRepeat(after: error) else { return }
       }
     }
-    return nil
   }
 
   /// Logs the failure of work in the background, and waits before the work is repeated.

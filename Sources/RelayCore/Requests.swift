@@ -94,13 +94,14 @@ enum DeviceRequest {
   private static let platformField = Field<Platform?>.choice(
     "platform",
     """
-    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a Matrix gateway, \
-    and `webpush` a key of the relay (`webPush.keyFile`).
+    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a Matrix \
+    gateway, and `webpush` a key of the relay (`webPush.keyFile`).
     """
   ).inFrames(
     """
-    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a Matrix gateway, \
-    `webpush` a key of the relay (`webPush.keyFile`), and `simulator` open mode or the setting `simulatedPhones`.
+    Required with a token. `apns` needs an app with a credential in the configuration, `http` an app with a Matrix \
+    gateway, `webpush` a key of the relay (`webPush.keyFile`), and `simulator` open mode or the setting \
+    `simulatedPhones`.
     """)
   private static let appField = Field<String?>.text(
     "app", maxLength: App.maxNameLength,

@@ -250,7 +250,7 @@ struct DocumentTests {
       let operation = try #require(paths[route.path]?[route.method.lowercased()] as? [String: Any])
       let parameters = (operation["parameters"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
       #expect(Set(parameters) == Set(declaration.query.keys), "\(route)")
-      let expected = declaration.bodyFields.filter { declaration.query[$0.name] == nil }
+      let expected = declaration.bodyFields
       guard !expected.isEmpty else { continue }
       let request = try #require(operation["requestBody"] as? [String: Any], "\(route)")
       let content = try #require((request["content"] as? [String: [String: Any]])?["application/json"])

@@ -34,7 +34,7 @@ package final class Calls {
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
-  /// How often each room in which a call rings is retained.
+  /// The rooms in which calls ring, each with the number of these calls.
   var retained: [RoomID: Int] {
     ringing.values.reduce(into: [:]) { if $1.state == .ringing { $0[$1.message.room, default: 0] += 1 } }
   }

@@ -67,7 +67,7 @@ struct RequestField<Value: Sendable>: DeclaredField {
 }
 
 extension RequestField where Value == UserID {
-  /// Names the user for whom a backend acts, see ``Request/actor(_:)``. Frames do not have it.
+  /// The user for whom a backend acts, see ``Request/actor(_:)``. Frames do not have it.
   static func actor(_ name: String, _ meaning: String) -> Self {
     var declaration = FieldDeclaration(name, .shared("UserName", .text), meaning)
     declaration.isInFrames = false
