@@ -13,6 +13,9 @@ import Testing
 
 /// The documents describe exactly the routes, requests, errors and limits of the code.
 struct DocumentTests {
+  /// The file of the OpenAPI document.
+  private static let source = Document.source(DocumentFile.openAPI)
+
   let openAPI: [String: Any]
   let asyncAPI: [String: Any]
 
@@ -272,15 +275,13 @@ struct DocumentTests {
   /// The members of a body that the file describes.
   private func writtenMembers(of route: (method: String, path: String)) -> Set<String> {
     let body = body(of: route)
-    let schema =
-      body?.referenced.flatMap { Document.source(DocumentFile.openAPI)["components"]?["schemas"]?[$0] } ?? body
+    let schema = body?.referenced.flatMap { Self.source["components"]?["schemas"]?[$0] } ?? body
     return Set(schema?["properties"]?.members.map(\.name) ?? [])
   }
 
   /// The schema of a body in the file.
   private func body(of route: (method: String, path: String)) -> OrderedJSON? {
-    let paths = Document.source(DocumentFile.openAPI)["paths"]
-    return paths?[route.path]?[route.method.lowercased()]?["requestBody"]?["schema"]
+    Self.source["paths"]?[route.path]?[route.method.lowercased()]?["requestBody"]?["schema"]
   }
 
   @Test func `every end of an invitation is described`() throws {
