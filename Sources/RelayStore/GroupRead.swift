@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import GRDB
 import Synchronization
 
@@ -9,6 +10,7 @@ final class GroupRead: Sendable {
   private struct State {
     var waiting: [Work] = []
     var running = 0
+    var isEnded = false
   }
 
   /// The maximum number of snapshots at the same time.
@@ -17,21 +19,37 @@ final class GroupRead: Sendable {
   private let pool: DatabasePool
   private let threads: StoreThreads
   private let state = Mutex(State())
+  /// The snapshots that run.
+  private let running = DispatchGroup()
 
   init(_ pool: DatabasePool, _ threads: StoreThreads) {
     self.pool = pool
     self.threads = threads
   }
 
-  /// Queues a read. `work` runs on a reader's thread and sees everything that was committed before this call.
+  /// Queues a read. `work` runs on a reader's thread and sees everything that was committed before this call. After
+  /// ``end()`` it gets ``StoreError/closed``, on the caller's thread.
   func append(_ work: @escaping Work) {
-    let begins = state.withLock { state in
+    let begins: Bool? = state.withLock { state in
+      guard !state.isEnded else { return nil }
       state.waiting.append(work)
       guard state.running < Self.maxRunning else { return false }
       state.running += 1
+      running.enter()
       return true
     }
-    if begins { readOn() }
+    switch begins {
+    case .none: work(.failure(StoreError.closed))
+    case .some(true): readOn()
+    case .some(false): break
+    }
+  }
+
+  /// Takes no more reads, and blocks until those before are done: the pool gives out closed connections while it closes.
+  func end() {
+    state.withLock { $0.isEnded = true }
+    // Given threads call the work in turns. What they have not called yet finds the closed pool.
+    if case .own = threads { running.wait() }
   }
 
   private func readOn() {
@@ -46,6 +64,7 @@ final class GroupRead: Sendable {
       let goesOn = state.withLock { state in
         guard state.waiting.isEmpty else { return true }
         state.running -= 1
+        running.leave()
         return false
       }
       if goesOn { readOn() }

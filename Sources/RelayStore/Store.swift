@@ -220,6 +220,7 @@ public final class Store: Sendable {
       repeat { writer.commitNext(db) } while writer.goesOn()
       return writer.end(db)
     }
+    reads.end()
     try? pool.close()
     if isClean == true { writer.closeRun() }
     lock.release()

@@ -106,6 +106,29 @@ import Testing
     await #expect(throws: StoreError.closed) { try await store.read { _ in } }
   }
 
+  /// GRDB gives out closed connections while it closes.
+  @Test func `reads that begin while the store closes see a snapshot or its end`() async throws {
+    @Sendable func count(_ store: Store) async throws {
+      #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM rooms") } == 0)
+    }
+    for round in 1...20 {
+      let store = try open("\(folder)/\(round)")
+      let ends = try await withThrowingTaskGroup { group in
+        for _ in 1...4 {
+          group.addTask {
+            while true {
+              do { try await count(store) } catch { return error as? StoreError }
+            }
+          }
+        }
+        for _ in 1...5 { try await count(store) }
+        store.close()
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(ends == Array(repeating: .closed, count: 4))
+    }
+  }
+
   @Test func `a read sees one snapshot although a write commits meanwhile`() async throws {
     let test = try TestStore()
     try await test.write { try $0.prepareRoom() }

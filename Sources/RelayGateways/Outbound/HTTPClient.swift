@@ -42,12 +42,16 @@ public struct HTTPClient: Sendable {
   ///   - count: The maximum number of connections. As many requests again may wait for one.
   ///   - timeout: The timeout of a request: for the connection and the answer together.
   public func connections(atMost count: Int, timeout: Duration) throws -> Connections {
+    Connections(to: base, try Self.settings(atMost: count, timeout: timeout))
+  }
+
+  static func settings(atMost count: Int, timeout: Duration) throws -> PoolSettings {
     var settings = PoolSettings(tls: try .client(trusting: nil), clock: .system)
     settings.timeout = timeout
-    settings.maxAnswer = Self.maxAnswer
+    settings.maxAnswer = maxAnswer
     settings.connections = count
     settings.queue = count
-    return Connections(to: base, settings)
+    return settings
   }
 
   /// Connections to one server.
@@ -60,7 +64,7 @@ public struct HTTPClient: Sendable {
     private let pool: HTTPPool
     private let lastError: LastError
 
-    fileprivate init(to base: HTTPEndpoint, _ settings: PoolSettings) {
+    init(to base: HTTPEndpoint, _ settings: PoolSettings) {
       let lastError = LastError()
       self.base = base
       self.lastError = lastError
