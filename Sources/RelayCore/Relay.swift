@@ -39,6 +39,9 @@ package actor Relay {
   package let erasures = Erasures()
   package let backends = Backends()
   package let audit = AuditLog()
+  /// The components that act on each change after its commit, in this order: the rooms show it in the hub, which sends
+  /// the events, the sender of a message gets the reply, and all others follow.
+  let followers: [any Follower]
   let clockSteps = ClockSteps()
   var refusalPace = RefusalPace()
   package let diagnostics: Diagnostics
@@ -77,6 +80,7 @@ package actor Relay {
     self.worker = worker
     responses = Responses(receipts: ReceiptKey(store.secret))
     diagnostics = Diagnostics(log)
+    followers = [rooms, SenderReplies(), inbox, calls, deliveries, people, invitations]
     http.use(settings)
     worker.use(settings.push(zones.current))
     gateways.use(settings)

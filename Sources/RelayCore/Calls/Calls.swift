@@ -103,11 +103,9 @@ package final class Calls {
     let now = relay.hub.now
     let change = try await relay.commit(rows: 3 + UpdateQueue.maxUpdatesWithChange) {
       try $0.calls.perform(action, message, by: sender.user, on: sender.device, from: sender.kind, at: now)
-    } then: { relay, result in
-      guard let change = try? result.get(), change.isChanged else { return }
-      // Phones that ring need an update.
-      relay.worker.wake()
-      relay.calls.changed(change.call, action.cause, by: sender.user, on: sender.device, relay: relay)
+    } then: { _, result in
+      guard let change = try? result.get(), change.isChanged else { return [] }
+      return [.call(change.call, action.cause, by: sender.user, on: sender.device)]
     }
     guard let change else { throw Self.noCall }
     return change.call
@@ -125,16 +123,7 @@ package final class Calls {
 
   // MARK: Changes
 
-  /// A call is stored, and its message is published.
-  /// - Parameter users: The call does not ring for these members.
-  func began(_ call: Call, unrung users: Set<UserID>, on relay: isolated Relay) {
-    if !users.isEmpty { unrung[call.message] = users }
-    changed(call, .ring, by: call.caller, on: nil, relay: relay)
-  }
-
-  /// A change of a call is stored.
-  /// - Parameter user: The user who has caused it. Is `nil` for the relay or a backend.
-  func changed(
+  private func apply(
     _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
   ) {
     keep(call, on: relay)
@@ -153,21 +142,6 @@ package final class Calls {
       guard let user = relay.hub.user(name) else { continue }
       relay.hub.setCall(call.message.seq, of: user, in: room, takesPart: call.takesPart(name))
     }
-  }
-
-  /// The store has taken a user out of calls, because the user has left their room or is suspended. Call this while the
-  /// hub still has the membership, so that the user's sessions get the events.
-  /// - Parameter name: The name that clients know, if the user was erased and has a pseudonym in the store.
-  func excluded(_ user: UserID, known name: UserID? = nil, from calls: [Call], on relay: isolated Relay) {
-    guard !calls.isEmpty else { return }
-    // Phones that ring need an update.
-    relay.worker.wake()
-    for call in calls { changed(call, call.causeOfExclusion(of: user), by: name ?? user, on: nil, relay: relay) }
-  }
-
-  /// The store has deleted a room. The event of the room ends its calls for the members.
-  func roomDeleted(_ room: RoomID, on relay: isolated Relay) {
-    for message in ringing.keys where message.room == room { forget(message, on: relay) }
   }
 
   /// Keeps a call while it rings for a member.
@@ -241,10 +215,8 @@ package final class Calls {
           let now = relay.hub.now
           let ended = try await relay.commit(rows: 2 * CallWriter.maxSlice) {
             try $0.calls.expire(at: now)
-          } then: { relay, ended in
-            for call in (try? ended.get()) ?? [] {
-              relay.calls.changed(call, .expire, by: nil, on: nil, relay: relay)
-            }
+          } then: { _, ended in
+            ((try? ended.get()) ?? []).map { .call($0, .expire, by: nil, on: nil) }
           }
           count = ended.count
         } while count == CallWriter.maxSlice
@@ -332,6 +304,23 @@ package final class Calls {
     for session in sessions where relay.hub.isOpen(session) {
       guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { continue }
       relay.hub.push(isMuted ? muted : text, to: session)
+    }
+  }
+}
+
+extension Calls: Follower {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    switch change {
+    case .sent(let sent):
+      guard let call = sent.stored.call else { return }
+      // The call does not ring for these members.
+      if let users = sent.traits.unrung, !users.isEmpty { unrung[call.message] = users }
+      apply(call, .ring, by: call.caller, on: nil, relay: relay)
+    case .call(let call, let cause, let user, let device): apply(call, cause, by: user, on: device, relay: relay)
+    case .roomDeleted(let deleted):
+      // The event of the room ends its calls for the members.
+      for message in ringing.keys where message.room == deleted.room { forget(message, on: relay) }
+    case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations: break
     }
   }
 }

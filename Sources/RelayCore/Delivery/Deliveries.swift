@@ -100,7 +100,7 @@ package final class Deliveries {
   }
 
   /// Sends the reports of a message whose pushes are stored, and wakes the push worker.
-  package func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on relay: isolated Relay) {
+  func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on relay: isolated Relay) {
     for user in plan.reports { sendReport(.pushed, about: user, of: seq, in: room, on: relay) }
     guard !plan.pushes.isEmpty else { return }
     relay.worker.wake()
@@ -108,7 +108,7 @@ package final class Deliveries {
   }
 
   /// Cancels the planned reports of a deleted message, and makes sure that no push of it is decided.
-  package func deleted(_ seq: Int64, from sender: UserID, in room: RoomHandle, on relay: isolated Relay) {
+  private func deleted(_ seq: Int64, from sender: UserID, in room: RoomHandle, on relay: isolated Relay) {
     var traits = undecided[room, seq] ?? MessageTraits(from: sender)
     traits.isDeleted = true
     if (relay.hub.position(of: room)?.seq ?? 0) >= seq { undecided[room, seq] = traits }
@@ -310,11 +310,6 @@ package final class Deliveries {
       }, to: sender)
   }
 
-  /// Begins a membership: the user is a recipient of the messages after `seq`.
-  func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) { reports.joined(user, room, after: seq) }
-
-  func left(_ user: UserID, _ room: RoomHandle) { reports.left(user, room) }
-
   /// Reports that a member has received the messages up to `seq`.
   func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, on relay: isolated Relay) {
     guard let name = relay.hub.name(of: user) else { return }
@@ -341,5 +336,36 @@ package final class Deliveries {
     let planned = PlanMessage(traits, in: message.room, at: now)
     guard relay.settings.planner.reportsResult(of: planned, about: member, now: now) else { return }
     sendReport(state, about: recipient, of: message.seq, in: room, on: relay)
+  }
+}
+
+extension Deliveries: Follower {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    switch change {
+    case .sent(let sent): follow(sent, on: relay)
+    case .deleted(let change, let sender): deleted(change.message.seq, from: sender, in: change.handle, on: relay)
+    case .joined(let member):
+      // The user is a recipient of the messages that follow.
+      guard member.joined.isNewMember, let room = relay.hub.room(member.joined.record.room) else { return }
+      reports.joined(member.name, room, after: member.joined.record.seq)
+    case .left(let member): reports.left(member.name, member.handle)
+    case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations: break
+    }
+  }
+
+  private func follow(_ sent: SentChange, on relay: isolated Relay) {
+    let (message, stored) = (sent.message, sent.stored)
+    self.stored(
+      stored.seq, sent.traits, at: stored.time, in: message.handle, waits: message.isWaitedFor,
+      isReported: message.isReported, on: relay)
+    conclude(message.plan, stored.seq, in: message.handle, on: relay)
+    guard let sender = relay.hub.user(sent.traits.from) else { return }
+    if let answered = stored.response?.response.message.seq {
+      // A response to a notification moves the read mark only to its message.
+      relay.hub.setRead(answered, sender, in: message.handle)
+    } else {
+      // The sender has read all earlier messages.
+      reportReceived(message.handle, sender, upTo: stored.seq, on: relay)
+    }
   }
 }

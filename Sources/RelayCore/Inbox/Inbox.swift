@@ -123,7 +123,7 @@ package final class Inbox {
   }
 
   /// The list of a user has lost a room.
-  func removed(_ room: RoomID, of user: UserHandle, on relay: isolated Relay) {
+  private func removed(_ room: RoomID, of user: UserHandle, on relay: isolated Relay) {
     guard subscribers[user] != nil else { return }
     subscribers[user]?.removed.insert(room)
     listChanged(of: user, on: relay)
@@ -248,6 +248,23 @@ package final class Inbox {
         subscribers[user]?.shown[session, default: InboxReceipts()].add(sent, confirmedBy: number)
       }
       for room in gone { relay.hub.push(Replies.inbox(removed: room, changes.position), to: session) }
+    }
+  }
+}
+
+extension Inbox: Follower {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    switch change {
+    case .sent(let sent): roomChanged(sent.message.handle, on: relay)
+    case .edited(let change), .deleted(let change, _): roomChanged(change.handle, on: relay)
+    case .record(_, _, let room, _, _): roomChanged(room, on: relay)
+    case .joined(let member):
+      if member.joined.isNewMember { listChanged(of: member.user, on: relay) }
+    case .left(let member):
+      if relay.rooms.policy(of: member.handle)?.isStored == true { removed(member.room, of: member.user, on: relay) }
+    case .roomDeleted(let deleted):
+      for user in deleted.members.compactMap(relay.hub.user) { removed(deleted.room, of: user, on: relay) }
+    case .annotated, .role, .restricted, .call, .invitations: break
     }
   }
 }

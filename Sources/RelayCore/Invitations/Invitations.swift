@@ -10,7 +10,7 @@ import RelayStore
 /// and pushes of invitations. The store keeps the invitations.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
-package final class Invitations {
+package final class Invitations: Follower {
   /// The people whom each user has invited within a day.
   private var newPeople = DailyCounts<UserID>()
   private var pace = InvitationPace()
@@ -125,7 +125,7 @@ package final class Invitations {
     relay.rooms.beginDeletion(of: room)
     return try await relay.commit(rows: 8, work) { relay, result in
       relay.rooms.endDeletion(of: room)
-      if let changes = try? result.get() { relay.invitations.follow(changes, on: relay) }
+      return (try? result.get()).map { .effects(of: $0) } ?? []
     }
   }
 
@@ -134,16 +134,16 @@ package final class Invitations {
     while relay.stage != .stopping {
       let expired = try await relay.commit(rows: 4 * InvitationWriter.maxSlice) {
         try $0.invitations.expire()
-      } then: { relay, result in
-        if let expired = try? result.get() { relay.invitations.follow(expired.changes, on: relay) }
+      } then: { _, result in
+        (try? result.get()).map { .effects(of: $0.changes) } ?? []
       }
       guard expired.more else { return }
     }
   }
 
-  /// Passes on changes that are stored: sends the events, decides the pushes of new invitations, and forgets the rooms
-  /// that were deleted with their last invitation.
-  func follow(_ changes: InvitationChanges, on relay: isolated Relay) {
+  /// Sends the events, and decides the pushes of new invitations.
+  func follow(_ change: Change, on relay: isolated Relay) {
+    guard case .invitations(let changes) = change else { return }
     for made in changes.made {
       guard let invitation = made.invitation else { continue }
       relay.diagnostics.tally.countInvitation()
@@ -157,9 +157,6 @@ package final class Invitations {
       relay.diagnostics.tally.count(ended.cause)
       if let user = relay.hub.user(ended.user) { relay.hub.push(Replies.invitation(ended), to: user) }
     }
-    for room in changes.deletedRooms { relay.rooms.wasDeleted(room, on: relay) }
-    // The end of an invitation may remove a notification.
-    if !changes.ended.isEmpty { relay.worker.wake() }
   }
 
   // MARK: Sessions

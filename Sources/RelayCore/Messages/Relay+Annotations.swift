@@ -17,25 +17,29 @@ extension Relay {
     let (room, handle) = (access.room, access.handle)
     let kept = rooms.policy(of: room, on: self).history.count
     rooms.retain(room)
+    defer { rooms.release(room, on: self) }
     let annotated = try await commit(rows: 4) {
       try work($0, kept, now)
-    } then: { relay, annotated in
-      defer { relay.rooms.release(room, on: relay) }
-      guard let annotated = try? annotated.get() else { return }
-      relay.show(annotated, kind, of: seq, in: room, handle, cause, at: now)
+    } then: { _, annotated in
+      guard let annotated = try? annotated.get() else { return [] }
+      return .annotation(annotated, kind, of: seq, in: room, handle, cause: cause, at: now)
     }
     guard let annotated else { throw noMessage }
     return annotated
   }
+}
 
-  /// Sends the event of an annotation, unless nothing was changed.
-  func show(
+extension [Change] {
+  /// The change of an annotation. Is empty if nothing was changed.
+  static func annotation(
     _ annotated: Annotated, _ kind: Annotation.Kind, of seq: Int64, in room: RoomID, _ handle: RoomHandle,
-    _ cause: SessionHandle?, at time: Timestamp
-  ) {
-    guard let number = annotated.change else { return }
+    cause: SessionHandle?, at time: Timestamp
+  ) -> [Change] {
+    guard let number = annotated.change else { return [] }
     let annotation = Annotation(kind, annotated.value)
-    let change = ChangedMessage(seq: seq, change: number, time: time, body: nil, annotation: annotation)
-    show(change, in: room, handle, cause, newest: annotated.newest)
+    let message = ChangedMessage(seq: seq, change: number, time: time, body: nil, annotation: annotation)
+    return [
+      .annotated(MessageChange(message: message, room: room, handle: handle, cause: cause, newest: annotated.newest))
+    ]
   }
 }

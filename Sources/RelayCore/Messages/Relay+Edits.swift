@@ -4,7 +4,7 @@ package import RelayHub
 import RelayJSON
 package import RelayProtocol
 import RelayPush
-package import RelayStore
+import RelayStore
 
 /// Edits and deletions of messages.
 extension Relay {
@@ -16,13 +16,13 @@ extension Relay {
     let now = hub.now
     let hasPreview = rooms.policy(of: room, on: self).hasPreview
     rooms.retain(room)
+    defer { rooms.release(room, on: self) }
     let edited = try await commit(rows: changeRows(of: handle)) {
       try $0.messages.edit(room, seq, by: sender, at: now, body: body, updatesNotifications: hasPreview)
-    } then: { relay, edited in
-      defer { relay.rooms.release(room, on: relay) }
-      guard let edited = try? edited.get(), edited.isChanged else { return }
-      let change = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
-      relay.show(change, in: room, handle, cause, edited)
+    } then: { _, edited in
+      guard let edited = try? edited.get(), edited.isChanged else { return [] }
+      let message = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
+      return [.edited(MessageChange(message: message, room: room, handle: handle, cause: cause, newest: edited.newest))]
     }
     guard let change = try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
     return change
@@ -39,13 +39,12 @@ extension Relay {
   ) async throws -> Int64? {
     let now = hub.now
     rooms.retain(room)
+    defer { rooms.release(room, on: self) }
     let deleted = try await commit(rows: changeRows(of: handle)) {
       try $0.messages.delete(room, seq, by: sender, moderator: moderator, at: now)
-    } then: { relay, deleted in
-      defer { relay.rooms.release(room, on: relay) }
-      guard let deleted = try? deleted.get(), deleted.isChanged else { return }
-      relay.showDeletion(of: seq, deleted, in: room, handle, cause, at: now)
-      if let call = deleted.call { relay.calls.changed(call, .delete, by: sender, on: nil, relay: relay) }
+    } then: { _, deleted in
+      guard let deleted = try? deleted.get(), deleted.isChanged else { return [] }
+      return .deletion(of: seq, deleted, by: sender, in: room, handle, cause: cause, at: now)
     }
     return try check(deleted, isBy: sender)
   }
@@ -54,21 +53,6 @@ extension Relay {
   /// phones.
   private func changeRows(of room: RoomHandle) -> Int {
     hub.pushes(room) ? 2 + UpdateQueue.maxUpdatesWithChange : 2
-  }
-
-  /// Runs `work` in a transaction, and calls `apply` in the completion of the commit, before later commits are
-  /// published.
-  package func commit<T: Sendable>(
-    rows: Int = 1,
-    _ work: @escaping @Sendable (Transaction) throws -> T,
-    then apply: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> Void
-  ) async throws(StoreError) -> T {
-    let handover = Handover<Result<T, StoreError>>()
-    store.submit(work, rows: rows) { [self] result in
-      assumeIsolated { apply($0, result) }
-      handover.give(result)
-    }
-    return try await handover.value().get()
   }
 
   var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
@@ -81,42 +65,21 @@ extension Relay {
     }
     return edited.isChanged ? edited.change : nil
   }
-
-  /// Applies the deletion of a message to the pushes of the room, and sends its event.
-  func showDeletion(
-    of seq: Int64, _ deleted: Edited, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, at time: Timestamp
-  ) {
-    deliveries.deleted(seq, from: deleted.from, in: handle, on: self)
-    let change = ChangedMessage(
-      seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
-    show(change, in: room, handle, cause, deleted)
-  }
-
-  private func show(
-    _ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, _ edited: Edited
-  ) {
-    // Phones that show the message need an update.
-    worker.wake()
-    inbox.roomChanged(handle, on: self)
-    show(change, in: room, handle, cause, newest: edited.newest)
-  }
-
-  /// Sends the event of a change of a message to the sessions in the room.
-  /// - Parameter newest: The newest seq of the room when the change was stored.
-  func show(_ change: ChangedMessage, in room: RoomID, _ handle: RoomHandle, _ cause: SessionHandle?, newest: Int64) {
-    // A user who joins at this time must get the new state of the message.
-    rooms.count(change, of: handle, newest: newest)
-    if change.annotation == nil {
-      rooms.forgetFrames(before: change.seq + 1, quoting: change.seq...change.seq, in: handle, on: self)
-    } else {
-      hub.trim(handle, before: change.seq + 1)
-    }
-    hub.sendEvent(
-      Replies.change(change, in: room), in: handle, cause: cause, withTextOf: change.hasText ? change.seq : nil)
-  }
 }
 
-extension ChangedMessage {
-  /// True if the event has a text of the message: its new body, or its reactions. See ``StoredText/changeEvent``.
-  fileprivate var hasText: Bool { annotation.map { $0.kind == .reactions } ?? (body != nil) }
+extension [Change] {
+  /// The deletion of a message, and of the call that it has begun.
+  /// - Parameter handle: Is `nil` if the room is not in memory.
+  static func deletion(
+    of seq: Int64, _ deleted: Edited, by user: UserID?, in room: RoomID, _ handle: RoomHandle?, cause: SessionHandle?,
+    at time: Timestamp
+  ) -> [Change] {
+    let message = ChangedMessage(
+      seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
+    let change = handle.map {
+      MessageChange(message: message, room: room, handle: $0, cause: cause, newest: deleted.newest)
+    }
+    return [change.map { .deleted($0, from: deleted.from) }, deleted.call.map { .call($0, .delete, by: user, on: nil) }]
+      .compactMap { $0 }
+  }
 }

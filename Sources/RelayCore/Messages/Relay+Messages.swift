@@ -108,27 +108,45 @@ extension Relay {
   ///   - session: The session that sends the message and does not receive it.
   ///   - showsPresence: True if the sender may see presence in the room.
   private func append(
-    _ draft: MessageDraft, from session: SessionHandle?, in handle: RoomHandle, showsPresence: Bool,
-    then reply: @escaping @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
+    _ draft: MessageDraft, from session: SessionHandle?, in room: RoomHandle, showsPresence: Bool,
+    then reply: @escaping PlannedMessage.Reply
   ) {
-    let accepted = ContinuousClock.now
-    let now = hub.now
-    let room = draft.room
+    submit(plan(accepted(draft, in: room), from: session, in: room, showsPresence: showsPresence), then: reply)
+  }
+
+  /// The draft as it is stored.
+  private func accepted(_ draft: MessageDraft, in room: RoomHandle) -> MessageDraft {
     var draft = draft
+    draft.time = hub.now
     // An erasure looks at each stored message once, so it might miss this mention.
     if !draft.mentions.isEmpty {
       draft.mentions.names.removeAll { erasures.isOpen($0) }
       draft.mentions.present.removeAll { erasures.isOpen($0) }
     }
+    // A sender who is not in memory may have one.
+    draft.hasPhones = hub.user(draft.from.id).map(hub.hasDevices) ?? true
+    let policy = rooms.policy(of: room)
+    draft.retention = policy?.history ?? .everything
+    draft.quoting = draft.quoting.within(policy)
+    return draft
+  }
+
+  /// Decides the pushes that need no wait and no fact of the store.
+  private func plan(
+    _ draft: MessageDraft, from session: SessionHandle?, in handle: RoomHandle, showsPresence: Bool
+  ) -> PlannedMessage {
+    let accepted = ContinuousClock.now
+    let room = draft.room
+    var draft = draft
     let traits = draft.traits
     let isAsked = traits.push.isAsked
-    let isCall = traits.push.kind == .call
     let isReported = draft.reports && showsPresence
     let isCrowded = hub.isCrowded(handle)
     let named = isCrowded ? draft.mentions.names.compactMap(hub.user) : []
     let away =
       isAsked
-      ? hub.away(in: handle, sender: draft.from.id, rings: isCall, isReported: isReported, named: named)
+      ? hub.away(
+        in: handle, sender: draft.from.id, rings: traits.push.kind == .call, isReported: isReported, named: named)
       : (users: [], needsWait: false)
     // The store may commit a join before this message. The push of the new member is then decided after the commit.
     let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
@@ -139,55 +157,36 @@ extension Relay {
     let ticket = deliveries.begin(for: away.users, in: handle, isComplete: !isReply, on: self)
     let plan =
       ticket.isDecided
-      ? deliveries.plan(traits, at: now, for: away.users, in: room, isCrowded: isCrowded, on: self) : Plan()
+      ? deliveries.plan(traits, at: draft.time, for: away.users, in: room, isCrowded: isCrowded, on: self) : Plan()
     let isWaitedFor = needsWait || !ticket.isDecided || isCrowded && isReply
-    draft.time = now
     draft.isCounted = isAsked
-    // A sender who is not in memory may have one.
-    draft.hasPhones = hub.user(draft.from.id).map(hub.hasDevices) ?? true
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
-    let policy = rooms.policy(of: handle)
-    draft.retention = policy?.history ?? .everything
-    draft.quoting = draft.quoting.within(policy)
+    return PlannedMessage(
+      accepted: accepted, draft: draft, handle: handle, session: session, traits: traits, isReported: isReported,
+      isCrowded: isCrowded, away: away.users, ticket: ticket, plan: plan, isWaitedFor: isWaitedFor, delivery: delivery)
+  }
+
+  private func submit(_ message: PlannedMessage, then reply: @escaping PlannedMessage.Reply) {
+    let room = message.draft.room
     rooms.retain(room)
-    let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
+    var draft = message.draft
+    draft.jobs = message.plan.pushes
+    store.append(draft) { [self] result in
       assumeIsolated { relay in
         defer { relay.rooms.release(room, on: relay) }
-        if case .success(let stored) = result, !stored.isDuplicate {
-          var traits = traits
-          if let answered = stored.answered { traits.mentions.answered = answered }
-          relay.deliveries.stored(
-            stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
-          if let quote = stored.quote { relay.rooms.remember(stored.seq, quoting: quote, in: handle) }
-          var shown = draft.shown(
-            without: session, decided: ticket.isDecided ? away.users : [], quote: stored.quote)
-          // The pushes that could have been decided together with this message become due at once.
-          shown.named = isCrowded ? traits.mentions.named.compactMap(relay.hub.user) : []
-          shown.isDueNow = !ticket.isDecided && (isCall || isReported)
-          relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
+        guard case .success(let stored) = result, !stored.isDuplicate else {
+          return relay.answer(message, result, reply)
         }
-        relay.deliveries.end(ticket)
-        reply(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
-        guard case .success(let stored) = result else { return }
-        relay.diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - accepted)
-        // The reply is sent before the `delivery` events.
-        guard !stored.isDuplicate else { return }
-        relay.inbox.roomChanged(handle, on: relay)
-        if let call = stored.call { relay.calls.began(call, unrung: traits.unrung ?? [], on: relay) }
-        relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
-        guard let sender = relay.hub.user(traits.from) else { return }
-        if let answered = stored.response?.response.message.seq {
-          // A response to a notification moves the read mark only to its message. Badges may change with it.
-          relay.hub.setRead(answered, sender, in: handle)
-          relay.worker.wake()
-        } else {
-          // The sender has read all earlier messages.
-          relay.deliveries.reportReceived(handle, sender, upTo: stored.seq, on: relay)
-        }
+        relay.follow(.sent(SentChange(message, stored, reply)))
       }
     }
-    draft.jobs = plan.pushes
-    store.append(draft, completion: stored)
+  }
+
+  /// Answers the sender of a message that is published, or that is not stored.
+  func answer(_ message: PlannedMessage, _ result: Result<Appended, StoreError>, _ reply: PlannedMessage.Reply) {
+    deliveries.end(message.ticket)
+    reply(self, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : message.delivery) })
+    if case .success = result { diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - message.accepted) }
   }
 }

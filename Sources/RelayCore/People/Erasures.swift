@@ -91,6 +91,7 @@ package final class Erasures {
       try $0.erasures.begin(id, of: user, as: pseudonym, messages)
     } then: { relay, result in
       relay.erasures.begun(user, hasFailed: (try? result.get()) == nil, on: relay)
+      return []
     }
     return (erasure, closed)
   }
@@ -158,6 +159,7 @@ package final class Erasures {
           try $0.erasures.perform(id)
         } then: { relay, result in
           if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
+          return []
         }
         failures.remove(id)
         await showInLists(slice, on: relay)
@@ -258,22 +260,31 @@ package final class Erasures {
     guard let name = slice.name else { return }
     if !slice.left.isEmpty { relay.rooms.noteRemovals() }
     for left in slice.left {
-      relay.calls.excluded(slice.pseudonym, known: name, from: left.calls, on: relay)
+      relay.follow(.exclusions(of: slice.pseudonym, known: name, from: left.calls))
       leave(left, [name, slice.pseudonym], on: relay)
     }
-    relay.invitations.follow(slice.invitations, on: relay)
+    relay.follow(.effects(of: slice.invitations))
     for blocker in slice.unblocked {
       if let user = relay.hub.user(blocker) { relay.hub.setBlocked(false, name, by: user) }
       relay.people.reloadInTime(blocker, on: relay)
     }
-    for deleted in slice.deleted { show(deleted, on: relay) }
-    for unreacted in slice.unreacted { show(unreacted, on: relay) }
+    let now = relay.hub.now
+    for deleted in slice.deleted {
+      let handle = relay.hub.room(deleted.room)
+      relay.follow(
+        .deletion(of: deleted.seq, deleted.edited, by: nil, in: deleted.room, handle, cause: nil, at: now))
+    }
+    for unreacted in slice.unreacted {
+      let message = unreacted.message
+      guard let handle = relay.hub.room(message.room) else { continue }
+      relay.follow(
+        .annotation(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, cause: nil, at: now))
+    }
     for room in slice.anonymized {
       guard let handle = relay.hub.room(room), let position = relay.hub.position(of: handle) else { continue }
       // The frames of the newest messages have the name. Clients that join get the messages from the store.
       relay.hub.trim(handle, before: position.seq + 1)
     }
-    if !slice.deleted.isEmpty { relay.worker.wake() }
     if slice.isLast { open.remove(name) }
   }
 
@@ -295,25 +306,9 @@ package final class Erasures {
     defer { relay.rooms.release(left.room, on: relay) }
     for name in names {
       guard let user = relay.hub.user(name), relay.hub.isMember(user, of: room) else { continue }
-      relay.people.forgetWithdrawn(user, from: left.room)
-      try? relay.hub.removeMember(user, from: room, .left)
-      relay.people.evaluateWatches(of: user, on: relay)
+      relay.follow(.left(FormerMember(user: user, name: name, room: left.room, handle: room, cause: .left)))
     }
-    if let owner = left.successor.flatMap(relay.hub.user) {
-      relay.rooms.show(.owner, of: owner, in: room, by: nil, on: relay)
-    }
-  }
-
-  private func show(_ deleted: ErasedSlice.Deleted, on relay: isolated Relay) {
-    if let call = deleted.edited.call { relay.calls.changed(call, .delete, by: nil, on: nil, relay: relay) }
-    guard let handle = relay.hub.room(deleted.room) else { return }
-    relay.showDeletion(of: deleted.seq, deleted.edited, in: deleted.room, handle, nil, at: relay.hub.now)
-  }
-
-  private func show(_ unreacted: ErasedSlice.Unreacted, on relay: isolated Relay) {
-    let message = unreacted.message
-    guard let handle = relay.hub.room(message.room) else { return }
-    relay.show(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, nil, at: relay.hub.now)
+    if let owner = left.successor { relay.follow(.role(.owner, of: owner, in: room, by: nil)) }
   }
 }
 

@@ -187,7 +187,7 @@ extension People {
       return ended
     }
     for other in others { relay.hub.setBlocked(isBlocked, other, by: user) }
-    for changes in ended { relay.invitations.follow(changes, on: relay) }
+    for changes in ended { relay.follow(.effects(of: changes)) }
   }
 }
 

@@ -222,3 +222,22 @@ extension People {
     }
   }
 }
+
+extension People: Follower {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    switch change {
+    case .joined(let member): membershipChanged(of: member.user, member.name, in: member.joined.record.room, on: relay)
+    case .left(let member): membershipChanged(of: member.user, member.name, in: member.room, on: relay)
+    case .roomDeleted(let deleted):
+      for name in deleted.members { noteChange(of: name) }
+      evaluate(deleted.watches, on: relay)
+    case .sent, .edited, .deleted, .annotated, .role, .restricted, .record, .call, .invitations: break
+    }
+  }
+
+  private func membershipChanged(of user: UserHandle, _ name: UserID, in room: RoomID, on relay: isolated Relay) {
+    noteChange(of: name)
+    forgetWithdrawn(user, from: room)
+    evaluateWatches(of: user, on: relay)
+  }
+}

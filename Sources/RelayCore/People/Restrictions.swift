@@ -48,7 +48,7 @@ package final class Restrictions {
       relay.assumeIsolated { relay in
         handover.give(
           result.map { calls in
-            relay.calls.excluded(user, from: calls, on: relay)
+            relay.follow(.exclusions(of: user, from: calls))
             return relay.restrictions.apply(access, to: user, on: relay)
           })
       }

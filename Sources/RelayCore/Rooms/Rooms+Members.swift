@@ -82,17 +82,28 @@ extension Rooms {
             if case .failure(.noRoom) = result, !needsInvitation {
               try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
             }
-            switch try result.get() {
-            case .member(let joined): return try relay.rooms.admit(newcomer, profile.id, to: room, joined, on: relay)
-            case .invited(let changes):
-              relay.invitations.follow(changes, on: relay)
-              guard let handle = relay.hub.room(room) else { throw HubRefusal.gone }
-              return Added(room: handle, isNew: changes.made.contains(where: \.isFirst), isInvited: true)
-            }
+            return try relay.rooms.added(newcomer, profile.id, to: room, result.get(), on: relay)
           })
       }
     }
     return try await handover.value().get()
+  }
+
+  /// Passes on a stored membership or invitation.
+  private func added(
+    _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ added: AddedUser, on relay: isolated Relay
+  ) throws(HubRefusal) -> Added {
+    switch added {
+    case .member(let joined):
+      let member = NewMember(user: newcomer.user, name: name, joined: joined, cause: newcomer.cause)
+      relay.follow([.joined(member)] + .effects(of: joined.invitations))
+      guard let handle = relay.hub.room(room), relay.hub.isMember(newcomer.user, of: handle) else { throw .gone }
+      return Added(room: handle, isNew: joined.isNewMember)
+    case .invited(let changes):
+      relay.follow(.effects(of: changes))
+      guard let handle = relay.hub.room(room) else { throw .gone }
+      return Added(room: handle, isNew: changes.made.contains(where: \.isFirst), isInvited: true)
+    }
   }
 
   /// Adds a member to a room that keeps nothing. The members of such a room are the connected users.
@@ -113,34 +124,6 @@ extension Rooms {
     }
     if isNew { relay.people.evaluateWatches(of: newcomer.user, on: relay) }
     return Added(room: handle, isNew: isNew)
-  }
-
-  /// Adds a stored member to the hub. The completion of the commit calls this, so that the hub adds the member before
-  /// the messages that the store has committed after the join.
-  private func admit(
-    _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ joined: JoinedRoom, on relay: isolated Relay
-  ) throws(HubRefusal) -> Added {
-    let user = newcomer.user
-    relay.people.noteChange(of: name)
-    let state = joined.record
-    let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
-    relay.hub.setReadOnly(joined.isReadOnly, handle)
-    if joined.isNewMember {
-      relay.people.forgetWithdrawn(user, from: room)
-      try relay.hub.addMember(user, to: handle, as: joined.role, newcomer.cause)
-      if joined.read < state.seq { relay.hub.setMarks(joined.read, of: user, in: handle) }
-      // A restriction that began in an earlier membership.
-      if let until = joined.restrictedUntil { relay.hub.restrict(user, in: handle, until: until, by: nil) }
-      relay.deliveries.joined(name, handle, after: state.seq)
-      relay.inbox.listChanged(of: user, on: relay)
-    } else {
-      relay.hub.restoreMember(
-        user, of: handle, read: joined.read, received: joined.received, role: joined.role,
-        restrictedUntil: joined.restrictedUntil)
-    }
-    relay.people.evaluateWatches(of: user, on: relay)
-    relay.invitations.follow(joined.invitations, on: relay)
-    return Added(room: handle, isNew: joined.isNewMember)
   }
 
   /// The reply about a membership that a request has made.
@@ -174,56 +157,32 @@ extension Rooms {
     _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on relay: isolated Relay
   ) async throws {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    let member = FormerMember(user: user, name: name, room: room, handle: handle, cause: removal.cause)
     guard policy(of: room, on: relay).isStored else {
       guard removal.ban == nil else {
         throw RequestError(.unsupported, "a room that keeps nothing keeps no bans", at: "/room", status: 422)
       }
-      return dismiss(user, from: handle, removal.cause, on: relay)
+      return relay.follow(.left(member))
     }
     let (actor, ban) = (removal.actor, removal.ban)
     relay.people.noteChange(of: name)
     // The store may delete a direct room with its messages.
     let isPair = isPair(handle)
     if isPair { beginDeletion(of: room) }
-    let handover = Handover<Result<Void, StoreError>>()
-    relay.store.submit({
+    _ = try await relay.commit {
       if let actor {
         try $0.rooms.remove(name, from: room, by: actor, ban: ban)
       } else {
         try $0.rooms.end(name, room)
       }
-    }) { [relay] result in
-      relay.assumeIsolated { relay in
-        if isPair { relay.rooms.endDeletion(of: room) }
-        handover.give(
-          result.map { left in
-            relay.people.noteChange(of: name)
-            if left.wasMember || relay.hub.isMember(user, of: handle) {
-              // The user is still a member in the hub, and gets the events.
-              relay.calls.excluded(name, from: left.calls, on: relay)
-              relay.rooms.dismiss(user, from: handle, removal.cause, on: relay)
-            }
-            if let owner = left.successor.flatMap(relay.hub.user) {
-              relay.rooms.show(.owner, of: owner, in: handle, by: nil, on: relay)
-            }
-            relay.invitations.follow(left.invitations, on: relay)
-          })
-      }
+    } then: { relay, result in
+      if isPair { relay.rooms.endDeletion(of: room) }
+      guard let left = try? result.get() else { return [] }
+      // The user is still a member in the hub, and gets the events of the calls.
+      let wasMember = left.wasMember || relay.hub.isMember(user, of: handle)
+      return (wasMember ? .exclusions(of: name, from: left.calls) + [.left(member)] : [])
+        + (left.successor.map { [.role(.owner, of: $0, in: handle, by: nil)] } ?? []) + .effects(of: left.invitations)
     }
-    try await handover.value().get()
-  }
-
-  /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
-  /// messages in the order of the store.
-  private func dismiss(_ user: UserHandle, from room: RoomHandle, _ cause: MemberCause, on relay: isolated Relay) {
-    if let name = relay.hub.name(of: room) {
-      relay.people.forgetWithdrawn(user, from: name)
-      if relay.rooms.policy(of: room)?.isStored == true { relay.inbox.removed(name, of: user, on: relay) }
-      if cause != .left, relay.hub.isMember(user, of: room) { notify(user, "removed", name, by: cause.by, on: relay) }
-    }
-    if let name = relay.hub.name(of: user) { relay.deliveries.left(name, room) }
-    try? relay.hub.removeMember(user, from: room, cause)  // another session may have left at the same time
-    relay.people.evaluateWatches(of: user, on: relay)
   }
 
   /// Sends the event `room` to the sessions of a user whose membership others have changed.

@@ -111,36 +111,14 @@ extension Rooms {
         try work($0, draft)
       } then: { relay, made in
         relay.rooms.endJoin(of: draft.room)
-        guard let made = try? made.get() else { return }
-        relay.rooms.show(made, by: draft.creator.id, cause: cause, on: relay)
-        relay.invitations.follow(made.invitations, on: relay)
+        guard let made = try? made.get() else { return [] }
+        return relay.newMembers(of: made, by: draft.creator.id, cause: cause) + .effects(of: made.invitations)
       }
     }
   }
 
   /// The number of members that costs as much as one request.
   private static let membersPerRequest = 10
-
-  /// Shows new members in a room in memory, and notifies their sessions. All of them are in memory.
-  private func show(_ made: MadeRoom, by creator: UserID, cause: SessionHandle?, on relay: isolated Relay) {
-    let handle = relay.hub.room(made.state.room)
-    if let handle { relay.hub.setReadOnly(made.details.isReadOnly, handle) }
-    for name in made.added {
-      relay.people.noteChange(of: name)
-      guard let user = relay.hub.user(name) else { continue }
-      relay.people.forgetWithdrawn(user, from: made.state.room)
-      if let handle {
-        let isOwner = made.isNew && made.details.kind == .group && name == creator
-        let cause = name == creator ? MemberCause.joined : .added(by: creator)
-        try? relay.hub.addMember(user, to: handle, as: isOwner ? .owner : .member, cause)
-        if let read = made.read[name] { relay.hub.setMarks(read, of: user, in: handle) }
-        if let until = made.restricted[name] { relay.hub.restrict(user, in: handle, until: until, by: nil) }
-      }
-      relay.inbox.listChanged(of: user, on: relay)
-      relay.people.evaluateWatches(of: user, on: relay)
-      notify(user, "added", made.state.room, made.details, by: creator, except: cause, on: relay)
-    }
-  }
 
   // MARK: Reading and changing
 
@@ -160,12 +138,9 @@ extension Rooms {
     let (actor, by, cause) = (request.caller.actor(access, on: relay), request.caller.by, request.caller.session)
     return try await relay.commit {
       try $0.rooms.update(access.room, change, by: actor, version: version)
-    } then: { relay, details in
-      guard let details = try? details.get() else { return }
-      relay.hub.setReadOnly(details.isReadOnly, access.handle)
-      let sessions = relay.hub.sessions(ofMembersOf: access.handle)
-      relay.rooms.notify(sessions, "updated", access.room, details, by: by, except: cause, on: relay)
-      relay.inbox.roomChanged(access.handle, on: relay)
+    } then: { _, details in
+      guard let details = try? details.get() else { return [] }
+      return [.record(details, of: access.room, access.handle, by: by, cause: cause)]
     }
   }
 
@@ -176,16 +151,9 @@ extension Rooms {
     let (actor, by) = (request.caller.actor(access, on: relay), request.caller.by)
     _ = try await relay.commit {
       try $0.rooms.setRole(role, of: name, in: access.room, by: actor)
-    } then: { relay, result in
-      guard (try? result.get()) == true, let user = relay.hub.user(name) else { return }
-      relay.rooms.show(role, of: user, in: access.handle, by: by, on: relay)
+    } then: { _, result in
+      (try? result.get()) == true ? [.role(role, of: name, in: access.handle, by: by)] : []
     }
-  }
-
-  /// Shows a new role that the store has stored. The store has ended the restriction of a new owner.
-  func show(_ role: RoomRole, of user: UserHandle, in room: RoomHandle, by changer: UserID?, on relay: isolated Relay) {
-    relay.hub.setRole(role, of: user, in: room, by: changer)
-    if role == .owner { relay.hub.restrict(user, in: room, until: nil, by: changer) }
   }
 
   /// Restricts a member until a time, or ends the restriction, and notifies the sessions in the room.
@@ -195,9 +163,8 @@ extension Rooms {
     let (actor, by) = (request.caller.actor(access, on: relay), request.caller.by)
     try await relay.commit {
       try $0.rooms.restrict(name, in: access.room, by: actor, until: until)
-    } then: { relay, result in
-      guard case .success = result, let user = relay.hub.user(name) else { return }
-      relay.hub.restrict(user, in: access.handle, until: until, by: by)
+    } then: { _, result in
+      (try? result.get()) == nil ? [] : [.restricted(name, until: until, in: access.handle, by: by)]
     }
   }
 
@@ -212,20 +179,26 @@ extension Rooms {
       return (members: try $0.rooms.delete(access.room, by: actor), invited: invited)
     } then: { relay, result in
       relay.rooms.endDeletion(of: access.room)
-      guard let (members, invited) = try? result.get() else { return }
-      let sessions = relay.hub.sessions(ofMembersOf: access.handle)
-      relay.rooms.notify(sessions, "deleted", access.room, nil, by: by, except: cause, on: relay)
-      for name in members {
-        relay.people.noteChange(of: name)
-        if let user = relay.hub.user(name) { relay.inbox.removed(access.room, of: user, on: relay) }
-      }
-      let watches = relay.people.watches(among: members, of: access.handle, on: relay)
-      relay.hub.delete(access.handle)
+      guard let (members, invited) = try? result.get() else { return [] }
+      let deleted = DeletedRoom(
+        room: access.room, members: members, watches: relay.people.watches(among: members, of: access.handle, on: relay),
+        by: by, cause: cause)
       // The sweep of the room deletes the invitations.
-      relay.invitations.follow(InvitationChanges(endedWith: access.room, of: invited), on: relay)
-      relay.calls.roomDeleted(access.room, on: relay)
-      relay.people.evaluate(watches, on: relay)
-      relay.rooms.sweep(on: relay)
+      return [.roomDeleted(deleted), .invitations(InvitationChanges(endedWith: access.room, of: invited))]
+    }
+  }
+}
+
+extension Relay {
+  /// The users that a new room, or a direct room that is complete again, has got. All of them are in memory.
+  fileprivate func newMembers(of made: MadeRoom, by creator: UserID, cause: SessionHandle?) -> [Change] {
+    made.added.compactMap { name in
+      guard let user = hub.user(name) else { return nil }
+      return .joined(
+        NewMember(
+          user: user, name: name, joined: made.membership(of: name, madeBy: creator),
+          cause: name == creator ? .joined : .added(by: creator),
+          notice: NewMember.Notice(details: made.details, by: creator, except: cause)))
     }
   }
 }

@@ -280,14 +280,6 @@ package final class Rooms {
     deletions[room] = count == 1 ? nil : count - 1
   }
 
-  /// The store has deleted a room in which nobody is left.
-  func wasDeleted(_ room: RoomID, on relay: isolated Relay) {
-    deleted += 1
-    if let handle = relay.hub.room(room) { relay.hub.delete(handle) }
-    relay.calls.roomDeleted(room, on: relay)
-    sweep(on: relay)
-  }
-
   /// Records that the store has ended memberships of rooms that may not be in memory. A read of such a room that began
   /// before is outdated.
   func noteRemovals() { deleted += 1 }

@@ -123,6 +123,15 @@ public struct MadeRoom: Equatable, Sendable {
     self.added = added
     self.restricted = restricted
   }
+
+  /// The membership of a user who became a member. The creator owns a new group.
+  public func membership(of user: UserID, madeBy creator: UserID) -> JoinedRoom {
+    let read = read[user] ?? state.seq
+    return JoinedRoom(
+      record: state, isNewMember: true, read: read, received: read,
+      role: isNew && details.kind == .group && user == creator ? .owner : .member, restrictedUntil: restricted[user],
+      isReadOnly: details.isReadOnly)
+  }
 }
 
 /// The result of ``RoomWriter/add(_:to:by:now:within:invites:)``.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// A change of rooms and messages that is on disk, with all that the followers need to know about it.
+enum Change {
+  /// A message. The response to a notification is one, too.
+  case sent(SentChange)
+  case edited(MessageChange)
+  case deleted(MessageChange, from: UserID)
+  case annotated(MessageChange)
+  /// A membership has begun, or the hub may not know it.
+  case joined(NewMember)
+  /// A membership has ended.
+  case left(FormerMember)
+  /// A member has another role. The store has ended the restriction of a new owner.
+  case role(RoomRole, of: UserID, in: RoomHandle, by: UserID?)
+  /// A member is restricted until a time, or not any more.
+  case restricted(UserID, until: Timestamp?, in: RoomHandle, by: UserID?)
+  /// A room has another record.
+  case record(RoomDetails, of: RoomID, RoomHandle, by: UserID?, cause: SessionHandle?)
+  /// A room is deleted, with its messages.
+  case roomDeleted(DeletedRoom)
+  /// A call has begun or changed. The user is `nil` for a change by the relay or a backend.
+  case call(Call, Call.Cause, by: UserID?, on: DeviceID?)
+  case invitations(InvitationChanges)
+}
+
+/// A message that is stored, and what was decided before.
+struct SentChange {
+  let message: PlannedMessage
+  let stored: Appended
+  /// The traits of the message. The store has found the sender whom a reply answers.
+  let traits: MessageTraits
+  let reply: PlannedMessage.Reply
+
+  init(_ message: PlannedMessage, _ stored: Appended, _ reply: @escaping PlannedMessage.Reply) {
+    (self.message, self.stored, self.reply) = (message, stored, reply)
+    var traits = message.traits
+    if let answered = stored.answered { traits.mentions.answered = answered }
+    self.traits = traits
+  }
+}
+
+/// Another text, another annotation, or the deletion of a message.
+struct MessageChange {
+  let message: ChangedMessage
+  let room: RoomID
+  let handle: RoomHandle
+  /// The session that has caused the change, and that gets a reply in place of the event.
+  let cause: SessionHandle?
+  /// The newest seq of the room when the change was stored.
+  let newest: Int64
+}
+
+/// A user who has become a member of a stored room.
+struct NewMember {
+  let user: UserHandle
+  let name: UserID
+  let joined: JoinedRoom
+  let cause: MemberCause
+  /// The event `room` for the sessions of a user whom somebody has added to a new room.
+  var notice: Notice?
+
+  struct Notice {
+    let details: RoomDetails
+    let by: UserID
+    let except: SessionHandle?
+  }
+}
+
+/// A user who is no member of a room any more.
+struct FormerMember: Sendable {
+  let user: UserHandle
+  let name: UserID
+  let room: RoomID
+  let handle: RoomHandle
+  let cause: MemberCause
+}
+
+/// A room that the store has deleted.
+struct DeletedRoom {
+  let room: RoomID
+  /// The members whose sessions get the event. Is empty if nobody was left.
+  var members: [UserID] = []
+  /// The watches of the members on each other.
+  var watches: [Watching] = []
+  var by: UserID?
+  var cause: SessionHandle?
+}
+
+extension [Change] {
+  /// The calls that the store has taken a user out of, because the user has left their room or is suspended. They come
+  /// before the end of the membership, so that the user's sessions get the events.
+  /// - Parameter name: The name that clients know, if the user was erased and has a pseudonym in the store.
+  static func exclusions(of user: UserID, known name: UserID? = nil, from calls: [Call]) -> [Change] {
+    calls.map { .call($0, $0.causeOfExclusion(of: user), by: name ?? user, on: nil) }
+  }
+
+  /// Invitations that were made or have ended, and the rooms that were deleted with their last invitation.
+  static func effects(of changes: InvitationChanges) -> [Change] {
+    [.invitations(changes)] + changes.deletedRooms.map { .roomDeleted(DeletedRoom(room: $0)) }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayStore
+
+/// A component that acts on changes after their commits.
+///
+/// The completion of a commit passes each change to all followers, in the order of ``Relay/followers``, before the next
+/// commit is shown. So a follower sees the changes in the order of the store. It must not wait: a follower that reads or
+/// writes the store does so in a task of its own.
+protocol Follower: AnyObject {
+  func follow(_ change: Change, on relay: isolated Relay)
+}
+
+extension Relay {
+  /// Passes a change to the followers.
+  func follow(_ change: Change) { for follower in followers { follower.follow(change, on: self) } }
+
+  /// Passes changes of one commit to the followers, one after the other.
+  func follow(_ changes: [Change]) { for change in changes { follow(change) } }
+
+  /// Runs `work` in a transaction, and passes on what it has changed.
+  /// - Parameter changes: Called in the completion of the commit, also after a failure.
+  func commit<T: Sendable>(
+    rows: Int = 1,
+    _ work: @escaping @Sendable (Transaction) throws -> T,
+    then changes: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> [Change]
+  ) async throws(StoreError) -> T {
+    let handover = Handover<Result<T, StoreError>>()
+    store.submit(work, rows: rows) { [self] result in
+      assumeIsolated { $0.follow(changes($0, result)) }
+      handover.give(result)
+    }
+    return try await handover.value().get()
+  }
+}
