@@ -10,7 +10,7 @@ package import RelayStore
 ///
 /// It keeps the newest value of each kind, and retries until the store accepts it. A full disk delays the values but
 /// loses none. The state is private, and the methods run on the hub's thread.
-package final class LateWriter {
+package final class LateWriter: Follower {
   private var writes = LateWrites()
   /// The next retry of the rejected values.
   private var retry: Task<Void, Never>?
@@ -63,7 +63,8 @@ package final class LateWriter {
   }
 
   /// Drops the values about a user that are not stored yet. The store has begun to erase the user.
-  func forget(_ user: UserID, on relay: isolated Relay) {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    guard case .erasing(let user) = change else { return }
     for write in writes.remove(about: user) { release(write, on: relay) }
   }
 

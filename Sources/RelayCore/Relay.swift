@@ -80,7 +80,7 @@ package actor Relay {
     self.worker = worker
     responses = Responses(receipts: ReceiptKey(store.secret))
     diagnostics = Diagnostics(log)
-    followers = [rooms, SenderReplies(), inbox, calls, deliveries, people, invitations]
+    followers = [rooms, SenderReplies(), inbox, calls, deliveries, people, invitations, late, audit, restrictions]
     http.use(settings)
     worker.use(settings.push(zones.current))
     gateways.use(settings)
@@ -247,7 +247,7 @@ package actor Relay {
         invitations.forget(user)
       case .userDue(let user): people.userDue(user, on: self)
       case .returnsOver: Task { await people.endReturns(on: self) }
-      case .alarm: deliveries.alarmFired(on: self)
+      case .alarm: alarmFired()
       case .clockJumped(let jump): clockJumped(jump)
       case .marked(let room, let user, let read, let received):
         late.saveMarks(room, user, read: read, received: received, on: self)
@@ -279,11 +279,20 @@ package actor Relay {
     if !due.isEmpty { deliveries.decide(due, on: self) }
   }
 
+  /// Arms the hub's only alarm for the next time at which a push or a call needs work.
+  func armAlarm() { hub.setAlarm([deliveries.alarm, calls.alarm].compactMap { $0 }.min()) }
+
+  private func alarmFired() {
+    deliveries.alarmFired(on: self)
+    calls.endDue(on: self)
+    armAlarm()
+  }
+
   private func pushEnded(_ event: PushWorker.Event) {
     switch event {
     case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: self)
     case .deviceForgotten(let user): people.reloadInTime(user, on: self)
-    case .pushOutdated(let user): deliveries.holds.reconsider(user, on: self)
+    case .pushOutdated(let user): follow(.person(user))
     }
   }
 

@@ -11,7 +11,7 @@ import RelayStore
 /// within ``Store/maxWait`` and the time of one commit. A crash before that loses them.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
-package final class AuditLog {
+package final class AuditLog: Follower {
   private var requests = AuditedRequests()
   private var refusals = AuditedRefusals()
   /// The entries that the store has rejected, with their erased users. They wait for a retry.
@@ -163,7 +163,8 @@ package final class AuditLog {
 
   /// Records that the erasure of a user has begun, so that no entry of a request in progress has the name. The entry
   /// has the pseudonym while the erasure is in progress, and lacks the user afterwards.
-  func noteErasure(of user: UserID) {
+  func follow(_ change: Change, on relay: isolated Relay) {
+    guard case .erasing(let user) = change else { return }
     requests.noteErasure(of: user)
     for index in rejected.indices { rejected[index].erased.insert(user) }
   }

@@ -29,8 +29,6 @@ package final class Calls {
   private static let maxRinging = 32
   /// The number of calls that may stay after the end of their ringing.
   private static let minKept = 64
-  /// The maximum number of open calls of a room whose users are known after the room was loaded.
-  static let maxShown = 16
   /// The maximum number of attempts of a `ring`, while other calls begin and end in the room.
   private static let maxAttempts = 3
 
@@ -47,7 +45,7 @@ package final class Calls {
     let now = relay.hub.now
     for call in try await relay.store.read({ try $0.calls.allRinging(at: now) }) { keep(call, on: relay) }
     alarm = try await relay.store.read { try $0.calls.nextDue() }
-    relay.deliveries.armAlarm(on: relay)
+    relay.armAlarm()
   }
 
   // MARK: Requests
@@ -137,7 +135,7 @@ package final class Calls {
   }
 
   /// Shows the hub the users who take part in a call: they send signals also in a room that is read-only.
-  func show(_ call: Call, in room: RoomHandle, on relay: isolated Relay) {
+  private func show(_ call: Call, in room: RoomHandle, on relay: isolated Relay) {
     for name in Set(call.parties.keys).union([call.caller]) {
       guard let user = relay.hub.user(name) else { continue }
       relay.hub.setCall(call.message.seq, of: user, in: room, takesPart: call.takesPart(name))
@@ -171,7 +169,7 @@ package final class Calls {
   private func expectEnd(of call: Call, on relay: isolated Relay) {
     guard let due = call.due, due < alarm ?? .init(rawValue: .max) else { return }
     alarm = due
-    relay.deliveries.armAlarm(on: relay)
+    relay.armAlarm()
   }
 
   /// Ends calls if the alarm is due.
@@ -227,7 +225,7 @@ package final class Calls {
         _ = relay.requestError(error)  // logs the failure
         alarm = relay.hub.now + Relay.storePause
       }
-      relay.deliveries.armAlarm(on: relay)
+      relay.armAlarm()
     }
   }
 
@@ -320,7 +318,10 @@ extension Calls: Follower {
     case .roomDeleted(let deleted):
       // The event of the room ends its calls for the members.
       for message in ringing.keys where message.room == deleted.room { forget(message, on: relay) }
-    case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations: break
+    case .loaded(let loaded): for call in loaded.calls { show(call, in: loaded.handle, on: relay) }
+    case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations, .pushed, .person,
+      .erasing:
+      break
     }
   }
 }

@@ -4,7 +4,7 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// A change of rooms and messages that is on disk, with all that the followers need to know about it.
+/// A change that is on disk, with all that the followers need to know about it.
 enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)
@@ -26,6 +26,14 @@ enum Change {
   /// A call has begun or changed. The user is `nil` for a change by the relay or a backend.
   case call(Call, Call.Cause, by: UserID?, on: DeviceID?)
   case invitations(InvitationChanges)
+  /// A room with undecided messages or open calls of earlier is in memory, and gets no message yet.
+  case loaded(LoadedRoom)
+  /// Pushes are stored. Some may be held, the first one until this time.
+  case pushed(heldUntil: Timestamp?)
+  /// A fact about a user that decides pushes is another one.
+  case person(UserID)
+  /// The erasure of a user has begun. The store has a pseudonym from now on.
+  case erasing(UserID)
 }
 
 /// A message that is stored, and what was decided before.
@@ -78,6 +86,18 @@ struct FormerMember: Sendable {
   let room: RoomID
   let handle: RoomHandle
   let cause: MemberCause
+}
+
+/// A room that was loaded from the store.
+struct LoadedRoom {
+  let handle: RoomHandle
+  /// In the order of their seqs.
+  let undecided: [MessageHead]
+  /// At most ``maxCalls``.
+  let calls: [Call]
+
+  /// The maximum number of open calls whose users are known after the room was loaded.
+  static let maxCalls = 16
 }
 
 /// A room that the store has deleted.

@@ -90,7 +90,7 @@ package final class Deliveries {
 
   /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.
   /// - Parameter waits: True if the pushes of some members are decided later.
-  package func stored(
+  private func stored(
     _ seq: Int64, _ traits: MessageTraits, at time: Timestamp, in room: RoomHandle, waits: Bool, isReported: Bool,
     on relay: isolated Relay
   ) {
@@ -102,9 +102,13 @@ package final class Deliveries {
   /// Sends the reports of a message whose pushes are stored, and wakes the push worker.
   func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on relay: isolated Relay) {
     for user in plan.reports { sendReport(.pushed, about: user, of: seq, in: room, on: relay) }
-    guard !plan.pushes.isEmpty else { return }
+    if !plan.pushes.isEmpty { pushed(heldUntil: plan.holdEnd, on: relay) }
+  }
+
+  /// Sends the stored pushes that are due.
+  private func pushed(heldUntil end: Timestamp?, on relay: isolated Relay) {
     relay.worker.wake()
-    if let end = plan.holdEnd { holds.expectEnd(by: end, on: relay) }
+    if let end { holds.expectEnd(by: end, on: relay) }
   }
 
   /// Cancels the planned reports of a deleted message, and makes sure that no push of it is decided.
@@ -241,23 +245,19 @@ package final class Deliveries {
 
   // MARK: Time
 
-  /// Arms the hub's only alarm for the next end of a hold or of a call, or the next planned report.
-  func armAlarm(on relay: isolated Relay) {
-    relay.hub.setAlarm([holds.alarm, reports.nextPlan, relay.calls.alarm].compactMap { $0 }.min())
-  }
+  /// The next end of a hold, or the next planned report.
+  var alarm: Timestamp? { [holds.alarm, reports.nextPlan].compactMap { $0 }.min() }
 
   func alarmFired(on relay: isolated Relay) {
     holds.endDue(on: relay)
     reportHidden(on: relay)
-    relay.calls.endDue(on: relay)
-    armAlarm(on: relay)
   }
 
   /// Shifts the waits and the planned reports, so that they keep their length. The hub has re-armed its own alarms.
   func clockWasSet(by step: Duration, on relay: isolated Relay) {
     reports.movePlans(by: step)
     holds.move(by: step)
-    armAlarm(on: relay)
+    relay.armAlarm()
   }
 
   // MARK: Reports
@@ -273,7 +273,7 @@ package final class Deliveries {
       let sender = hub.user(message.from)
     else { return }
     reports.plan(seq, in: room, of: Set(hub.hidden(in: room, from: sender)), at: due)
-    armAlarm(on: relay)
+    relay.armAlarm()
   }
 
   /// Sends the planned reports that are due.
@@ -349,7 +349,15 @@ extension Deliveries: Follower {
       guard member.joined.isNewMember, let room = relay.hub.room(member.joined.record.room) else { return }
       reports.joined(member.name, room, after: member.joined.record.seq)
     case .left(let member): reports.left(member.name, member.handle)
-    case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations: break
+    case .loaded(let loaded):
+      for message in loaded.undecided {
+        stored(
+          message.seq, message.traits, at: message.time, in: loaded.handle, waits: true, isReported: message.reports,
+          on: relay)
+      }
+    case .pushed(let end): pushed(heldUntil: end, on: relay)
+    case .person(let user): holds.reconsider(user, on: relay)
+    case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .erasing: break
     }
   }
 

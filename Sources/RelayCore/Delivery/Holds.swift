@@ -27,7 +27,7 @@ package final class Holds {
   func expectEnd(by time: Timestamp, on relay: isolated Relay) {
     if let alarm, alarm <= time { return }
     alarm = time
-    relay.deliveries.armAlarm(on: relay)
+    relay.armAlarm()
   }
 
   /// Shifts the waits when the wall clock is set, so that they keep their length.
@@ -45,7 +45,7 @@ package final class Holds {
   /// Decides again the pushes that are due, and sets the alarm for the next ones.
   package func end(on relay: isolated Relay) {
     alarm = nil
-    relay.deliveries.armAlarm(on: relay)
+    relay.armAlarm()
     guard !isEnding else {
       areMoreOver = true
       return
@@ -119,19 +119,16 @@ package final class Holds {
 
   // MARK: Because a fact has changed
 
-  /// Decides the pushes of a user again. The user need not be in memory.
-  func reconsider(_ user: UserID, on relay: isolated Relay) {
-    // Retries until the store works again, because the change is reported only once.
-    Task { await relay.retry { try await decideAgain(user, on: relay) } }
-  }
-
-  /// Decides the pushes of a user again that are held or not sent yet.
-  func reconsider(_ user: UserHandle, on relay: isolated Relay) {
-    guard let name = relay.hub.name(of: user) else { return }
-    relay.hub.retain(user)
+  /// Decides the pushes of a user again that are held or not sent yet. The user need not be in memory.
+  func reconsider(_ name: UserID, on relay: isolated Relay) {
+    let user = relay.hub.user(name)
+    if let user { relay.hub.retain(user) }
     Task {
-      defer { relay.hub.release(user) }
-      await relay.retry { try await decideAgain(user, name, on: relay) }
+      defer { if let user { relay.hub.release(user) } }
+      // Retries until the store works again, because the change is reported only once.
+      await relay.retry {
+        if let user { try await decideAgain(user, name, on: relay) } else { try await decideAgain(name, on: relay) }
+      }
     }
   }
 
@@ -150,7 +147,7 @@ package final class Holds {
       reconsidered[name] = nil
     } catch {
       // Other callers rely on this task, so another one follows.
-      if reconsidered.removeValue(forKey: name) == true, relay.stage != .stopping { reconsider(user, on: relay) }
+      if reconsidered.removeValue(forKey: name) == true, relay.stage != .stopping { reconsider(name, on: relay) }
       throw error
     }
   }

@@ -264,7 +264,7 @@ extension Inbox: Follower {
       if relay.rooms.policy(of: member.handle)?.isStored == true { removed(member.room, of: member.user, on: relay) }
     case .roomDeleted(let deleted):
       for user in deleted.members.compactMap(relay.hub.user) { removed(deleted.room, of: user, on: relay) }
-    case .annotated, .role, .restricted, .call, .invitations: break
+    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .person, .erasing: break
     }
   }
 }

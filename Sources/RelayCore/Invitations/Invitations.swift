@@ -244,10 +244,7 @@ package final class Invitations: Follower {
           invitation.id, posting: pushes.isEmpty ? nil : draft, epoch: epoch)
       }
       guard isStored, !pushes.isEmpty else { return nil }
-      relay.worker.wake()
-      if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
-        relay.deliveries.holds.expectEnd(by: end, on: relay)
-      }
+      relay.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
       return nil
     }
   }

@@ -184,7 +184,7 @@ package final class Access {
     }
     relay.people.noteChange(of: name)
     relay.people.show(recipient, of: user, on: relay)
-    relay.deliveries.holds.reconsider(user, on: relay)
+    relay.follow(.person(name))
   }
 
   /// Stores the rights of a token that registers a device over HTTP. The report key of the device uses them.

@@ -78,7 +78,7 @@ extension People {
     for user in users {
       do {
         try await reload(user, on: relay)
-        relay.deliveries.holds.reconsider(user, on: relay)
+        relay.follow(.person(user))
       } catch {
         reloadInTime(user, on: relay)
       }
@@ -107,7 +107,7 @@ extension People {
       let registration = try await store(device, of: name, issuing: key, on: relay)
       // The pushes that were decided before are stored before the next read.
       try await reload(name, on: relay)
-      relay.deliveries.holds.reconsider(user, on: relay)
+      relay.follow(.person(name))
       let ended = Set(registration.ended.map(\.user)).subtracting([name])
       await show(Array(ended.union(registration.changed)), on: relay)
       return ended.isEmpty ? [] : [.accountEnded]

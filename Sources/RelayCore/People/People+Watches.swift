@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 package import RelayHub
 import RelayIdentity
 import RelayJSON
@@ -231,7 +232,20 @@ extension People: Follower {
     case .roomDeleted(let deleted):
       for name in deleted.members { noteChange(of: name) }
       evaluate(deleted.watches, on: relay)
-    case .sent, .edited, .deleted, .annotated, .role, .restricted, .record, .call, .invitations: break
+    case .erasing(let user):
+      noteChange(of: user)
+      forgetToken(of: user)
+      guard let handle = relay.hub.user(user) else { return }
+      relay.hub.retain(handle)
+      defer { relay.hub.release(handle) }
+      for other in recipient(handle).blocked { relay.hub.setBlocked(false, other, by: handle) }
+      show(Recipient(), of: handle, on: relay)
+      relay.hub.setProfile(User(id: user), of: handle)
+      relay.hub.forgetSeen(handle)
+      relay.follow(.person(user))
+    case .sent, .edited, .deleted, .annotated, .role, .restricted, .record, .call, .invitations, .loaded, .pushed,
+      .person:
+      break
     }
   }
 

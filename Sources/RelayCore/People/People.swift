@@ -190,7 +190,7 @@ package final class People {
     guard var recipient = recipients[user] else { return }
     recipient.advance(to: relay.moment)
     show(recipient, of: user, on: relay)
-    relay.deliveries.holds.reconsider(user, on: relay)
+    if let name = relay.hub.name(of: user) { relay.follow(.person(name)) }
   }
 
   /// Moves the ends of reports after a step of the wall clock, so that the reports age as before. The caller decides the
@@ -228,7 +228,7 @@ package final class People {
       // Other requested changes may have been stored.
       do {
         try await reload(name, on: relay)
-        relay.deliveries.holds.reconsider(user, on: relay)
+        relay.follow(.person(name))
       } catch {
         reloadInTime(name, on: relay)
       }
@@ -237,7 +237,7 @@ package final class People {
     noteChange(of: name)
     // Another request may have changed the user again.
     show(self.recipient(user), of: user, cause: cause, on: relay)
-    relay.deliveries.holds.reconsider(user, on: relay)
+    relay.follow(.person(name))
     return result
   }
 
@@ -269,7 +269,7 @@ package final class People {
     Task {
       await relay.retry {
         try await reload(name, on: relay)
-        relay.deliveries.holds.reconsider(name, on: relay)
+        relay.follow(.person(name))
       }
     }
   }

@@ -8,7 +8,7 @@ import RelayStore
 /// The users whom backends have restricted: suspensions, and revoked tokens.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
-package final class Restrictions {
+package final class Restrictions: Follower {
   /// All users with a restriction, also those who are not in memory, so that a check reads no store.
   private var users: [UserID: UserAccess] = [:]
 
@@ -17,8 +17,9 @@ package final class Restrictions {
 
   package func access(of user: UserID) -> UserAccess { users[user] ?? UserAccess() }
 
-  /// Forgets the restrictions of a user who was erased.
-  func forget(_ user: UserID) { users[user] = nil }
+  func follow(_ change: Change, on relay: isolated Relay) {
+    if case .erasing(let user) = change { users[user] = nil }
+  }
 
   /// Returns a refusal if a user is suspended, or if the user's token is revoked.
   package func refusal(of identity: Identity, on relay: isolated Relay) -> AccessRefusal? {
@@ -60,14 +61,14 @@ package final class Restrictions {
     users[user] = access.isEmpty ? nil : access
     relay.people.noteChange(of: user)
     guard let handle = relay.hub.user(user) else {
-      relay.deliveries.holds.reconsider(user, on: relay)
+      relay.follow(.person(user))
       return 0
     }
     let closed = closeSessions(of: handle, access, on: relay)
     var recipient = relay.people.recipient(handle)
     recipient.suspension = access.suspension
     relay.people.show(recipient, of: handle, on: relay)
-    relay.deliveries.holds.reconsider(handle, on: relay)
+    relay.follow(.person(user))
     return closed
   }
 

@@ -31,7 +31,11 @@ extension Rooms: Follower {
       relay.hub.setReadOnly(details.isReadOnly, handle)
       notify(relay.hub.sessions(ofMembersOf: handle), "updated", room, details, by: changer, except: cause, on: relay)
     case .roomDeleted(let deleted): delete(deleted, on: relay)
-    case .call, .invitations: break
+    case .erasing(let user):
+      forgetQuotes(of: user, on: relay)
+      forgetPairs(of: user, on: relay)
+      sweep(on: relay)
+    case .call, .invitations, .loaded, .pushed, .person: break
     }
   }
 

@@ -98,7 +98,7 @@ package final class Rooms {
     let (deletedBefore, callsBefore) = (deleted, changedCalls[room])
     let found = try await relay.store.read { reader in
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead], [Call])? }
-      let calls = try reader.calls.open(in: room, limit: Calls.maxShown)
+      let calls = try reader.calls.open(in: room, limit: LoadedRoom.maxCalls)
       return (snapshot, try reader.messages.undecided(in: room), calls)
     }
     // A first join may have made the room during the read.
@@ -120,13 +120,10 @@ package final class Rooms {
         restrictedUntil: member.restrictedUntil)
       relay.hub.release(user)
     }
-    for call in calls { relay.calls.show(call, in: handle, on: relay) }
     for message in undecided {
       relay.hub.restoreMessage(message.seq, time: message.time, from: relay.hub.user(message.traits.from), in: handle)
-      relay.deliveries.stored(
-        message.seq, message.traits, at: message.time, in: handle, waits: true,
-        isReported: message.reports, on: relay)
     }
+    relay.follow(.loaded(LoadedRoom(handle: handle, undecided: undecided, calls: calls)))
     relay.hub.resume(handle)
     return handle
   }

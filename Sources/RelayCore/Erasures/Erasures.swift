@@ -102,7 +102,6 @@ package final class Erasures {
     prefix + String(UInt64.random(in: 1...UInt64.max), radix: 36) + String(UInt64.random(in: 1...UInt64.max), radix: 36)
   }
 
-  /// Forgets what is in memory about a user.
   private func begun(_ user: UserID, hasFailed: Bool, on relay: isolated Relay) {
     if let count = beginning[user] { beginning[user] = count == 1 ? nil : count - 1 }
     guard !hasFailed else {
@@ -110,24 +109,7 @@ package final class Erasures {
       return
     }
     open.insert(user)
-    relay.late.forget(user, on: relay)
-    relay.audit.noteErasure(of: user)
-    relay.restrictions.forget(user)
-    relay.people.noteChange(of: user)
-    relay.people.forgetToken(of: user)
-    if let handle = relay.hub.user(user) {
-      relay.hub.retain(handle)
-      defer { relay.hub.release(handle) }
-      for other in relay.people.recipient(handle).blocked { relay.hub.setBlocked(false, other, by: handle) }
-      relay.people.show(Recipient(), of: handle, on: relay)
-      relay.hub.setProfile(User(id: user), of: handle)
-      relay.hub.forgetSeen(handle)
-      relay.deliveries.holds.reconsider(handle, on: relay)
-    }
-    // The store has the pseudonym of the user from now on.
-    relay.rooms.forgetQuotes(of: user, on: relay)
-    relay.rooms.forgetPairs(of: user, on: relay)
-    relay.rooms.sweep(on: relay)
+    relay.follow(.erasing(user))
     resume(on: relay)
   }
 
