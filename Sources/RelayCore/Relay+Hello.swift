@@ -170,3 +170,57 @@ package func bearerToken(_ header: String) -> String? {
   guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
   return String(parts[1].drop { $0 == " " })
 }
+
+extension Replies {
+  /// - Parameters:
+  ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
+  ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
+  ///   - invitations: The number of open invitations.
+  ///   - clock: The time by the stepless clock.
+  static func welcome(
+    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
+    inbox: Inbox.Start?, invitations: Int, now: Timestamp, clock: Timestamp
+  ) -> [UInt8] {
+    ok(request, type: "welcome", always: true) {
+      $0["user"] = user.id.rawValue
+      $0["name"] = user.name
+      $0["session"] = String(session.rawValue, radix: 36)
+      $0.decimal("heartbeat", limits.heartbeat)
+      $0.integer("time", now.rawValue)
+      $0.integer("clock", clock.rawValue)
+      $0.integer("expires", expires?.rawValue)
+      $0.object("limits") {
+        for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
+        $0.array("preferences") { list in Preferences.names.forEach { list.string($0) } }
+      }
+      if let inbox {
+        $0.object("inbox") {
+          $0["position"] = inbox.position.text
+          if inbox.isReset { $0.bool("reset", true) }
+        }
+      }
+      if invitations > 0 { $0.integer("invitations", invitations) }
+      $0["server"] = "stillwire/\(stillwireVersion)"
+    }
+  }
+}
+
+/// The members of `hello` beside the identity.
+struct HelloDetails {
+  package let device: DeviceID?
+  package let acks: Bool
+  package let activity: Activity
+  /// Is `nil` if the session gets no events of the list of rooms.
+  package let inbox: Inbox.Options?
+
+  init(_ fields: Fields) throws(RequestError) {
+    device = try fields.name("device")
+    acks = try fields.bool("acks") ?? false
+    activity = try fields.choice("activity") ?? .active
+    inbox = try Inbox.Options(hello: fields)
+    _ = try fields.string("app", maxLength: 255)
+    let client = try fields.object("client")
+    _ = try client?.string("name", maxLength: 255)
+    _ = try client?.string("version", maxLength: 255)
+  }
+}

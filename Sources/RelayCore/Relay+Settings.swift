@@ -71,3 +71,7 @@ extension Relay.Settings {
 
   var planner: Planner { Planner(policy: policy, apps: apps.entitlements) }
 }
+
+extension Relay {
+  var warnings: ReplyWarnings { ReplyWarnings(apps: settings.apps, zones: zones.current) }
+}

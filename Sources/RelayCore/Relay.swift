@@ -340,6 +340,9 @@ package actor Relay {
     }
   }
 
+  /// The time by which the reports of devices age.
+  var moment: Moment { store.readClock().moment }
+
   // MARK: Errors
 
   /// Makes an `error` frame, and counts it.

@@ -11,12 +11,9 @@ import RelayStore
 /// Lists the rooms of a user, those with the newest activity first, or those that have changed since a position.
 struct ListRooms: Command {
   package static let declaration = Declaration(
-    frame: "rooms", "GET", "/v1/users/{user}/rooms", room: .found(.join, "the own rooms"),
+    frame: "rooms", "GET", "/v1/users/{user}/rooms", room: .found(InboxList.rights, "the own rooms"),
     also: [.found(StoredText.roomList.rights, "the previews of the newest messages", isRead: true)],
     fields: InboxList.fields, reach: .rooms)
-
-  /// True if the list has a room in which the user has these rights.
-  static func shows(_ rights: Rights) -> Bool { rights.isSuperset(of: declaration.rights) }
 
   private let caller: Caller
   private let user: UserID

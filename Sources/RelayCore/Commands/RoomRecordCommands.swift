@@ -104,7 +104,7 @@ struct OpenDirectRoom: Command {
 /// Reads the record of a room.
 struct GetRoom: Command {
   package static let declaration = Declaration(
-    frame: "room", "GET", "/v1/rooms/{room}", room: .member(.join, "the record"))
+    frame: "room", "GET", "/v1/rooms/{room}", room: .member(Rooms.recordRights, "the record"))
 
   private let request: Request
 

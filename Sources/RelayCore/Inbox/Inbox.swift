@@ -239,7 +239,7 @@ package final class Inbox {
         // The session gets the events of the rooms that it has joined.
         if let room = relay.hub.room(event.room), relay.hub.isJoined(session, to: room) { continue }
         let rights = relay.access.rights(of: session, in: event.room, on: relay)
-        guard ListRooms.shows(rights) else { continue }
+        guard InboxList.shows(rights) else { continue }
         let hasPreview = options.hasPreview && StoredText.inboxEvent.isReadable(with: rights)
         relay.hub.push(hasPreview ? event.text : event.plain, to: session)
         sent.append((event.room, event.seq))
@@ -286,7 +286,7 @@ extension Inbox {
     return subscriber.sessions.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { session in
       guard relay.hub.facts(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
       if let handle = relay.hub.room(room), relay.hub.isJoined(session, to: handle) { return nil }
-      guard ListRooms.shows(relay.access.rights(of: session, in: room, on: relay)) else { return nil }
+      guard InboxList.shows(relay.access.rights(of: session, in: room, on: relay)) else { return nil }
       let received = subscriber.shown[session]?.received(room) ?? 0
       return SessionFacts(activity: .active, writing: .written(at: shown), hasReceived: received >= seq)
     }

@@ -7,6 +7,12 @@ import RelayStore
 
 /// A request for a page of a user's list of rooms.
 struct InboxList: Sendable {
+  /// The rights of a user in a room that the list has.
+  static let rights: Rights = .join
+
+  /// True if the list has a room in which the user has these rights.
+  static func shows(_ given: Rights) -> Bool { given.isSuperset(of: rights) }
+
   private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "Maximum number of rooms.")
   private static let after = Field<String?>.text(
     "after", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
@@ -109,7 +115,7 @@ struct InboxList: Sendable {
     writer.array { list in
       for entry in found.entries {
         let given = rights(entry.room)
-        guard given.map(ListRooms.shows) ?? true else { continue }
+        guard given.map(Self.shows) ?? true else { continue }
         let isReadable = given.map(StoredText.roomList.isReadable(with:)) ?? true
         list.object { entry.write(to: &$0, hasPreview: hasPreview && isReadable) }
       }

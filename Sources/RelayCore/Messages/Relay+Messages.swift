@@ -190,3 +190,16 @@ extension Relay {
     if case .success = result { diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - message.accepted) }
   }
 }
+
+extension Replies {
+  package static func sent(_ sent: SentMessage, in room: RoomID) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0["room"] = room.rawValue
+      $0.integer("seq", sent.stored.seq)
+      $0.integer("time", sent.stored.time.rawValue)
+      if sent.stored.isDuplicate { $0.bool("duplicate", true) }
+      sent.stored.quote?.write(to: &$0)
+      if let delivery = sent.delivery { $0.object("delivery") { $0.members(of: delivery) } }
+    }
+  }
+}

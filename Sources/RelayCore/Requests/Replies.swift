@@ -61,38 +61,6 @@ enum Replies {
     }
   }
 
-  /// - Parameters:
-  ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
-  ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
-  ///   - invitations: The number of open invitations.
-  ///   - clock: The time by the stepless clock.
-  static func welcome(
-    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
-    inbox: Inbox.Start?, invitations: Int, now: Timestamp, clock: Timestamp
-  ) -> [UInt8] {
-    ok(request, type: "welcome", always: true) {
-      $0["user"] = user.id.rawValue
-      $0["name"] = user.name
-      $0["session"] = String(session.rawValue, radix: 36)
-      $0.decimal("heartbeat", limits.heartbeat)
-      $0.integer("time", now.rawValue)
-      $0.integer("clock", clock.rawValue)
-      $0.integer("expires", expires?.rawValue)
-      $0.object("limits") {
-        for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
-        $0.array("preferences") { list in Preferences.names.forEach { list.string($0) } }
-      }
-      if let inbox {
-        $0.object("inbox") {
-          $0["position"] = inbox.position.text
-          if inbox.isReset { $0.bool("reset", true) }
-        }
-      }
-      if invitations > 0 { $0.integer("invitations", invitations) }
-      $0["server"] = "stillwire/\(stillwireVersion)"
-    }
-  }
-
   /// The preferences of a user, as the user set them.
   package static func preferences(
     _ preferences: Preferences, _ warnings: [ReplyWarning] = []
@@ -156,17 +124,6 @@ enum Replies {
       $0["timeZone"] = device.timeZone
       warnings.write(to: &$0)
       $0["reportKey"] = key?.text
-    }
-  }
-
-  package static func sent(_ sent: SentMessage, in room: RoomID) -> (inout JSONWriter.Object) -> Void {
-    {
-      $0["room"] = room.rawValue
-      $0.integer("seq", sent.stored.seq)
-      $0.integer("time", sent.stored.time.rawValue)
-      if sent.stored.isDuplicate { $0.bool("duplicate", true) }
-      sent.stored.quote?.write(to: &$0)
-      if let delivery = sent.delivery { $0.object("delivery") { $0.members(of: delivery) } }
     }
   }
 

@@ -26,26 +26,6 @@ extension Fields {
   }
 }
 
-/// The members of `hello` beside the identity.
-struct HelloDetails {
-  package let device: DeviceID?
-  package let acks: Bool
-  package let activity: Activity
-  /// Is `nil` if the session gets no events of the list of rooms.
-  package let inbox: Inbox.Options?
-
-  init(_ fields: Fields) throws(RequestError) {
-    device = try fields.name("device")
-    acks = try fields.bool("acks") ?? false
-    activity = try fields.choice("activity") ?? .active
-    inbox = try Inbox.Options(hello: fields)
-    _ = try fields.string("app", maxLength: 255)
-    let client = try fields.object("client")
-    _ = try client?.string("name", maxLength: 255)
-    _ = try client?.string("version", maxLength: 255)
-  }
-}
-
 /// The members that reports of a Focus and of a filter have in common.
 private enum ReportFields {
   static let device = Field<DeviceID?>.name("device", "The device that reports. The default is `default`.").inFrames(

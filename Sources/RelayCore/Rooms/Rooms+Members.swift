@@ -200,7 +200,7 @@ extension Rooms {
     except cause: SessionHandle?, on relay: isolated Relay
   ) {
     let others = sessions.filter { $0 != cause }
-    let needed = details == nil ? [] : GetRoom.declaration.rights
+    let needed = details == nil ? [] : Self.recordRights
     let readers =
       needed.isEmpty ? others : relay.access.sessions(among: others, with: needed, in: room, on: relay)
     relay.hub.push(Replies.roomEvent(event, room, details, by: caller), to: readers)

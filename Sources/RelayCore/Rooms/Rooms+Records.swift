@@ -122,6 +122,9 @@ extension Rooms {
 
   // MARK: Reading and changing
 
+  /// The rights with which a member reads the record.
+  static let recordRights: Rights = .join
+
   func details(of access: RoomAccess, on relay: isolated Relay) async throws -> RoomDetails {
     // A room that keeps nothing has no record.
     guard policy(of: access.room, on: relay).isStored else { return RoomDetails() }

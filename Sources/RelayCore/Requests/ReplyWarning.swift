@@ -88,10 +88,6 @@ struct ReplyWarnings: Sendable {
   func about(_ recipient: Recipient) -> [ReplyWarning] { zones.warnings(about: recipient) }
 }
 
-extension Relay {
-  var warnings: ReplyWarnings { ReplyWarnings(apps: settings.apps, zones: zones.current) }
-}
-
 extension [ReplyWarning] {
   /// Writes the member `warnings`, if there are any.
   func write(to object: inout JSONWriter.Object) {

@@ -8,9 +8,6 @@ import RelayStore
 
 /// The reaction to a jump of the wall clock.
 extension Relay {
-  /// The time by which the reports of devices age.
-  var moment: Moment { store.readClock().moment }
-
   /// Shifts waits, planned reports, and the ends of Focus and filters, so that they keep their length. Decides again all
   /// pushes that depend on the wall clock: quiet hours may have begun or ended. The hub has re-armed its own alarms.
   func clockJumped(_ jump: ClockJump) {
