@@ -35,6 +35,7 @@ extension Document {
   init(completing document: OrderedJSON) {
     var missing: Set<String> = []
     var document = document.withOwnReferences(to: &missing)
+    document["info"]?["version"] = .string(stillwireVersion)
     var found: [String: OrderedJSON] = [:]
     while let name = missing.popFirst() {
       guard found[name] == nil else { continue }
@@ -108,6 +109,15 @@ extension OrderedJSON {
       let meaning = self["properties"]?[entry.name]
       self["properties"]?[entry.name] = schema.merging(meaning)
     }
+  }
+
+  /// Adds the default limits and the version to the example of a `welcome`.
+  mutating func completeWelcome() {
+    let limits = Limits()
+    let defaults = Limits.entries.map { Member($0.name, .decimal(limits[$0])) }
+    let preferences = Member("preferences", .array(Preferences.names.map(OrderedJSON.string)))
+    self["limits"] = .object(defaults + [preferences])
+    self["server"] = .string("stillwire/\(stillwireVersion)")
   }
 
   private static func decimal(_ number: Double) -> OrderedJSON {
