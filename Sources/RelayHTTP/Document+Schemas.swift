@@ -99,16 +99,25 @@ extension OrderedJSON {
     }
   }
 
-  /// Adds the bounds and the defaults of the limits, of which the file has the meaning.
+  /// Adds the limits, with their meanings, bounds and defaults.
   fileprivate mutating func addLimits() {
     let limits = Limits()
-    for entry in Limits.entries {
+    let entries = Limits.entries.map { entry -> Member in
+      let unit =
+        switch entry.unit {
+        case .count: ""
+        case .bytes: " Unit: bytes."
+        case .seconds: " Unit: seconds."
+        case .perSecond: " Unit: requests a second."
+        }
       let schema: OrderedJSON = [
         "type": "number", "minimum": .decimal(entry.allowed.lowerBound), "default": .decimal(limits[entry]),
+        "description": .string(entry.meaning + unit),
       ]
-      let meaning = self["properties"]?[entry.name]
-      self["properties"]?[entry.name] = schema.merging(meaning)
+      return Member(entry.name, schema)
     }
+    self["properties"] = OrderedJSON.object(entries).merging(self["properties"])
+    self["required"] = .array(entries.map { .string($0.name) } + (self["required"]?.items ?? []))
   }
 
   /// Adds the default limits and the version to the example of a `welcome`.
