@@ -213,6 +213,13 @@ struct DocumentTests {
     }
   }
 
+  @Test func `an example in the file of examples has several places`() throws {
+    let files = String(decoding: DocumentFile.openAPI + DocumentFile.asyncAPI, as: UTF8.self)
+    for name in try Self.object(DocumentFile.examples).keys {
+      #expect(files.components(separatedBy: #""like": "\#(name)""#).count > 2, "\(name)")
+    }
+  }
+
   @Test func `every type of request is described`() throws {
     let operations = try #require(asyncAPI["operations"] as? [String: [String: Any]])
     let described = operations.filter { $0.value["action"] as? String == "receive" }.keys
