@@ -13,6 +13,10 @@ static const unsigned char schemas[] = {
 #embed "../RelayHTTP/Documents/schemas.json"
 };
 
+static const unsigned char examples[] = {
+#embed "../RelayHTTP/Documents/examples.json"
+};
+
 documents_file_t documents_openapi(void) {
   return (documents_file_t){openapi, sizeof openapi};
 }
@@ -23,4 +27,8 @@ documents_file_t documents_asyncapi(void) {
 
 documents_file_t documents_schemas(void) {
   return (documents_file_t){schemas, sizeof schemas};
+}
+
+documents_file_t documents_examples(void) {
+  return (documents_file_t){examples, sizeof examples};
 }

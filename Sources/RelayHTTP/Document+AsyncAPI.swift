@@ -7,6 +7,7 @@ extension Document {
   /// channel, and the operations.
   static func describeSessions() -> OrderedJSON {
     var document = source(DocumentFile.asyncAPI)
+    document["components"]?["messages"]?["hello.reply"]?["examples"]?["welcome"]?.completeWelcome()
     let commands = HTTPCommands(document: source(DocumentFile.openAPI), schemas: shared)
     let sources = document["components"]?["messages"] ?? [:]
     var (messages, channel, operations): (OrderedJSON, OrderedJSON, OrderedJSON) = ([:], [:], [:])

@@ -10,6 +10,9 @@ extension Document {
     var document = source(DocumentFile.openAPI)
     for command in Commands.all { document.addBody(of: command.declaration) }
     for route in HTTPService.routes { document["paths"]?[route.path.description]?.complete(with: route) }
+    for name in Set(HTTPService.routes.flatMap { Declaration.variables(of: $0.path.description) }) {
+      document["components"]?["parameters"]?[name]?.completeVariable(name)
+    }
     for status in Set(HTTPService.routes.flatMap(\.actions).flatMap(\.errors).map(\.status)) {
       document["components"]?["responses"]?[OrderedJSON.errorName(status)]?.completeError(status)
     }
@@ -69,6 +72,12 @@ extension OrderedJSON {
     if self["requestBody"] != nil { self["requestBody"]?["required"] = .scalar(.bool(declaration.body != .optional)) }
     let parameters = declaration.fields.filter { declaration.query[$0.name] != nil }.map(\.parameter)
     if !parameters.isEmpty { self["parameters"] = .array(parameters) }
+  }
+
+  /// Makes the parameter for a variable of paths.
+  fileprivate mutating func completeVariable(_ name: String) {
+    let variable: OrderedJSON = ["name": .string(name), "in": "path", "required": .scalar(.bool(true))]
+    self = variable.merging(self)
   }
 
   /// The name of the response for an error: the reason phrase of the status.

@@ -6,10 +6,20 @@ import RelayJSON
 import RelayProtocol
 
 extension Document {
-  static let shared = file(DocumentFile.schemas)
+  static let shared = file(DocumentFile.schemas).withTypes()
+  private static let examples = file(DocumentFile.examples)
 
-  /// The value of a document's file. An object with the member `extends` has the members of this shared schema, too.
-  static func source(_ bytes: [UInt8]) -> OrderedJSON { file(bytes).extending(shared) }
+  /// The value of a document's file. An object with the member `extends` has the members of this shared schema, too, and
+  /// one with `like` those of this shared example.
+  static func source(_ bytes: [UInt8]) -> OrderedJSON {
+    file(bytes).withTypes().extending("extends", shared) { base, own in
+      var object = base.merging(own)
+      object["required"] = .array((base["required"]?.items ?? []) + (own["required"]?.items ?? []))
+      object["properties"] = base["properties"]?.merging(own["properties"])
+      return object
+    }
+    .extending("like", examples) { $0.merging($1) }
+  }
 
   /// The value of a file of `Documents`.
   private static func file(_ bytes: [UInt8]) -> OrderedJSON {
@@ -25,6 +35,7 @@ extension Document {
   init(completing document: OrderedJSON) {
     var missing: Set<String> = []
     var document = document.withOwnReferences(to: &missing)
+    document["info"]?["version"] = .string(stillwireVersion)
     var found: [String: OrderedJSON] = [:]
     while let name = missing.popFirst() {
       guard found[name] == nil else { continue }
@@ -52,32 +63,70 @@ extension OrderedJSON {
   /// The name of the schema to which this schema refers.
   var referenced: String? { self["$ref"]?.text?.split(separator: "/").last.map(String.init) }
 
-  fileprivate func extending(_ shared: OrderedJSON) -> OrderedJSON {
+  /// The value, in which each object that has a base in `bases` by its member `name` is joined with it.
+  fileprivate func extending(
+    _ name: String, _ bases: OrderedJSON, _ join: (_ base: OrderedJSON, _ own: OrderedJSON) -> OrderedJSON
+  ) -> OrderedJSON {
     switch self {
     case .scalar: return self
-    case .array(let items): return .array(items.map { $0.extending(shared) })
+    case .array(let items): return .array(items.map { $0.extending(name, bases, join) })
     case .object(let members):
-      var object = OrderedJSON.object(members.map { Member($0.name, $0.value.extending(shared)) })
-      guard let base = self["extends"]?.text.flatMap({ shared[$0] }) else { return object }
-      object["extends"] = nil
-      object["required"] = .array((base["required"]?.items ?? []) + (self["required"]?.items ?? []))
-      object["properties"] = base["properties"]?.merging(self["properties"])
-      return object
+      var object = OrderedJSON.object(members.map { Member($0.name, $0.value.extending(name, bases, join)) })
+      guard let base = object[name]?.text else { return object }
+      guard let base = bases[base] else { preconditionFailure("no file has \(base)") }
+      object[name] = nil
+      return join(base, object)
     }
   }
 
-  /// Adds the bounds and the defaults of the limits, of which the file has the meaning.
+  /// The value, in which each schema with `properties` has the type `object` and the list `required`. In the file, a name
+  /// with `?` belongs to a property that is not required.
+  /// - Parameter isPart: True for a part of a schema, which has no type of its own.
+  fileprivate func withTypes(isPart: Bool = false) -> OrderedJSON {
+    switch self {
+    case .scalar: return self
+    case .array(let items): return .array(items.map { $0.withTypes(isPart: isPart) })
+    case .object(let members):
+      let parts = ["if", "then", "else", "allOf"]
+      var object = OrderedJSON.object(
+        members.map { Member($0.name, $0.value.withTypes(isPart: parts.contains($0.name))) })
+      guard let properties = object["properties"]?.members else { return object }
+      let required = properties.map(\.name).filter { !$0.hasSuffix("?") }
+      if !required.isEmpty { object["required"] = .array(required.map(OrderedJSON.string)) }
+      object["properties"] = .object(
+        properties.map { Member($0.name.hasSuffix("?") ? String($0.name.dropLast()) : $0.name, $0.value) })
+      return isPart ? object : (["type": "object"] as OrderedJSON).merging(object)
+    }
+  }
+
+  /// Adds the limits, with their meanings, bounds and defaults.
   fileprivate mutating func addLimits() {
     let limits = Limits()
-    for entry in Limits.entries {
+    let entries = Limits.entries.map { entry -> Member in
+      let unit =
+        switch entry.unit {
+        case .count: ""
+        case .bytes: " Unit: bytes."
+        case .seconds: " Unit: seconds."
+        case .perSecond: " Unit: requests a second."
+        }
       let schema: OrderedJSON = [
         "type": "number", "minimum": .decimal(entry.allowed.lowerBound), "default": .decimal(limits[entry]),
+        "description": .string(entry.meaning + unit),
       ]
-      let meaning = self["properties"]?[entry.name]
-      self["properties"]?[entry.name] = schema.merging(meaning)
+      return Member(entry.name, schema)
     }
-    let names = self["properties"]?.members.map(\.name) ?? []
-    self["required"] = .array(names.map(OrderedJSON.string))
+    self["properties"] = OrderedJSON.object(entries).merging(self["properties"])
+    self["required"] = .array(entries.map { .string($0.name) } + (self["required"]?.items ?? []))
+  }
+
+  /// Adds the default limits and the version to the example of a `welcome`.
+  mutating func completeWelcome() {
+    let limits = Limits()
+    let defaults = Limits.entries.map { Member($0.name, .decimal(limits[$0])) }
+    let preferences = Member("preferences", .array(Preferences.names.map(OrderedJSON.string)))
+    self["limits"] = .object(defaults + [preferences])
+    self["server"] = .string("stillwire/\(stillwireVersion)")
   }
 
   private static func decimal(_ number: Double) -> OrderedJSON {

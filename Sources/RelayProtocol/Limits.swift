@@ -75,7 +75,7 @@ public struct Limits: Equatable, Sendable {
       "roomsPerSession", \.roomsPerSession, 0...65_535, "Maximum number of rooms in which a session receives messages."),
     .count(
       "roomsPerUser", \.roomsPerUser, 0...100_000,
-      "Maximum number of rooms that keep messages and that a user is a member of."),
+      "Maximum number of rooms that store messages and that a user is a member of."),
     .count(
       "invitations", \.invitations, 0...10_000,
       "Maximum number of open invitations of a user. A new invitation ends the oldest."),
@@ -86,13 +86,19 @@ public struct Limits: Equatable, Sendable {
     .count("membersPerRoom", \.membersPerRoom, 0...1_000_000, "Maximum number of members of a room."),
     .decimal(
       "sendRate", \.sendRate, 0...1_000_000, in: .perSecond,
-      "Rate of `send`, `signal`, `edit` and `delete` of a session. A user has twice this rate, a room four times."),
+      """
+      Rate of `send`, `signal`, `edit` and `delete` of a session. A user has twice this rate, a room four times. A \
+      message that may push counts as one more for the user and the room for each 100 members to push to. So do a \
+      deletion, and an edit that phones show.
+      """),
     .count(
       "sendBurst", \.sendBurst, 1...1_000_000, "Maximum number of `send`, `signal`, `edit` and `delete` at once."),
     .decimal(
       "requestRate", \.requestRate, 0...1_000_000, in: .perSecond,
-      "Rate of all other requests of a session. A user has twice this rate, for all sessions and HTTP requests "
-        + "together."),
+      """
+      Rate of all other requests of a session. A user has twice this rate, for all sessions and HTTP requests \
+      together. For new and ended memberships a room has 20 times this rate.
+      """),
     .count("requestBurst", \.requestBurst, 1...1_000_000, "Maximum number of all other requests at once."),
     .decimal(
       "focusRate", \.focusRate, 0...1_000_000, in: .perSecond, "Rate of the reports of a user's Focus and filters."),

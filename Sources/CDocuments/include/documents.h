@@ -17,3 +17,4 @@ typedef struct {
 documents_file_t documents_openapi(void);
 documents_file_t documents_asyncapi(void);
 documents_file_t documents_schemas(void);
+documents_file_t documents_examples(void);

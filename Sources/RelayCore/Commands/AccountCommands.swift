@@ -92,8 +92,8 @@ struct GetPreferences: Command {
 /// Changes the preferences that the request contains.
 struct SetPreferences: Command {
   package static let declaration = Declaration(
-    frame: "preferences", "PUT", "/v1/users/{user}/preferences", room: .noRoom, account: .preferences, reach: .rooms,
-    errors: [.tooLarge])
+    frame: "preferences", "PUT", "/v1/users/{user}/preferences", room: .noRoom, account: .preferences,
+    fields: Preferences.fields, reach: .rooms, errors: [.tooLarge])
 
   private let user: UserID
   private let fields: Fields

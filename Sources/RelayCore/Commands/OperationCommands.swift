@@ -12,7 +12,33 @@ import RelayStore
 
 /// Changes the profile of a user for a backend.
 struct SetProfile: Command {
-  package static let declaration = Declaration("PUT", "/v1/users/{user}", by: .backend)
+  package static let declaration = Declaration("PUT", "/v1/users/{user}", by: .backend, fields: Self.fields)
+
+  private static let fields = [
+    FieldDeclaration(
+      "name", .line(maxLength: User.maxNameLength), "The name that other users see. One line of at most 256 bytes."),
+    FieldDeclaration(
+      "avatar", .text(maxLength: User.maxAvatarLength),
+      "An https URL of a picture that other users see, at most 2,048 bytes."),
+    FieldDeclaration(
+      "avatarSHA256", .value(["type": "string", "pattern": "^[0-9a-f]{64}$"]),
+      """
+      The SHA-256 hash of the picture, in lower-case hexadecimal digits. Needs an `avatar`, in the request or stored \
+      before. Phones compare the picture with it.
+      """),
+    FieldDeclaration(
+      "handle", .line(maxLength: User.maxHandleLength),
+      """
+      An address of the user, such as a telephone number. Phones match Allowed People of a Focus by it. Only phones \
+      receive it. Without it they receive the user name. One line of at most 256 bytes.
+      """),
+    FieldDeclaration(
+      "handleType", .line(maxLength: User.maxHandleLength),
+      """
+      `phoneNumber`, `emailAddress`, or a word of the app, in one line. Needs a `handle`, in the request or stored \
+      before.
+      """),
+  ]
 
   private let fields: Fields
   private let user: UserID
@@ -21,7 +47,7 @@ struct SetProfile: Command {
   init(_ request: Request) throws(RequestError) {
     fields = request.fields
     user = try request.user
-    try fields.checkNames(among: ["name", "avatar", "avatarSHA256", "handle", "handleType"])
+    try fields.checkNames(among: Self.fields.map(\.name))
     change = try ProfileChange(fields)
   }
 
@@ -302,7 +328,30 @@ extension JSONWriter.Object {
 /// Checks a push that another program would send.
 struct LintPush: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/pushes/lint", room: .noRoom, body: .spelled("payload"), isRead: true, errors: [.tooLarge])
+    "POST", "/v1/pushes/lint", room: .noRoom, fields: Self.fields, body: .spelled("payload"), isRead: true,
+    errors: [.tooLarge])
+
+  private static let lenient = Field<Bool?>.flag(
+    "lenient",
+    """
+    true: the linter makes the corrections that are certain. The corrected errors become warnings, and the answer has \
+    the corrected payload.
+    """)
+  private static let fields: [any DeclaredField] = [
+    FieldDeclaration(
+      "payload", .value([:]), isRequired: true,
+      "The payload: its text, of at most 65,536 bytes, or the JSON value itself."),
+    FieldDeclaration(
+      "headers",
+      .value([
+        "type": "object", "maxProperties": .integer(Fields.maxHeaders),
+        "additionalProperties": [
+          "type": ["string", "number", "null"], "maxLength": .integer(Fields.maxHeaderLength),
+        ],
+      ]),
+      "The headers of the push, with Apple's names. Without headers the linter checks the payload only."),
+    Self.lenient,
+  ]
 
   private let text: [UInt8]
   private let headers: [(name: String, value: String)]
@@ -317,7 +366,7 @@ struct LintPush: Command {
       throw RequestError(.tooLarge, "payload must be at most \(PushLint.maxTextLength) bytes long", at: "/payload")
     }
     headers = try fields.object("headers")?.headers ?? []
-    isLenient = try fields.bool("lenient") ?? false
+    isLenient = try Self.lenient.value(in: request) ?? false
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply { .text(await report()) }
@@ -329,8 +378,8 @@ struct LintPush: Command {
 }
 
 extension Fields {
-  private static let maxHeaders = 32
-  private static let maxHeaderLength = 4096
+  fileprivate static let maxHeaders = 32
+  fileprivate static let maxHeaderLength = 4096
 
   /// The headers. The value of a number is its spelling.
   fileprivate var headers: [(name: String, value: String)] {

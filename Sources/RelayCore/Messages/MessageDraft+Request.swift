@@ -17,7 +17,7 @@ extension MessageDraft {
     accepts one such message a minute.
     """)
   static let replyToField = Field<Int64?>.whole(
-    "replyTo", from: 1, "The number of the message that this message answers, at most the room's newest.")
+    "replyTo", in: 1...maxInteger, "The number of the message that this message answers, at most the room's newest.")
   static let reportField = Field<Bool?>.flag(
     "report",
     """

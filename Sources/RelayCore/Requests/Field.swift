@@ -106,11 +106,10 @@ extension Field where Value == Int64? {
     }
   }
 
-  /// A whole number, at least `lowest`.
+  /// A whole number in `range`.
   static func whole(
-    _ name: String, from lowest: Int64 = 0, schema: String? = nil, _ meaning: String
+    _ name: String, in range: ClosedRange<Int64> = 0...maxInteger, schema: String? = nil, _ meaning: String
   ) -> Self {
-    let range = lowest...maxInteger
     let type = schema.map { FieldType.shared($0, .number) } ?? .whole(range, default: nil)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
       try fields.integer(name, range)
@@ -277,6 +276,11 @@ package enum FieldType: Sendable {
   /// A value with this schema.
   case value(OrderedJSON)
 
+  /// A text of one line.
+  static func line(maxLength: Int) -> FieldType {
+    .value(["$ref": "schemas.json#/Line", "maxLength": .integer(maxLength)])
+  }
+
   /// The same with the name of a schema in `schemas.json`.
   static func shared(_ name: String, _ parameter: Declaration.Parameter) -> FieldType {
     .reference("schemas.json#/\(name)", parameter)
@@ -331,6 +335,9 @@ extension OrderedJSON {
       return ["enum": .array(values.items + [.scalar(.null)])]
     } else if self["enum"] == nil, let noun = self["type"] {
       schema["type"] = [noun, "null"]
+    } else if let reference = self["$ref"] {
+      schema["$ref"] = nil
+      return (["anyOf": [["$ref": reference], null]] as OrderedJSON).merging(schema)
     } else if !members.isEmpty {
       return ["anyOf": [self, null]]
     }

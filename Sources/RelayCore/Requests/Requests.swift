@@ -194,6 +194,58 @@ extension FilterReport {
 }
 
 extension Preferences {
+  private static let roomsField = FieldDeclaration(
+    "rooms",
+    .value([
+      "type": "object", "propertyNames": ["$ref": "schemas.json#/RoomName"],
+      "additionalProperties": ["anyOf": [["$ref": "schemas.json#/RoomWish"], ["type": "null"]]],
+    ]),
+    """
+    Settings of rooms, by name. null removes the settings of a room. Rooms that are not named do not change. At most \
+    `limits.roomsPerUser` rooms can have settings.
+    """)
+  private static let onFocusField = Field<SilenceMode?>.choice(
+    "onFocus",
+    """
+    The behaviour for pushes to a device whose Focus silences it or filters them out. `deliver` (the default): the \
+    relay pushes as usual, and the phone decides. `passive`: the relay pushes without a sound. `hold`: the relay pushes \
+    later. With `passive` and `hold`, Allowed People do not break through.
+    """)
+  private static let quietHoursField = FieldDeclaration(
+    "quietHours", .shared("QuietHours", .text), "null: no quiet hours.")
+  private static let breakThroughField = FieldDeclaration(
+    "breakThrough", .shared("BreakThrough", .text),
+    "The messages that break through quiet hours, but not through a Focus. It replaces the earlier value. null: none do."
+  )
+  private static let quietCallsField = Field<Bool?>.flag(
+    "quietCalls",
+    """
+    true: calls do not break through quiet hours, in both modes. A call that still rings at their end begins to ring on \
+    the device. For each other call the device gets one "Missed call", and the caller sees `missed`. A call at the \
+    level `critical` always rings.
+    """)
+  private static let quietTimeSensitiveField = Field<Bool?>.flag(
+    "quietTimeSensitive", "true: messages at the level `timeSensitive` do not break through quiet hours.")
+  private static let pushUnreadAfterField = Field<Int64?>.whole(
+    "pushUnreadAfter", in: pushUnreadTimes,
+    """
+    The relay pushes a message that an active session has received if the user has not read it this many seconds after \
+    the message. null (the default): it does not.
+    """)
+  private static let shareFocusField = Field<Audience?>.choice(
+    "shareFocus",
+    """
+    The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users who share a room. `watchers`: \
+    also users who watch.
+    """)
+  private static let shareOnlineField = Field<Audience?>.choice(
+    "shareOnline", "The users who see whether the user is online. The default is `watchers`.")
+
+  static let fields: [any DeclaredField] = [
+    roomsField, onFocusField, quietHoursField, breakThroughField, quietCallsField, quietTimeSensitiveField,
+    pushUnreadAfterField, shareFocusField, shareOnlineField,
+  ]
+
   /// The maximum length of the label of a room or an account, in bytes.
   package static let maxCriteriaLength = FilterReport.maxCriteriaLength
 
@@ -213,17 +265,17 @@ extension Preferences {
         try self[room].change(preference)
       }
     }
-    onFocus = try fields.choice("onFocus") ?? onFocus
-    shareFocus = try fields.choice("shareFocus") ?? shareFocus
-    shareOnline = try fields.choice("shareOnline") ?? shareOnline
+    onFocus = try Self.onFocusField.value(in: fields) ?? onFocus
+    shareFocus = try Self.shareFocusField.value(in: fields) ?? shareFocus
+    shareOnline = try Self.shareOnlineField.value(in: fields) ?? shareOnline
     if fields.isNull("quietHours") { quietHours = nil }
     if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours, zones) }
     if fields.isNull("breakThrough") { breakThrough = BreakThrough() }
     if let wish = try fields.object("breakThrough") { breakThrough = try BreakThrough(wish) }
-    quietCalls = try fields.bool("quietCalls") ?? quietCalls
-    quietTimeSensitive = try fields.bool("quietTimeSensitive") ?? quietTimeSensitive
+    quietCalls = try Self.quietCallsField.value(in: fields) ?? quietCalls
+    quietTimeSensitive = try Self.quietTimeSensitiveField.value(in: fields) ?? quietTimeSensitive
     if fields.has("pushUnreadAfter") {
-      pushUnreadAfter = try fields.integer("pushUnreadAfter", Self.pushUnreadTimes).map(Int.init)
+      pushUnreadAfter = try Self.pushUnreadAfterField.value(in: fields).map(Int.init)
     }
   }
 }

@@ -1146,14 +1146,15 @@ class Operations(ABC):
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
             quiet_hours: None: no quiet hours.
-            break_through: The messages that break through quiet hours. It replaces the earlier value. None:
-                none do.
-            quiet_calls: True: calls do not break through quiet hours. The device gets a missed call at their
-                end.
+            break_through: The messages that break through quiet hours, but not through a Focus. It replaces
+                the earlier value. None: none do.
+            quiet_calls: True: calls do not break through quiet hours, in both modes. A call that still rings
+                at their end begins to ring on the device. For each other call the device gets one "Missed
+                call", and the caller sees `missed`. A call at the level `critical` always rings.
             quiet_time_sensitive: True: messages at the level `timeSensitive` do not break through quiet
                 hours.
             push_unread_after: The relay pushes a message that an active session has received if the user has
-                not read it this many seconds after the message. None: it does not.
+                not read it this many seconds after the message. None (the default): it does not.
             share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
                 who share a room. `watchers`: also users who watch.
             share_online: The users who see whether the user is online. The default is `watchers`.
@@ -1225,10 +1226,10 @@ class Operations(ABC):
 
         Args:
             user: A user's name, or `me`.
-            name: One line of at most 256 bytes.
-            avatar: An https URL of a picture; at most 2,048 bytes.
-            avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
-                before. Phones compare the picture with it.
+            name: The name that other users see. One line of at most 256 bytes.
+            avatar: An https URL of a picture that other users see, at most 2,048 bytes.
+            avatar_sha256: The SHA-256 hash of the picture, in lower-case hexadecimal digits. Needs an
+                `avatar`, in the request or stored before. Phones compare the picture with it.
             handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
                 by it. Only phones receive it. Without it they receive the user name. One line of at most 256
                 bytes.
@@ -3582,14 +3583,15 @@ class AsyncOperations(ABC):
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
             quiet_hours: None: no quiet hours.
-            break_through: The messages that break through quiet hours. It replaces the earlier value. None:
-                none do.
-            quiet_calls: True: calls do not break through quiet hours. The device gets a missed call at their
-                end.
+            break_through: The messages that break through quiet hours, but not through a Focus. It replaces
+                the earlier value. None: none do.
+            quiet_calls: True: calls do not break through quiet hours, in both modes. A call that still rings
+                at their end begins to ring on the device. For each other call the device gets one "Missed
+                call", and the caller sees `missed`. A call at the level `critical` always rings.
             quiet_time_sensitive: True: messages at the level `timeSensitive` do not break through quiet
                 hours.
             push_unread_after: The relay pushes a message that an active session has received if the user has
-                not read it this many seconds after the message. None: it does not.
+                not read it this many seconds after the message. None (the default): it does not.
             share_focus: The users who see that a Focus is on. `none`: nobody. `rooms` (the default): users
                 who share a room. `watchers`: also users who watch.
             share_online: The users who see whether the user is online. The default is `watchers`.
@@ -3661,10 +3663,10 @@ class AsyncOperations(ABC):
 
         Args:
             user: A user's name, or `me`.
-            name: One line of at most 256 bytes.
-            avatar: An https URL of a picture; at most 2,048 bytes.
-            avatar_sha256: The SHA-256 hash of the picture. Needs an `avatar`, in the request or stored
-                before. Phones compare the picture with it.
+            name: The name that other users see. One line of at most 256 bytes.
+            avatar: An https URL of a picture that other users see, at most 2,048 bytes.
+            avatar_sha256: The SHA-256 hash of the picture, in lower-case hexadecimal digits. Needs an
+                `avatar`, in the request or stored before. Phones compare the picture with it.
             handle: An address of the user, such as a telephone number. Phones match Allowed People of a Focus
                 by it. Only phones receive it. Without it they receive the user name. One line of at most 256
                 bytes.

@@ -193,7 +193,7 @@ class PushRequest(TypedDict):
     """The options of a message's pushes. The relay refuses a field with another name."""
 
     kind: NotRequired[Literal["message", "call", None]]
-    """`call` rings immediately on every device. It needs the right `urgent`."""
+    """`call` rings immediately on every device. It needs the right `urgent`. The default is `message`."""
     level: NotRequired[Literal["passive", "active", "timeSensitive", "critical", None]]
     """The interruption level. The default is `active`. The relay lowers a higher level if the sender lacks the
     right `urgent`, or if the device or its app does not allow the level. It lowers `critical` if the sender
@@ -623,6 +623,7 @@ class QuietHours(_QuietHoursFrom):
     device without one follows the device of the user that registered last with one. Without any, UTC applies.
     """
     mode: Literal["passive", "hold"]
+    """`passive`: the relay pushes without a sound. `hold`: the relay pushes at their end."""
 
 
 @final
