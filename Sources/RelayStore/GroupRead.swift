@@ -48,7 +48,7 @@ final class GroupRead: Sendable {
   /// Takes no more reads, and blocks until those before are done: the pool gives out closed connections while it closes.
   func end() {
     state.withLock { $0.isEnded = true }
-    // Given threads call the work in turns. What they have not called yet finds the closed pool.
+    // Given threads call the work in turns. The work that they call later finds the pool closed.
     if case .own = threads { running.wait() }
   }
 

@@ -36,7 +36,7 @@ enum Change {
   case erasing(UserID)
 }
 
-/// A message that is stored, and what was decided before.
+/// A stored message, with all that was decided before.
 struct SentChange {
   let message: PlannedMessage
   let stored: Appended

@@ -76,10 +76,12 @@ extension [Change] {
   ) -> [Change] {
     let message = ChangedMessage(
       seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
-    let change = handle.map {
-      MessageChange(message: message, room: room, handle: $0, cause: cause, newest: deleted.newest)
+    var changes: [Change] = []
+    if let handle {
+      let change = MessageChange(message: message, room: room, handle: handle, cause: cause, newest: deleted.newest)
+      changes.append(.deleted(change, from: deleted.from))
     }
-    return [change.map { .deleted($0, from: deleted.from) }, deleted.call.map { .call($0, .delete, by: user, on: nil) }]
-      .compactMap { $0 }
+    if let call = deleted.call { changes.append(.call(call, .delete, by: user, on: nil)) }
+    return changes
   }
 }

@@ -183,9 +183,8 @@ extension Rooms {
     } then: { relay, result in
       relay.rooms.endDeletion(of: access.room)
       guard let (members, invited) = try? result.get() else { return [] }
-      let deleted = DeletedRoom(
-        room: access.room, members: members, watches: relay.people.watches(among: members, of: access.handle, on: relay),
-        by: by, cause: cause)
+      let watches = relay.people.watches(among: members, of: access.handle, on: relay)
+      let deleted = DeletedRoom(room: access.room, members: members, watches: watches, by: by, cause: cause)
       // The sweep of the room deletes the invitations.
       return [.roomDeleted(deleted), .invitations(InvitationChanges(endedWith: access.room, of: invited))]
     }
