@@ -7,6 +7,8 @@ import pytest
 
 from wire import Wire, new_address
 
+RELAY_OPTIONS = ("--web", "web")
+
 GREETINGS = {
     "no user": ({"type": "hello"}, "bad_request"),
     "user null": ({"type": "hello", "user": None}, "bad_request"),
