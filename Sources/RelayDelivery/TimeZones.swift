@@ -38,12 +38,13 @@ public struct TimeZones: Equatable, Sendable {
     version: String, files: [String: [UInt8]]
   ) -> (zones: TimeZones, faults: [String: ZoneFile.Fault]) {
     var (parsed, faults): ([String: File], [String: ZoneFile.Fault]) = ([:], [:])
-    // Links of the database are equal files.
-    var known: [[UInt8]: File] = [:]
+    // Links of the database are equal files. The hash of `Data` reads only the first bytes.
+    var known: [Data: File] = [:]
     for (name, bytes) in files {
       do throws(ZoneFile.Fault) {
-        let file = if let file = known[bytes] { file } else { File(bytes: bytes, rules: try ZoneFile(bytes)) }
-        known[bytes] = file
+        let content = Data(bytes)
+        let file = if let file = known[content] { file } else { File(bytes: bytes, rules: try ZoneFile(bytes)) }
+        known[content] = file
         parsed[name] = file
       } catch {
         faults[name] = error

@@ -10,7 +10,7 @@ enum ContentCoding {
     var stream = z_stream()
     // Adding 16 to the size of the window selects gzip's header instead of zlib's.
     let isReady = deflateInit2_(
-      &stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
     precondition(isReady == Z_OK, "zlib has another version than at build time, or the process is out of memory")
     defer { deflateEnd(&stream) }

@@ -10,9 +10,14 @@ struct SettingOptions<Source: SettingSource>: ParsableArguments, CustomReflectab
   /// The options that take a value, by the names of the settings.
   private var options: [String: Option<String?>] = [:]
   private var flags: [String: Flag<Bool>] = [:]
+  private let settings: [Setting]
 
-  init() {
-    for setting in Source.group.settings {
+  /// The parser creates this type many times at each start.
+  init() { self = Source.options }
+
+  init(_ group: SettingGroup) {
+    settings = group.settings
+    for setting in settings {
       guard let option = setting.option else { continue }
       let name = NameSpecification.customLong(option)
       let help = ArgumentHelp(setting.help, valueName: setting.valueName)
@@ -32,7 +37,7 @@ struct SettingOptions<Source: SettingSource>: ParsableArguments, CustomReflectab
   }
 
   var customMirror: Mirror {
-    let children: [Mirror.Child] = Source.group.settings.compactMap { setting in
+    let children: [Mirror.Child] = settings.compactMap { setting in
       let child: Any? = options[setting.name] ?? flags[setting.name]
       return child.map { (setting.name, $0) }
     }
@@ -57,15 +62,16 @@ struct SettingOptions<Source: SettingSource>: ParsableArguments, CustomReflectab
 
 /// A group of settings as a type, because the parser needs a type for each group of options.
 protocol SettingSource {
-  static var group: SettingGroup { get }
+  /// The options without values.
+  static var options: SettingOptions<Self> { get }
 }
 
-enum CommonSettings: SettingSource { static let group = SettingGroup.common }
-enum TokenSettings: SettingSource { static let group = SettingGroup.identity }
-enum NetworkSettings: SettingSource { static let group = SettingGroup.network }
-enum OperationSettings: SettingSource { static let group = SettingGroup.operation }
-enum AuditOptions: SettingSource { static let group = SettingGroup.audit }
-enum ClusterOptions: SettingSource { static let group = SettingGroup.cluster }
-enum LimitSettings: SettingSource { static let group = SettingGroup.limits }
-enum PaceSettings: SettingSource { static let group = SettingGroup.pace }
-enum RoomSettings: SettingSource { static let group = SettingGroup.rooms }
+enum CommonSettings: SettingSource { static let options = SettingOptions<Self>(.common) }
+enum TokenSettings: SettingSource { static let options = SettingOptions<Self>(.identity) }
+enum NetworkSettings: SettingSource { static let options = SettingOptions<Self>(.network) }
+enum OperationSettings: SettingSource { static let options = SettingOptions<Self>(.operation) }
+enum AuditOptions: SettingSource { static let options = SettingOptions<Self>(.audit) }
+enum ClusterOptions: SettingSource { static let options = SettingOptions<Self>(.cluster) }
+enum LimitSettings: SettingSource { static let options = SettingOptions<Self>(.limits) }
+enum PaceSettings: SettingSource { static let options = SettingOptions<Self>(.pace) }
+enum RoomSettings: SettingSource { static let options = SettingOptions<Self>(.rooms) }

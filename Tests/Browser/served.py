@@ -29,7 +29,7 @@ class Served:
         self.url = "" if options else os.environ.get("STILLWIRE_URL", "").rstrip("/")
         if not self.url:
             self._folder = tempfile.TemporaryDirectory(prefix="stillwire-")
-            self._relay = Relay(Path(self._folder.name), *options).start()
+            self._relay = Relay(Path(self._folder.name), "--web", WEB, *options).start()
             self.url = self._relay.origin
 
     def stop(self):

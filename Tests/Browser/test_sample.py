@@ -15,6 +15,7 @@ from pathlib import Path
 from page import BrowserTests, eventually
 from relay import CHECKOUT, Relay
 from selenium.webdriver.common.by import By
+from served import WEB
 
 
 GUIDE = CHECKOUT / "web" / "docs" / "guides" / "javascript.md"
@@ -136,7 +137,7 @@ class SampleTests(BrowserTests):
         self.assertEqual([error["code"] for error in self.read("errors")], ["forbidden"])
 
     def test_a_client_behind_a_proxy_that_changes_host_reports_it(self):
-        relay = Relay(self.folder).start()
+        relay = Relay(self.folder, "--web", WEB).start()
         self.addCleanup(relay.kill)
         with HostChanger(relay.port) as origin:
             self.open_client(origin, origin)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from page import BrowserTests, console_errors, eventually, picture
 from relay import Relay, run
-from served import call
+from served import WEB, call
 from tokens import secret_file
 
 
@@ -44,7 +44,7 @@ class WatchTests(BrowserTests):
     def test_a_token_opens_a_closed_relay(self):
         with tempfile.TemporaryDirectory(prefix="stillwire-") as folder:
             secret = secret_file(Path(folder))
-            relay = Relay(Path(folder), secret=secret).start()
+            relay = Relay(Path(folder), "--web", WEB, secret=secret).start()
             try:
                 rights = "team=join,send,history,presence,create"
                 made = run("token", "--secret-file", secret, "--user", "ann", "--room", rights)

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from wire import Wire
+from wire import Wire, new_address
+
+RELAY_OPTIONS = ("--web", "web")
 
 GREETINGS = {
     "no user": ({"type": "hello"}, "bad_request"),
@@ -38,7 +40,7 @@ GREETINGS = {
 
 @pytest.mark.parametrize("greeting, code", GREETINGS.values(), ids=GREETINGS.keys())
 def test_a_refused_hello_is_error_then_bye_then_close(relay, greeting, code):
-    with Wire(relay) as wire:
+    with Wire(relay, address=new_address()) as wire:
         wire.open().send_text(json.dumps({"id": 1} | greeting))
         ending = wire.ending()
     assert [one["type"] for one in ending.frames] == ["error", "bye"]
@@ -50,7 +52,7 @@ def test_a_refused_hello_is_error_then_bye_then_close(relay, greeting, code):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "hello"])
 def test_a_first_frame_that_is_not_json_closes_the_session(relay, text):
-    with Wire(relay) as wire:
+    with Wire(relay, address=new_address()) as wire:
         wire.open().send_text(text)
         ending = wire.ending()
     assert (ending.bye["code"], ending.code) == (4500, 4500)

@@ -8,6 +8,8 @@ import pytest
 from api import call
 from wire import Wire
 
+RELAY_OPTIONS = ("--web", "web")
+
 WRONG_METHODS = [
     ("POST", "/live", {"GET"}),
     ("DELETE", "/ready", {"GET"}),

@@ -302,7 +302,7 @@ def test_a_client_that_is_refused_again_and_again_gets_the_refusal_late(start, s
 
     def took(**hello):
         began = time.monotonic()
-        error, close = refusal(relay, **hello)
+        error, close = refusal(relay, address="127.0.0.1", **hello)
         assert (error["code"], close) == ("unauthorized", 4501)
         return time.monotonic() - began
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A blocking connection that checks text frames against the AsyncAPI document."""
 
+import itertools
 import json
 import time
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ import rfc6455
 from client import Frame
 from relay import DEADLINE, Relay
 from rfc6455 import CLOSE, TEXT
+
+
+_numbers = itertools.cycle(range(1, 255))
 
 
 @dataclass
@@ -31,9 +35,9 @@ class Ending:
 class Wire(rfc6455.Wire):
     """Sends no pong and no close by itself."""
 
-    def __init__(self, relay: Relay, receive_buffer: int | None = None):
+    def __init__(self, relay: Relay, receive_buffer: int | None = None, address: str | None = None):
         self.relay = relay
-        super().__init__(relay.port, receive_buffer)
+        super().__init__(relay.port, receive_buffer, address)
 
     def __enter__(self) -> "Wire":
         return self
@@ -86,9 +90,16 @@ class Wire(rfc6455.Wire):
         return ending
 
 
-def refusal(relay: Relay, headers: dict[str, str] | None = None, **hello: object) -> tuple[Frame, int]:
+def new_address() -> str:
+    """Returns a loopback address without refusals. From the third refusal of an address on, the relay answers late."""
+    return f"127.1.{next(_numbers)}.1"
+
+
+def refusal(
+    relay: Relay, headers: dict[str, str] | None = None, address: str | None = None, **hello: object
+) -> tuple[Frame, int]:
     """Sends a `hello` that must fail. Returns its error and the close code."""
-    with Wire(relay) as wire:
+    with Wire(relay, address=address or new_address()) as wire:
         assert wire.upgrade(headers).status == 101
         wire.send_request("hello", id=1, **hello)
         ending = wire.ending()

@@ -13,7 +13,8 @@ import Testing
     "/usr/share/zoneinfo", ProcessInfo.processInfo.environment["STILLWIRE_OLDER_ZONES"],
   ].compactMap { $0 }
 
-  /// The offset of a zone from each of these seconds on. A zone without transitions has one step, in the distant past.
+  /// The offset of a zone from each of these seconds on. A zone without transitions since 2000 has one step, in the
+  /// distant past.
   private struct Dump {
     var steps: [(second: Int64, offset: Int64)] = []
   }
@@ -32,9 +33,9 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: path) }
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     let output = try #require(FileHandle(forWritingAtPath: path))
-    // The years before give the offset at the begin.
+    // The years before give the offset at the begin. zdump examines each half day.
     let zdump = try ChildProcess(
-      ["zdump", option, "-c", "1800,2028"] + names.map { "\(folder)/\($0)" }, output: output)
+      ["zdump", option, "-c", "2000,2028"] + names.map { "\(folder)/\($0)" }, output: output)
     #expect(zdump.wait())
     try output.close()
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
@@ -58,8 +59,10 @@ import Testing
     var name = ""
     for line in try zdump("-i", names.filter { dumps[$0] == nil }, in: folder) {
       if line.hasPrefix("TZ=") { name = String(line.dropFirst("TZ=\"\(folder)/".count).dropLast()) }
-      guard line.hasPrefix("-\t-\t"), let hours = Int64(line.split(separator: "\t")[2]) else { continue }
-      dumps[name] = Dump(steps: [(Int64.min, hours * 3600)])
+      // The offset is `+01` or `-0330`.
+      guard line.hasPrefix("-\t-\t"), let offset = Int64(line.split(separator: "\t")[2]) else { continue }
+      let (hours, minutes) = abs(offset) < 100 ? (offset, 0) : offset.quotientAndRemainder(dividingBy: 100)
+      dumps[name] = Dump(steps: [(Int64.min, hours * 3600 + minutes * 60)])
     }
     return dumps
   }

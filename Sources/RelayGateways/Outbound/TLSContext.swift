@@ -9,6 +9,15 @@ extension NIOSSLContext {
   ///   - file: A PEM file of trusted certificates. Is `nil` for the system's.
   ///   - protocols: The application protocols to offer (ALPN).
   static func client(trusting file: String?, protocols: [String] = []) throws -> NIOSSLContext {
+    guard file != nil || !protocols.isEmpty else { return try system.get() }
+    return try made(trusting: file, protocols: protocols)
+  }
+
+  /// The context with the system's certificates and without ALPN. All gateways share it, because each context has its
+  /// own copy of the certificates.
+  private static let system = Result { try made(trusting: nil, protocols: []) }
+
+  private static func made(trusting file: String?, protocols: [String]) throws -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.applicationProtocols = protocols

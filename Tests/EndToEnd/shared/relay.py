@@ -81,6 +81,7 @@ def run_program(program: str, *arguments: object, **settings: str) -> subprocess
 class Relay:
     """A relay on 127.0.0.1. It keeps its data after `stop` or `kill`, so that `start` can follow.
 
+    It serves no page without the option `--web`, because it would read and compress the files at each start.
     `configuration` is the content of a configuration file. `under` is a command that runs the relay in its own process,
     such as `prlimit`.
     """
@@ -142,7 +143,7 @@ class Relay:
         resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
 
     def start(self) -> "Relay":
-        command = [*self._under, binary(), "serve", "--data", str(self.data), "--web", "web"]
+        command = [*self._under, binary(), "serve", "--data", str(self.data)]
         if "--address" not in self._options:
             command += ["--address", "127.0.0.1"]
         if "--port" not in self._options:

@@ -82,15 +82,17 @@ def check_proof(request: bytes, headers: http.client.HTTPMessage) -> None:
 
 
 class Wire:
-    """A blocking connection. It sends no pong and no close by itself."""
+    """A blocking connection, from this loopback address. It sends no pong and no close by itself."""
 
-    def __init__(self, port: int, receive_buffer: int | None = None):
+    def __init__(self, port: int, receive_buffer: int | None = None, address: str | None = None):
         self.port = port
         self.socket = socket.socket()
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(DEADLINE)
+        if address is not None:
+            self.socket.bind((address, 0))
         self.socket.connect(("127.0.0.1", port))
         self._received = bytearray()
 
