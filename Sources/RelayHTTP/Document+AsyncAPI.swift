@@ -7,7 +7,9 @@ extension Document {
   /// channel, and the operations.
   static func describeSessions() -> OrderedJSON {
     var document = source(DocumentFile.asyncAPI)
-    document["components"]?["messages"]?["hello.reply"]?["examples"]?["welcome"]?.completeWelcome()
+    let welcome: Void? =
+      document["components"]?["messages"]?["hello.reply"]?["examples"]?["welcome"]?.completeWelcome()
+    precondition(welcome != nil, "the file lacks the example of the welcome")
     let commands = HTTPCommands(document: source(DocumentFile.openAPI), schemas: shared)
     let sources = document["components"]?["messages"] ?? [:]
     var (messages, channel, operations): (OrderedJSON, OrderedJSON, OrderedJSON) = ([:], [:], [:])

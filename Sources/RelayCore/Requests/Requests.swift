@@ -212,7 +212,7 @@ extension Preferences {
     later. With `passive` and `hold`, Allowed People do not break through.
     """)
   private static let quietHoursField = FieldDeclaration(
-    "quietHours", .shared("QuietHours", .text), "null: no quiet hours.")
+    "quietHours", .shared("QuietHours", .text), "The hours in which pushes are silent or wait. null: none.")
   private static let breakThroughField = FieldDeclaration(
     "breakThrough", .shared("BreakThrough", .text),
     "The messages that break through quiet hours, but not through a Focus. It replaces the earlier value. null: none do."

@@ -1145,7 +1145,7 @@ class Operations(ABC):
                 `deliver` (the default): the relay pushes as usual, and the phone decides. `passive`: the
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
-            quiet_hours: None: no quiet hours.
+            quiet_hours: The hours in which pushes are silent or wait. None: none.
             break_through: The messages that break through quiet hours, but not through a Focus. It replaces
                 the earlier value. None: none do.
             quiet_calls: True: calls do not break through quiet hours, in both modes. A call that still rings
@@ -3582,7 +3582,7 @@ class AsyncOperations(ABC):
                 `deliver` (the default): the relay pushes as usual, and the phone decides. `passive`: the
                 relay pushes without a sound. `hold`: the relay pushes later. With `passive` and `hold`,
                 Allowed People do not break through.
-            quiet_hours: None: no quiet hours.
+            quiet_hours: The hours in which pushes are silent or wait. None: none.
             break_through: The messages that break through quiet hours, but not through a Focus. It replaces
                 the earlier value. None: none do.
             quiet_calls: True: calls do not break through quiet hours, in both modes. A call that still rings

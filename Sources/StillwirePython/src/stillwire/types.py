@@ -615,7 +615,9 @@ class QuietHours(_QuietHoursFrom):
     """Quiet hours on every device of the user."""
 
     to: str
-    """A time that is not after `from` is on the next day. If both are equal, quiet hours last a whole day."""
+    """The time at which quiet hours end, as `HH:MM`. A time that is not after `from` is on the next day. If both
+    are equal, quiet hours last a whole day.
+    """
     days: NotRequired[list[int] | None]
     """The days on which quiet hours begin. 1 is Monday. Absent: every day."""
     timeZone: NotRequired[str | None]
