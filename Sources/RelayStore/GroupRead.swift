@@ -19,12 +19,13 @@ final class GroupRead: Sendable {
   private let pool: DatabasePool
   private let threads: StoreThreads
   private let state = Mutex(State())
-  /// The snapshots that run.
-  private let running = DispatchGroup()
+  /// The snapshots that run. Is `nil` with given threads, which may never call a work.
+  private let running: DispatchGroup?
 
   init(_ pool: DatabasePool, _ threads: StoreThreads) {
     self.pool = pool
     self.threads = threads
+    running = if case .own = threads { DispatchGroup() } else { nil }
   }
 
   /// Queues a read. `work` runs on a reader's thread and sees everything that was committed before this call. After
@@ -35,7 +36,7 @@ final class GroupRead: Sendable {
       state.waiting.append(work)
       guard state.running < Self.maxRunning else { return false }
       state.running += 1
-      running.enter()
+      running?.enter()
       return true
     }
     switch begins {
@@ -48,8 +49,8 @@ final class GroupRead: Sendable {
   /// Takes no more reads, and blocks until those before are done: the pool gives out closed connections while it closes.
   func end() {
     state.withLock { $0.isEnded = true }
-    // Given threads call the work in turns. The work that they call later finds the pool closed.
-    if case .own = threads { running.wait() }
+    // A work that given threads call later finds the pool closed.
+    running?.wait()
   }
 
   private func readOn() {
@@ -64,7 +65,7 @@ final class GroupRead: Sendable {
       let goesOn = state.withLock { state in
         guard state.waiting.isEmpty else { return true }
         state.running -= 1
-        running.leave()
+        running?.leave()
         return false
       }
       if goesOn { readOn() }

@@ -208,7 +208,7 @@ public final class Store: Sendable {
     return try await handover.value().get()
   }
 
-  /// Commits the queued work, runs the completions, and closes the files. Later work fails.
+  /// Commits the queued work, runs the completions, waits for the reads, and closes the files. Later work fails.
   ///
   /// Blocks until done. Must not be called within `onCommit`, a work item or a read.
   public func close() {

@@ -2,6 +2,7 @@
 import GRDB
 import RelayDelivery
 import RelayProtocol
+import Synchronization
 import Testing
 
 @testable import RelayStore
@@ -662,9 +663,13 @@ private let carol = User(id: UserID(unchecked: "carol"), name: "Carol")
     try await prepareInvitation()
     let job = try await push(isHeld: isHeld)
     #expect(try await test.read { try $0.invitations.undecided(after: 0, limit: 9) } == [])
+    let wakes = Mutex(0)
+    test.store.listenToUpdates { wakes.withLock { $0 += 1 } }
     _ = try await test.write { try $0.invitations.decline(tea, by: bob.id) }
     let record = try #require(try await test.read { try $0.queue.job(job) })
     #expect(record.state == .cancelled && record.note == "the invitation has ended")
+    // The next notification of the user is not in line behind it any more.
+    #expect(wakes.withLock { $0 } > 0)
   }
 
   @Test func `the end of an invitation removes its notification`() async throws {
