@@ -62,9 +62,9 @@ package final class LateWriter: Follower {
     if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
   }
 
-  /// Drops the values about a user that are not stored yet. The store has begun to erase the user.
   func follow(_ change: Change, on relay: isolated Relay) {
     guard case .erasing(let user) = change else { return }
+    // The values about the user that are not stored yet.
     for write in writes.remove(about: user) { release(write, on: relay) }
   }
 

@@ -2,6 +2,7 @@
 import RelayDelivery
 import RelayHub
 import RelayProtocol
+import TestRelay
 import Testing
 
 @testable import RelayCore
@@ -17,6 +18,30 @@ import Testing
 
   private func call() -> Call {
     Call(MessageReference(room: tea, seq: 3), from: ann, began: time, ringUntil: time + .seconds(30))
+  }
+
+  @Test func `the hub shows a change first, then the sender gets the reply, and all others follow`() async throws {
+    try await TestRelay.run { test async throws in
+      #expect(
+        await test.relay.followerNames == [
+          "Rooms", "SenderReplies", "Inbox", "Calls", "Deliveries", "People", "Invitations", "LateWriter", "AuditLog",
+          "Restrictions",
+        ])
+    }
+  }
+
+  @Test func `the creator owns a new group, and an invited member has the read mark of the invitation`() {
+    let state = RoomState(room: tea, epoch: "e", seq: 7, cursor: 7)
+    var made = MadeRoom(
+      state: state, details: RoomDetails(kind: .group, join: .open), isNew: true, added: [ann, bob],
+      restricted: [bob: time])
+    made.read = [bob: 3]
+    let owner = made.membership(of: ann, madeBy: ann)
+    #expect(owner.isNewMember && owner.role == .owner && owner.read == 7 && owner.restrictedUntil == nil)
+    let member = made.membership(of: bob, madeBy: ann)
+    #expect(member.role == .member && member.read == 3 && member.restrictedUntil == time)
+    made.isNew = false
+    #expect(made.membership(of: ann, madeBy: ann).role == .member)
   }
 
   @Test func `a deletion also changes the call that the message has begun`() {
@@ -67,6 +92,10 @@ import Testing
     annotated.change = 7
     #expect(numbers() == [7])
   }
+}
+
+extension Relay {
+  fileprivate var followerNames: [String] { followers.map { "\(type(of: $0))" } }
 }
 
 extension Change {

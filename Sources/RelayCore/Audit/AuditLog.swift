@@ -161,10 +161,10 @@ package final class AuditLog: Follower {
 
   // MARK: Erasures
 
-  /// Records that the erasure of a user has begun, so that no entry of a request in progress has the name. The entry
-  /// has the pseudonym while the erasure is in progress, and lacks the user afterwards.
   func follow(_ change: Change, on relay: isolated Relay) {
     guard case .erasing(let user) = change else { return }
+    // No entry of a request in progress has the name. The entry has the pseudonym while the erasure is in progress, and
+    // lacks the user afterwards.
     requests.noteErasure(of: user)
     for index in rejected.indices { rejected[index].erased.insert(user) }
   }

@@ -319,8 +319,8 @@ extension Calls: Follower {
       // The event of the room ends its calls for the members.
       for message in ringing.keys where message.room == deleted.room { forget(message, on: relay) }
     case .loaded(let loaded): for call in loaded.calls { show(call, in: loaded.handle, on: relay) }
-    case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations, .pushed, .person,
-      .erasing:
+    case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations, .pushed, .heldDue,
+      .person, .erasing:
       break
     }
   }

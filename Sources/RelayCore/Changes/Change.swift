@@ -5,13 +5,15 @@ import RelayProtocol
 import RelayStore
 
 /// A change that is on disk, with all that the followers need to know about it.
+///
+/// Rooms that store nothing make no changes. An erasure makes them only for the rooms in memory.
 enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)
   case edited(MessageChange)
   case deleted(MessageChange, from: UserID)
   case annotated(MessageChange)
-  /// A membership has begun, or the hub may not know it.
+  /// A user has become a member, or is one whom the hub may not know.
   case joined(NewMember)
   /// A membership has ended.
   case left(FormerMember)
@@ -26,17 +28,19 @@ enum Change {
   /// A call has begun or changed. The user is `nil` for a change by the relay or a backend.
   case call(Call, Call.Cause, by: UserID?, on: DeviceID?)
   case invitations(InvitationChanges)
-  /// A room with undecided messages or open calls of earlier is in memory, and gets no message yet.
+  /// A stored room was loaded. The hub shows no message of it yet.
   case loaded(LoadedRoom)
   /// Pushes are stored. Some may be held, the first one until this time.
   case pushed(heldUntil: Timestamp?)
-  /// A fact about a user that decides pushes is another one.
+  /// All held pushes are due for another decision.
+  case heldDue
+  /// A fact that decides the pushes of a user has changed.
   case person(UserID)
   /// The erasure of a user has begun. The store has a pseudonym from now on.
   case erasing(UserID)
 }
 
-/// A stored message, with all that was decided before.
+/// A stored message, with all that the relay has decided before.
 struct SentChange {
   let message: PlannedMessage
   let stored: Appended

@@ -3,9 +3,10 @@ import RelayStore
 
 /// A component that acts on changes after their commits.
 ///
-/// The completion of a commit passes each change to all followers, in the order of ``Relay/followers``, before the next
-/// commit is shown. So a follower sees the changes in the order of the store. It must not wait: a follower that reads or
-/// writes the store does so in a task of its own.
+/// Each follower receives all changes, in the order of ``Relay/followers``. The completion of a commit passes on what it
+/// has changed before the next commit is shown, so that the followers see rooms, messages and members in the order of the
+/// store. ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue``, ``Change/person(_:)`` and the ends of
+/// invitations by a block come later. A follower must not wait. It reads and writes the store in a task of its own.
 protocol Follower: AnyObject {
   func follow(_ change: Change, on relay: isolated Relay)
 }

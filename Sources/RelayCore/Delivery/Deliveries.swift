@@ -345,9 +345,9 @@ extension Deliveries: Follower {
     case .sent(let sent): follow(sent, on: relay)
     case .deleted(let change, let sender): deleted(change.message.seq, from: sender, in: change.handle, on: relay)
     case .joined(let member):
-      // The user is a recipient of the messages that follow.
+      // The user is a recipient of the messages that follow, and of those since the invitation.
       guard member.joined.isNewMember, let room = relay.hub.room(member.joined.record.room) else { return }
-      reports.joined(member.name, room, after: member.joined.record.seq)
+      reports.joined(member.name, room, after: member.joined.read)
     case .left(let member): reports.left(member.name, member.handle)
     case .loaded(let loaded):
       for message in loaded.undecided {
@@ -356,6 +356,7 @@ extension Deliveries: Follower {
           on: relay)
       }
     case .pushed(let end): pushed(heldUntil: end, on: relay)
+    case .heldDue: holds.end(on: relay)
     case .person(let user): holds.reconsider(user, on: relay)
     case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .erasing: break
     }

@@ -88,8 +88,16 @@ package final class Holds {
   /// Decides the pushes of one user again. If the rows of a user cannot be read, other users are still decided. Throws
   /// only if the store fails as a whole.
   func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
-    do {
+    try await postponing(user, on: relay) {
       try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
+    }
+  }
+
+  private func postponing(
+    _ user: UserID, on relay: isolated Relay, _ work: nonisolated(nonsending) () async throws -> Void
+  ) async throws {
+    do {
+      try await work()
     } catch StoreError.invalidRow(let reason) {
       relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       let later = relay.hub.now + Self.invalidRowPause
@@ -127,7 +135,8 @@ package final class Holds {
       defer { if let user { relay.hub.release(user) } }
       // Retries until the store works again, because the change is reported only once.
       await relay.retry {
-        if let user { try await decideAgain(user, name, on: relay) } else { try await decideAgain(name, on: relay) }
+        guard let user else { return try await decideAgain(name, on: relay) }
+        try await postponing(name, on: relay) { try await decideAgain(user, name, on: relay) }
       }
     }
   }

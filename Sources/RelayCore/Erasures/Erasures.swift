@@ -109,7 +109,7 @@ package final class Erasures {
       return
     }
     open.insert(user)
-    relay.follow(.erasing(user))
+    relay.follow([.erasing(user)] + (relay.hub.user(user) == nil ? [] : [.person(user)]))
     resume(on: relay)
   }
 

@@ -260,11 +260,10 @@ extension Inbox: Follower {
     case .record(_, _, let room, _, _): roomChanged(room, on: relay)
     case .joined(let member):
       if member.joined.isNewMember { listChanged(of: member.user, on: relay) }
-    case .left(let member):
-      if relay.rooms.policy(of: member.handle)?.isStored == true { removed(member.room, of: member.user, on: relay) }
+    case .left(let member): removed(member.room, of: member.user, on: relay)
     case .roomDeleted(let deleted):
       for user in deleted.members.compactMap(relay.hub.user) { removed(deleted.room, of: user, on: relay) }
-    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .person, .erasing: break
+    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .heldDue, .person, .erasing: break
     }
   }
 }

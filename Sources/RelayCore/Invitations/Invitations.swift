@@ -141,7 +141,6 @@ package final class Invitations: Follower {
     }
   }
 
-  /// Sends the events, and decides the pushes of new invitations.
   func follow(_ change: Change, on relay: isolated Relay) {
     guard case .invitations(let changes) = change else { return }
     for made in changes.made {

@@ -111,11 +111,14 @@ extension Relay {
     _ draft: MessageDraft, from session: SessionHandle?, in room: RoomHandle, showsPresence: Bool,
     then reply: @escaping PlannedMessage.Reply
   ) {
-    submit(plan(accepted(draft, in: room), from: session, in: room, showsPresence: showsPresence), then: reply)
+    let accepted = ContinuousClock.now
+    let message = plan(
+      completed(draft, in: room), acceptedAt: accepted, from: session, in: room, showsPresence: showsPresence)
+    submit(message, then: reply)
   }
 
   /// The draft as it is stored.
-  private func accepted(_ draft: MessageDraft, in room: RoomHandle) -> MessageDraft {
+  private func completed(_ draft: MessageDraft, in room: RoomHandle) -> MessageDraft {
     var draft = draft
     draft.time = hub.now
     // An erasure looks at each stored message once, so it might miss this mention.
@@ -133,9 +136,9 @@ extension Relay {
 
   /// Decides the pushes that need no wait and no fact of the store.
   private func plan(
-    _ draft: MessageDraft, from session: SessionHandle?, in handle: RoomHandle, showsPresence: Bool
+    _ draft: MessageDraft, acceptedAt accepted: ContinuousClock.Instant, from session: SessionHandle?,
+    in handle: RoomHandle, showsPresence: Bool
   ) -> PlannedMessage {
-    let accepted = ContinuousClock.now
     let room = draft.room
     var draft = draft
     let traits = draft.traits

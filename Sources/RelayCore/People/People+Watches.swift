@@ -227,8 +227,12 @@ extension People {
 extension People: Follower {
   func follow(_ change: Change, on relay: isolated Relay) {
     switch change {
-    case .joined(let member): membershipChanged(of: member.user, member.name, in: member.joined.record.room, on: relay)
-    case .left(let member): membershipChanged(of: member.user, member.name, in: member.room, on: relay)
+    case .joined(let member):
+      if member.joined.isNewMember { forgetWithdrawn(member.user, from: member.joined.record.room) }
+      membershipChanged(of: member.user, member.name, on: relay)
+    case .left(let member):
+      forgetWithdrawn(member.user, from: member.room)
+      membershipChanged(of: member.user, member.name, on: relay)
     case .roomDeleted(let deleted):
       for name in deleted.members { noteChange(of: name) }
       evaluate(deleted.watches, on: relay)
@@ -242,16 +246,14 @@ extension People: Follower {
       show(Recipient(), of: handle, on: relay)
       relay.hub.setProfile(User(id: user), of: handle)
       relay.hub.forgetSeen(handle)
-      relay.follow(.person(user))
     case .sent, .edited, .deleted, .annotated, .role, .restricted, .record, .call, .invitations, .loaded, .pushed,
-      .person:
+      .heldDue, .person:
       break
     }
   }
 
-  private func membershipChanged(of user: UserHandle, _ name: UserID, in room: RoomID, on relay: isolated Relay) {
+  private func membershipChanged(of user: UserHandle, _ name: UserID, on relay: isolated Relay) {
     noteChange(of: name)
-    forgetWithdrawn(user, from: room)
     evaluateWatches(of: user, on: relay)
   }
 }

@@ -73,7 +73,7 @@ package final class Zones {
       try await storeNewer(on: relay)
       let now = relay.hub.now
       while try await relay.store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
-      relay.follow(.pushed(heldUntil: now))
+      relay.follow(.heldDue)
     }
   }
 

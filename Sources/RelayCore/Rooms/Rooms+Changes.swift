@@ -35,7 +35,7 @@ extension Rooms: Follower {
       forgetQuotes(of: user, on: relay)
       forgetPairs(of: user, on: relay)
       sweep(on: relay)
-    case .call, .invitations, .loaded, .pushed, .person: break
+    case .call, .invitations, .loaded, .pushed, .heldDue, .person: break
     }
   }
 
@@ -91,7 +91,7 @@ extension Rooms: Follower {
     notify(user, "added", state.room, notice.details, by: notice.by, except: notice.except, on: relay)
   }
 
-  private func dismiss(_ member: FormerMember, on relay: isolated Relay) {
+  func dismiss(_ member: FormerMember, on relay: isolated Relay) {
     if member.cause != .left, relay.hub.isMember(member.user, of: member.handle) {
       notify(member.user, "removed", member.room, by: member.cause.by, on: relay)
     }

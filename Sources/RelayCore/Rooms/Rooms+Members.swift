@@ -162,7 +162,8 @@ extension Rooms {
       guard removal.ban == nil else {
         throw RequestError(.unsupported, "a room that keeps nothing keeps no bans", at: "/room", status: 422)
       }
-      return relay.follow(.left(member))
+      dismiss(member, on: relay)
+      return relay.people.evaluateWatches(of: user, on: relay)
     }
     let (actor, ban) = (removal.actor, removal.ban)
     relay.people.noteChange(of: name)
