@@ -146,7 +146,7 @@ package actor Relay {
   }
 
   private func decideAgain(in room: RoomID) async throws {
-    // If the patterns have changed in the meantime, the next start drops the room.
+    // If the patterns have changed in the meantime, the next start gives up these pushes.
     guard rooms.policy(of: room, on: self).isStored else { return }
     rooms.retain(room)
     defer { rooms.release(room, on: self) }

@@ -8,7 +8,7 @@ import RelayStore
 
 /// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the reports.
 ///
-/// The state is private. The relay creates one object, and the methods run on the hub's thread.
+/// The relay creates one object, and the methods run on the hub's thread.
 package final class Deliveries {
   /// The pushes that are decided again after a change.
   package let holds = Holds()
@@ -145,7 +145,7 @@ package final class Deliveries {
     decideDue(on: relay)
   }
 
-  /// Leaves the members that are still due to the next run of the relay.
+  /// Leaves the due members to the next run of the relay.
   package func stop() { dueMembers = DueMembers() }
 
   /// Decides one slice and stores its pushes in one transaction. When the transaction is on disk, the next slice

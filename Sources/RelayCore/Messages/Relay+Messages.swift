@@ -126,7 +126,7 @@ extension Relay {
       draft.mentions.names.removeAll { erasures.isOpen($0) }
       draft.mentions.present.removeAll { erasures.isOpen($0) }
     }
-    // A sender who is not in memory may have one.
+    // A sender who is not in memory may have a phone.
     draft.hasPhones = hub.user(draft.from.id).map(hub.hasDevices) ?? true
     let policy = rooms.policy(of: room)
     draft.retention = policy?.history ?? .everything

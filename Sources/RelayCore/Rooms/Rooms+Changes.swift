@@ -77,6 +77,7 @@ extension Rooms: Follower {
     if let room = relay.hub.room(state.room) {
       relay.hub.setReadOnly(joined.isReadOnly, room)
       if joined.isNewMember {
+        // The hub may have forgotten the user. The caller checks the membership.
         try? relay.hub.addMember(user, to: room, as: joined.role, member.cause)
         if joined.read < state.seq { relay.hub.setMarks(joined.read, of: user, in: room) }
         // A restriction that began in an earlier membership.

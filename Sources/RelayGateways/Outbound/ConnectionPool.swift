@@ -155,8 +155,8 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
     guard let lane = lanes[destination], !lane.waiting.isEmpty, !isClosed, !lane.isHeldBack else { return }
     // A connection that is coming may soon have capacity for all waiting requests, or for one of them.
     let missing = settings.hasBackoff ? 1 - lane.coming : lane.waiting.count - lane.coming
-    // Ending connections count, too: a service may soon close each one. HTTP/2 connections may end for long, so twice
-    // the maximum is the bound for them.
+    // Ending connections count, too: a service may soon close each one. HTTP/2 connections may need long to end, so
+    // twice the maximum is the bound for them.
     let all = lane.opening + lane.connections.count
     let available =
       settings.hasBackoff
@@ -248,7 +248,7 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
 
   func hasClosed(_ connection: Connection, at destination: HTTPDestination) {
     loop.preconditionInEventLoop()
-    // A channel to an address that was slower than another is not in the list.
+    // NIO may have tried several addresses of the host. The channel that was slower is not in the list.
     guard lanes[destination]?.connections.removeValue(forKey: connection.number) != nil else { return }
     if connection.isProven {
       pump(destination)
