@@ -6,8 +6,9 @@ import RelayStore
 
 /// A change that is on disk, with all that the followers need to know about it.
 ///
-/// Rooms that store nothing make no changes. An erasure makes them only for the rooms in memory.
-enum Change {
+/// Rooms that store nothing make no changes. An erasure makes them only for the rooms in memory. A change is one object,
+/// because each follower gets a copy of the value.
+indirect enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)
   case edited(MessageChange)
@@ -41,7 +42,7 @@ enum Change {
 }
 
 /// A stored message, with all that the relay has decided before.
-struct SentChange {
+final class SentChange {
   let message: PlannedMessage
   let stored: Appended
   /// The traits of the message. The store has found the sender whom a reply answers.

@@ -4,8 +4,8 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// A message with all that is decided before it is stored.
-struct PlannedMessage: Sendable {
+/// A message with all that is decided before it is stored. An object, because the followers of each message share it.
+final class PlannedMessage: Sendable {
   /// Answers the sender when the message is published, or is not stored.
   typealias Reply = @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
 
@@ -27,6 +27,16 @@ struct PlannedMessage: Sendable {
   let delivery: DeliveryReport?
 
   var isCall: Bool { traits.push.kind == .call }
+
+  init(
+    accepted: ContinuousClock.Instant, draft: MessageDraft, handle: RoomHandle, session: SessionHandle?,
+    traits: MessageTraits, isReported: Bool, isCrowded: Bool, away: [UserHandle], ticket: MessageDecisions.Ticket,
+    plan: Plan, isWaitedFor: Bool, delivery: DeliveryReport?
+  ) {
+    (self.accepted, self.draft, self.handle, self.session) = (accepted, draft, handle, session)
+    (self.traits, self.isReported, self.isCrowded, self.away) = (traits, isReported, isCrowded, away)
+    (self.ticket, self.plan, self.isWaitedFor, self.delivery) = (ticket, plan, isWaitedFor, delivery)
+  }
 }
 
 /// Answers the sender of a message that the hub has published. The `delivery` events follow the reply.

@@ -112,14 +112,14 @@ extension Relay {
     then reply: @escaping PlannedMessage.Reply
   ) {
     let accepted = ContinuousClock.now
-    let message = plan(
-      completed(draft, in: room), acceptedAt: accepted, from: session, in: room, showsPresence: showsPresence)
+    var draft = draft
+    complete(&draft, in: room)
+    let message = plan(&draft, acceptedAt: accepted, from: session, in: room, showsPresence: showsPresence)
     submit(message, then: reply)
   }
 
-  /// The draft as it is stored.
-  private func completed(_ draft: MessageDraft, in room: RoomHandle) -> MessageDraft {
-    var draft = draft
+  /// Adds what does not depend on the recipients.
+  private func complete(_ draft: inout MessageDraft, in room: RoomHandle) {
     draft.time = hub.now
     // An erasure looks at each stored message once, so it might miss this mention.
     if !draft.mentions.isEmpty {
@@ -131,16 +131,14 @@ extension Relay {
     let policy = rooms.policy(of: room)
     draft.retention = policy?.history ?? .everything
     draft.quoting = draft.quoting.within(policy)
-    return draft
   }
 
-  /// Decides the pushes that need no wait and no fact of the store.
+  /// Decides the pushes that need no wait and no fact of the store, and adds the result to the draft.
   private func plan(
-    _ draft: MessageDraft, acceptedAt accepted: ContinuousClock.Instant, from session: SessionHandle?,
+    _ draft: inout MessageDraft, acceptedAt accepted: ContinuousClock.Instant, from session: SessionHandle?,
     in handle: RoomHandle, showsPresence: Bool
   ) -> PlannedMessage {
     let room = draft.room
-    var draft = draft
     let traits = draft.traits
     let isAsked = traits.push.isAsked
     let isReported = draft.reports && showsPresence
