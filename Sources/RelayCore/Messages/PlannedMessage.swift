@@ -10,7 +10,6 @@ final class PlannedMessage: Sendable {
   typealias Reply = @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
 
   let accepted: ContinuousClock.Instant
-  /// Without the pushes of the plan.
   let draft: MessageDraft
   let handle: RoomHandle
   /// The session that sends the message and does not receive it.

@@ -163,6 +163,7 @@ extension Relay {
     draft.isCounted = isAsked
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
+    draft.jobs = plan.pushes
     return PlannedMessage(
       accepted: accepted, draft: draft, handle: handle, session: session, traits: traits, isReported: isReported,
       isCrowded: isCrowded, away: away.users, ticket: ticket, plan: plan, isWaitedFor: isWaitedFor, delivery: delivery)
@@ -171,9 +172,7 @@ extension Relay {
   private func submit(_ message: PlannedMessage, then reply: @escaping PlannedMessage.Reply) {
     let room = message.draft.room
     rooms.retain(room)
-    var draft = message.draft
-    draft.jobs = message.plan.pushes
-    store.append(draft) { [self] result in
+    store.append(message.draft) { [self] result in
       assumeIsolated { relay in
         defer { relay.rooms.release(room, on: relay) }
         guard case .success(let stored) = result, !stored.isDuplicate else {
