@@ -340,7 +340,7 @@ package actor Relay {
     }
   }
 
-  /// The time by which the reports of devices age.
+  /// The clock that measures the age of the reports of devices.
   var moment: Moment { store.readClock().moment }
 
   // MARK: Errors

@@ -18,8 +18,10 @@ extension Relay {
   /// Passes changes of one commit to the followers, one after the other.
   func follow(_ changes: [Change]) { for change in changes { follow(change) } }
 
-  /// Runs `work` in a transaction, and passes on what it has changed.
-  /// - Parameter changes: Called in the completion of the commit, also after a failure.
+  /// Runs `work` in a transaction, and passes on what it has changed. Returns after the followers have received it.
+  /// - Parameters:
+  ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
+  ///   - changes: Called in the completion of the commit. After a failure it returns no change.
   func commit<T: Sendable>(
     rows: Int = 1,
     _ work: @escaping @Sendable (Transaction) throws -> T,

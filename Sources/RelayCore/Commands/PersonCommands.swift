@@ -72,7 +72,7 @@ struct ListDevices: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    // One device more than the page shows whether there are more.
+    // One device more than the page has shows if there are more.
     let found = try await relay.store.read { [user, after, limit = page.limit] in
       try $0.people.devices(of: user, after: after, limit: limit + 1)
     }

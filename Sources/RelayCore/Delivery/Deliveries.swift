@@ -34,7 +34,8 @@ package final class Deliveries {
 
   // MARK: A message that is sent
 
-  /// Decides whether the pushes of a message are decided together with the message, for the members that need no wait.
+  /// Chooses if the relay decides the pushes of a message with the message itself or later, for the members that need no
+  /// wait.
   /// The caller returns each ticket once, to ``end(_:)``.
   /// - Parameter isComplete: False if a fact about the message is known only when it is stored.
   func begin(
