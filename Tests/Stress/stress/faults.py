@@ -121,10 +121,10 @@ def is_report(request: dict[str, Any]) -> bool:
 
 @planted
 class LosesReports(ReportFault):
-    """Confirms reports that the relay does not get."""
+    """Confirms reports that the relay does not get. A repeated one is confirmed again."""
 
     scenario = "the_newest_report_counts_while_clocks_step"
-    finds = "reported the"
+    finds = "reported the|was applied, and .* is newer"
 
     def reported(self, session, request):
         return self.replies(session, request, applied=True) if self.is_chosen() else [request]

@@ -84,6 +84,8 @@ class Session:
         self.connection.send_text(request_spelled(type, fields))
         if not self.is_open:
             self._ended()
+        elif self.is_abandoned:
+            self._give_up("was abandoned")
         return opened.reply
 
     def begin_raw(self, fields: dict[str, Any]) -> asyncio.Future[Frame]:
