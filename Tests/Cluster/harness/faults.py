@@ -120,6 +120,7 @@ def nats_leader_paused(cluster: Cluster, chance: random.Random) -> Iterator[floa
     victim = _leader(cluster)
     with _while_harmed(victim.pause, victim.resume) as moment:
         yield moment
+    cluster.nats.restart_ill()
     cluster.nats.wait_current(LOG)
 
 
