@@ -20,12 +20,12 @@ final class GroupRead: Sendable {
   private let threads: StoreThreads
   private let state = Mutex(State())
   /// The snapshots that run. Is `nil` with given threads, which may never call a work.
-  private let running: DispatchGroup?
+  private let snapshots: DispatchGroup?
 
   init(_ pool: DatabasePool, _ threads: StoreThreads) {
     self.pool = pool
     self.threads = threads
-    running = if case .own = threads { DispatchGroup() } else { nil }
+    snapshots = if case .own = threads { DispatchGroup() } else { nil }
   }
 
   /// Queues a read. `work` runs on a reader's thread and sees everything that was committed before this call. After
@@ -36,21 +36,18 @@ final class GroupRead: Sendable {
       state.waiting.append(work)
       guard state.running < Self.maxRunning else { return false }
       state.running += 1
-      running?.enter()
+      snapshots?.enter()
       return true
     }
-    switch begins {
-    case .none: work(.failure(StoreError.closed))
-    case .some(true): readOn()
-    case .some(false): break
-    }
+    guard let begins else { return work(.failure(StoreError.closed)) }
+    if begins { readOn() }
   }
 
   /// Takes no more reads, and blocks until those before are done: the pool gives out closed connections while it closes.
   func end() {
     state.withLock { $0.isEnded = true }
     // A work that given threads call later finds the pool closed.
-    running?.wait()
+    snapshots?.wait()
   }
 
   private func readOn() {
@@ -65,7 +62,7 @@ final class GroupRead: Sendable {
       let goesOn = state.withLock { state in
         guard state.waiting.isEmpty else { return true }
         state.running -= 1
-        running?.leave()
+        snapshots?.leave()
         return false
       }
       if goesOn { readOn() }
