@@ -162,6 +162,7 @@ extension Rooms {
       guard removal.ban == nil else {
         throw RequestError(.unsupported, "a room that keeps nothing keeps no bans", at: "/room", status: 422)
       }
+      relay.people.forgetWithdrawn(user, from: room)
       dismiss(member, on: relay)
       return relay.people.evaluateWatches(of: user, on: relay)
     }
