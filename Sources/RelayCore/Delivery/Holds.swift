@@ -88,16 +88,8 @@ package final class Holds {
   /// Decides the pushes of one user again. If the rows of a user cannot be read, other users are still decided. Throws
   /// only if the store fails as a whole.
   func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
-    try await postponing(user, on: relay) {
-      try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
-    }
-  }
-
-  private func postponing(
-    _ user: UserID, on relay: isolated Relay, _ work: nonisolated(nonsending) () async throws -> Void
-  ) async throws {
     do {
-      try await work()
+      try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
     } catch StoreError.invalidRow(let reason) {
       relay.diagnostics.logFailure(of: .invalidRow(reason: reason))
       let later = relay.hub.now + Self.invalidRowPause
@@ -129,15 +121,13 @@ package final class Holds {
 
   /// Decides the pushes of a user again that are held or not sent yet. The user need not be in memory.
   func reconsider(_ name: UserID, on relay: isolated Relay) {
+    // A user in memory stays there, with the new fact, until the task has decided.
     let user = relay.hub.user(name)
     if let user { relay.hub.retain(user) }
     Task {
       defer { if let user { relay.hub.release(user) } }
       // Retries until the store works again, because the change is reported only once.
-      await relay.retry {
-        guard let user else { return try await decideAgain(name, on: relay) }
-        try await postponing(name, on: relay) { try await decideAgain(user, name, on: relay) }
-      }
+      await relay.retry { try await decideAgain(name, on: relay) }
     }
   }
 

@@ -9,15 +9,7 @@ extension Rooms: Follower {
   func follow(_ change: Change, on relay: isolated Relay) {
     switch change {
     case .sent(let sent): publish(sent, on: relay)
-    case .edited(let change), .deleted(let change, _):
-      count(change)
-      forgetFrames(
-        before: change.message.seq + 1, quoting: change.message.seq...change.message.seq, in: change.handle, on: relay)
-      send(change, on: relay)
-    case .annotated(let change):
-      count(change)
-      relay.hub.trim(change.handle, before: change.message.seq + 1)
-      send(change, on: relay)
+    case .edited(let change), .deleted(let change, _), .annotated(let change): show(change, on: relay)
     case .joined(let member): admit(member, on: relay)
     case .left(let member): dismiss(member, on: relay)
     case .role(let role, let name, let room, let changer):
@@ -53,15 +45,18 @@ extension Rooms: Follower {
     relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: message.handle)
   }
 
-  /// A user who joins at this time must get the new state of the message.
-  private func count(_ change: MessageChange) {
-    count(change.message, of: change.handle, newest: change.newest)
-  }
-
-  private func send(_ change: MessageChange, on relay: isolated Relay) {
+  private func show(_ change: MessageChange, on relay: isolated Relay) {
+    let (message, room) = (change.message, change.handle)
+    // A user who joins at this time must get the new state of the message.
+    count(message, of: room, newest: change.newest)
+    if message.annotation == nil {
+      forgetFrames(before: message.seq + 1, quoting: message.seq...message.seq, in: room, on: relay)
+    } else {
+      relay.hub.trim(room, before: message.seq + 1)
+    }
     relay.hub.sendEvent(
-      Replies.change(change.message, in: change.room), in: change.handle, cause: change.cause,
-      withTextOf: change.message.hasText ? change.message.seq : nil)
+      Replies.change(message, in: change.room), in: room, cause: change.cause,
+      withTextOf: message.hasText ? message.seq : nil)
   }
 
   // MARK: Members
