@@ -23,7 +23,7 @@ struct PushTargets: Sendable {
   }
 }
 
-extension Relay.Settings {
+extension RelaySettings {
   var pushTargets: PushTargets {
     PushTargets(
       apps: apps, services: webPushKey == nil ? nil : pushServices, takesSimulators: takesSimulators)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
-package import RelayHub
+import RelayHub
 import RelayIdentity
 import RelayJSON
-package import RelayProtocol
+import RelayProtocol
 import RelayStore
 
 /// Authenticates a session by its `hello`, and sends the `welcome`.
@@ -17,21 +17,21 @@ extension Relay {
   }
 
   /// Performs a `hello`. Returns the error if it is rejected, and `nil` for a welcome.
-  package func hello(_ request: HubRequest) async -> RequestError? {
+  func hello(_ request: HubRequest, on core: isolated Core) async -> RequestError? {
     do {
-      try await welcome(request)
+      try await welcome(request, on: core)
       return nil
     } catch {
-      await delay(error, to: request.session)
-      hub.push(refusal(request.id, error.error), to: request.session)
-      hub.close(request.session, error.close, error.error.message)
+      await delay(error, to: request.session, on: core)
+      core.hub.push(core.refusal(request.id, error.error), to: request.session)
+      core.hub.close(request.session, error.close, error.error.message)
       return error.error
     }
   }
 
   /// Waits if this client or others of its address are refused for good again and again.
-  private func delay(_ refusal: Refusal, to session: SessionHandle) async {
-    guard !refusal.close.reconnects, !refusal.isTokenMissing, let address = hub.address(of: session),
+  private func delay(_ refusal: Refusal, to session: SessionHandle, on core: isolated Core) async {
+    guard !refusal.close.reconnects, !refusal.isTokenMissing, let address = core.hub.address(of: session),
       refusalPace.refused(address, at: .now)
     else { return }
     try? await Task.sleep(for: RefusalPace.delay)
@@ -43,41 +43,41 @@ extension Relay {
 
   /// If the user has the maximum number of sessions, waits until they have answered a ping, or until one of them counts
   /// as dead. The sessions of a network that is gone would otherwise keep new sessions out for half a minute.
-  private func awaitPlace(for user: UserHandle) async {
-    guard hub.probeSessions(of: user) else { return }
+  private func awaitPlace(for user: UserHandle, on core: isolated Core) async {
+    guard core.hub.probeSessions(of: user) else { return }
     let end = ContinuousClock.now + Self.maxLooks
-    while hub.awaitsPongs(of: user), ContinuousClock.now < end { try? await Task.sleep(for: Self.look) }
+    while core.hub.awaitsPongs(of: user), ContinuousClock.now < end { try? await Task.sleep(for: Self.look) }
   }
 
-  private func welcome(_ request: HubRequest) async throws(Refusal) {
+  private func welcome(_ request: HubRequest, on core: isolated Core) async throws(Refusal) {
     let details: HelloDetails
     do {
       details = try HelloDetails(request.fields)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }
-    let identity = try await identify(request)
+    let identity = try await identify(request, on: core)
     let profile = identity.user
     let handle: UserHandle
     do {
-      handle = try await people.retain(profile.id, on: self)
+      handle = try await people.retain(profile.id, on: core)
     } catch {
-      throw Refusal(error: requestError(error), close: .serverError)
+      throw Refusal(error: core.requestError(error), close: .serverError)
     }
-    defer { hub.release(handle) }
-    await awaitPlace(for: handle)
+    defer { core.hub.release(handle) }
+    await awaitPlace(for: handle, on: core)
     let withdrawn: Set<RoomID>
     let invitations: Int
     var list: Inbox.Start?
     do {
-      withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: self)
-      invitations = try await self.invitations.count(of: handle, named: profile.id, on: self)
-      if let options = details.inbox { list = try await inbox.start(options, of: profile.id, on: self) }
+      withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: core)
+      invitations = try await self.invitations.count(of: handle, named: profile.id, on: core)
+      if let options = details.inbox { list = try await inbox.start(options, of: profile.id, on: core) }
     } catch {
-      throw Refusal(error: requestError(error), close: .serverError)
+      throw Refusal(error: core.requestError(error), close: .serverError)
     }
     // A backend may have restricted the user during the reads.
-    if let refusal = restrictions.refusal(of: identity, on: self) {
+    if let refusal = restrictions.refusal(of: identity, on: core) {
       throw Refusal(error: refusal.requestError, close: refusal.close)
     }
     do {
@@ -86,46 +86,48 @@ extension Relay {
       throw Refusal(error: error, close: .serverError)
     }
     do {
-      try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
+      try core.hub.open(
+        request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
     } catch .tooMany {
       let error = RequestError(.tooLarge, "the limit `sessionsPerUser` is exceeded")
       throw Refusal(error: error, close: .tooManySessions)
     } catch {
       return  // the client has left
     }
-    if let device = details.device, people.recipient(handle).devices.contains(where: { $0.id == device }) {
-      store.submit({ try $0.updates.alive(device, of: profile.id) }, isUrgent: false) { _ in }
+    if let device = details.device, recipients[handle].devices.contains(where: { $0.id == device }) {
+      core.store.submit({ try $0.updates.alive(device, of: profile.id) }, isUrgent: false) { _ in }
     }
-    access.admit(request.session, as: identity, on: self)
-    access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
-    showProfile(of: profile, handle, cause: request.session)
-    if let list { inbox.subscribe(request.session, of: handle, list, on: self) }
-    hub.finish(
+    access.admit(request.session, as: identity, on: core)
+    people.note(identity.permissions, withdrawing: withdrawn, of: handle, on: core)
+    showProfile(of: profile, handle, cause: request.session, on: core)
+    if let list { inbox.subscribe(request.session, of: handle, list, on: core) }
+    core.hub.finish(
       request.session,
       with: Replies.welcome(
-        hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
-        inbox: list, invitations: invitations, now: hub.now, clock: moment.stepless))
-    responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
-    calls.sendRinging(to: request.session, of: handle, on: self)
+        core.hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires,
+        limits: core.limits,
+        inbox: list, invitations: invitations, now: core.hub.now, clock: core.moment.stepless))
+    responses.sendUnconfirmed(to: request.session, of: profile.id, on: core)
+    calls.sendRinging(to: request.session, of: handle, on: core)
   }
 
   /// Applies the profile of a token or of a `hello`, unless it contains only the name of the user.
-  func showProfile(of claimed: User, _ handle: UserHandle, cause: SessionHandle) {
+  func showProfile(of claimed: User, _ handle: UserHandle, cause: SessionHandle, on core: isolated Core) {
     guard claimed != User(id: claimed.id) else { return }
-    var user = hub.profile(of: handle) ?? claimed
+    var user = core.hub.profile(of: handle) ?? claimed
     user.name = claimed.name ?? user.name
     user.avatar = claimed.avatar ?? user.avatar
     // Only pushes contain these fields.
     (user.handle, user.handleType) = (claimed.handle, claimed.handleType)
     user.avatarSHA256 = claimed.avatar == nil ? nil : claimed.avatarSHA256
-    hub.setProfile(user, of: handle, cause: cause)
+    core.hub.setProfile(user, of: handle, cause: cause)
     // Updates the user in the store, if the store has the user. A join stores new users.
-    late.saveProfile(user, on: self)
+    late.saveProfile(user, on: core)
   }
 
-  private func identify(_ request: HubRequest) async throws(Refusal) -> Identity {
+  private func identify(_ request: HubRequest, on core: isolated Core) async throws(Refusal) -> Identity {
     let fields = request.fields
-    switch settings.authentication {
+    switch core.settings.authentication {
     case .open:
       guard !fields.has("token") || fields.isNull("token") else {
         let error = RequestError(
@@ -141,18 +143,20 @@ extension Relay {
       for key in ["user", "name", "avatar"] where fields.has(key) && !fields.isNull(key) {
         throw Refusal(error: RequestError(.forbidden, "the token sets \(key)", at: "/\(key)"), close: .forbidden)
       }
-      return try await verify(request, verifier)
+      return try await verify(request, verifier, on: core)
     }
   }
 
-  private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> Identity {
+  private func verify(
+    _ request: HubRequest, _ verifier: TokenVerifier, on core: isolated Core
+  ) async throws(Refusal) -> Identity {
     let inFrame: String?
     do {
       inFrame = try request.fields.string("token", maxLength: .max)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }
-    guard let token = inFrame ?? hub.authorization(of: request.session).flatMap(bearerToken) else {
+    guard let token = inFrame ?? core.hub.authorization(of: request.session).flatMap(bearerToken) else {
       throw Refusal(
         error: RequestError(.unauthorized, "a token is needed"), close: .unauthorized, isTokenMissing: true)
     }

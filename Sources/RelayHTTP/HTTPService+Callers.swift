@@ -15,12 +15,12 @@ extension HTTPService {
   /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. `rate_limited` above the rate
   ///   of the API key. In open mode, `bad_request` for an invalid user name.
   package func caller(
-    _ request: HTTPRequest, admitsSuspendedKeys: Bool = false, on relay: isolated Relay
+    _ request: HTTPRequest, admitsSuspendedKeys: Bool = false, on core: isolated Core
   ) async throws -> Caller {
-    if let reporter = try await Self.reporter(request, admitsSuspended: admitsSuspendedKeys, on: relay) {
+    if let reporter = try await Self.reporter(request, admitsSuspended: admitsSuspendedKeys, on: core) {
       return .reporter(reporter)
     }
-    switch relay.settings.authentication {
+    switch core.settings.authentication {
     case .open:
       guard let name = request.user else { return .backend(acting: nil) }
       guard let user = UserID(rawValue: name) else {
@@ -36,11 +36,11 @@ extension HTTPService {
         throw RequestError(.unauthorized, "a token or an API key is needed: Authorization: Bearer")
       }
       if token.hasPrefix(APIKeys.prefix) {
-        guard let key = relay.settings.apiKeys.key(token) else {
+        guard let key = core.settings.apiKeys.key(token) else {
           throw RequestError(.unauthorized, "the API key is unknown")
         }
-        relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(key.name)"])
-        try relay.backends.admit(key)
+        core.diagnostics.log.debug("a backend calls", metadata: ["key": "\(key.name)"])
+        try core.relay.backends.admit(key)
         return .backend(acting: nil, key: key)
       }
       let identity: Identity
@@ -49,8 +49,8 @@ extension HTTPService {
       } catch {
         throw error.requestError
       }
-      if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
-      relay.people.noteToken(of: identity.id, on: relay)
+      if let refusal = core.relay.restrictions.refusal(of: identity, on: core) { throw refusal.requestError }
+      core.relay.people.noteToken(of: identity.id, on: core)
       return .user(identity)
     }
   }
@@ -60,16 +60,16 @@ extension HTTPService {
   /// its user is suspended.
   /// - Parameter admitsSuspended: True if the user may be suspended.
   package static func reporter(
-    _ request: HTTPRequest, admitsSuspended: Bool = false, on relay: isolated Relay
+    _ request: HTTPRequest, admitsSuspended: Bool = false, on core: isolated Core
   ) async throws -> ReportKeyOwner? {
     guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
     guard let key = ReportKey(token),
-      let owner = try await relay.store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
+      let owner = try await core.store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
     else { throw RequestError(.unauthorized, "the report key is unknown or was revoked: register the device again") }
     guard request.user == nil else {
       throw RequestError(.badRequest, "the report key sets the user", at: "/headers/x-stillwire-user")
     }
-    if !admitsSuspended, let refusal = relay.restrictions.suspension(of: owner.user, on: relay) {
+    if !admitsSuspended, let refusal = core.relay.restrictions.suspension(of: owner.user, on: core) {
       throw refusal.requestError
     }
     return owner
@@ -77,19 +77,19 @@ extension HTTPService {
 
   /// True if the caller may read the metrics and the details of `/ready`. A request without this right does
   /// not count as outside of the scope.
-  func mayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async -> Bool {
-    if relay.settings.isMetricsOpen { return true }
-    guard let caller = try? await self.caller(request, on: relay), case .backend(_, let key) = caller else {
+  func mayReadOperations(_ request: HTTPRequest, on core: isolated Core) async -> Bool {
+    if core.settings.isMetricsOpen { return true }
+    guard let caller = try? await self.caller(request, on: core), case .backend(_, let key) = caller else {
       return false
     }
     return key.map { (try? $0.check(.readMetrics, Fields([:]), acting: nil)) != nil } ?? true
   }
 
   /// Throws unless the caller is a backend, or `metrics.open` is set.
-  func checkMayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async throws {
-    guard !relay.settings.isMetricsOpen else { return }
-    let caller = try await self.caller(request, on: relay)
+  func checkMayReadOperations(_ request: HTTPRequest, on core: isolated Core) async throws {
+    guard !core.settings.isMetricsOpen else { return }
+    let caller = try await self.caller(request, on: core)
     guard case .backend = caller else { throw RequestError(.forbidden, "this needs an API key") }
-    try relay.backends.check(.readMetrics, Fields([:]), by: caller)
+    try core.relay.backends.check(.readMetrics, Fields([:]), by: caller)
   }
 }

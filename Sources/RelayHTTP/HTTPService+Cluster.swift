@@ -8,19 +8,19 @@ import RelayStore
 /// The operator's requests to a leader. A standby answers them with ``StandbyService``.
 extension HTTPService {
   static let clusterRoutes: [Route] = [
-    .resource("GET", "/v1/cluster", errors: clusterErrors) { http, relay, request, _ in
-      try await http.operate(request, .getCluster, on: relay).cluster.report.response
+    .resource("GET", "/v1/cluster", errors: clusterErrors) { http, core, request, _ in
+      try await http.operate(request, .getCluster, on: core).cluster.report.response
     },
-    .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, relay, request, _ in
-      let (cluster, hasEntry) = try await http.operate(request, .stepDown, on: relay)
+    .resource("POST", "/v1/cluster/step-down", errors: clusterErrors.union([.conflict])) { http, core, request, _ in
+      let (cluster, hasEntry) = try await http.operate(request, .stepDown, on: core)
       let isStored = DispatchSemaphore(value: 0)
       // The store keeps the order of writes, so this one follows the entry of the audit log.
-      if hasEntry { relay.store.submit({ _ in }) { _ in isStored.signal() } }
+      if hasEntry { core.store.submit({ _ in }) { _ in isStored.signal() } }
       cluster.stepDown { if hasEntry { _ = isStored.wait(timeout: .now() + maxEntryWait) } }
       return cluster.report.response
     },
-    .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, relay, request, _ in
-      let cluster = try await http.operate(request, .publishSnapshot, on: relay).cluster
+    .resource("POST", "/v1/cluster/snapshot", errors: clusterErrors) { http, core, request, _ in
+      let cluster = try await http.operate(request, .publishSnapshot, on: core).cluster
       cluster.requestSnapshot()
       return cluster.report.response
     },
@@ -36,12 +36,12 @@ extension HTTPService {
   /// without a cluster.
   /// - Returns: `hasEntry` is true if the request has an entry in the audit log.
   private func operate(
-    _ request: HTTPRequest, _ operation: Operation, on relay: isolated Relay
+    _ request: HTTPRequest, _ operation: Operation, on core: isolated Core
   ) async throws -> (cluster: any ClusterOperations, hasEntry: Bool) {
-    let caller = try await admit(request, to: operation, on: relay)
-    if relay.settings.isOpen { try request.checkLocal() }
+    let caller = try await admit(request, to: operation, on: core)
+    if core.settings.isOpen { try request.checkLocal() }
     guard let cluster else { throw RequestError(.notFound, "this relay is not part of a cluster") }
-    return (cluster, await relay.audit.record(operation, by: caller, from: request.address, on: relay))
+    return (cluster, await core.relay.audit.record(operation, by: caller, from: request.address, on: core))
   }
 }
 

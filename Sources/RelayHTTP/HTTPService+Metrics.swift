@@ -10,18 +10,18 @@ import RelayStore
 
 /// `/metrics`. No label contains a user, a room or a message, so the number of series is fixed.
 extension HTTPService {
-  package func metrics(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse {
-    try await checkMayReadOperations(request, on: relay)
-    let (settings, gateways) = (relay.settings, relay.gateways)
+  package func metrics(_ request: HTTPRequest, on core: isolated Core) async throws -> HTTPResponse {
+    try await checkMayReadOperations(request, on: core)
+    let (settings, gateways) = (core.settings, core.relay.gateways)
     let process = await ProcessFacts.current()
-    let pushes = await relay.worker.tally
-    let clock = relay.store.readClock()
+    let pushes = await core.relay.worker.tally
+    let clock = core.store.readClock()
     // If the store fails, the other metrics are still useful, so the error is ignored.
-    let jobs = try? await relay.store.read { try $0.queue.unfinishedJobs(at: clock.moment) }
+    let jobs = try? await core.store.read { try $0.queue.unfinishedJobs(at: clock.moment) }
     var text = MetricsText()
-    write(relay.hub.statistics, errors: relay.diagnostics.tally.errors, to: &text)
-    write(relay.store.statistics, to: &text)
-    write(relay.diagnostics.tally, to: &text)
+    write(core.hub.statistics, errors: core.diagnostics.tally.errors, to: &text)
+    write(core.store.statistics, to: &text)
+    write(core.diagnostics.tally, to: &text)
     text.family(
       "stillwire_pushes_total", "Push jobs finished or requeued, by result.", .counter, by: "result",
       PushTally.PushResult.allCases.map { ($0.rawValue, pushes[$0]) })
@@ -31,7 +31,7 @@ extension HTTPService {
       .counter, by: "result", [("forgotten", pushes.forgotten), ("kept", pushes.kept)])
     text.gauge(
       "stillwire_forgetting_paused_apps", "Apps for which forgetting rejected tokens is paused.",
-      relay.worker.pausedForgetting.count)
+      core.relay.worker.pausedForgetting.count)
     if let jobs {
       let states: [JobState] = [.waiting, .held, .merged, .ready, .sending, .retrying]
       text.family(
@@ -63,15 +63,15 @@ extension HTTPService {
       "Seconds until deletion by age resumes; 0 if it does not wait. cause: step (the wall clock was set) or stop.",
       .gauge, by: "cause",
       AgingClock.Cause.allCases.map { ($0.rawValue, clock.cause == $0 ? Int(clock.remaining.seconds) : 0) })
-    write(relay.backends, settings.apiKeys.names.sorted(), to: &text)
-    write(relay.audit.counters, to: &text)
+    write(core.relay.backends, settings.apiKeys.names.sorted(), to: &text)
+    write(core.relay.audit.counters, to: &text)
     text.gauge(
       "stillwire_erasures_failing", "Erasures of users whose last attempt has failed. The relay tries them again.",
-      relay.erasures.failures.count)
+      core.relay.erasures.failures.count)
     text.family(
       "stillwire_tzdata_info",
       "Always 1. The label has the version of the system's time zone rules. none: the relay uses the rules of Swift.",
-      .gauge, by: "version", [(relay.zones.version ?? "none", 1)])
+      .gauge, by: "version", [(core.relay.zones.version ?? "none", 1)])
     cluster?.report.write(to: &text)
     process.write(to: &text)
     return .metrics(text)

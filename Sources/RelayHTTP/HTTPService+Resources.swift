@@ -12,50 +12,50 @@ import RelayStore
 extension HTTPService {
   static let resources: [Route] = [
     .resource("GET", "/live") { _, _, _, _ in .json(200) { $0["status"] = "live" } },
-    .resource("GET", "/ready") { http, relay, request, _ in await http.readiness(request, on: relay) },
+    .resource("GET", "/ready") { http, core, request, _ in await http.readiness(request, on: core) },
     .resource("GET", "/openapi.json") { _, _, request, _ in await Document.named(.openapi).response(to: request) },
     .resource("GET", "/asyncapi.json") { _, _, request, _ in await Document.named(.asyncapi).response(to: request) },
-    .resource("GET", "/metrics", errors: [.unauthorized, .badRequest, .internal]) { http, relay, request, _ in
-      try await http.metrics(request, on: relay)
+    .resource("GET", "/metrics", errors: [.unauthorized, .badRequest, .internal]) { http, core, request, _ in
+      try await http.metrics(request, on: core)
     },
     .resource("GET", "/v1/connect", errors: [.notFound, .upgradeRequired]) { _, _, _, _ in
       throw RequestError(.unsupported, "sessions connect here with a WebSocket upgrade", status: 426)
     },
-    .resource("GET", "/v1/webpush") { _, relay, _, _ in .webPush(relay.settings.webPushKey) },
+    .resource("GET", "/v1/webpush") { _, core, _, _ in .webPush(core.settings.webPushKey) },
     .resource(
       "POST", "/v1/notifications/{id}/received",
       errors: [.unauthorized, .badRequest, .notFound, .unsupportedMediaType, .internal]
-    ) { http, relay, request, parts in
-      try await http.received(request, parts["id"] ?? "", on: relay)
+    ) { http, core, request, parts in
+      try await http.received(request, parts["id"] ?? "", on: core)
     },
-    .resource("GET", "/v1/presence/events", errors: Route.Action.callerErrors) { http, relay, request, _ in
-      try await http.presenceEvents(request, on: relay)
+    .resource("GET", "/v1/presence/events", errors: Route.Action.callerErrors) { http, core, request, _ in
+      try await http.presenceEvents(request, on: core)
     },
     .resource("GET", "/v1/simulator/devices/{token}/events", errors: Route.Action.callerErrors) {
-      http, relay, request, parts in
-      try await http.lockScreenEvents(request, parts, on: relay)
+      http, core, request, parts in
+      try await http.lockScreenEvents(request, parts, on: core)
     },
   ]
 
   /// Answers `/ready` with the stage, and with a damage of the store. Adds details, which contain apps, services and
   /// paths, if the caller may read the metrics.
-  private func readiness(_ request: HTTPRequest, on relay: isolated Relay) async -> HTTPResponse {
-    let showsDetails = await mayReadOperations(request, on: relay)
-    let store = relay.store.statistics
-    let readiness = Readiness(relay.stage, store)
+  private func readiness(_ request: HTTPRequest, on core: isolated Core) async -> HTTPResponse {
+    let showsDetails = await mayReadOperations(request, on: core)
+    let store = core.store.statistics
+    let readiness = Readiness(core.stage, store)
     guard showsDetails else {
       return .json(readiness.code) {
         $0["status"] = readiness.status
         if store.isDamaged { $0["store"] = readiness.store }
       }
     }
-    let gateways = relay.gateways
+    let gateways = core.relay.gateways
     let paused = gateways.apple?.statistics.paused ?? []
     let services = gateways.webPush?.statistics.paused ?? []
     let apps = gateways.matrix?.statistics.paused ?? []
-    let forgetting = relay.worker.pausedForgetting
-    let aging = relay.store.readClock()
-    let damage = relay.store.damage
+    let forgetting = core.relay.worker.pausedForgetting
+    let aging = core.store.readClock()
+    let damage = core.store.damage
     let report = cluster?.report
     return .json(readiness.code) {
       $0["status"] = readiness.status
@@ -114,31 +114,31 @@ extension HTTPService {
   static let maxReceiptBody = 1_024
 
   /// Stores the receipt of a push. An app extension authenticates with the receipt or with its report key.
-  private func received(_ request: HTTPRequest, _ id: String, on relay: isolated Relay) async throws -> HTTPResponse {
+  private func received(_ request: HTTPRequest, _ id: String, on core: isolated Core) async throws -> HTTPResponse {
     try request.checkContentType()
     guard request.body.count <= Self.maxReceiptBody else {
       throw RequestError(.tooLarge, "the body of a receipt is longer than \(Self.maxReceiptBody) bytes")
     }
-    let now = relay.hub.now
-    if let reporter = try await Self.reporter(request, on: relay) {
+    let now = core.hub.now
+    if let reporter = try await Self.reporter(request, on: core) {
       _ = try receipt(in: request)
-      try await relay.people.withUser(reporter.user, on: relay) { handle in
-        try relay.spend(.request, of: handle)
-        try await relay.access.check(id, isPushedTo: reporter, on: relay)
+      try await core.relay.people.withUser(reporter.user, on: core) { handle in
+        try core.spend(.request, of: handle)
+        try await core.relay.access.check(id, isPushedTo: reporter, on: core)
       }
     } else {
       let (fields, receipt) = try receipt(in: request)
-      guard relay.responses.receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {
+      guard core.relay.responses.receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {
         throw RequestError(
           .unauthorized, "this is not the receipt of the notification, or it is no longer valid", at: "/receipt")
       }
     }
-    guard let received = try await relay.store.write({ try $0.queue.received(id, now: now) }) else {
+    guard let received = try await core.store.write({ try $0.queue.received(id, now: now) }) else {
       throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: "/path/id")
     }
     if received.isFirst {
-      for (message, _) in try await relay.store.read({ try $0.queue.reported(by: id, limit: PushWorker.maxReported) }) {
-        relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: relay)
+      for (message, _) in try await core.store.read({ try $0.queue.reported(by: id, limit: PushWorker.maxReported) }) {
+        core.relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: core)
       }
     }
     return .json(200) {
@@ -156,32 +156,32 @@ extension HTTPService {
 
   /// Streams the events of a simulated phone.
   private func lockScreenEvents(
-    _ request: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
+    _ request: HTTPRequest, _ parts: [String: String], on core: isolated Core
   ) async throws -> HTTPResponse? {
-    let caller = try await admit(request, to: .followLockScreen, on: relay)
+    let caller = try await admit(request, to: .followLockScreen, on: core)
     let fields = Fields([:]).adding(parts.mapValues(JSON.string), at: "/path")
-    let phone = try Request(fields, by: caller, relay.settings).simulatedPhone
+    let phone = try Request(fields, by: caller, core.settings).simulatedPhone
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
     try stream(
-      relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
-      to: request.exchange, of: caller.key, on: relay)
-    await relay.audit.record(.followLockScreen, by: caller, from: request.address, on: relay)
+      core.relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
+      to: request.exchange, of: caller.key, on: core)
+    await core.relay.audit.record(.followLockScreen, by: caller, from: request.address, on: core)
     return nil
   }
 
   /// Streams the changes of the presence of all users, or of the users of the parameter `users`.
-  private func presenceEvents(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse? {
-    let caller = try await admit(request, to: .followPresence, on: relay)
+  private func presenceEvents(_ request: HTTPRequest, on core: isolated Core) async throws -> HTTPResponse? {
+    let caller = try await admit(request, to: .followPresence, on: core)
     let key = caller.key
     var filter = PresenceFilter.all
     if case .string(let users) = try request.arguments(["users": .text])["users"] { filter = try PresenceFilter(users) }
-    filter = try await recordRefusal(of: .followPresence, request, by: caller, on: relay) {
-      [filter] relay throws(RequestError) in try relay.backends.limit(filter, to: key)
+    filter = try await recordRefusal(of: .followPresence, request, by: caller, on: core) {
+      [filter] core throws(RequestError) in try core.relay.backends.limit(filter, to: key)
     }
     guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
-    if try beginStream(to: request.exchange, of: key, on: relay) {
-      relay.presenceStreams.add(request.exchange, filter, after: request.fields[.lastEventID], on: relay)
-      await relay.audit.record(.followPresence, by: caller, from: request.address, on: relay)
+    if try beginStream(to: request.exchange, of: key, on: core) {
+      core.relay.presenceStreams.add(request.exchange, filter, after: request.fields[.lastEventID], on: core)
+      await core.relay.audit.record(.followPresence, by: caller, from: request.address, on: core)
     }
     return nil
   }

@@ -32,25 +32,25 @@ package final class HTTPService: HTTPHandler {
   }
 
   /// Applies new settings.
-  package func use(_ settings: Relay.Settings) { parser = JSONParser(maxDepth: settings.limits.nesting) }
+  package func use(_ settings: RelaySettings) { parser = JSONParser(maxDepth: settings.limits.nesting) }
 
   // MARK: Requests
 
-  package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {
+  package func answer(_ request: HTTPRequest, on core: isolated Core) async {
     let start = ContinuousClock.now
     let found = Self.route(of: request)
     let template = found?.route.path.description
     do {
-      let response = try await response(to: request, at: found, on: relay)
-      let status = response.map { relay.hub.respond(to: request.exchange, with: $0) }
-      relay.diagnostics.logRequest(request, route: template, status: status, error: nil, since: start)
+      let response = try await response(to: request, at: found, on: core)
+      let status = response.map { core.hub.respond(to: request.exchange, with: $0) }
+      core.diagnostics.logRequest(request, route: template, status: status, error: nil, since: start)
     } catch {
       let methods = (error as? MethodRefusal)?.allowed
       let error =
-        methods == nil ? relay.requestError(error) : RequestError(.unsupported, "this path does not support the method")
-      relay.diagnostics.tally.count(error.code)
-      relay.hub.respond(to: request.exchange, with: .problem(error, allowed: methods))
-      relay.diagnostics.logRequest(request, route: template, status: error.status, error: error, since: start)
+        methods == nil ? core.requestError(error) : RequestError(.unsupported, "this path does not support the method")
+      core.diagnostics.tally.count(error.code)
+      core.hub.respond(to: request.exchange, with: .problem(error, allowed: methods))
+      core.diagnostics.logRequest(request, route: template, status: error.status, error: error, since: start)
     }
   }
 
@@ -64,7 +64,7 @@ package final class HTTPService: HTTPHandler {
 
   /// Answers with the route, or with the page if no route matches. Returns `nil` if a stream has begun.
   private func response(
-    to request: HTTPRequest, at found: (route: Route, parts: [String: String])?, on relay: isolated Relay
+    to request: HTTPRequest, at found: (route: Route, parts: [String: String])?, on core: isolated Core
   ) async throws -> HTTPResponse? {
     guard let (route, parts) = found else { return try page(request) }
     guard let action = route.action(for: request.method) else {
@@ -72,31 +72,32 @@ package final class HTTPService: HTTPHandler {
       return .options(route.methods)
     }
     switch action.work {
-    case .resource(let work, _): return try await work(self, relay, request, parts)
-    case .command(let command): return try await perform(command, request, parts, on: relay)
+    case .resource(let work, _): return try await work(self, core, request, parts)
+    case .command(let command): return try await perform(command, request, parts, on: core)
     }
   }
 
   /// Authenticates the caller, checks the user's rate limit, and performs the command.
   private func perform(
-    _ command: any Command.Type, _ http: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
+    _ command: any Command.Type, _ http: HTTPRequest, _ parts: [String: String], on core: isolated Core
   ) async throws -> HTTPResponse {
     let declaration = command.declaration
-    let caller = try await admit(http, declaration.callers, on: relay)
+    let caller = try await admit(http, declaration.callers, on: core)
     var user: UserHandle?
-    if let owner = caller.owner { user = try await relay.people.retain(owner, on: relay) }
-    defer { if let user { relay.hub.release(user) } }
-    if let user { try relay.spend(declaration.rate, of: user) }
-    return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
+    if let owner = caller.owner { user = try await core.relay.people.retain(owner, on: core) }
+    defer { if let user { core.hub.release(user) } }
+    if let user { try core.spend(declaration.rate, of: user) }
+    return try await HTTPResponse(
+      core.relay.perform(command, request(http, parts, by: caller, declaration, core), on: core))
   }
 
   /// Authenticates the caller, and counts the request against the caller's limits. Throws `forbidden` if the caller is
   /// not one of `callers`.
   package func admit(
-    _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
+    _ request: HTTPRequest, _ callers: Declaration.Callers, on core: isolated Core
   ) async throws -> Caller {
-    let caller = try await self.caller(request, admitsSuspendedKeys: callers == .ownDevice, on: relay)
-    try count(request, for: caller, relay.hub)
+    let caller = try await self.caller(request, admitsSuspendedKeys: callers == .ownDevice, on: core)
+    try count(request, for: caller, core.hub)
     try request.checkContentType()
     try callers.check(caller)
     return caller
@@ -105,24 +106,24 @@ package final class HTTPService: HTTPHandler {
   /// The same for a backend that requests an operation that is not a command. Throws `forbidden` if it is outside of
   /// the scope of the key.
   func admit(
-    _ request: HTTPRequest, to operation: Operation, on relay: isolated Relay
+    _ request: HTTPRequest, to operation: Operation, on core: isolated Core
   ) async throws -> Caller {
-    let caller = try await admit(request, .backend, on: relay)
-    try await recordRefusal(of: operation, request, by: caller, on: relay) { relay throws(RequestError) in
-      try relay.backends.check(operation, Fields([:]), by: caller)
+    let caller = try await admit(request, .backend, on: core)
+    try await recordRefusal(of: operation, request, by: caller, on: core) { core throws(RequestError) in
+      try core.relay.backends.check(operation, Fields([:]), by: caller)
     }
     return caller
   }
 
   /// Performs a check, and records its error in the audit log.
   func recordRefusal<T>(
-    of operation: Operation, _ request: HTTPRequest, by caller: Caller, on relay: isolated Relay,
-    _ check: (isolated Relay) throws(RequestError) -> T
+    of operation: Operation, _ request: HTTPRequest, by caller: Caller, on core: isolated Core,
+    _ check: (isolated Core) throws(RequestError) -> T
   ) async throws(RequestError) -> T {
     do throws(RequestError) {
-      return try check(relay)
+      return try check(core)
     } catch {
-      await relay.audit.record(operation, error.code, by: caller, from: request.address, on: relay)
+      await core.relay.audit.record(operation, error.code, by: caller, from: request.address, on: core)
       throw error
     }
   }
@@ -143,7 +144,7 @@ package final class HTTPService: HTTPHandler {
   /// Makes the request of a command from the members of the body, the path and the query.
   private func request(
     _ http: HTTPRequest, _ parts: [String: String], by caller: Caller, _ declaration: Declaration,
-    _ relay: isolated Relay
+    _ core: isolated Core
   ) throws -> Request {
     var spelling: [UInt8]?
     let body: Fields
@@ -157,7 +158,7 @@ package final class HTTPService: HTTPHandler {
       $0[$1.key] = Self.numbers.contains($1.key) ? .argument($1.value) : .string($1.value)
     }
     let fields = body.adding(path, at: "/path").adding(try http.arguments(declaration.query), at: "/query")
-    var request = Request(fields, by: caller, relay.settings)
+    var request = Request(fields, by: caller, core.settings)
     request.idempotencyKey = http.fields[.idempotencyKey]
     request.ifMatch = http.fields[.ifMatch]
     request.ifNoneMatch = http.fields[.ifNoneMatch]
@@ -190,19 +191,19 @@ package final class HTTPService: HTTPHandler {
   /// - Parameter key: The API key, whose streams have a limit. Is `nil` in open mode.
   /// - Returns: False if the hub has rejected the stream, or the client has left.
   func beginStream(
-    to exchange: ExchangeHandle, of key: BackendKey?, on relay: isolated Relay
+    to exchange: ExchangeHandle, of key: BackendKey?, on core: isolated Core
   ) throws(RequestError) -> Bool {
-    guard relay.stage != .stopping else {
+    guard core.stage != .stopping else {
       throw RequestError(.unavailable, "the server is shutting down", retryAfter: .seconds(1))
     }
-    let max = relay.settings.streamsPerKey
+    let max = core.settings.streamsPerKey
     if let key, max > 0, streamCounts[key.name] >= max {
       throw RequestError(
         .rateLimited, "the API key \(key.name) has \(max) streams, the limit `connections.streamsPerKey`",
         retryAfter: .seconds(1))
     }
-    relay.hub.stream(to: exchange, headers: ServerSentEvent.headers)
-    guard relay.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return false }
+    core.hub.stream(to: exchange, headers: ServerSentEvent.headers)
+    guard core.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return false }
     if let key { streamCounts.add(exchange, of: key) }
     return true
   }
@@ -210,12 +211,12 @@ package final class HTTPService: HTTPHandler {
   /// Begins a stream of server-sent events.
   func stream(
     _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle, of key: BackendKey?,
-    on relay: isolated Relay
+    on core: isolated Core
   ) throws(RequestError) {
-    guard try beginStream(to: exchange, of: key, on: relay) else { return }
+    guard try beginStream(to: exchange, of: key, on: core) else { return }
     streams[exchange] = Task {
       for await event in events {
-        guard relay.hub.write(event.text, to: exchange) else { break }
+        guard core.hub.write(event.text, to: exchange) else { break }
       }
     }
   }
@@ -225,22 +226,22 @@ package final class HTTPService: HTTPHandler {
     streamCounts.remove(exchange)
   }
 
-  package func endStreams(on relay: isolated Relay, where isEnded: (BackendKey) -> Bool) {
+  package func endStreams(on core: isolated Core, where isEnded: (BackendKey) -> Bool) {
     for exchange in streamCounts.streams(where: isEnded) {
       if let stream = streams.removeValue(forKey: exchange) {
         stream.cancel()
-        relay.hub.finishStream(exchange)
+        core.hub.finishStream(exchange)
       }
-      relay.presenceStreams.end(exchange, on: relay)
+      core.relay.presenceStreams.end(exchange, on: core)
       // A stream that has not ended yet no longer counts.
       streamCounts.remove(exchange)
     }
   }
 
-  package func endStreams(on relay: isolated Relay) {
+  package func endStreams(on core: isolated Core) {
     for (exchange, stream) in streams {
       stream.cancel()
-      relay.hub.endStream(exchange)
+      core.hub.endStream(exchange)
     }
     streams = [:]
   }

@@ -26,7 +26,7 @@ struct Route: Sendable {
   /// A function that answers a request. The dictionary has the named parts of the path. It returns `nil` if a stream
   /// has begun.
   typealias Resource =
-    @Sendable (HTTPService, isolated Relay, HTTPRequest, [String: String]) async throws -> HTTPResponse?
+    @Sendable (HTTPService, isolated Core, HTTPRequest, [String: String]) async throws -> HTTPResponse?
 
   init(_ path: String, _ actions: [Action]) {
     self.path = PathTemplate(path)

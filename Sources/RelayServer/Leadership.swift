@@ -24,7 +24,7 @@ extension NodeService.Access {
       apiKeys: try configuration.identity.readAPIKeys())
   }
 
-  init(_ settings: Relay.Settings) {
+  init(_ settings: RelaySettings) {
     self.init(isOpen: settings.isOpen, isMetricsOpen: settings.isMetricsOpen, apiKeys: settings.apiKeys)
   }
 }

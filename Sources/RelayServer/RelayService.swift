@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Serves clients after the relay has started, and drains at a graceful shutdown, also during the start.
 struct RelayService: Service, CustomStringConvertible {
   let description = "relay"
-  let relay: Relay
+  let core: Core
   let start: ServerStart
   /// The time for which `/ready` answers 503 before the relay closes sessions.
   let drainDelay: Duration
@@ -34,15 +34,15 @@ struct RelayService: Service, CustomStringConvertible {
   /// 4. It closes the listening socket.
   /// 5. It waits until every HTTP request has an answer.
   private func drain(after delay: Duration) async {
-    await relay.retire()
+    await core.retire()
     if delay > .zero {
       log.notice("not ready", metadata: ["delay": "\(delay)"])
       try? await Task.sleep(for: delay)
     }
     let deadline = deadline.begin()
-    await relay.drain()
-    await relay.waitForSessions(until: deadline)
-    await relay.closeListener()
-    await relay.waitForExchanges(until: deadline)
+    await core.drain()
+    await core.waitForSessions(until: deadline)
+    await core.closeListener()
+    await core.waitForExchanges(until: deadline)
   }
 }

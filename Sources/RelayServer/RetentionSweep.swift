@@ -20,7 +20,7 @@ import ServiceLifecycle
 /// state of that clock once an hour. From a damage of the database on, it does nothing.
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
-  let relay: Relay
+  let core: Core
   let store: Store
   let start: ServerStart
   let log: Logger
@@ -62,7 +62,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
         }
       }
       cause = reading.cause
-      let settings = await relay.settings
+      let settings = await core.settings
       let (patterns, audit) = (settings.rooms, settings.audit)
       let pause = min(patterns.minAge ?? Self.maxPause, audit.retention) / 10
       try? await Task.sleep(for: min(max(pause, Self.minPause), Self.maxPause))
@@ -75,7 +75,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.responses.purge() } }
       await attempt("calls") { try await purge { try $0.calls.purge() } }
-      await attempt("invitations") { try await relay.expireInvitations() }
+      await attempt("invitations") { try await core.expireInvitations() }
       await attempt("reports of messages") { try await purge { try $0.reports.purge() } }
       await attempt("entries of the audit log") {
         try await purge { try $0.audit.purge(olderThan: audit.retention, max: audit.maxEntries) }
@@ -129,7 +129,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       for aging in found.rooms where !aging.isUnused {
         var retention = patterns.policy(for: aging.room).history
         // A room in memory keeps its old policy after a reload, so it may still store messages.
-        if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
+        if retention.count == 0 { retention = await core.policy(of: aging.room).history }
         let reading = store.readClock()
         if aging.isDue(retention, now: reading.cause == nil ? reading.now : nil) {
           try await trim(aging.room, to: retention)
@@ -145,20 +145,20 @@ struct RetentionSweep: Service, CustomStringConvertible {
         try $0.messages.trim(room, to: retention, maxDeleted: Self.maxDeleted)
       }
       guard let trimmed else { return }
-      await relay.forget(room, before: trimmed.first)
+      await core.forget(room, before: trimmed.first)
       guard trimmed.more else { return }
     }
   }
 }
 
-extension Relay {
+extension Core {
   /// Removes the messages before `first`, which the store has deleted, and their quotes from the hub's memory.
   fileprivate func forget(_ room: RoomID, before first: Int64) {
     guard let handle = hub.room(room) else { return }
-    rooms.forgetFrames(before: first, quoting: 0...max(0, first - 1), in: handle, on: self)
+    relay.rooms.forgetFrames(before: first, quoting: 0...max(0, first - 1), in: handle, on: self)
   }
 
-  fileprivate func expireInvitations() async throws { try await invitations.expire(on: self) }
+  fileprivate func expireInvitations() async throws { try await relay.invitations.expire(on: self) }
 
-  fileprivate func policy(of room: RoomID) -> RoomPolicy { rooms.policy(of: room, on: self) }
+  fileprivate func policy(of room: RoomID) -> RoomPolicy { relay.memory.policy(of: room, on: self) }
 }

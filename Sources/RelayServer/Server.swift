@@ -16,7 +16,7 @@ import Synchronization
 /// A complete relay: hub, store, push worker and page. This file creates the parts, connects them, and ends them in
 /// order.
 public final class Server: Sendable {
-  private let relay: Relay
+  private let core: Core
   private let store: Store
   private let worker: PushWorker
   private let thread: HubThread
@@ -106,7 +106,7 @@ public final class Server: Sendable {
     worker = PushWorker(
       store: store, gateways: gateways.byPlatform, now: Store.timeOfDay,
       ownsClaims: { await leadership?.waitForProof() ?? true }, log: log)
-    relay = Relay(
+    core = Core(
       hub: hub, store: store, settings: settings, gateways: gateways,
       http: HTTPService(site: site, cluster: leadership?.operations), worker: worker, log: log)
     // In a cluster, no other node serves before this one ends.
@@ -150,7 +150,7 @@ public final class Server: Sendable {
   }
 
   private static func checked(_ configuration: ServerConfiguration, _ log: Logger) async throws(StartupError)
-    -> Relay.Settings
+    -> RelaySettings
   {
     if let folder = configuration.webFolder { _ = try Site(folder: folder) }
     _ = try Gateways(configuration, log)
@@ -167,7 +167,7 @@ public final class Server: Sendable {
     let before = self.configuration.withLock { $0 }
     let fixed = configuration.keep(fixedOf: before)
     if fixed.contains("tokens") { settings = try await Self.settings(configuration, log) }
-    await relay.reload(settings)
+    await core.reload(settings)
     heldService?.use(.init(settings))
     self.configuration.withLock { [configuration] in $0 = configuration }
     if !fixed.isEmpty {
@@ -178,8 +178,8 @@ public final class Server: Sendable {
 
   private static func settings(
     _ configuration: ServerConfiguration, _ log: Logger
-  ) async throws(StartupError) -> Relay.Settings {
-    var settings = Relay.Settings(try await authentication(configuration, log))
+  ) async throws(StartupError) -> RelaySettings {
+    var settings = RelaySettings(try await authentication(configuration, log))
     settings.apiKeys = try configuration.identity.readAPIKeys()
     settings.identityGrace = configuration.identity.grace
     settings.limits = configuration.limits
@@ -204,7 +204,7 @@ public final class Server: Sendable {
 
   private static func authentication(
     _ configuration: ServerConfiguration, _ log: Logger
-  ) async throws(StartupError) -> Relay.Authentication {
+  ) async throws(StartupError) -> RelaySettings.Authentication {
     let identity = configuration.identity
     guard !identity.isOpen else {
       guard configuration.isOpenToNetwork || isLoopback(configuration.address) else {
@@ -229,7 +229,7 @@ public final class Server: Sendable {
   /// Serves until the request to end is made, or the task is cancelled. Then the relay drains: it asks clients to
   /// reconnect, and writes all data to disk. Throws ``StartupError`` if the relay cannot start.
   public func run() async throws {
-    let start = ServerStart(relay, worker, store, log: log)
+    let start = ServerStart(core, worker, store, log: log)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: services(after: start).map { .init(service: $0) } + [endRequest.service], logger: log))
@@ -252,9 +252,9 @@ public final class Server: Sendable {
     let deadline = DrainDeadline()
     return [
       StoreProbe(store: store, start: start, deadline: isLeader ? nil : deadline, log: log),
-      RetentionSweep(relay: relay, store: store, start: start, log: log),
+      RetentionSweep(core: core, store: store, start: start, log: log),
       PushService(worker: worker, start: start, deadline: deadline),
-      RelayService(relay: relay, start: start, drainDelay: drainDelay, deadline: deadline, log: log) {
+      RelayService(core: core, start: start, drainDelay: drainDelay, deadline: deadline, log: log) {
         [isReady, log, url] in
         log.notice("ready", metadata: ["url": "\(url)"])
         isReady(url)
@@ -281,10 +281,10 @@ public final class Server: Sendable {
   /// Writes delayed changes to the store, and ends the parts that the services have used.
   private func close() async {
     gateways.close()
-    await relay.flush()
+    await core.flush()
     // Without this wait, the hub could deliver the last changes after the store has closed.
-    await relay.waitForFlush(until: .now + Self.flushTimeout)
-    await relay.stopHub()
+    await core.waitForFlush(until: .now + Self.flushTimeout)
+    await core.stopHub()
     store.close()
     thread.end()
   }

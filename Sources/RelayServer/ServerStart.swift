@@ -12,19 +12,19 @@ import ServiceLifecycle
 /// A shutdown ends it early. So does a damage of the database, whichever part has found it: many parts retry until the
 /// store works again, but a damaged store does not.
 final class ServerStart: Sendable {
-  private let relay: Relay
+  private let core: Core
   /// Returns false if the relay has retired first.
   private let work: Task<Bool, any Error>
 
   /// Begins at once.
-  init(_ relay: Relay, _ worker: PushWorker, _ store: Store, log: Logger) {
-    self.relay = relay
+  init(_ core: Core, _ worker: PushWorker, _ store: Store, log: Logger) {
+    self.core = core
     work = Task {
-      if let damage = store.listenToDamage({ _ in Task { await relay.retire() } }) { throw StartupError("\(damage)") }
+      if let damage = store.listenToDamage({ _ in Task { await core.retire() } }) { throw StartupError("\(damage)") }
       let result: Result<Void, any Error>
       do {
         await worker.takeOver()
-        result = .success(try await relay.start())
+        result = .success(try await core.start())
       } catch {
         result = .failure(error)
       }
@@ -47,8 +47,8 @@ final class ServerStart: Sendable {
   func wait() async throws -> Bool {
     try await withTaskCancellationOrGracefulShutdownHandler {
       try await work.value
-    } onCancelOrGracefulShutdown: { [relay] in
-      Task { await relay.retire() }
+    } onCancelOrGracefulShutdown: { [core] in
+      Task { await core.retire() }
     }
   }
 

@@ -54,7 +54,7 @@ import Testing
       _ = try await test.perform(
         DeleteMessage.self, by: Self.billing, ["room": .string("tea"), "seq": .number("1")])
       #expect(try await entries(test) == ["billing deleteMessage ok tea - 1", "billing addMember ok tea ann -"])
-      #expect(await test.relay.auditCounters.stored == 2)
+      #expect(await test.core.auditCounters.stored == 2)
     }
   }
 
@@ -105,9 +105,9 @@ import Testing
 
     init(_ request: Request) throws(RequestError) { command = try AddMember(request) }
 
-    func run(on relay: isolated Relay) async throws -> Reply {
-      let reply = try await command.run(on: relay)
-      try await relay.store.setWritable(false)
+    func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+      let reply = try await command.run(relay, on: core)
+      try await core.store.setWritable(false)
       return reply
     }
   }
@@ -115,14 +115,14 @@ import Testing
   @Test func `if the disk refuses only the entry, the answer is that of the change`() async throws {
     try await TestRelay.run { test async throws in
       #expect(try await test.perform(AddMemberAndFail.self, by: Self.billing, Self.names("tea", "ann")).status == 201)
-      #expect(await test.relay.auditCounters == AuditLog.Counters())
+      #expect(await test.core.auditCounters == AuditLog.Counters())
       // The answer to a change that the disk refuses is an error.
       let refused = await error {
         _ = try await test.perform(AddMember.self, by: Self.billing, Self.names("tea", "bob"))
       }
       #expect(refused?.code == .unavailable)
       #expect(try await entries(test).isEmpty)
-      try await test.relay.store.setWritable(true)
+      try await test.core.store.setWritable(true)
       let expected: Set = ["billing addMember unavailable tea bob -", "billing addMember ok tea ann -"]
       while try await entries(test).count < expected.count { try await Task.sleep(for: .milliseconds(10)) }
       #expect(try await Set(entries(test)) == expected)
@@ -139,12 +139,12 @@ import Testing
     try await TestRelay.run { test async throws in
       var count = 0
       // On a slow machine, the rate permits more entries meanwhile.
-      while await test.relay.auditCounters.skipped == 0, count < 100_000 {
+      while await test.core.auditCounters.skipped == 0, count < 100_000 {
         _ = await error { _ = try await test.perform(SetRole.self, by: Self.billing, ["room": .string("tea")]) }
         count += 1
       }
-      while await test.relay.auditCounters.stored + test.relay.auditCounters.skipped < count { await Task.yield() }
-      let counters = await test.relay.auditCounters
+      while await test.core.auditCounters.stored + test.core.auditCounters.skipped < count { await Task.yield() }
+      let counters = await test.core.auditCounters
       #expect(counters.stored >= AuditedRefusals.rate.burst && counters.skipped > 0 && counters.lost == 0)
       #expect(try await entries(test, ["limit": .number("1000")]).count == Int(counters.stored))
     }
@@ -274,6 +274,6 @@ import Testing
   }
 }
 
-extension Relay {
-  fileprivate var auditCounters: AuditLog.Counters { audit.counters }
+extension Core {
+  fileprivate var auditCounters: AuditLog.Counters { relay.audit.counters }
 }

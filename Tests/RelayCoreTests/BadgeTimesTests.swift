@@ -20,15 +20,15 @@ import Testing
       ]
       _ = try await test.perform(RegisterDevice.self, as: "bob", registration)
       try await test.execute("DELETE FROM jobs")
-      #expect(try await test.relay.updates() == 0)
-      try await test.relay.mute("bob", for: .milliseconds(20))
-      while try await test.relay.updates() == 0 { try await Task.sleep(for: .milliseconds(1)) }
-      #expect(try await test.relay.updates() == 1)
+      #expect(try await test.core.updates() == 0)
+      try await test.core.mute("bob", for: .milliseconds(20))
+      while try await test.core.updates() == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(try await test.core.updates() == 1)
     }
   }
 }
 
-extension Relay {
+extension Core {
   /// The number of updates of phones in the queue.
   fileprivate func updates() async throws -> Int {
     try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM jobs WHERE kind = 'phone'") ?? 0 }
@@ -36,9 +36,9 @@ extension Relay {
 
   /// Mutes a room of a user in memory, without a change in the store.
   fileprivate func mute(_ name: String, for time: Duration) async throws {
-    let user = try await people.retain(UserID(unchecked: name), on: self)
-    var recipient = people.recipient(user)
+    let user = try await relay.people.retain(UserID(unchecked: name), on: self)
+    var recipient = relay.recipients[user]
     recipient.preferences[RoomID(unchecked: "tea")] = RoomPreference(level: .none, until: hub.now + time)
-    people.show(recipient, of: user, on: self)
+    relay.people.show(recipient, of: user, on: self)
   }
 }

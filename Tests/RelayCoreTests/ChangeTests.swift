@@ -23,7 +23,7 @@ import Testing
   @Test func `the hub shows a change first, then the sender gets the reply, and all others follow`() async throws {
     try await TestRelay.run { test async throws in
       #expect(
-        await test.relay.followerNames == [
+        await test.core.followerNames == [
           "Rooms", "SenderReplies", "Inbox", "Calls", "Deliveries", "People", "Invitations", "LateWriter", "AuditLog",
           "Restrictions",
         ])
@@ -94,8 +94,8 @@ import Testing
   }
 }
 
-extension Relay {
-  fileprivate var followerNames: [String] { followers.map { "\(type(of: $0))" } }
+extension Core {
+  fileprivate var followerNames: [String] { relay.followers.map { "\(type(of: $0))" } }
 }
 
 extension Change {

@@ -295,7 +295,7 @@ import Testing
     _ name: String, _ test: TestRelay, can rights: Rights? = nil, only: Rights? = nil, account: AccountRights = .all
   ) async throws -> Caller {
     let id = UserID(unchecked: name)
-    _ = try await test.relay.retained(id)
+    _ = try await test.core.retained(id)
     let anything = try #require(Glob("*"))
     let grants = (only ?? rights?.union(.standard)).map { [Grant(match: anything, can: $0)] }
     return .user(
@@ -319,6 +319,6 @@ import Testing
   }
 }
 
-extension Relay {
-  fileprivate func retained(_ user: UserID) async throws { _ = try await people.retain(user, on: self) }
+extension Core {
+  fileprivate func retained(_ user: UserID) async throws { _ = try await relay.people.retain(user, on: self) }
 }

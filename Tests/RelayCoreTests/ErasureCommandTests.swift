@@ -58,7 +58,7 @@ import Testing
       try await test.execute("DROP TRIGGER stuck")
       let done = try await state(of: id, test) { $0["state"] == .string("done") }
       #expect(done["failure"] == nil && done["leftRooms"] == .number("1"))
-      #expect(await test.relay.failures.count == 0)
+      #expect(await test.core.failures.count == 0)
     }
   }
 
@@ -130,6 +130,6 @@ import Testing
   }
 }
 
-extension Relay {
-  fileprivate var failures: ErasureFailures { erasures.failures }
+extension Core {
+  fileprivate var failures: ErasureFailures { relay.erasures.failures }
 }

@@ -12,7 +12,7 @@ import Testing
 @Suite struct InvitationCommandTests {
   private func user(_ name: String, _ test: TestRelay) async throws -> Caller {
     let id = UserID(unchecked: name)
-    _ = try await test.relay.kept(id)
+    _ = try await test.core.kept(id)
     // Moderators invite.
     let grant = Grant(match: try #require(Glob("*")), can: .standard.union(.moderate))
     return .user(
@@ -63,16 +63,16 @@ import Testing
     try await TestRelay.run { test async throws in
       let (ann, bob) = (try await user("ann", test), try await user("bob", test))
       let id = UserID(unchecked: "bob")
-      let handle = try await test.relay.kept(id)
-      func count(on relay: isolated Relay) async throws -> Int {
-        try await relay.invitations.count(of: handle, named: id, on: relay)
+      let handle = try await test.core.kept(id)
+      func count(on core: isolated Core) async throws -> Int {
+        try await core.relay.invitations.count(of: handle, named: id, on: core)
       }
       for room in ["tea", "den"] {
-        #expect(try await count(on: test.relay) == 0)
+        #expect(try await count(on: test.core) == 0)
         #expect(try await add("ann", to: room, by: .backend(acting: nil), test).status == 201)
-        #expect(try await count(on: test.relay) == 0)
+        #expect(try await count(on: test.core) == 0)
         #expect(try await add("bob", to: room, by: ann, test).body?["invited"] == .bool(true))
-        #expect(try await count(on: test.relay) == 1)
+        #expect(try await count(on: test.core) == 1)
         let members: [String: JSON] = ["user": .string("me"), "room": .string(room)]
         #expect(try await test.perform(DeclineInvitation.self, by: bob, members).status == 204)
       }
@@ -238,6 +238,6 @@ import Testing
   }
 }
 
-extension Relay {
-  fileprivate func kept(_ user: UserID) async throws -> UserHandle { try await people.retain(user, on: self) }
+extension Core {
+  fileprivate func kept(_ user: UserID) async throws -> UserHandle { try await relay.people.retain(user, on: self) }
 }

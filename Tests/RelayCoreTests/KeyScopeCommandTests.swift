@@ -148,7 +148,7 @@ import Testing
         ]
         #expect(try await test.perform(PostMessage.self, by: caller, message).status == 201)
       }
-      #expect(await test.relay.counters("bot") == Backends.Counters())
+      #expect(await test.core.counters("bot") == Backends.Counters())
     }
   }
 
@@ -181,7 +181,7 @@ import Testing
           _ = try await test.perform(GetRoom.self, by: caller(rooms: "in*"), ["room": .string("out")])
         }
       }
-      #expect(await test.relay.counters("bot").outside == 2)
+      #expect(await test.core.counters("bot").outside == 2)
     }
   }
 
@@ -232,17 +232,17 @@ import Testing
     try await TestRelay.run { test async throws in
       let scope = KeyScope(name: "s", rights: KeyRights(), rate: KeyRate(perSecond: 0.0001, burst: 1))
       let key = BackendKey(name: "bot", scope: scope)
-      try await test.relay.admit(key)
-      let error = await refusal { try await test.relay.admit(key) }
+      try await test.core.admit(key)
+      let error = await refusal { try await test.core.admit(key) }
       #expect(error?.code == .rateLimited)
       #expect(error?.retryAfter.map { $0 > .seconds(9_000) && $0 <= .seconds(10_000) } == true)
-      #expect(await test.relay.counters("bot") == Backends.Counters(requests: 2, outside: 0, limited: 1))
-      for _ in 0..<3 { try await test.relay.admit(BackendKey(name: "all")) }
+      #expect(await test.core.counters("bot") == Backends.Counters(requests: 2, outside: 0, limited: 1))
+      for _ in 0..<3 { try await test.core.admit(BackendKey(name: "all")) }
     }
   }
 }
 
-extension Relay {
-  fileprivate func counters(_ key: String) -> Backends.Counters { backends[key] }
-  fileprivate func admit(_ key: BackendKey) throws(RequestError) { try backends.admit(key) }
+extension Core {
+  fileprivate func counters(_ key: String) -> Backends.Counters { relay.backends[key] }
+  fileprivate func admit(_ key: BackendKey) throws(RequestError) { try relay.backends.admit(key) }
 }

@@ -17,7 +17,7 @@ import Testing
     try await TestRelay.run { test async throws in
       for user in ["work", "home"] { try await register(user, test) }
       try await register("other", token: "other", test)
-      if isInMemory { try await test.relay.retain("home", "other") }
+      if isInMemory { try await test.core.retain("home", "other") }
       #expect(try await report("work", ["isFocused": .bool(true), "number": .number("7")], test))
       for (user, isFocused) in [("work", JSON.bool(true)), ("home", .bool(true)), ("other", .null)] {
         #expect(try await focus(of: user, test) == isFocused, "\(user)")
@@ -54,7 +54,7 @@ import Testing
     try await TestRelay.run { test async throws in
       let users = (0..<Device.maxAccounts).map { "user-\($0)" }
       for user in users { try await register(user, test) }
-      try await test.relay.retain(users)
+      try await test.core.retain(users)
       try await withThrowingTaskGroup(of: Void.self) { tasks in
         for (number, user) in users.enumerated() {
           let isFocused: JSON = number.isMultiple(of: 2) ? .bool(true) : .null
@@ -62,7 +62,7 @@ import Testing
         }
         try await tasks.waitForAll()
       }
-      let stored = try await test.relay.store.read { reader in
+      let stored = try await test.core.store.read { reader in
         try users.compactMap { try reader.people.user(UserID(unchecked: $0))?.focus.first?.isFocused }
       }
       #expect(stored.count == 0 || stored.count == users.count)
@@ -80,7 +80,7 @@ import Testing
       ]
       #expect(try await test.perform(SetFilter.self, as: "home", filter).body?["applied"] == .bool(true))
       for user in ["work", "home"] {
-        let recipient = try await test.relay.recipient(user)
+        let recipient = try await test.core.recipient(user)
         #expect(recipient.filters.filter(of: DeviceID(unchecked: "phone"))?.allow == ["work"], "\(user)")
       }
     }
@@ -90,10 +90,10 @@ import Testing
     try await TestRelay.run { test async throws in
       try await register("work", test)
       #expect(try await report("work", ["isFocused": .bool(true)], test))
-      try await test.relay.retain("work")
+      try await test.core.retain("work")
       try await register("home", with: ["settings": .object(["alerts": .bool(false)])], test)
       #expect(try await focus(of: "home", test) == .bool(true))
-      #expect(try await test.relay.recipient("work").devices.map(\.allowsAlerts) == [false])
+      #expect(try await test.core.recipient("work").devices.map(\.allowsAlerts) == [false])
     }
   }
 
@@ -108,7 +108,7 @@ import Testing
       }
       #expect(warnings.map { $0["code"] } == [.string("account_ended")])
       #expect(warnings.map { $0["at"] } == [.string("/token")])
-      #expect(try await test.relay.recipient("user-0").devices.isEmpty)
+      #expect(try await test.core.recipient("user-0").devices.isEmpty)
     }
   }
 
@@ -131,8 +131,8 @@ import Testing
         }
       }
       #expect(try await forget("me", "phone") == 204)
-      #expect(try await test.relay.recipient("work").devices.map(\.id.rawValue) == ["tablet"])
-      #expect(try await test.relay.recipient("home").devices.map(\.id.rawValue) == ["phone"])
+      #expect(try await test.core.recipient("work").devices.map(\.id.rawValue) == ["tablet"])
+      #expect(try await test.core.recipient("home").devices.map(\.id.rawValue) == ["phone"])
     }
   }
 
@@ -160,15 +160,15 @@ import Testing
   }
 }
 
-extension Relay {
+extension Core {
   /// Keeps users in memory, as their sessions would.
   fileprivate func retain(_ users: String...) async throws { try await retain(users) }
 
   fileprivate func retain(_ users: [String]) async throws {
-    _ = try await people.retain(users.map(UserID.init(unchecked:)), on: self)
+    _ = try await relay.people.retain(users.map(UserID.init(unchecked:)), on: self)
   }
 
   fileprivate func recipient(_ user: String) async throws -> Recipient {
-    try await people.withUser(UserID(unchecked: user), on: self) { people.recipient($0) }
+    try await relay.people.withUser(UserID(unchecked: user), on: self) { relay.recipients[$0] }
   }
 }

@@ -27,7 +27,7 @@ import Testing
       expires: nil)
     func request(_ caller: Caller, _ count: Int) throws {
       _ = try QueryPresence(
-        Request(Fields(users(count)), by: caller, Relay.Settings(.open)))
+        Request(Fields(users(count)), by: caller, RelaySettings(.open)))
     }
     try request(Self.backend, 1_000)
     try request(.user(ann), 256)
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `the hub's thread serves others while it reads many users`() async throws {
     try await TestRelay.run { test async throws in
-      let turns = Task { [relay = test.relay] in
+      let turns = Task { [relay = test.core] in
         var turns = 0
         while !Task.isCancelled {
           _ = await relay.stage

@@ -69,11 +69,11 @@ import Testing
       _ = try await post(test, by: bob, replyTo: 1)
       _ = try await post(test, in: "jam", by: bob)
       _ = try await post(test, in: "jam", by: bob, replyTo: 1)
-      for room in ["tea", "jam"] { #expect(await test.relay.keepsFrames(of: room, after: 1)) }
+      for room in ["tea", "jam"] { #expect(await test.core.keepsFrames(of: room, after: 1)) }
       _ = try await test.perform(
         EraseUser.self, by: .backend(acting: nil), ["user": .string("ann"), "messages": .string("anonymize")])
-      #expect(await !test.relay.keepsFrames(of: "tea", after: 1))
-      #expect(await test.relay.keepsFrames(of: "jam", after: 1))
+      #expect(await !test.core.keepsFrames(of: "tea", after: 1))
+      #expect(await test.core.keepsFrames(of: "jam", after: 1))
     }
   }
 
@@ -98,7 +98,7 @@ import Testing
   }
 }
 
-extension Relay {
+extension Core {
   fileprivate func keepsFrames(of room: String, after seq: Int64) -> Bool {
     hub.room(RoomID(unchecked: room)).map { hub.tail(of: $0, after: seq) != nil } ?? false
   }

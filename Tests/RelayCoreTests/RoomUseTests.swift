@@ -251,7 +251,7 @@ private struct Scene {
     _ command: any Command.Type, _ fields: [String: JSON], as user: String, with rights: Rights
   ) async throws -> Bool {
     let id = UserID(unchecked: user)
-    try await test.relay.retained(id)
+    try await test.core.retained(id)
     let permissions = Permissions(grants: [Grant(match: try #require(Glob("*")), can: rights)], watch: [], account: [])
     return try await permits(command, fields, .user(Identity(user: User(id: id), permissions: permissions)))
   }
@@ -260,7 +260,7 @@ private struct Scene {
     _ command: any Command.Type, _ fields: [String: JSON], reporting user: String, with rights: Rights
   ) async throws -> Bool {
     let id = UserID(unchecked: user)
-    try await test.relay.retained(id)
+    try await test.core.retained(id)
     let grants = [Grant(match: try #require(Glob("*")), can: rights)]
     let owner = ReportKeyOwner(user: id, device: .default, grants: grants.json)
     return try await permits(command, fields, .reporter(owner))
@@ -329,6 +329,6 @@ private struct Scene {
   }
 }
 
-extension Relay {
-  fileprivate func retained(_ user: UserID) async throws { _ = try await people.retain(user, on: self) }
+extension Core {
+  fileprivate func retained(_ user: UserID) async throws { _ = try await relay.people.retain(user, on: self) }
 }

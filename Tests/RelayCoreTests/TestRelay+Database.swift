@@ -7,7 +7,7 @@ import TestRelay
 
 extension TestRelay {
   /// Changes the database behind the relay.
-  func execute(_ sql: String) async throws { try await relay.store.pool.write { try $0.execute(sql: sql) } }
+  func execute(_ sql: String) async throws { try await core.store.pool.write { try $0.execute(sql: sql) } }
 }
 
 extension Store {

@@ -45,34 +45,34 @@ import Testing
       // The writer waits as for a log that does not answer.
       let gate = DispatchSemaphore(value: 0)
       defer { gate.signal() }
-      await test.relay.store.submit({ _ in gate.wait() }, completion: { _ in })
+      await test.core.store.submit({ _ in gate.wait() }, completion: { _ in })
       for name in ["snapshot", "step-down"] {
-        await test.relay.answer(
+        await test.core.answer(
           RelayHub.HTTPRequest(
             exchange: ExchangeHandle(rawValue: 1), method: "POST", path: "/v1/cluster/\(name)",
             fields: [.authorization: "Bearer \(key)"]))
       }
-      let errors = await test.relay.errors
+      let errors = await test.core.errors
       #expect(errors.isEmpty)
       #expect(cluster.calls.snapshots == 1)
       let isReady = try #require(cluster.calls.waits.first)
       let start = ContinuousClock.now
       isReady()
       #expect(ContinuousClock.now - start >= .milliseconds(900))
-      #expect(await test.relay.storedEntries == 0)
+      #expect(await test.core.storedEntries == 0)
       gate.signal()
-      while await test.relay.storedEntries < 2 { await Task.yield() }
+      while await test.core.storedEntries < 2 { await Task.yield() }
       // The wait ends with the entry.
       isReady()
-      let page = try await test.relay.store.read { try $0.audit.page(limit: 9) }
+      let page = try await test.core.store.read { try $0.audit.page(limit: 9) }
       #expect(page.entries.map(\.entry.operation) == ["stepDown", "publishSnapshot"])
       #expect(page.entries.allSatisfy { $0.entry.key == "operator" && $0.entry.error == nil })
     }
   }
 }
 
-extension Relay {
-  fileprivate func answer(_ request: RelayHub.HTTPRequest) async { await http.answer(request, on: self) }
+extension Core {
+  fileprivate func answer(_ request: RelayHub.HTTPRequest) async { await relay.http.answer(request, on: self) }
   fileprivate var errors: [ErrorCode: UInt64] { diagnostics.tally.errors }
-  fileprivate var storedEntries: UInt64 { audit.counters.stored }
+  fileprivate var storedEntries: UInt64 { relay.audit.counters.stored }
 }

@@ -53,7 +53,7 @@ struct HostileInputTests {
   @Test(arguments: seeds)
   func `requests with any fields are parsed within limits, or rejected with a pointer`(seed: Int) {
     var random = SeededGenerator(seed: seed)
-    let settings = Relay.Settings(.open)
+    let settings = RelaySettings(.open)
     let keys = [
       "id", "users", "other", "push", "from", "body", "payload", "headers", "state", "action", "text", "key", "room",
       "user", "name", "avatar", "after", "epoch", "seq", "history", "device", "acks", "activity", "client",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ReadinessTests {
   @Test(arguments: [
-    (Relay.Stage.starting, true, false, 503, "starting", "available"),
+    (Core.Stage.starting, true, false, 503, "starting", "available"),
     (.ready, true, false, 200, "ready", "available"),
     (.ready, false, false, 200, "ready", "unavailable"),
     (.stopping, true, false, 503, "stopping", "available"),
@@ -15,7 +15,7 @@ import Testing
     (.stopping, false, true, 503, "stopping", "damaged"),
   ])
   func `the stage and the store decide`(
-    stage: Relay.Stage, isAvailable: Bool, isDamaged: Bool, code: Int, status: String, store: String
+    stage: Core.Stage, isAvailable: Bool, isDamaged: Bool, code: Int, status: String, store: String
   ) {
     let readiness = Readiness(stage, isAvailable: isAvailable, isDamaged: isDamaged)
     #expect((readiness.code, readiness.status, readiness.store) == (code, status, store))

@@ -13,18 +13,18 @@ import Testing
   @Test func `a stream that the hub rejects leaves no task and no listener`() async throws {
     try await TestRelay.run(http: HTTPService(site: Site())) { test async throws in
       // The hub rejects a stream on an exchange that does not exist.
-      await test.relay.answer(
+      await test.core.answer(
         HTTPRequest(exchange: ExchangeHandle(rawValue: 1), path: "/v1/simulator/devices/phone/events"))
-      let errors = await test.relay.errors
+      let errors = await test.core.errors
       #expect(errors.isEmpty)
-      #expect(await test.relay.hasNoStreams)
+      #expect(await test.core.hasNoStreams)
       #expect(test.simulator.listenerCounts.isEmpty)
     }
   }
 }
 
-extension Relay {
-  fileprivate func answer(_ request: HTTPRequest) async { await http.answer(request, on: self) }
+extension Core {
+  fileprivate func answer(_ request: HTTPRequest) async { await relay.http.answer(request, on: self) }
   fileprivate var errors: [ErrorCode: UInt64] { diagnostics.tally.errors }
-  fileprivate var hasNoStreams: Bool { (http as? HTTPService)?.hasNoStreams == true }
+  fileprivate var hasNoStreams: Bool { (relay.http as? HTTPService)?.hasNoStreams == true }
 }

@@ -22,7 +22,7 @@ final class SimulatedRelay {
   let port: UInt16
   let store: Store
   let fuse: Fuse
-  private let relay: Relay
+  private let core: Core
   private let worker: PushWorker
   private let thread: HubThread
   private let clock: VirtualClock
@@ -64,14 +64,14 @@ final class SimulatedRelay {
     let worker = PushWorker(
       store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { began + (clock.now - time) },
       log: log)
-    var settings = Relay.Settings(.open)
+    var settings = RelaySettings(.open)
     settings.limits = limits
     settings.policy = policy
     settings.isMetricsOpen = true
     settings.pace = PushPace.Limits(messages: 3, critical: 0, calls: 0)
     // The model adds members at once.
     settings.invitations = .none
-    relay = Relay(
+    core = Core(
       hub: hub, store: store, settings: settings,
       gateways: Gateways(SimulatedGateway(now: { clock.now })), http: HTTPService(site: Site()), worker: worker,
       log: log)
@@ -82,9 +82,9 @@ final class SimulatedRelay {
     self.gateway = gateway
     self.turns = turns
     try finish(
-      begin { [relay] in
+      begin { [core] in
         await worker.takeOver()
-        try await relay.start()
+        try await core.start()
       })
   }
 
@@ -132,9 +132,9 @@ final class SimulatedRelay {
   /// True if the hub waits for nothing.
   /// - Parameter sessions: The expected number of connections.
   func isAtRest(sessions: Int) -> Bool {
-    onHub { relay in
-      let isDue = relay.hub.nextDue.map { $0 <= relay.hub.now } ?? false
-      return !isDue && !relay.isBusy && relay.hub.sessionCount == sessions
+    onHub { core in
+      let isDue = core.hub.nextDue.map { $0 <= core.hub.now } ?? false
+      return !isDue && !core.isBusy && core.hub.sessionCount == sessions
     }
   }
 
@@ -226,17 +226,18 @@ final class SimulatedRelay {
   // MARK: Threads
 
   /// Runs a function on the hub's thread, and waits for its result.
-  private func onHub<T: Sendable>(_ body: @escaping @Sendable (isolated Relay) -> T) -> T {
+  private func onHub<T: Sendable>(_ body: @escaping @Sendable (isolated Core) -> T) -> T {
     let answer = Answer<T>()
-    thread.perform { [relay] in answer.give(relay.assumeIsolated { body($0) }) }
+    thread.perform { [core] in answer.give(core.assumeIsolated { body($0) }) }
     return answer.wait()
   }
 }
 
-extension Relay {
+extension Core {
   /// True if work is in progress on which other work waits.
   fileprivate var isBusy: Bool {
-    deliveries.holds.isBusy || rooms.isBusy(besides: calls.retained) || people.isReading || calls.isBusy
+    relay.deliveries.holds.isBusy || relay.rooms.isBusy(besides: relay.calls.retained) || relay.people.isReading
+      || relay.calls.isBusy
   }
 }
 

@@ -13,20 +13,20 @@ import RelayStore
 
 /// A relay with a store in a folder of its own, for tests that call commands without a socket.
 package struct TestRelay {
-  package let relay: Relay
+  package let core: Core
   package let simulator: SimulatedGateway
   private let store: Store
   private let thread: HubThread
   private let folder: String
 
-  private init(_ http: sending any HTTPHandler, _ change: (inout Relay.Settings) -> Void) throws {
+  private init(_ http: sending any HTTPHandler, _ change: (inout RelaySettings) -> Void) throws {
     folder = FileManager.default.temporaryDirectory.path + "/stillwire-relay-\(UUID().uuidString)"
     let thread = HubThread()
     store = try Store(folder: folder) { completions in
       thread.perform { for completion in completions { completion() } }
     }
     simulator = SimulatedGateway(now: Store.timeOfDay)
-    var settings = Relay.Settings(.open)
+    var settings = RelaySettings(.open)
     change(&settings)
     let log = Logger(label: "test") { _ in StrictLogHandler() }
     let hub = try Hub(
@@ -35,7 +35,7 @@ package struct TestRelay {
         grace: settings.policy.grace),
       thread: thread
     ) { _, _ in }
-    relay = Relay(
+    core = Core(
       hub: hub, store: store, settings: settings, gateways: Gateways(simulator), http: http,
       worker: PushWorker(store: store, gateways: [:], now: Store.timeOfDay, log: log), log: log)
     self.thread = thread
@@ -43,11 +43,11 @@ package struct TestRelay {
 
   /// Starts a relay, and ends it when the body has ended.
   package static func run(
-    http: sending any HTTPHandler = NoHTTP(), _ change: (inout Relay.Settings) -> Void = { _ in },
+    http: sending any HTTPHandler = NoHTTP(), _ change: (inout RelaySettings) -> Void = { _ in },
     _ body: (TestRelay) async throws -> Void
   ) async throws {
     let test = try TestRelay(http, change)
-    try await test.relay.start()
+    try await test.core.start()
     let result: Result<Void, any Error>
     do {
       result = .success(try await body(test))
@@ -55,8 +55,8 @@ package struct TestRelay {
       result = .failure(error)
     }
     // Work in the background ends.
-    await test.relay.retire()
-    await test.relay.stopHub()
+    await test.core.retire()
+    await test.core.stopHub()
     test.store.close()
     test.thread.end()
     try? FileManager.default.removeItem(atPath: test.folder)
@@ -69,7 +69,7 @@ package struct TestRelay {
     _ command: any Command.Type, by caller: Caller, _ members: [String: JSON] = [:], path: [String: JSON] = [:],
     key: String? = nil
   ) async throws -> (status: Int, body: JSON?) {
-    try await relay.performed(command, by: caller, Fields(members).adding(path, at: "/path"), key: key)
+    try await core.performed(command, by: caller, Fields(members).adding(path, at: "/path"), key: key)
   }
 
   package func perform(_ command: any Command.Type, as user: String, _ members: [String: JSON] = [:]) async throws -> (
@@ -79,13 +79,13 @@ package struct TestRelay {
   }
 }
 
-extension Relay {
+extension Core {
   fileprivate func performed(
     _ command: any Command.Type, by caller: Caller, _ fields: Fields, key: String?
   ) async throws -> (status: Int, body: JSON?) {
     var request = Request(fields, by: caller, settings)
     request.idempotencyKey = key
-    let reply = try await perform(command, request)
+    let reply = try await relay.perform(command, request, on: self)
     return (reply.status, JSON(reading: reply.text ?? JSONWriter.object(reply.members)))
   }
 }
@@ -93,11 +93,11 @@ extension Relay {
 /// The HTTP side of a relay that answers no HTTP requests.
 package final class NoHTTP: HTTPHandler {
   package init() {}
-  package func use(_ settings: Relay.Settings) {}
-  package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {}
+  package func use(_ settings: RelaySettings) {}
+  package func answer(_ request: HTTPRequest, on core: isolated Core) async {}
   package func streamClosed(_ exchange: ExchangeHandle) {}
-  package func endStreams(on relay: isolated Relay) {}
-  package func endStreams(on relay: isolated Relay, where isEnded: (BackendKey) -> Bool) {}
+  package func endStreams(on core: isolated Core) {}
+  package func endStreams(on core: isolated Core, where isEnded: (BackendKey) -> Bool) {}
 }
 
 /// Ends the test if a command answers with an error that it does not declare. Ignores all other lines.

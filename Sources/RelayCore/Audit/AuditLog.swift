@@ -33,7 +33,9 @@ package final class AuditLog: Follower {
   /// The maximum number of entries in memory that no answer waits for.
   static let maxLate = 10_000
 
-  init() {}
+  private let erasures: Erasures
+
+  init(_ erasures: Erasures) { self.erasures = erasures }
 
   /// Forgets the keys that are no longer in the configuration.
   func use(_ keys: APIKeys) { refusals.keep(Set(keys.names)) }
@@ -51,10 +53,10 @@ package final class AuditLog: Follower {
   }
 
   /// Begins a request. The caller must end it. Is `nil` for a caller without an API key.
-  func begin(_ operation: @autoclosure () -> Operation, _ request: Request, on relay: isolated Relay) -> Action? {
+  func begin(_ operation: @autoclosure () -> Operation, _ request: Request, on core: isolated Core) -> Action? {
     guard let key = request.caller.key else { return nil }
     return Action(
-      number: requests.begin(erased: relay.erasures.usersBeingErased(in: request)), time: relay.hub.now, key: key.name,
+      number: requests.begin(erased: erasures.usersBeingErased(in: request)), time: core.hub.now, key: key.name,
       operation: operation(), request: request, address: request.address)
   }
 
@@ -63,13 +65,13 @@ package final class AuditLog: Follower {
   @discardableResult
   package func record(
     _ operation: Operation, _ error: ErrorCode? = nil, by caller: Caller, from address: ClientAddress,
-    on relay: isolated Relay
+    on core: isolated Core
   ) async -> Bool {
     guard let key = caller.key else { return false }
     let action = Action(
-      number: requests.begin(erased: []), time: relay.hub.now, key: key.name, operation: operation, request: nil,
+      number: requests.begin(erased: []), time: core.hub.now, key: key.name, operation: operation, request: nil,
       address: address)
-    return await end(action, error, on: relay)
+    return await end(action, error, on: core)
   }
 
   /// Ends a request. Returns when the entry is on disk, if the client must not get the answer before.
@@ -79,10 +81,10 @@ package final class AuditLog: Follower {
   /// - Returns: False if the request has no entry.
   @discardableResult
   func end(
-    _ action: Action, _ error: ErrorCode? = nil, room: RoomID? = nil, on relay: isolated Relay
+    _ action: Action, _ error: ErrorCode? = nil, room: RoomID? = nil, on core: isolated Core
   ) async -> Bool {
     let erased = requests.end(action.number)
-    let decision = relay.settings.audit.decide(action.operation, error)
+    let decision = core.settings.audit.decide(action.operation, error)
     guard decision != .ignored else { return false }
     var skipped = 0
     if decision == .refused {
@@ -94,51 +96,50 @@ package final class AuditLog: Follower {
     }
     let entry = action.entry(error, room: room, skipped: skipped)
     if decision == .beforeAnswer {
-      let max = relay.settings.audit.maxEntries
+      let max = core.settings.audit.maxEntries
       do throws(StoreError) {
-        try await relay.store.write(rows: AuditWriter.rows(toAdd: entry)) {
+        try await core.store.write(rows: AuditWriter.rows(toAdd: entry)) {
           try $0.audit.add(entry, erased: erased, max: max)
         }
         counters.stored += 1
       } catch {
         // The change is made, so the client gets its result.
-        retryLater(entry, erased, error, on: relay)
+        retryLater(entry, erased, error, on: core)
       }
     } else {
-      submit(entry, erased, on: relay)
+      submit(entry, erased, on: core)
     }
     return true
   }
 
-  private func submit(_ entry: AuditEntry, _ erased: Set<UserID>, on relay: isolated Relay) {
+  private func submit(_ entry: AuditEntry, _ erased: Set<UserID>, on core: isolated Core) {
     guard late + rejected.count < Self.maxLate else {
       counters.lost += 1
       return
     }
     late += 1
-    let max = relay.settings.audit.maxEntries
-    relay.store.submit(
-      { try $0.audit.add(entry, erased: erased, max: max) }, rows: AuditWriter.rows(toAdd: entry),
-      isUrgent: false
-    ) { [relay] result in
-      relay.assumeIsolated { $0.audit.conclude(entry, erased, result, on: $0) }
+    let max = core.settings.audit.maxEntries
+    core.submit(rows: AuditWriter.rows(toAdd: entry), isUrgent: false) {
+      try $0.audit.add(entry, erased: erased, max: max)
+    } then: { [self] result in
+      conclude(entry, erased, result, on: core)
     }
   }
 
   private func conclude(
-    _ entry: AuditEntry, _ erased: Set<UserID>, _ result: Result<Void, StoreError>, on relay: isolated Relay
+    _ entry: AuditEntry, _ erased: Set<UserID>, _ result: Result<Void, StoreError>, on core: isolated Core
   ) {
     late -= 1
     switch result {
     case .success: counters.stored += 1
-    case .failure(let error): retryLater(entry, erased, error, on: relay)
+    case .failure(let error): retryLater(entry, erased, error, on: core)
     }
   }
 
   // MARK: Failures of the store
 
-  private func retryLater(_ entry: AuditEntry, _ erased: Set<UserID>, _ error: StoreError, on relay: isolated Relay) {
-    relay.diagnostics.logFailure(of: error)
+  private func retryLater(_ entry: AuditEntry, _ erased: Set<UserID>, _ error: StoreError, on core: isolated Core) {
+    core.diagnostics.logFailure(of: error)
     guard case .unavailable = error, late + rejected.count < Self.maxLate else {
       counters.lost += 1
       return
@@ -146,22 +147,22 @@ package final class AuditLog: Follower {
     rejected.append((entry, erased))
     guard retry == nil else { return }
     retry = Task {
-      try? await Task.sleep(for: Relay.storePause)
+      try? await Task.sleep(for: Core.storePause)
       retry = nil
-      flush(on: relay)
+      flush(on: core)
     }
   }
 
   /// Submits the rejected entries again, at the latest when the relay stops.
-  func flush(on relay: isolated Relay) {
+  func flush(on core: isolated Core) {
     let again = rejected
     rejected = []
-    for (entry, erased) in again { submit(entry, erased, on: relay) }
+    for (entry, erased) in again { submit(entry, erased, on: core) }
   }
 
   // MARK: Erasures
 
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     guard case .erasing(let user) = change else { return }
     // No entry of a request in progress has the name. The entry has the pseudonym while the erasure is in progress, and
     // lacks the user afterwards.

@@ -2,7 +2,7 @@
 import RelayDelivery
 import RelayHub
 import RelayJSON
-package import RelayProtocol
+import RelayProtocol
 import RelayPush
 import RelayStore
 
@@ -18,12 +18,21 @@ package final class Calls {
   private var unrung: [MessageReference: Set<UserID>] = [:]
   /// The number of calls with which ``removeSilent(on:)`` runs again.
   private var maxKept = Calls.minKept
-  /// The time at which ``endDue(on:)`` ends calls. Is `nil` if no call is open.
-  package private(set) var alarm: Timestamp?
   private var isEnding = false
   private var areMoreDue = false
   /// The number of sessions for which ``sendRinging(to:of:on:)`` reads the store.
   private var reads = 0
+
+  private let memory: RoomMemory
+  private let rooms: Rooms
+  private let recipients: Recipients
+  private let access: Access
+  private let messages: Messages
+
+  init(_ rooms: Rooms, _ messages: Messages) {
+    (self.rooms, self.messages) = (rooms, messages)
+    (memory, recipients, access) = (rooms.memory, rooms.recipients, rooms.access)
+  }
 
   /// The maximum number of calls that ring at a session when it connects.
   private static let maxRinging = 32
@@ -41,11 +50,10 @@ package final class Calls {
   var isBusy: Bool { isEnding || reads > 0 }
 
   /// Loads the calls that an earlier run has left ringing.
-  func load(on relay: isolated Relay) async throws {
-    let now = relay.hub.now
-    for call in try await relay.store.read({ try $0.calls.allRinging(at: now) }) { keep(call, on: relay) }
-    alarm = try await relay.store.read { try $0.calls.nextDue() }
-    relay.armAlarm()
+  func load(on core: isolated Core) async throws {
+    let now = core.hub.now
+    for call in try await core.store.read({ try $0.calls.allRinging(at: now) }) { keep(call, on: core) }
+    core.setAlarm(try await core.store.read { try $0.calls.nextDue() }, for: .calls)
   }
 
   // MARK: Requests
@@ -68,23 +76,23 @@ package final class Calls {
   /// two users ring at the same time, the first stored call wins, and both are in it. Throws
   /// ``StoreError/ringing(_:)`` if one of the two users has blocked the other.
   func ring(
-    _ draft: MessageDraft, in access: RoomAccess, by sender: Sender, relay: isolated Relay
+    _ draft: MessageDraft, in access: RoomAccess, by sender: Sender, on core: isolated Core
   ) async throws -> Rung {
     for _ in 0..<Self.maxAttempts {
       do {
-        let sent = try await relay.post(
-          draft, in: access.handle, showsPresence: access.rights.contains(.presence))
+        let sent = try await messages.post(
+          draft, in: access.handle, showsPresence: access.rights.contains(.presence), on: core)
         if let call = sent.stored.call { return Rung(call: call, sent: sent) }
         let message = MessageReference(room: access.room, seq: sent.stored.seq)
-        return Rung(call: try await call(message, on: relay), sent: sent)
+        return Rung(call: try await call(message, on: core), sent: sent)
       } catch StoreError.ringing(let message) {
-        let known = try await call(message, on: relay)
+        let known = try await call(message, on: core)
         if known.caller == sender.user, known.state == .ringing { return Rung(call: known, sent: nil) }
-        if try await relay.store.read({ try $0.people.hasBlock(between: known.caller, sender.user) }) {
+        if try await core.store.read({ try $0.people.hasBlock(between: known.caller, sender.user) }) {
           throw StoreError.ringing(message)
         }
         do {
-          let call = try await perform(.answer, message, by: sender, relay: relay)
+          let call = try await perform(.answer, message, by: sender, on: core)
           return Rung(call: call, sent: nil)
         } catch StoreError.call(.over), StoreError.call(.ownCall) {
           // The other call has ended meanwhile.
@@ -96,12 +104,12 @@ package final class Calls {
 
   /// Performs a request of a member. Throws `not_found`, and ``StoreError/call(_:)``.
   func perform(
-    _ action: Call.Action, _ message: MessageReference, by sender: Sender, relay: isolated Relay
+    _ action: Call.Action, _ message: MessageReference, by sender: Sender, on core: isolated Core
   ) async throws -> Call {
-    let now = relay.hub.now
-    let change = try await relay.commit(rows: 3 + UpdateQueue.maxUpdatesWithChange) {
+    let now = core.hub.now
+    let change = try await core.commit(rows: 3 + UpdateQueue.maxUpdatesWithChange) {
       try $0.calls.perform(action, message, by: sender.user, on: sender.device, from: sender.kind, at: now)
-    } then: { _, result in
+    } then: { result in
       guard let change = try? result.get(), change.isChanged else { return [] }
       return [.call(change.call, action.cause, by: sender.user, on: sender.device)]
     }
@@ -110,8 +118,8 @@ package final class Calls {
   }
 
   /// Reads a call. Throws `not_found`.
-  func call(_ message: MessageReference, on relay: isolated Relay) async throws -> Call {
-    guard let call = try await relay.store.read({ try $0.calls.call(message.room, message.seq) }) else {
+  func call(_ message: MessageReference, on core: isolated Core) async throws -> Call {
+    guard let call = try await core.store.read({ try $0.calls.call(message.room, message.seq) }) else {
       throw Self.noCall
     }
     return call
@@ -122,78 +130,76 @@ package final class Calls {
   // MARK: Changes
 
   private func apply(
-    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
+    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, on core: isolated Core
   ) {
-    keep(call, on: relay)
-    if let room = relay.hub.room(call.message.room) {
-      show(call, in: room, on: relay)
+    keep(call, on: core)
+    if let room = core.hub.room(call.message.room) {
+      show(call, in: room, on: core)
     } else {
-      relay.rooms.noteCall(in: call.message.room)
+      rooms.noteCall(in: call.message.room)
     }
-    expectEnd(of: call, on: relay)
-    announce(call, cause, by: user, on: device, relay: relay)
+    expectEnd(of: call, on: core)
+    announce(call, cause, by: user, on: device, on: core)
   }
 
   /// Shows the hub the users who take part in a call: they send signals also in a room that is read-only.
-  private func show(_ call: Call, in room: RoomHandle, on relay: isolated Relay) {
+  private func show(_ call: Call, in room: RoomHandle, on core: isolated Core) {
     for name in Set(call.parties.keys).union([call.caller]) {
-      guard let user = relay.hub.user(name) else { continue }
-      relay.hub.setCall(call.message.seq, of: user, in: room, takesPart: call.takesPart(name))
+      guard let user = core.hub.user(name) else { continue }
+      core.hub.setCall(call.message.seq, of: user, in: room, takesPart: call.takesPart(name))
     }
   }
 
   /// Keeps a call while it rings for a member.
-  private func keep(_ call: Call, on relay: isolated Relay) {
-    guard !call.state.isOver, relay.hub.now < call.ringUntil else { return forget(call.message, on: relay) }
+  private func keep(_ call: Call, on core: isolated Core) {
+    guard !call.state.isOver, core.hub.now < call.ringUntil else { return forget(call.message, on: core) }
     let wasRinging = ringing.updateValue(call, forKey: call.message)?.state == .ringing
     let isRinging = call.state == .ringing
-    if isRinging, !wasRinging { relay.rooms.retain(call.message.room) }
-    if wasRinging, !isRinging { relay.rooms.release(call.message.room, on: relay) }
-    if ringing.count >= maxKept { removeSilent(on: relay) }
+    if isRinging, !wasRinging { memory.retain(call.message.room) }
+    if wasRinging, !isRinging { memory.release(call.message.room, on: core) }
+    if ringing.count >= maxKept { removeSilent(on: core) }
   }
 
-  private func forget(_ message: MessageReference, on relay: isolated Relay) {
+  private func forget(_ message: MessageReference, on core: isolated Core) {
     unrung[message] = nil
-    if ringing.removeValue(forKey: message)?.state == .ringing { relay.rooms.release(message.room, on: relay) }
+    if ringing.removeValue(forKey: message)?.state == .ringing { memory.release(message.room, on: core) }
   }
 
   /// Removes the calls whose ringing is over.
-  private func removeSilent(on relay: isolated Relay) {
-    let now = relay.hub.now
-    for (message, call) in ringing where call.ringUntil <= now { forget(message, on: relay) }
+  private func removeSilent(on core: isolated Core) {
+    let now = core.hub.now
+    for (message, call) in ringing where call.ringUntil <= now { forget(message, on: core) }
     maxKept = max(Self.minKept, 2 * ringing.count)
   }
 
   // MARK: Time
 
-  private func expectEnd(of call: Call, on relay: isolated Relay) {
-    guard let due = call.due, due < alarm ?? .init(rawValue: .max) else { return }
-    alarm = due
-    relay.armAlarm()
+  private func expectEnd(of call: Call, on core: isolated Core) {
+    if let due = call.due { core.bringForward(.calls, to: due) }
   }
 
   /// Ends calls if the alarm is due.
-  func endDue(on relay: isolated Relay) {
-    if let alarm, alarm <= relay.hub.now { end(on: relay) }
+  func endDue(on core: isolated Core) {
+    if core.isDue(.calls) { end(on: core) }
   }
 
   /// Shifts the ends of open calls when the wall clock is set, so that they keep their length.
-  func clockWasSet(by step: Duration, on relay: isolated Relay) {
+  func clockWasSet(by step: Duration, on core: isolated Core) {
     for (message, call) in ringing {
       ringing[message]?.ringUntil = call.ringUntil + step
       ringing[message]?.due = call.due.map { $0 + step }
     }
-    alarm = alarm.map { $0 + step }
-    relay.store.submit {
+    core.setAlarm(core.alarms[.calls].map { $0 + step }, for: .calls)
+    core.submit {
       try $0.calls.move(by: step)
-    } completion: { [relay] result in
+    } then: { result in
       // The next step of the clock repairs nothing: a call then ends at another time.
-      if case .failure(let error) = result { relay.assumeIsolated { _ = $0.requestError(error) } }
+      if case .failure(let error) = result { _ = core.requestError(error) }
     }
   }
 
-  private func end(on relay: isolated Relay) {
-    alarm = nil
+  private func end(on core: isolated Core) {
+    core.setAlarm(nil, for: .calls)
     guard !isEnding else {
       areMoreDue = true
       return
@@ -204,123 +210,122 @@ package final class Calls {
         isEnding = false
         if areMoreDue {
           areMoreDue = false
-          end(on: relay)
+          end(on: core)
         }
       }
       do {
         var count: Int
         repeat {
-          let now = relay.hub.now
-          let ended = try await relay.commit(rows: 2 * CallWriter.maxSlice) {
+          let now = core.hub.now
+          let ended = try await core.commit(rows: 2 * CallWriter.maxSlice) {
             try $0.calls.expire(at: now)
-          } then: { _, ended in
+          } then: { ended in
             ((try? ended.get()) ?? []).map { .call($0, .expire, by: nil, on: nil) }
           }
           count = ended.count
         } while count == CallWriter.maxSlice
-        removeSilent(on: relay)
-        let next = try await relay.store.read { try $0.calls.nextDue() }
-        if let next, next < alarm ?? .init(rawValue: .max) { alarm = max(next, relay.hub.now + .milliseconds(10)) }
+        removeSilent(on: core)
+        let next = try await core.store.read { try $0.calls.nextDue() }
+        if let next { core.bringForward(.calls, to: max(next, core.hub.now + .milliseconds(10))) }
       } catch {
-        _ = relay.requestError(error)  // logs the failure
-        alarm = relay.hub.now + Relay.storePause
+        _ = core.requestError(error)  // logs the failure
+        core.setAlarm(core.hub.now + Core.storePause, for: .calls)
       }
-      relay.armAlarm()
     }
   }
 
   // MARK: Events
 
   /// Sends the calls that ring for a user to a session that has just connected.
-  func sendRinging(to session: SessionHandle, of user: UserHandle, on relay: isolated Relay) {
-    guard !ringing.isEmpty, let name = relay.hub.name(of: user) else { return }
+  func sendRinging(to session: SessionHandle, of user: UserHandle, on core: isolated Core) {
+    guard !ringing.isEmpty, let name = core.hub.name(of: user) else { return }
     reads += 1
     Task {
       defer { reads -= 1 }
       do {
-        let now = relay.hub.now
-        let rings = try await relay.store.read { try $0.calls.ringing(for: name, at: now, limit: Self.maxRinging) }
+        let now = core.hub.now
+        let rings = try await core.store.read { try $0.calls.ringing(for: name, at: now, limit: Self.maxRinging) }
         for message in rings {
           // A call that has ended during the read rings no more.
-          guard let call = ringing[message], call.rings(for: name, at: relay.hub.now) else { continue }
+          guard let call = ringing[message], call.rings(for: name, at: core.hub.now) else { continue }
           let text = Replies.call(call, .ring, by: call.caller, on: nil)
           let muted = Replies.call(call, .ring, by: call.caller, on: nil, isMuted: true)
-          send(call, text, muted, to: [session], of: user, on: relay)
+          send(call, text, muted, to: [session], of: user, on: core)
         }
       } catch {
-        _ = relay.requestError(error)  // logs the failure
+        _ = core.requestError(error)  // logs the failure
       }
     }
   }
 
   /// Sends an event to all sessions of the members. Loads the room if it is not in memory.
   private func announce(
-    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, relay: isolated Relay
+    _ call: Call, _ cause: Call.Cause, by user: UserID?, on device: DeviceID?, on core: isolated Core
   ) {
     let text = Replies.call(call, cause, by: user, on: device)
     let muted = Replies.call(call, cause, by: user, on: device, isMuted: true)
     let room = call.message.room
-    if let handle = relay.hub.room(room) { return send(call, text, muted, in: handle, on: relay) }
-    relay.rooms.retain(room)
+    if let handle = core.hub.room(room) { return send(call, text, muted, in: handle, on: core) }
+    memory.retain(room)
     Task {
-      defer { relay.rooms.release(room, on: relay) }
+      defer { memory.release(room, on: core) }
       do {
-        guard let handle = try await relay.rooms.load(room, on: relay) else { return }
-        send(call, text, muted, in: handle, on: relay)
+        guard let handle = try await rooms.load(room, on: core) else { return }
+        send(call, text, muted, in: handle, on: core)
       } catch {
-        _ = relay.requestError(error)  // logs the failure
+        _ = core.requestError(error)  // logs the failure
       }
     }
   }
 
-  private func send(_ call: Call, _ text: [UInt8], _ muted: [UInt8], in room: RoomHandle, on relay: isolated Relay) {
-    for user in audience(of: call, in: room, on: relay) {
-      send(call, text, muted, to: relay.hub.sessions(of: user), of: user, on: relay)
+  private func send(_ call: Call, _ text: [UInt8], _ muted: [UInt8], in room: RoomHandle, on core: isolated Core) {
+    for user in audience(of: call, in: room, on: core) {
+      send(call, text, muted, to: core.hub.sessions(of: user), of: user, on: core)
     }
   }
 
   /// The users whose sessions get the events of a call: all members. If the room has grown too large since the `ring`,
   /// the caller and the users who have answered or declined.
-  private func audience(of call: Call, in room: RoomHandle, on relay: isolated Relay) -> [UserHandle] {
-    guard relay.hub.memberCount(of: room) > Call.maxMembers else { return relay.hub.members(of: room) }
-    return Set(call.parties.keys).union([call.caller]).sorted().compactMap(relay.hub.user).filter {
-      relay.hub.isMember($0, of: room)
+  private func audience(of call: Call, in room: RoomHandle, on core: isolated Core) -> [UserHandle] {
+    guard core.hub.memberCount(of: room) > Call.maxMembers else { return core.hub.members(of: room) }
+    return Set(call.parties.keys).union([call.caller]).sorted().compactMap(core.hub.user).filter {
+      core.hub.isMember($0, of: room)
     }
   }
 
   /// Sends an event to sessions of one user, unless the user has blocked the caller.
   private func send(
     _ call: Call, _ text: [UInt8], _ muted: [UInt8], to sessions: [SessionHandle], of user: UserHandle,
-    on relay: isolated Relay
+    on core: isolated Core
   ) {
     guard !sessions.isEmpty else { return }
     let room = call.message.room
-    let recipient = relay.people.recipient(user)
+    let recipient = recipients[user]
     guard !recipient.blocked.contains(call.caller) else { return }
-    let isUnrung = relay.hub.name(of: user).map { unrung[call.message]?.contains($0) == true } ?? false
-    let isMuted = isUnrung || recipient.preferences[room].level(at: relay.hub.now) == .none
-    for session in sessions where relay.hub.isOpen(session) {
-      guard relay.access.rights(of: session, in: room, on: relay).contains(.join) else { continue }
-      relay.hub.push(isMuted ? muted : text, to: session)
+    let isUnrung = core.hub.name(of: user).map { unrung[call.message]?.contains($0) == true } ?? false
+    let isMuted = isUnrung || recipient.preferences[room].level(at: core.hub.now) == .none
+    for session in sessions where core.hub.isOpen(session) {
+      guard access.rights(of: session, in: room, on: core).contains(.join) else { continue }
+      core.hub.push(isMuted ? muted : text, to: session)
     }
   }
 }
 
 extension Calls: Follower {
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     switch change {
     case .sent(let sent):
       guard let call = sent.stored.call else { return }
       // The call does not ring for these members.
       if let users = sent.traits.unrung, !users.isEmpty { unrung[call.message] = users }
-      apply(call, .ring, by: call.caller, on: nil, relay: relay)
-    case .call(let call, let cause, let user, let device): apply(call, cause, by: user, on: device, relay: relay)
+      apply(call, .ring, by: call.caller, on: nil, on: core)
+    case .call(let call, let cause, let user, let device): apply(call, cause, by: user, on: device, on: core)
     case .roomDeleted(let deleted):
       // The event of the room ends its calls for the members.
-      for message in ringing.keys where message.room == deleted.room { forget(message, on: relay) }
-    case .loaded(let loaded): for call in loaded.calls { show(call, in: loaded.handle, on: relay) }
+      for message in ringing.keys where message.room == deleted.room { forget(message, on: core) }
+    case .loaded(let loaded): for call in loaded.calls { show(call, in: loaded.handle, on: core) }
     case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations, .pushed, .heldDue,
-      .person, .erasing:
+      .person, .access, .marked, .listChanged, .erasing:
       break
     }
   }

@@ -37,6 +37,12 @@ indirect enum Change {
   case heldDue
   /// A fact that decides the pushes of a user has changed.
   case person(UserID)
+  /// The restrictions of a user by backends have changed.
+  case access(of: UserID)
+  /// A member has received the messages up to a seq. The mark may be stored later.
+  case marked(UserHandle, upTo: Int64, in: RoomHandle)
+  /// The list of rooms of a user shows other marks, or pushes of other rooms.
+  case listChanged(of: UserHandle)
   /// The erasure of a user has begun. The store has a pseudonym from now on.
   case erasing(UserID)
 }

@@ -16,8 +16,8 @@ struct GetAccess: Command {
 
   init(_ request: Request) throws(RequestError) { user = try request.user }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    Reply(Replies.access(relay.restrictions.access(of: user), of: user, now: relay.hub.now))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    Reply(Replies.access(relay.restrictions.access(of: user), of: user, now: core.hub.now))
   }
 }
 
@@ -62,16 +62,16 @@ struct SetAccess: Command {
       notBefore: try Self.notBefore.value(in: request))
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    if let until = access.suspension?.until, until <= relay.hub.now {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    if let until = access.suspension?.until, until <= core.hub.now {
       throw fields.wrong("until", "is in the past")
     }
-    if access.notBefore != nil, relay.settings.isOpen {
+    if access.notBefore != nil, core.settings.isOpen {
       throw RequestError(
         .unsupported, "there are no tokens in open mode", at: fields.pointer(to: "notBefore"), status: 422)
     }
-    let closed = try await relay.restrictions.set(access, of: user, on: relay)
-    let now = relay.hub.now
+    let closed = try await relay.restrictions.set(access, of: user, on: core)
+    let now = core.hub.now
     return Reply {
       Replies.access(access, of: user, now: now)(&$0)
       $0.integer("sessions", closed)

@@ -28,9 +28,9 @@ struct SetFocus: Command {
     try caller.check(report.device)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: core)
       return Reply {
         $0.bool("applied", result.applied)
         $0.integer("number", result.newestNumber)
@@ -58,9 +58,9 @@ struct SetFilter: Command {
     try request.caller.check(report.device)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      let change = try await relay.people.apply(report, to: handle, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      let change = try await relay.people.apply(report, to: handle, on: core)
       return Reply {
         $0.bool("applied", change.isApplied)
         $0.integer("number", change.newestNumber)
@@ -81,10 +81,10 @@ struct GetPreferences: Command {
     user = try request.user
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      let recipient = relay.people.recipient(handle)
-      return Reply(Replies.preferences(recipient.preferences, relay.warnings.about(recipient)))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      let recipient = relay.recipients[handle]
+      return Reply(Replies.preferences(recipient.preferences, relay.warnings(on: core).about(recipient)))
     }
   }
 }
@@ -103,10 +103,10 @@ struct SetPreferences: Command {
     fields = request.fields
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      let preferences = try await relay.people.change(preferences: fields, of: handle, on: relay)
-      let warnings = relay.warnings.about(relay.people.recipient(handle))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      let preferences = try await relay.people.change(preferences: fields, of: handle, on: core)
+      let warnings = relay.warnings(on: core).about(relay.recipients[handle])
       return Reply(Replies.preferences(preferences, warnings))
     }
   }
@@ -128,8 +128,8 @@ package struct Block: Command {
     try blocks.checkOthers()
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await blocks.apply(true, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await blocks.apply(true, relay, on: core)
     guard blocks.caller.session == nil else { return .nothing }
     return Reply {
       $0["user"] = blocks.user.rawValue
@@ -152,8 +152,8 @@ struct Unblock: Command {
     if request.caller.session == nil { try blocks.checkOthers() }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await blocks.apply(false, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await blocks.apply(false, relay, on: core)
     return .nothing
   }
 }
@@ -189,11 +189,11 @@ private struct BlockChange {
     }
   }
 
-  func apply(_ isBlocked: Bool, on relay: isolated Relay) async throws {
-    try await relay.people.withUser(user, on: relay) { handle in
+  func apply(_ isBlocked: Bool, _ relay: Relay, on core: isolated Core) async throws {
+    try await relay.people.withUser(user, on: core) { handle in
       // The transport has charged one request. Further names cost more.
-      if caller.owner != nil { try relay.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
-      try await relay.people.setBlocked(isBlocked, others, by: handle, on: relay)
+      if caller.owner != nil { try core.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
+      try await relay.people.setBlocked(isBlocked, others, by: handle, on: core)
     }
   }
 }
@@ -212,12 +212,12 @@ struct GetDevice: Command {
     device = try request.device
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      guard let found = relay.people.recipient(handle).devices.first(where: { $0.id == device }) else {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      guard let found = relay.recipients[handle].devices.first(where: { $0.id == device }) else {
         throw RequestError(.notFound, "there is no such device", at: "/path/device")
       }
-      return Reply(Replies.device(found, relay.warnings.about(found)))
+      return Reply(Replies.device(found, relay.warnings(on: core).about(found)))
     }
   }
 }
@@ -238,19 +238,19 @@ struct RegisterDevice: Command {
     change = try DeviceRequest(request.fields, for: request.settings.pushTargets)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
       switch change {
       case .forget(let device):
-        try await relay.people.forget(device, of: handle, on: relay)
+        try await relay.people.forget(device, of: handle, on: core)
         guard request.caller.session == nil else { return .nothing }
         return Reply { $0["device"] = device.rawValue }
       case .register(let device):
         // Without a reply the client could not receive a key.
         let key = request.expectsReply ? ReportKey() : nil
-        relay.access.noteGrants(of: request.caller, on: relay)
-        let ended = try await relay.people.register(device, of: handle, issuing: key, on: relay)
-        let warnings = relay.warnings.about(device) + ended
+        relay.people.noteGrants(of: request.caller, on: core)
+        let ended = try await relay.people.register(device, of: handle, issuing: key, on: core)
+        let warnings = relay.warnings(on: core).about(device) + ended
         guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
         return Reply {
           warnings.write(to: &$0)
@@ -275,9 +275,9 @@ struct ForgetDevice: Command {
     try request.caller.check(device, at: request.fields.pointer(to: "device"))
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.people.withUser(user, on: relay) { handle in
-      try await relay.people.forget(device, of: handle, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.people.withUser(user, on: core) { handle in
+      try await relay.people.forget(device, of: handle, on: core)
       return .nothing
     }
   }
@@ -299,8 +299,8 @@ struct RevokeDeviceReportKeys: Command {
     device = try request.device
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    guard try await relay.store.write({ [user, device] in try $0.devices.revokeReportKeys(of: device, of: user) })
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    guard try await core.store.write({ [user, device] in try $0.devices.revokeReportKeys(of: device, of: user) })
     else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
     }
@@ -319,8 +319,8 @@ struct RevokeReportKeys: Command {
     user = try request.user
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.store.write { [user] in try $0.devices.revokeReportKeys(of: user) }
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await core.store.write { [user] in try $0.devices.revokeReportKeys(of: user) }
     return .nothing
   }
 }
@@ -343,7 +343,7 @@ struct RefreshToken: Command {
     token = try request.fields.required("token", request.fields.string("token", maxLength: .max))
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let identity: Identity
     do {
       identity = try await verifier.verify(token)
@@ -354,13 +354,14 @@ struct RefreshToken: Command {
       throw RequestError(.forbidden, "the token belongs to another user", at: "/token")
     }
     let (user, session) = (session.user, session.session)
-    let withdrawn = try await relay.access.withdrawnRooms(identity.permissions, of: user, on: relay)
+    let withdrawn = try await relay.access.withdrawnRooms(identity.permissions, of: user, on: core)
     // A backend may have restricted the user during the read.
-    if let refusal = relay.restrictions.refusal(of: identity, on: relay) { throw refusal.requestError }
-    relay.access.admit(session, as: identity, on: relay)
-    relay.access.note(identity.permissions, withdrawing: withdrawn, of: user, on: relay)
-    relay.access.withdraw(from: session, identity.permissions, user, on: relay)
-    relay.showProfile(of: identity.user, user, cause: session)
+    if let refusal = relay.restrictions.refusal(of: identity, on: core) { throw refusal.requestError }
+    relay.access.admit(session, as: identity, on: core)
+    relay.people.note(identity.permissions, withdrawing: withdrawn, of: user, on: core)
+    relay.access.withdraw(from: session, identity.permissions, on: core)
+    relay.people.evaluateWatches(of: session, user, on: core)
+    relay.showProfile(of: identity.user, user, cause: session, on: core)
     return Reply { $0.integer("expires", identity.expires?.rawValue) }
   }
 }

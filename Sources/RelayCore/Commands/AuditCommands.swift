@@ -47,9 +47,9 @@ struct ListAuditEntries: Command {
     rights = request.caller.key?.scope?.rights
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // A reader's thread writes the text.
-    let page = try await relay.store.read { [filter, position, limit, rights] reader in
+    let page = try await core.store.read { [filter, position, limit, rights] reader in
       let page = try reader.audit.page(filter, position, limit: limit)
       return JSONWriter.object {
         $0.array("entries") { list in

@@ -46,32 +46,32 @@ struct Ring: Command {
     device = try request.device(Self.ownDevice)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      guard relay.rooms.policy(of: access.room, on: relay).isStored else {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      guard relay.memory.policy(of: access.room, on: core).isStored else {
         throw RequestError(
           .unsupported, "a room that keeps nothing has no calls", at: request.fields.pointer(to: "room"), status: 422)
       }
-      try relay.rooms.checkMaySend(access, request, on: relay)
-      try check(relay.hub.memberCount(of: access.handle))
+      try relay.rooms.checkMaySend(access, request, on: core)
+      try check(core.hub.memberCount(of: access.handle))
       var draft = MessageDraft(
-        room: access.room, from: User(id: caller), time: relay.hub.now,
+        room: access.room, from: User(id: caller), time: core.hub.now,
         body: try Self.body.value(in: request) ?? Array(#"{"call":"\#(media.rawValue)"}"#.utf8),
         key: try MessageDraft.keyField.value(in: request))
       try draft.read(
-        request.fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
-      try relay.resolveMentions(of: &draft, in: access.handle, request.fields.pointer)
+        request.fields, rights: access.rights, newest: core.hub.position(of: access.handle)?.seq ?? 0, isStored: true)
+      try relay.messages.resolveMentions(of: &draft, in: access.handle, request.fields.pointer, on: core)
       let push = try push(draft.push ?? PushRequest())
-      try relay.check(push, from: caller, to: access.room)
+      try relay.messages.check(push, from: caller, to: access.room, on: core)
       draft.push = push
       draft.call = CallDraft(media: media, isExclusive: true)
-      if let user = try request.caller.viewer(relay.hub) {
-        try relay.spend(sendTo: access.handle, by: user, pushes: true)
+      if let user = try request.caller.viewer(core.hub) {
+        try core.spend(sendTo: access.handle, by: user, pushes: true)
       }
-      try relay.admitMentions(of: draft)
-      try relay.admitCall(of: &draft, in: access.handle)
-      let sender = request.callSender(caller, on: device, relay: relay)
-      let rung = try await relay.calls.ring(draft, in: access, by: sender, relay: relay)
+      try relay.messages.admitMentions(of: draft)
+      try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
+      let sender = request.callSender(caller, on: device, on: core)
+      let rung = try await relay.calls.ring(draft, in: access, by: sender, on: core)
       let isNew = rung.sent?.stored.isDuplicate == false
       return Reply(status: isNew ? 201 : 200) {
         Replies.call(rung.call)(&$0)
@@ -142,9 +142,9 @@ struct GetCall: Command {
     message = MessageReference(room: try request.room, seq: try request.seq)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { _ in
-      Reply(Replies.call(try await relay.calls.call(message, on: relay)))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { _ in
+      Reply(Replies.call(try await relay.calls.call(message, on: core)))
     }
   }
 }
@@ -170,10 +170,10 @@ struct ListCalls: Command {
     limit = try Self.limit.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
       // The reader's thread writes the text.
-      let page = try await relay.store.read { [before, limit] reader in
+      let page = try await core.store.read { [before, limit] reader in
         let page = try reader.calls.page(of: access.room, before: before, limit: limit)
         return (JSONWriter.array(page.calls.map { JSONWriter.object(Replies.call($0)) }), page.more)
       }
@@ -196,8 +196,8 @@ protocol CallAction: Command {
 extension CallAction {
   package init(_ request: Request) throws(RequestError) { self.init(change: try CallRequest(request, Self.action)) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { try await change.perform($0, on: relay) }
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: change.request, relay, on: core) { try await change.perform($0, relay, on: core) }
   }
 }
 
@@ -242,18 +242,18 @@ struct CallRequest: Sendable {
     named = try action == .hangUp ? request.named(Self.device) : nil
   }
 
-  func perform(_ access: RoomAccess, on relay: isolated Relay) async throws -> Reply {
-    guard let handle = relay.hub.user(user), relay.hub.isMember(handle, of: access.handle) else {
+  func perform(_ access: RoomAccess, _ relay: Relay, on core: isolated Core) async throws -> Reply {
+    guard let handle = core.hub.user(user), core.hub.isMember(handle, of: access.handle) else {
       throw RequestError(
         .notJoined, "the user is not a member of the room", at: request.fields.pointer(to: "user"))
     }
-    if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: relay) }
+    if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: core) }
     // The event reaches as many sessions as a message.
-    if let user = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: access.handle, by: user, pushes: false)
+    if let user = try request.caller.viewer(core.hub) {
+      try core.spend(sendTo: access.handle, by: user, pushes: false)
     }
-    let sender = request.callSender(user, on: device, named: named, relay: relay)
-    return Reply(Replies.call(try await relay.calls.perform(action, message, by: sender, relay: relay)))
+    let sender = request.callSender(user, on: device, named: named, on: core)
+    return Reply(Replies.call(try await relay.calls.perform(action, message, by: sender, on: core)))
   }
 }
 
@@ -274,12 +274,12 @@ extension Request {
   /// The sender of the request, which acts for a user on a device.
   /// - Parameter named: The device of the user for which a session hangs up.
   fileprivate func callSender(
-    _ user: UserID, on device: DeviceID?, named: DeviceID? = nil, relay: isolated Relay
+    _ user: UserID, on device: DeviceID?, named: DeviceID? = nil, on core: isolated Core
   ) -> Calls.Sender {
     let kind: Call.Sender
     switch caller {
     case .session(let session):
-      let open = Set(relay.hub.sessions(of: session.user).map(relay.hub.device(of:)))
+      let open = Set(core.hub.sessions(of: session.user).map(core.hub.device(of:)))
       kind = .session(open: open, named: named)
     case .backend: kind = device == nil ? .backend : .request
     case .user, .reporter: kind = .request

@@ -11,8 +11,8 @@ struct ConfirmClock: Command {
 
   init(_ request: Request) throws(RequestError) {}
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let waited = try await relay.store.confirmClock()
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let waited = try await core.store.confirmClock()
     return Reply { $0.bool("waited", waited) }
   }
 }

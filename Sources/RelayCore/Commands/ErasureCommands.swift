@@ -26,8 +26,8 @@ struct EraseUser: Command {
     messages = try Self.messages.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let (erasure, closed) = try await relay.erasures.begin(of: user, messages, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let (erasure, closed) = try await relay.erasures.begin(of: user, messages, on: core)
     guard erasure.messages == messages else {
       throw RequestError(
         .conflict, "an erasure with messages=\(erasure.messages.rawValue) is in progress", at: "/query/messages")
@@ -50,8 +50,8 @@ struct GetErasure: Command {
     id = try request.fields.required("id", request.fields.string("id", maxLength: 64))
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    guard let erasure = try await relay.store.read({ [id] in try $0.erasures.erasure(id) }) else {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    guard let erasure = try await core.store.read({ [id] in try $0.erasures.erasure(id) }) else {
       throw RequestError(.notFound, "there is no such erasure, or it is no longer kept", at: "/path/id")
     }
     return Reply(Replies.erasure(erasure, relay.erasures.failures[id]))

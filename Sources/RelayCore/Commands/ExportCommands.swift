@@ -42,9 +42,9 @@ struct ExportUser: Command {
     position = known
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let (warnings, now) = (relay.warnings, relay.hub.now)
-    let lines: [UInt8]? = try await relay.store.read { [user, position, bounds] reader in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let (warnings, now) = (relay.warnings(on: core), core.hub.now)
+    let lines: [UInt8]? = try await core.store.read { [user, position, bounds] reader in
       guard let page = try reader.export.page(of: user, from: position, within: bounds) else { return nil }
       var lines = ExportLines(user: user, warnings: warnings, now: now)
       for entry in page.entries { lines.add(entry) }

@@ -25,7 +25,7 @@ struct ListRooms: Command {
     list = try InboxList(request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    Reply(try await list.read(of: user, relay.access.permissions(of: caller, on: relay), on: relay))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    Reply(try await list.read(of: user, relay.access.permissions(of: caller, on: core), relay.late, on: core))
   }
 }

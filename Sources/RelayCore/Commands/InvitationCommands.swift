@@ -33,9 +33,9 @@ struct ListInvitations: Command {
     before = number
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // The reader's thread writes the text.
-    let page = try await relay.store.read { [user, limit, before] reader in
+    let page = try await core.store.read { [user, limit, before] reader in
       let page = try reader.invitations.page(of: user, before: before, limit: limit)
       return (
         JSONWriter.array(page.invitations.map { invitation in JSONWriter.object { invitation.write(to: &$0) } }),
@@ -60,19 +60,19 @@ struct AcceptInvitation: Command {
 
   init(_ request: Request) throws(RequestError) { answer = try InvitationAnswer(request) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let (request, user, room) = (answer.request, answer.user, answer.room)
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
-    return try await relay.people.withUser(user, on: relay) { handle in
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
+    return try await relay.people.withUser(user, on: core) { handle in
       let pointer = request.fields.pointer(to: "room")
       // An invited user has the rights of a member.
-      let rights = relay.access.rights(of: request.caller, in: room, on: relay)
+      let rights = relay.access.rights(of: request.caller, in: room, on: core)
       try rights.check(Self.declaration.rights, in: room, at: pointer)
       let newcomer = Rooms.Newcomer(
         user: handle, rights: rights, pointer: pointer, isBounded: request.caller.owner != nil, needsInvitation: true)
-      let added = try await relay.rooms.add(newcomer, to: room, on: relay)
-      return try relay.rooms.membership(of: handle, user, in: room, added, on: relay)
+      let added = try await relay.rooms.add(newcomer, to: room, on: core)
+      return try relay.rooms.membership(of: handle, user, in: room, added, on: core)
     }
   }
 }
@@ -87,8 +87,8 @@ struct DeclineInvitation: Command {
 
   init(_ request: Request) throws(RequestError) { answer = try InvitationAnswer(request) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await relay.invitations.decline(answer.room, by: answer.user, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await relay.invitations.decline(answer.room, by: answer.user, on: core)
     guard answer.request.caller.session != nil else { return .nothing }
     return Reply { $0["room"] = answer.room.rawValue }
   }

@@ -26,9 +26,9 @@ struct ReadHistory: Command {
     query = try RoomHistory.Query(request.fields, max: request.limits.history)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      Reply(try await RoomHistory(room: access.room).page(query, on: relay)).sent(as: .history)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      Reply(try await RoomHistory(access.room, in: relay.rooms).page(query, on: core)).sent(as: .history)
     }
   }
 }
@@ -67,26 +67,26 @@ struct PostMessage: Command {
     self.request = request
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkMaySend(access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkMaySend(access, request, on: core)
       let fields = request.fields
       let sender = try Self.sender.value(in: request)
       var draft = MessageDraft(
-        room: access.room, from: User(id: sender), time: relay.hub.now,
+        room: access.room, from: User(id: sender), time: core.hub.now,
         body: try MessageDraft.bodyField.value(in: request), key: try MessageDraft.keyField.value(in: request))
       try draft.read(
-        fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
-        isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
-      try relay.resolveMentions(of: &draft, in: access.handle, fields.pointer)
-      if let push = draft.push { try relay.check(push, from: sender, to: access.room) }
-      if let user = try request.caller.viewer(relay.hub) {
-        try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
+        fields, rights: access.rights, newest: core.hub.position(of: access.handle)?.seq ?? 0,
+        isStored: relay.memory.policy(of: access.room, on: core).isStored)
+      try relay.messages.resolveMentions(of: &draft, in: access.handle, fields.pointer, on: core)
+      if let push = draft.push { try relay.messages.check(push, from: sender, to: access.room, on: core) }
+      if let user = try request.caller.viewer(core.hub) {
+        try core.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
       }
-      try relay.admitMentions(of: draft)
-      try relay.admitCall(of: &draft, in: access.handle)
-      let sent = try await relay.post(
-        draft, in: access.handle, showsPresence: access.rights.contains(.presence))
+      try relay.messages.admitMentions(of: draft)
+      try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
+      let sent = try await relay.messages.post(
+        draft, in: access.handle, showsPresence: access.rights.contains(.presence), on: core)
       return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))
     }
   }
@@ -108,19 +108,19 @@ struct EditMessage: Command {
     seq = try request.seq
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
-      try relay.rooms.checkMaySend(access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
+      try relay.rooms.checkMaySend(access, request, on: core)
       let body = try MessageDraft.bodyField.value(in: request)
       let sender = try Self.sender.value(in: request)
-      if let user = try request.caller.viewer(relay.hub) {
+      if let user = try request.caller.viewer(core.hub) {
         // If phones show the text, the edit causes pushes and costs as much as a message with pushes.
-        let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
-        try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
+        let hasPreview = relay.memory.policy(of: access.room, on: core).hasPreview
+        try core.spend(sendTo: access.handle, by: user, pushes: hasPreview)
       }
-      let change = try await relay.edit(
-        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
+      let change = try await relay.messages.edit(
+        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session, on: core)
       return Reply {
         $0["room"] = access.room.rawValue
         $0.integer("seq", seq)
@@ -144,17 +144,18 @@ struct DeleteMessage: Command {
     seq = try request.seq
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
-      if let user = try request.caller.viewer(relay.hub) {
-        try relay.spend(sendTo: access.handle, by: user, pushes: true)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
+      if let user = try request.caller.viewer(core.hub) {
+        try core.spend(sendTo: access.handle, by: user, pushes: true)
       }
       let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
       var change: Int64?
       do {
-        change = try await relay.delete(
-          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by, cause: request.caller.session)
+        change = try await relay.messages.delete(
+          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by, cause: request.caller.session,
+          on: core)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.
       }
@@ -196,10 +197,10 @@ struct NotifyAnyway: Command {
     sender = try Self.author.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkMaySend(access, request, on: relay)
-      let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkMaySend(access, request, on: core)
+      let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: core)
       return Reply { $0.integer("push", count) }
     }
   }

@@ -32,11 +32,11 @@ struct RestrictMember: Command {
     guard request.caller.by != user else { throw request.fields.wrong("user", "must be another user") }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
-      if let until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
-      try await relay.rooms.restrict(user, until: until, access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
+      if let until, until <= core.hub.now { throw request.fields.wrong("until", "is in the past") }
+      try await relay.rooms.restrict(user, until: until, access, request, on: core)
       return Reply {
         $0["room"] = access.room.rawValue
         $0["user"] = user.rawValue
@@ -76,15 +76,15 @@ struct ReportMessage: Command {
     user = try Self.reporter.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
       let message = MessageReference(room: access.room, seq: seq)
-      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
-      let added = try await relay.store.write { [reason, user] in
+      let kept = relay.memory.policy(of: access.room, on: core).history.count
+      let added = try await core.store.write { [reason, user] in
         try $0.reports.add(reason, about: message, by: user, kept: kept)
       }
-      guard let added else { throw relay.noMessage }
+      guard let added else { throw Messages.notFound }
       var report = added.report
       // The reporter need not know the moderator who has ended the report.
       report.closer = nil
@@ -111,9 +111,9 @@ struct ListReports: Command {
     page = try ReportPage(request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      let page = try await page.read(of: access.room, for: request.caller.owner, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      let page = try await page.read(of: access.room, for: request.caller.owner, on: core)
       return Reply {
         $0["room"] = access.room.rawValue
         page(&$0)
@@ -131,8 +131,8 @@ struct ListAllReports: Command {
 
   init(_ request: Request) throws(RequestError) { page = try ReportPage(request) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    Reply(try await page.read(of: nil, for: nil, on: relay))
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    Reply(try await page.read(of: nil, for: nil, on: core))
   }
 }
 
@@ -160,10 +160,10 @@ struct EndReport: Command {
     state = try Self.newState.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
       let (by, viewer) = (request.caller.by, request.caller.owner)
-      let ended = try await relay.store.write { [report, state] in
+      let ended = try await core.store.write { [report, state] in
         try $0.reports.end(report, in: access.room, as: state, by: by, for: viewer)
       }
       return Reply(Replies.report(ended))
@@ -192,9 +192,9 @@ private struct ReportPage: Sendable {
     state = try Self.state.value(in: request)
   }
 
-  func read(of room: RoomID?, for viewer: UserID?, on relay: isolated Relay) async throws -> Reply.Members {
+  func read(of room: RoomID?, for viewer: UserID?, on core: isolated Core) async throws -> Reply.Members {
     // The reader's thread writes the text.
-    let page = try await relay.store.read { reader in
+    let page = try await core.store.read { reader in
       let page = try reader.reports.page(of: room, state, for: viewer, before: before, limit: limit)
       return (JSONWriter.array(page.reports.map { JSONWriter.object(Replies.report($0)) }), page.more)
     }

@@ -41,15 +41,15 @@ struct Respond: Command {
     user = try Self.responder.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // Read before the first `await`: a session that ends during the request loses its permissions.
-    let permissions = request.caller.session.map { relay.access.permissions(of: $0, on: relay) }
-    return try await relay.people.withUser(user, on: relay) { handle in
+    let permissions = request.caller.session.map { relay.access.permissions(of: $0, on: core) }
+    return try await relay.people.withUser(user, on: core) { handle in
       if case .reporter(let reporter) = request.caller {
-        try await relay.access.check(response.notification, isPushedTo: reporter, on: relay)
+        try await relay.access.check(response.notification, isPushedTo: reporter, on: core)
       }
-      let responded = try await respond(handle, permissions, on: relay)
-      if responded.needsSending { relay.responses.send(responded.response, on: relay) }
+      let responded = try await respond(handle, permissions, relay, on: core)
+      if responded.needsSending { relay.responses.send(responded.response, on: core) }
       guard request.caller.session == nil else { return .nothing }
       return Reply(status: responded.isDuplicate ? 200 : 201) {
         let response = responded.response
@@ -71,11 +71,11 @@ struct Respond: Command {
   /// Throws `not_found` if the user has no such notification, `not_joined` if the user has left its room, and
   /// `conflict` if the user has given a different response.
   private func respond(
-    _ user: UserHandle, _ permissions: Permissions?, on relay: isolated Relay
+    _ user: UserHandle, _ permissions: Permissions?, _ relay: Relay, on core: isolated Core
   ) async throws -> Responded {
     let id = response.notification
     let name = self.user
-    guard let found = try await relay.store.read({ try $0.responses.notification(id, of: name) }) else {
+    guard let found = try await core.store.read({ try $0.responses.notification(id, of: name) }) else {
       throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: pointer)
     }
     try relay.backends.check(found.message.room, by: request.caller, at: pointer)
@@ -85,9 +85,9 @@ struct Respond: Command {
     let room = found.message.room
     let rights =
       if let permissions {
-        relay.access.rights(permissions, in: room, on: relay)
+        relay.access.rights(permissions, in: room, on: core)
       } else {
-        relay.access.rights(of: request.caller, in: room, on: relay)
+        relay.access.rights(of: request.caller, in: room, on: core)
       }
     if !room.isNotifications {
       let use = posts ? Self.postingUse : Self.use
@@ -95,11 +95,11 @@ struct Respond: Command {
     }
     let draft = ResponseDraft(
       notification: id, user: name, action: response.action, text: response.text, key: response.key)
-    guard posts else { return try await relay.store.write { try $0.responses.respond(draft) } }
+    guard posts else { return try await core.store.write { try $0.responses.respond(draft) } }
     guard !room.isNotifications else {
       throw RequestError(.badRequest, "this action posts its text, and the notification has no room", at: "/action")
     }
-    return try await post(draft, of: user, with: rights, answering: found.message, on: relay)
+    return try await post(draft, of: user, with: rights, answering: found.message, relay, on: core)
   }
 
   private var notMember: RequestError {
@@ -109,27 +109,27 @@ struct Respond: Command {
   /// Sends the text as a message of the user. One transaction stores the message and the response.
   private func post(
     _ draft: ResponseDraft, of user: UserHandle, with rights: Rights, answering message: MessageReference,
-    on relay: isolated Relay
+    _ relay: Relay, on core: isolated Core
   ) async throws -> Responded {
     let room = message.room
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
-    guard relay.rooms.policy(of: room, on: relay).isStored, let handle = try await relay.rooms.load(room, on: relay),
-      relay.hub.isMember(user, of: handle)
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
+    guard relay.memory.policy(of: room, on: core).isStored, let handle = try await relay.rooms.load(room, on: core),
+      core.hub.isMember(user, of: handle)
     else { throw notMember }
-    let role = relay.hub.role(of: user, in: handle)
+    let role = core.hub.role(of: user, in: handle)
     let access = RoomAccess(
       room: room, handle: handle, rights: role > .member ? rights.union(.moderate) : rights)
-    try relay.rooms.checkMaySend(access, request, on: relay)
+    try relay.rooms.checkMaySend(access, request, on: core)
     if request.caller.owner != nil {
-      try relay.spend(.send, of: user)
-      try relay.spend(sendTo: handle, by: user, pushes: true)
+      try core.spend(.send, of: user)
+      try core.spend(sendTo: handle, by: user, pushes: true)
     }
     var reply = MessageDraft(
-      room: room, from: User(id: draft.user), time: relay.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
+      room: room, from: User(id: draft.user), time: core.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
       replyTo: message.seq, response: draft)
     reply.quoting = QuotedParts(rights)
-    let sent = try await relay.post(reply, in: handle)
+    let sent = try await relay.messages.post(reply, in: handle, on: core)
     guard let responded = sent.stored.response else { preconditionFailure("the store returned no response") }
     return responded
   }
@@ -167,39 +167,39 @@ struct NotifyUser: Command {
     self.push = push
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     var push = push
     if push.style.isCommunication == nil, push.style.title != nil, !push.isSilent, push.kind == .message {
-      push.style.isCommunication = try await isPerson(sender, on: relay) ? nil : false
+      push.style.isCommunication = try await isPerson(sender, on: core) ? nil : false
     }
     let room = RoomID.notifications(of: user)
-    try relay.check(push, from: sender, to: room)
-    return try await relay.people.withUser(user, on: relay) { handle in
-      let now = relay.hub.now
+    try relay.messages.check(push, from: sender, to: room, on: core)
+    return try await relay.people.withUser(user, on: core) { handle in
+      let now = core.hub.now
       let decisions = relay.deliveries.decisions(
-        about: MessageTraits(from: sender, push: push), in: room, for: user, handle, as: .absent, now: now, on: relay)
-      for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
+        about: MessageTraits(from: sender, push: push), in: room, for: user, handle, as: .absent, now: now, on: core)
+      for decision in decisions { core.diagnostics.tally.count(decision.outcome) }
       let pushes = decisions.compactMap(\.push)
       let draft = MessageDraft(
         room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
         isCounted: false, key: key, jobs: pushes, cursorFollows: true, retention: RoomPolicy.notifications.history)
       let epoch = Rooms.newEpoch()
-      let posted = try await relay.store.write { try $0.messages.post(draft, epoch: epoch) }
+      let posted = try await core.store.write { try $0.messages.post(draft, epoch: epoch) }
       guard !posted.stored.isDuplicate else {
         // The decisions are in the explanations of the first notification's pushes.
         let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
         return Self.reply(200, to: user, posted, devices)
       }
-      relay.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
+      core.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
       return Self.reply(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
     }
   }
 
   /// True if the name belongs to a person with an app: the user is or was connected, has a device, or is a member of a
   /// room.
-  private func isPerson(_ user: UserID, on relay: isolated Relay) async throws -> Bool {
-    if let handle = relay.hub.user(user), !relay.hub.sessions(of: handle).isEmpty { return true }
-    return try await relay.store.read { try $0.people.isPerson(user) }
+  private func isPerson(_ user: UserID, on core: isolated Core) async throws -> Bool {
+    if let handle = core.hub.user(user), !core.hub.sessions(of: handle).isEmpty { return true }
+    return try await core.store.read { try $0.people.isPerson(user) }
   }
 
   private static func reply(
@@ -264,32 +264,32 @@ struct ExplainDecision: Command {
     user = try Self.recipient.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
-    let roomHandle = try await relay.rooms.existing(room, on: relay)
-    var draft = MessageDraft(room: room, from: User(id: sender), time: relay.hub.now, body: [])
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
+    let roomHandle = try await relay.rooms.existing(room, on: core)
+    var draft = MessageDraft(room: room, from: User(id: sender), time: core.hub.now, body: [])
     try draft.read(
-      fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(on: relay),
-      newest: relay.hub.position(of: roomHandle)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
+      fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(relay, on: core),
+      newest: core.hub.position(of: roomHandle)?.seq ?? 0, isStored: relay.memory.policy(of: room, on: core).isStored)
     try draft.push?.check(in: relay.responses.categories.registry)
-    if draft.mentions.online, relay.hub.user(user).map({ !relay.hub.sessions(of: $0).isEmpty }) == true {
+    if draft.mentions.online, core.hub.user(user).map({ !core.hub.sessions(of: $0).isEmpty }) == true {
       draft.mentions.present = [user]
     }
     if let answered = draft.replyTo {
-      let author = try await relay.store.read { [room] in try $0.messages.sender(of: answered, in: room) }
+      let author = try await core.store.read { [room] in try $0.messages.sender(of: answered, in: room) }
       if author != sender { draft.mentions.answered = author }
     }
-    return try await relay.people.withUser(user, on: relay) { [draft] handle in
+    return try await relay.people.withUser(user, on: core) { [draft] handle in
       var traits = draft.traits
-      let now = relay.hub.now
-      let presence = relay.hub.member(handle, of: roomHandle)?.presence
+      let now = core.hub.now
+      let presence = core.hub.member(handle, of: roomHandle)?.presence
       var membership = Membership(forNextMessage: presence, now: now)
-      membership.isRoomTooLarge = relay.hub.isCrowded(roomHandle)
-      if !relay.hub.pushes(roomHandle), !membership.isRoomTooLarge { traits.push.isAsked = false }
-      membership.sessions += relay.inbox.sessions(of: handle, in: room, at: .max, shown: now, on: relay)
+      membership.isRoomTooLarge = core.hub.isCrowded(roomHandle)
+      if !core.hub.pushes(roomHandle), !membership.isRoomTooLarge { traits.push.isAsked = false }
+      membership.sessions += relay.inbox.sessions(of: handle, in: room, at: .max, shown: now, on: core)
       let decisions = relay.deliveries.decisions(
-        about: traits, in: room, for: user, handle, as: membership, now: now, on: relay)
+        about: traits, in: room, for: user, handle, as: membership, now: now, on: core)
       return Reply {
         $0["room"] = room.rawValue
         $0["from"] = sender.rawValue
@@ -309,12 +309,12 @@ struct ExplainDecision: Command {
 
   /// The rights of the sender's sessions in the room, together. Without a session, those of a member whose token does
   /// not list rights.
-  private func rights(on relay: isolated Relay) -> Rights {
-    let sessions = relay.hub.user(sender).map { relay.hub.sessions(of: $0) } ?? []
+  private func rights(_ relay: Relay, on core: isolated Core) -> Rights {
+    let sessions = core.hub.user(sender).map { core.hub.sessions(of: $0) } ?? []
     guard !sessions.isEmpty else {
-      return relay.access.rights(.standard, in: room, isMember: true, on: relay)
+      return relay.access.rights(.standard, in: room, isMember: true, on: core)
     }
-    return sessions.reduce(into: Rights()) { $0.formUnion(relay.access.rights(of: $1, in: room, on: relay)) }
+    return sessions.reduce(into: Rights()) { $0.formUnion(relay.access.rights(of: $1, in: room, on: core)) }
   }
 }
 
@@ -330,7 +330,7 @@ struct GetCategories: Command {
     knownTags = request.ifNoneMatch.map(EntityTags.init)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let categories = relay.responses.categories
     let isKnown = knownTags?.matchWeakly(categories.tag) ?? false
     return .document(categories.document, tag: categories.tag, isKnown: isKnown)
@@ -356,7 +356,7 @@ struct SetCategories: Command {
     tags = request.ifMatch.map(EntityTags.init)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let responses = relay.responses
     let known = responses.categories
     var replaced = version
@@ -366,7 +366,7 @@ struct SetCategories: Command {
       guard version ?? known.registry.version == known.registry.version else { throw outdated(known) }
       replaced = known.registry.version
     }
-    guard try await responses.replaceCategories(with: registry, version: replaced, on: relay) else {
+    guard try await responses.replaceCategories(with: registry, version: replaced, on: core) else {
       throw tags.map { !$0.isAny } == true ? mismatch : outdated(responses.categories)
     }
     let categories = responses.categories

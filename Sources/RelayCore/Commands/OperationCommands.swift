@@ -51,14 +51,14 @@ struct SetProfile: Command {
     change = try ProfileChange(fields)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let (profile, missing) = try await relay.store.write { [user, change] transaction in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let (profile, missing) = try await core.store.write { [user, change] transaction in
       var missing: ProfileChange.Missing?
       let profile = try transaction.people.changeProfile(of: user) { missing = change.apply(to: &$0) }
       return (profile, missing)
     }
     if let missing { throw fields.wrong(missing.member, "needs \(missing.needed)") }
-    if let handle = relay.hub.user(user) { relay.hub.setProfile(profile, of: handle) }
+    if let handle = core.hub.user(user) { core.hub.setProfile(profile, of: handle) }
     return Reply(Replies.profile(profile))
   }
 }
@@ -133,8 +133,8 @@ struct Disconnect: Command {
     reason = try Self.text.value(in: request) ?? "closed by an operator"
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let count = relay.hub.user(user).map { relay.hub.closeSessions(of: $0, .byOperator, reason) } ?? 0
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let count = core.hub.user(user).map { core.hub.closeSessions(of: $0, .byOperator, reason) } ?? 0
     return Reply { $0.integer("sessions", count) }
   }
 }
@@ -169,9 +169,9 @@ package struct ListPushes: Command {
     limit = try Self.limit.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // A reader's thread writes the body, because the summaries would take too much time of the hub's thread.
-    let body = try await relay.store.read { [self] reader -> [UInt8]? in
+    let body = try await core.store.read { [self] reader -> [UInt8]? in
       let position = try after.map(reader.queue.position(of:))
       if case .some(nil) = position { return nil }
       // One push more than the page shows whether there are more.
@@ -208,8 +208,8 @@ struct GetPush: Command {
     self.caller = caller
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let found = try await relay.store.read { [id] reader in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let found = try await core.store.read { [id] reader in
       try reader.queue.job(id).map { job in
         let body = JSONWriter.object {
           $0.members(of: job)
@@ -219,7 +219,7 @@ struct GetPush: Command {
       }
     }
     guard let found else { throw Self.noPush }
-    try found.subject.check(caller, on: relay)
+    try found.subject.check(caller, relay, on: core)
     return .text(found.body)
   }
 
@@ -241,24 +241,24 @@ struct RetryPush: Command {
     caller = request.caller
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     if caller.key?.scope != nil {
-      guard let target = try await relay.store.read({ [id] in try $0.queue.job(id).map(PushTarget.init) }) else {
+      guard let target = try await core.store.read({ [id] in try $0.queue.job(id).map(PushTarget.init) }) else {
         throw GetPush.noPush
       }
-      try target.check(caller, on: relay)
+      try target.check(caller, relay, on: core)
     }
-    let revived = try await relay.store.write { [id] in try $0.queue.revive(id) }
+    let revived = try await core.store.write { [id] in try $0.queue.revive(id) }
     guard let (revival, user) = revived else { throw GetPush.noPush }
     switch revival {
     case .known: break
     case .refused(let refusal): throw RequestError(.conflict, refusal.rawValue, at: "/path/id")
     case .begun:
       // If this request ends early, the alarm decides the push.
-      relay.deliveries.holds.expectEnd(by: relay.hub.now, on: relay)
-      try await relay.deliveries.holds.decideAgain(user, on: relay)
+      relay.deliveries.holds.expectEnd(by: core.hub.now, on: core)
+      try await relay.deliveries.holds.decideAgain(user, on: core)
     }
-    return try await GetPush(id: id, by: caller).run(on: relay)
+    return try await GetPush(id: id, by: caller).run(relay, on: core)
   }
 }
 
@@ -272,7 +272,7 @@ private struct PushTarget: Sendable {
     rooms = [job.room] + job.digest.map(\.room)
   }
 
-  func check(_ caller: Caller, on relay: isolated Relay) throws(RequestError) {
+  func check(_ caller: Caller, _ relay: Relay, on core: isolated Core) throws(RequestError) {
     try relay.backends.check(user, by: caller, at: "/path/id")
     for room in rooms { try relay.backends.check(room, by: caller, at: "/path/id") }
   }
@@ -369,7 +369,7 @@ struct LintPush: Command {
     isLenient = try Self.lenient.value(in: request) ?? false
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply { .text(await report()) }
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply { .text(await report()) }
 
   /// Runs outside the hub's thread: the longest text takes milliseconds.
   @concurrent private func report() async -> [UInt8] {
@@ -413,7 +413,7 @@ struct GetSimulatedPhone: Command {
     token = try request.simulatedPhone
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     .text(relay.gateways.simulator.phone(token).json)
   }
 }
@@ -434,7 +434,7 @@ struct SetSimulatedPhone: Command {
     isReachable = try Self.network.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     relay.gateways.simulator.setReachable(isReachable, token)
     return Reply { $0.bool("isReachable", isReachable) }
   }

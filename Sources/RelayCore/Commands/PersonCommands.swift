@@ -39,10 +39,10 @@ struct ListSessions: Command {
     after = id
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let sessions = relay.hub.user(user).map(relay.hub.sessions(of:)) ?? []
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let sessions = core.hub.user(user).map(core.hub.sessions(of:)) ?? []
     let later = sessions.filter { $0.rawValue > after }.sorted { $0.rawValue < $1.rawValue }
-    let shown = later.prefix(page.limit).compactMap(relay.hub.facts(of:))
+    let shown = later.prefix(page.limit).compactMap(core.hub.facts(of:))
     let hasMore = later.count > page.limit
     return Reply {
       $0.array("sessions") { list in
@@ -71,12 +71,12 @@ struct ListDevices: Command {
     after = try Self.after.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // One device more than the page has shows if there are more.
-    let found = try await relay.store.read { [user, after, limit = page.limit] in
+    let found = try await core.store.read { [user, after, limit = page.limit] in
       try $0.people.devices(of: user, after: after, limit: limit + 1)
     }
-    let (warnings, limit) = (relay.warnings, page.limit)
+    let (warnings, limit) = (relay.warnings(on: core), page.limit)
     return Reply {
       $0.array("devices") { list in
         for found in found.prefix(limit) {

@@ -17,9 +17,9 @@ struct PinMessage: Command {
 
   init(_ request: Request) throws(RequestError) { change = try PinChange(request) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, pins: true, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: change.request, relay, on: core) { access in
+      try await change.perform(in: access, pins: true, relay, on: core)
     }
   }
 }
@@ -34,9 +34,9 @@ struct UnpinMessage: Command {
 
   init(_ request: Request) throws(RequestError) { change = try PinChange(request) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, pins: false, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: change.request, relay, on: core) { access in
+      try await change.perform(in: access, pins: false, relay, on: core)
     }
   }
 }
@@ -54,11 +54,11 @@ struct ListPins: Command {
     _ = try request.room
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
       // The reader's thread makes the JSON: parsing a long body for its preview would delay the hub's thread.
-      let kept = relay.rooms.policy(of: access.room, on: relay).history.count
-      let pins = try await relay.store.read { reader in
+      let kept = relay.memory.policy(of: access.room, on: core).history.count
+      let pins = try await core.store.read { reader in
         JSONWriter.array(
           try reader.messages.pins(of: access.room, kept: kept).map { pin in
             JSONWriter.object {
@@ -92,15 +92,16 @@ private struct PinChange {
     seq = try request.seq
   }
 
-  func perform(in access: RoomAccess, pins: Bool, on relay: isolated Relay) async throws -> Reply {
-    try relay.rooms.checkKeeps(access, request, on: relay)
-    try relay.rooms.checkIsNotRestricted(access, request, on: relay)
-    if let own = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: access.handle, by: own, pushes: false)
+  func perform(in access: RoomAccess, pins: Bool, _ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try relay.rooms.checkKeeps(access, request, on: core)
+    try relay.rooms.checkIsNotRestricted(access, request, on: core)
+    if let own = try request.caller.viewer(core.hub) {
+      try core.spend(sendTo: access.handle, by: own, pushes: false)
     }
-    let (seq, room, actor) = (seq, access.room, request.caller.actor(access, on: relay))
+    let (seq, room, actor) = (seq, access.room, relay.access.actor(of: request.caller, in: access.room, on: core))
     let cause = request.caller.session
-    let pinned = try await relay.annotate(.pinned, of: seq, in: access, cause: cause) { transaction, kept, time in
+    let pinned = try await relay.messages.annotate(.pinned, of: seq, in: access, cause: cause, on: core) {
+      transaction, kept, time in
       let messages = transaction.messages
       return pins
         ? try messages.pin(room, seq, by: actor, at: time, kept: kept)

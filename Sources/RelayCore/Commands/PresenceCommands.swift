@@ -37,20 +37,20 @@ struct QueryPresence: Command {
     }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let entries: [UInt8]
     switch subject {
     case .users(let users):
-      entries = JSONWriter.array(try await relay.people.entries(of: users, for: request.caller, on: relay))
+      entries = JSONWriter.array(try await relay.people.entries(of: users, for: request.caller, on: core))
     case .room:
-      entries = try await inRoom(of: request, on: relay) { access in
-        guard !relay.hub.facts(of: access.handle, for: nil).isLarge else {
+      entries = try await inRoom(of: request, relay, on: core) { access in
+        guard !core.hub.facts(of: access.handle, for: nil).isLarge else {
           throw RequestError(.tooLarge, "the room has more members than `memberList`")
         }
-        return relay.rooms.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub), on: relay)
+        return relay.rooms.entries(of: access.handle, seenBy: try request.caller.viewer(core.hub), on: core)
       }
     }
-    if let session = request.caller.session { relay.hub.notePresence(session) }
+    if let session = request.caller.session { core.hub.notePresence(session) }
     return Reply { $0.raw("presence", entries) }
   }
 }
@@ -67,8 +67,8 @@ struct GetPresence: Command {
     user = try request.anyUser
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    .text(try await relay.people.entries(of: [user], for: caller, on: relay)[0])
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    .text(try await relay.people.entries(of: [user], for: caller, on: core)[0])
   }
 }
 
@@ -84,8 +84,8 @@ struct Watch: Command {
     users = try request.watched
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    let entries = try await relay.people.watch(users, from: session.session, of: session.user, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    let entries = try await relay.people.watch(users, from: session.session, of: session.user, on: core)
     return Reply { $0.raw("presence", JSONWriter.array(entries)) }
   }
 }
@@ -102,9 +102,9 @@ struct Unwatch: Command {
     users = try request.watched
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     for name in users {
-      if let user = relay.hub.user(name) { relay.hub.unwatch(session.session, user) }
+      if let user = core.hub.user(name) { core.hub.unwatch(session.session, user) }
     }
     return .nothing
   }

@@ -20,10 +20,10 @@ struct React: Command {
 
   init(_ request: Request) throws(RequestError) { change = try ReactionChange(request, by: Self.user) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { access in
-      try relay.rooms.checkMaySend(access, change.request, on: relay)
-      return try await change.perform(in: access, adds: true, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: change.request, relay, on: core) { access in
+      try relay.rooms.checkMaySend(access, change.request, on: core)
+      return try await change.perform(in: access, adds: true, relay, on: core)
     }
   }
 }
@@ -41,9 +41,9 @@ struct Unreact: Command {
 
   init(_ request: Request) throws(RequestError) { change = try ReactionChange(request, by: Self.user) }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: change.request, on: relay) { access in
-      try await change.perform(in: access, adds: false, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: change.request, relay, on: core) { access in
+      try await change.perform(in: access, adds: false, relay, on: core)
     }
   }
 }
@@ -69,21 +69,22 @@ private struct ReactionChange {
     self.user = try user.value(in: request)
   }
 
-  func perform(in access: RoomAccess, adds: Bool, on relay: isolated Relay) async throws -> Reply {
-    try relay.rooms.checkKeeps(access, request, on: relay)
-    if let own = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: access.handle, by: own, pushes: false)
+  func perform(in access: RoomAccess, adds: Bool, _ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try relay.rooms.checkKeeps(access, request, on: core)
+    if let own = try request.caller.viewer(core.hub) {
+      try core.spend(sendTo: access.handle, by: own, pushes: false)
     }
     let (seq, key, user, room) = (seq, key, user, access.room)
     let cause = request.caller.session
-    let reactions = try await relay.annotate(.reactions, of: seq, in: access, cause: cause) { transaction, kept, time in
+    let reactions = try await relay.messages.annotate(.reactions, of: seq, in: access, cause: cause, on: core) {
+      transaction, kept, time in
       let messages = transaction.messages
       return adds
         ? try messages.react(room, seq, key, by: user, at: time, kept: kept)
         : try messages.unreact(room, seq, key, by: user, at: time, kept: kept)
     }
     // The others have reacted earlier.
-    let isReadable = relay.access.mayRead(.reactions, of: seq, request.caller, access, on: relay)
+    let isReadable = relay.access.mayRead(.reactions, of: seq, request.caller, access, on: core)
     return Reply {
       $0["room"] = room.rawValue
       $0.integer("seq", seq)

@@ -43,31 +43,31 @@ struct JoinRoom: Command {
       maxBytes: expectsReply ? maxBytes.map(Int.init) : nil)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let (user, session) = (session.user, session.session)
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
-    let permissions = relay.access.permissions(of: session, on: relay)
-    let requested = try await relay.access.rights(permissions, of: user, joining: room, on: relay)
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
+    let permissions = relay.access.permissions(of: session, on: core)
+    let requested = try await relay.rooms.rights(permissions, of: user, joining: room, on: core)
     try requested.check(Self.declaration.rights, in: room, at: "/room")
-    try relay.hub.checkMayJoin(session, relay.hub.room(room))
+    try core.hub.checkMayJoin(session, core.hub.room(room))
     let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, pointer: "/room", isBounded: true)
-    let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
+    let handle = try await relay.rooms.add(newcomer, to: room, on: core).room
     let read =
       StoredText.join.isReadable(with: requested)
-      ? try await RoomHistory(room: room).replay(handle, history, on: relay) : .nothing
+      ? try await RoomHistory(room, in: relay.rooms).replay(handle, history, on: core) : .nothing
     // The configuration may have been reloaded during the read.
-    let rights = relay.access.rights(of: session, in: room, on: relay)
+    let rights = relay.access.rights(of: session, in: room, on: core)
     try rights.check(Self.declaration.rights, in: room, at: "/room")
     let replay = StoredText.join.isReadable(with: rights) ? read : .nothing
-    guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
+    guard let position = core.hub.position(of: handle) else { throw HubRefusal.gone }
     let parts = replay.pages.dropLast().map { page in
       JSONWriter.object {
         $0["type"] = "page"
         write(page, of: replay, position.epoch, to: &$0)
       }
     }
-    let facts = relay.hub.facts(of: handle, for: user)
+    let facts = core.hub.facts(of: handle, for: user)
     let change = relay.rooms.changes(of: handle).change
     let changes = replay.changes.isEmpty ? nil : replay.changes.map { Replies.change($0, in: room) }
     if replay.more, let last = replay.pages.last {
@@ -81,17 +81,17 @@ struct JoinRoom: Command {
         if let changes { $0.raw("changes", JSONWriter.array(changes)) }
       }.sent(as: .join(handle, parts: parts))
     }
-    try relay.hub.join(
+    try core.hub.join(
       session, handle, rights: RoomRights(rights), givenFrom: position.seq - Int64(replay.count) + 1)
-    relay.diagnostics.tally.count(
+    core.diagnostics.tally.count(
       history.since == nil ? .notAsked : replay.isComplete ? .recovered : .notRecovered)
-    let restriction = relay.hub.restriction(of: user, in: handle)
-    let isReadOnly = relay.hub.isReadOnly(handle)
+    let restriction = core.hub.restriction(of: user, in: handle)
+    let isReadOnly = core.hub.isReadOnly(handle)
     let seesPresence = rights.contains(.presence)
     let members =
-      expectsReply && !facts.isLarge && seesPresence ? relay.rooms.entries(of: handle, seenBy: user, on: relay) : nil
+      expectsReply && !facts.isLarge && seesPresence ? relay.rooms.entries(of: handle, seenBy: user, on: core) : nil
     let marks =
-      expectsReply && seesPresence ? relay.hub.receipts(of: handle, seenBy: user, limit: Self.maxMarks) : nil
+      expectsReply && seesPresence ? core.hub.receipts(of: handle, seenBy: user, limit: Self.maxMarks) : nil
     return Reply {
       let last = HistoryPage(text: replay.pages.last?.text ?? .none, newest: position.seq)
       write(last, of: replay, position.epoch, to: &$0)
@@ -138,14 +138,14 @@ struct LeaveRoom: Command {
     stays = try Self.stay.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let session = request.session
-    return try await inRoom(of: request, on: relay) { access in
+    return try await inRoom(of: request, relay, on: core) { access in
       if stays {
-        try relay.hub.leave(session.session, access.handle)
+        try core.hub.leave(session.session, access.handle)
       } else {
-        try relay.spend(.membership, of: access.handle)
-        try await relay.rooms.remove(session.user, from: access.room, access.handle, on: relay)
+        try core.spend(.membership, of: access.handle)
+        try await relay.rooms.remove(session.user, from: access.room, access.handle, on: core)
       }
       return Reply { $0["room"] = access.room.rawValue }
     }
@@ -172,16 +172,16 @@ struct ListMembers: Command {
     after = try Self.after.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      let viewer = try request.caller.viewer(relay.hub)
-      let page = relay.rooms.page(of: access.handle, seenBy: viewer, after: after, limit: limit, on: relay)
-      let facts = relay.hub.facts(of: access.handle, for: viewer)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      let viewer = try request.caller.viewer(core.hub)
+      let page = relay.rooms.page(of: access.handle, seenBy: viewer, after: after, limit: limit, on: core)
+      let facts = core.hub.facts(of: access.handle, for: viewer)
       return Reply {
         $0.raw("members", page.entries)
         $0.bool("more", page.hasMore)
         // A backend sees who is a member of a direct room.
-        $0.integer("memberCount", viewer == nil ? relay.hub.memberCount(of: access.handle) : facts.memberCount)
+        $0.integer("memberCount", viewer == nil ? core.hub.memberCount(of: access.handle) : facts.memberCount)
         $0.integer("onlineCount", facts.onlineCount)
       }
     }
@@ -208,35 +208,35 @@ struct AddMember: Command {
     user = try request.target
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
     let caller = request.caller
-    return try await relay.people.withUser(user, on: relay) { handle in
+    return try await relay.people.withUser(user, on: core) { handle in
       let pointer = request.fields.pointer(to: "room")
       let rights: Rights
       var actor: RoomActor?
       var inviter: UserID?
       if let owner = caller.owner, owner != user {
-        let access = try await relay.rooms.moderated(room, request, on: relay)
+        let access = try await relay.rooms.moderated(room, request, on: core)
         rights = access.rights
-        actor = caller.actor(access, on: relay)
+        actor = relay.access.actor(of: caller, in: access.room, on: core)
         inviter = owner
-      } else if let permissions = relay.access.permissions(of: caller, on: relay) {
-        rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
+      } else if let permissions = relay.access.permissions(of: caller, on: core) {
+        rights = try await relay.rooms.rights(permissions, of: handle, joining: room, on: core)
       } else {
-        rights = relay.access.rights(of: caller, in: room, on: relay)
+        rights = relay.access.rights(of: caller, in: room, on: core)
         actor = .backend
       }
       try rights.check(Self.declaration.rights, in: room, at: pointer)
       let isOther = actor != nil && caller.by != user
       let added = try await relay.invitations.inviting(
-        [user], to: room, by: inviter, on: relay, count: \Rooms.Added.invitationCount
+        [user], to: room, by: inviter, on: core, count: \Rooms.Added.invitationCount
       ) { invited in
         let newcomer = Rooms.Newcomer(
           user: handle, rights: rights, pointer: pointer, isBounded: caller.owner != nil,
           cause: isOther ? .added(by: caller.by) : .joined, actor: actor, isInvited: invited.contains(user))
-        return try await relay.rooms.add(newcomer, to: room, on: relay)
+        return try await relay.rooms.add(newcomer, to: room, on: core)
       }
       guard !added.isInvited else {
         return Reply(status: added.isNew ? 201 : 200) {
@@ -245,20 +245,20 @@ struct AddMember: Command {
           $0.bool("invited", true)
         }
       }
-      if isOther, added.isNew { await notify(handle, of: added.room, on: relay) }
-      return try relay.rooms.membership(of: handle, user, in: room, added, on: relay)
+      if isOther, added.isNew { await notify(handle, of: added.room, relay, on: core) }
+      return try relay.rooms.membership(of: handle, user, in: room, added, on: core)
     }
   }
 
-  private func notify(_ added: UserHandle, of handle: RoomHandle, on relay: isolated Relay) async {
-    guard !relay.hub.sessions(of: added).isEmpty else { return }
+  private func notify(_ added: UserHandle, of handle: RoomHandle, _ relay: Relay, on core: isolated Core) async {
+    guard !core.hub.sessions(of: added).isEmpty else { return }
     var details: RoomDetails?
-    do { details = try await relay.store.read { [room] in try $0.rooms.details(of: room) } } catch {
-      _ = relay.requestError(error)  // logs the failure; the user is a member all the same
+    do { details = try await core.store.read { [room] in try $0.rooms.details(of: room) } } catch {
+      _ = core.requestError(error)  // logs the failure; the user is a member all the same
     }
     // Another request may have removed the user during the read, and notified the user of it.
-    guard relay.hub.isMember(added, of: handle) else { return }
-    relay.rooms.notify(added, "added", room, details ?? RoomDetails(), by: request.caller.by, on: relay)
+    guard core.hub.isMember(added, of: handle) else { return }
+    relay.rooms.notify(added, "added", room, details ?? RoomDetails(), by: request.caller.by, on: core)
   }
 }
 
@@ -291,38 +291,38 @@ struct RemoveMember: Command {
     guard ban == nil || request.caller.by != user else { throw fields.wrong("ban", "is not possible for oneself") }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    relay.rooms.retain(room)
-    defer { relay.rooms.release(room, on: relay) }
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    relay.memory.retain(room)
+    defer { relay.memory.release(room, on: core) }
     let caller = request.caller
-    if let until = ban?.until, until <= relay.hub.now { throw request.fields.wrong("until", "is in the past") }
+    if let until = ban?.until, until <= core.hub.now { throw request.fields.wrong("until", "is in the past") }
     // If a backend acts as the user, the user leaves. Any other backend removes the user.
     let isOther = caller.by != user
     var removal = Rooms.Removal.leave
     let handle: RoomHandle
     if let inviter = caller.owner, isOther, ban == nil,
-      try await relay.invitations.withdraw(user, from: room, by: inviter, on: relay)
+      try await relay.invitations.withdraw(user, from: room, by: inviter, on: core)
     {
       return reply
     }
     if caller.owner != nil, isOther {
-      let access = try await relay.rooms.moderated(room, request, on: relay)
+      let access = try await relay.rooms.moderated(room, request, on: core)
       handle = access.handle
-      removal.actor = caller.actor(access, on: relay)
+      removal.actor = relay.access.actor(of: caller, in: access.room, on: core)
     } else if case .backend = caller {
-      handle = try await relay.rooms.existing(room, on: relay)
+      handle = try await relay.rooms.existing(room, on: core)
       removal.actor = isOther ? .backend : nil
     } else {
-      guard let found = try await relay.rooms.room(room, for: user, on: relay) else { return reply }
+      guard let found = try await relay.rooms.room(room, for: user, on: core) else { return reply }
       handle = found
     }
     if isOther { removal.cause = ban == nil ? .removed(by: caller.by) : .banned(by: caller.by) }
     removal.ban = ban
-    return try await relay.people.withUser(user, on: relay) { member in
-      let mayBeInvited = isOther && relay.rooms.policy(of: room, on: relay).isStored
-      guard ban != nil || mayBeInvited || relay.hub.isMember(member, of: handle) else { return reply }
-      if caller.owner != nil { try relay.spend(.membership, of: handle) }
-      try await relay.rooms.remove(member, from: room, handle, removal, on: relay)
+    return try await relay.people.withUser(user, on: core) { member in
+      let mayBeInvited = isOther && relay.memory.policy(of: room, on: core).isStored
+      guard ban != nil || mayBeInvited || core.hub.isMember(member, of: handle) else { return reply }
+      if caller.owner != nil { try core.spend(.membership, of: handle) }
+      try await relay.rooms.remove(member, from: room, handle, removal, on: core)
       return reply
     }
   }
@@ -356,10 +356,10 @@ struct SetRole: Command {
     role = try Self.newRole.value(in: request).role
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
-      try await relay.rooms.setRole(role, of: user, access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
+      try await relay.rooms.setRole(role, of: user, access, request, on: core)
       return Reply {
         $0["room"] = access.room.rawValue
         $0["user"] = user.rawValue
@@ -391,17 +391,17 @@ struct SetRead: Command {
     user = try Self.reader.value(in: request)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      guard let member = relay.hub.user(user), relay.hub.isMember(member, of: access.handle) else {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      guard let member = core.hub.user(user), core.hub.isMember(member, of: access.handle) else {
         throw RequestError(.notJoined, "\(user) is not a member of the room", at: "/path/room")
       }
-      guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
+      guard let newest = core.hub.position(of: access.handle)?.seq, seq <= newest else {
         throw request.fields.wrong("seq", "is greater than the newest seq of the room")
       }
-      relay.hub.setRead(seq, member, in: access.handle)
-      try await relay.late.storeMarks(access.handle, member, on: relay)
-      let read = relay.hub.facts(of: access.handle, for: member).read
+      core.hub.setRead(seq, member, in: access.handle)
+      try await relay.late.storeMarks(access.handle, member, on: core)
+      let read = core.hub.facts(of: access.handle, for: member).read
       return Reply {
         $0["room"] = access.room.rawValue
         $0.integer("read", read)

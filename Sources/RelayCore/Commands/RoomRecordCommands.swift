@@ -58,12 +58,12 @@ struct CreateRoom: Command {
     }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let creation = Rooms.Creation(room: room, details: details, creator: owner, members: members, key: key)
     let made =
       switch details.kind {
-      case .group: try await relay.rooms.make(creation, for: request, on: relay)
-      case .direct: try await relay.rooms.makeDirect(creation, for: request, on: relay)
+      case .group: try await relay.rooms.make(creation, for: request, on: core)
+      case .direct: try await relay.rooms.makeDirect(creation, for: request, on: core)
       }
     return Reply(status: made.isNew ? 201 : 200) { reply in
       Replies.room(made.state.room, made.details)(&reply)
@@ -92,11 +92,11 @@ struct OpenDirectRoom: Command {
     guard other != user else { throw request.fields.wrong(key, "must be another user") }
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let draft = Rooms.Creation(
       room: RoomDetails.newRoom(.direct), details: RoomDetails(kind: .direct, join: .invited), creator: user,
       members: [other], key: nil)
-    let made = try await relay.rooms.makeDirect(draft, for: request, on: relay)
+    let made = try await relay.rooms.makeDirect(draft, for: request, on: core)
     return Reply(status: made.isNew ? 201 : 200, Replies.room(made.state.room, made.details)).about(made.state.room)
   }
 }
@@ -113,12 +113,12 @@ struct GetRoom: Command {
     _ = try request.room
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      let details = try await relay.rooms.details(of: access, on: relay)
-      let user = request.caller.owner.flatMap(relay.hub.user)
-      let until = user.flatMap { relay.hub.restriction(of: $0, in: access.handle) }
-      let invited = try await invited(to: access, details, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      let details = try await relay.rooms.details(of: access, on: core)
+      let user = request.caller.owner.flatMap(core.hub.user)
+      let until = user.flatMap { core.hub.restriction(of: $0, in: access.handle) }
+      let invited = try await invited(to: access, details, relay, on: core)
       if until != nil || !invited.isEmpty {
         // The restriction and the invitations do not belong to the record, so this answer has no entity tag.
         return Reply {
@@ -141,12 +141,12 @@ struct GetRoom: Command {
   /// The invited users, for moderators. The people of a direct room see no difference between a member and an invited
   /// person.
   private func invited(
-    to access: RoomAccess, _ details: RoomDetails, on relay: isolated Relay
+    to access: RoomAccess, _ details: RoomDetails, _ relay: Relay, on core: isolated Core
   ) async throws -> [InvitedUser] {
     guard access.rights.contains(.moderate), details.kind == .group || request.caller.owner == nil,
-      relay.rooms.policy(of: access.room, on: relay).isStored
+      relay.memory.policy(of: access.room, on: core).isStored
     else { return [] }
-    return try await relay.store.read { try $0.invitations.invited(to: access.room, limit: Self.maxInvited) }
+    return try await core.store.read { try $0.invitations.invited(to: access.room, limit: Self.maxInvited) }
   }
 }
 
@@ -189,17 +189,17 @@ struct UpdateRoom: Command {
     tags = request.ifMatch.map(EntityTags.init)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
       var replaced = version
       if let tags, !tags.isAny {
-        let known = try await relay.rooms.details(of: access, on: relay)
+        let known = try await relay.rooms.details(of: access, on: core)
         guard tags.match(known.tag), version ?? known.version == known.version else { throw mismatch }
         replaced = known.version
       }
       do {
-        let details = try await relay.rooms.update(change, version: replaced, access, request, on: relay)
+        let details = try await relay.rooms.update(change, version: replaced, access, request, on: core)
         return Reply(Replies.room(access.room, details)).tagged(details.tag)
       } catch StoreError.refused(.outdated(let current)) {
         if let tags, !tags.isAny { throw mismatch }
@@ -227,10 +227,10 @@ struct DeleteRoom: Command {
     _ = try request.room
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
-    try await inRoom(of: request, on: relay) { access in
-      try relay.rooms.checkKeeps(access, request, on: relay)
-      try await relay.rooms.delete(access, request, on: relay)
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    try await inRoom(of: request, relay, on: core) { access in
+      try relay.rooms.checkKeeps(access, request, on: core)
+      try await relay.rooms.delete(access, request, on: core)
       guard request.caller.session != nil else { return .nothing }
       return Reply { $0["room"] = access.room.rawValue }
     }

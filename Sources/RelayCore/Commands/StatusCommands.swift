@@ -24,12 +24,12 @@ struct SetStatus: Command {
     status = try UserStatus(request.fields)
   }
 
-  package func run(on relay: isolated Relay) async throws -> Reply {
+  package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // A misspelled field over HTTP would end the status. The relay ignores unknown fields of frames.
     if request.caller.session == nil { try request.fields.checkNames(among: UserStatus.fields.map(\.declaration.name)) }
-    if let status, !status.isOn(at: relay.hub.now) { throw request.fields.wrong("until", "is in the past") }
-    return try await relay.people.withUser(user, on: relay) { handle in
-      let shown = try await relay.people.change(status: status, of: handle, cause: request.caller.session, on: relay)
+    if let status, !status.isOn(at: core.hub.now) { throw request.fields.wrong("until", "is in the past") }
+    return try await relay.people.withUser(user, on: core) { handle in
+      let shown = try await relay.people.change(status: status, of: handle, cause: request.caller.session, on: core)
       return Reply { $0.raw("status", shown?.json ?? Array("null".utf8)) }
     }
   }

@@ -13,9 +13,9 @@ extension Deliveries {
   /// - Parameter named: The recipients to notify. With `nil`, all silenced recipients are notified.
   /// - Returns: The number of notified users.
   package func notifyAnyway(
-    _ seq: Int64, in room: RoomID, by sender: UserID, only named: [UserID]?, on relay: isolated Relay
+    _ seq: Int64, in room: RoomID, by sender: UserID, only named: [UserID]?, on core: isolated Core
   ) async throws -> Int {
-    let found = try await relay.store.read { reader in
+    let found = try await core.store.read { reader in
       (message: try reader.messages.head(room, seq), silenced: try reader.queue.silenced(room, seq))
     }
     guard let message = found.message, !message.traits.isDeleted else {
@@ -26,10 +26,10 @@ extension Deliveries {
     guard message.traits.from == sender else { throw notSender }
     let named = named.map(Set.init)
     let users = found.silenced.filter { named?.contains($0) ?? true }
-    let handles = try await relay.people.retain(users, on: relay)
-    defer { handles.forEach(relay.hub.release) }
-    let plan = try await plan(message, in: room, for: zip(users, handles), on: relay)
-    let notified = try await relay.store.write { transaction in
+    let handles = try await people.retain(users, on: core)
+    defer { handles.forEach(core.hub.release) }
+    let plan = try await plan(message, in: room, for: zip(users, handles), on: core)
+    let notified = try await core.store.write { transaction in
       let notified = try transaction.silenced.notify(room, seq, by: sender, users: users)
       guard case .users(let allowed)? = notified else { return notified }
       try transaction.queue.insert(plan.pushes.filter { allowed.contains($0.user) }, room: room, seq: seq)
@@ -37,7 +37,7 @@ extension Deliveries {
     }
     switch notified {
     case .users(let users)?:
-      relay.worker.wake()
+      worker.wake()
       return users.count
     case .notSender?: throw notSender
     case .tooLate?: throw RequestError(.forbidden, "the message is too old to notify anyway", at: "/seq")
@@ -52,20 +52,20 @@ extension Deliveries {
   /// Plans the pushes of a message as if no recipient were silenced.
   private func plan(
     _ message: MessageHead, in room: RoomID, for users: some Sequence<(UserID, UserHandle)>,
-    on relay: isolated Relay
+    on core: isolated Core
   ) async throws -> Plan {
     let users = Array(users)
-    let marks = try await relay.store.read { reader in
+    let marks = try await core.store.read { reader in
       try users.map { try reader.rooms.marks(of: $0.0, in: room) }
     }
-    let now = relay.hub.now
+    let now = core.hub.now
     let members = zip(users, marks).map { user, marks in
-      let recipient = relay.people.recipient(user.1)
-      let membership = Membership(newest(marks, of: user.0, in: room, relay.hub), nil, at: message.seq, shown: now)
-      return PlanMember(user.0, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: now))
+      let recipient = recipients[user.1]
+      let membership = Membership(newest(marks, of: user.0, in: room, core.hub), nil, at: message.seq, shown: now)
+      return PlanMember(user.0, recipient, as: membership, quietHours: zones.quietHours(of: recipient, at: now))
     }
     let message = PlanMessage(message.traits, in: room, at: message.time, isNotifyAnyway: true)
-    return plan(message, for: members, now: now, on: relay)
+    return plan(message, for: members, now: now, on: core)
   }
 
   /// The newer of a member's stored marks and the marks in memory.

@@ -28,9 +28,9 @@ extension Deliveries {
   /// The counts do not depend on muted rooms, holds or missing devices, so that the sender cannot detect them.
   /// - Parameter showsPresence: False if the sender lacks the right `presence` and must not see presence.
   func deliveryReport(
-    of message: MessageTraits, in room: RoomHandle, _ roomName: RoomID, showsPresence: Bool, on relay: isolated Relay
+    of message: MessageTraits, in room: RoomHandle, _ roomName: RoomID, showsPresence: Bool, on core: isolated Core
   ) -> DeliveryReport? {
-    let hub = relay.hub
+    let hub = core.hub
     guard hub.pushes(room) else { return nil }
     guard let sender = hub.user(message.from) else {
       return DeliveryReport(push: hub.memberCount(of: room))
@@ -40,7 +40,7 @@ extension Deliveries {
     let now = hub.now
     let silenced = candidates.compactMap { user -> UserID? in
       guard let name = hub.name(of: user) else { return nil }
-      let recipient = relay.people.recipient(user)
+      let recipient = recipients[user]
       return recipient.focus.isFocused == true || recipient.filtersOut(roomName, now: now) ? name : nil
     }
     return DeliveryReport(live: counts.live, push: counts.away, waiting: counts.waiting, silenced: silenced.sorted())

@@ -30,7 +30,7 @@ package struct Gateways: Sendable {
   }
 
   /// Applies new settings.
-  package func use(_ settings: Relay.Settings) {
+  package func use(_ settings: RelaySettings) {
     apple?.serve(settings.appleApps)
     webPush?.serve(settings.webPushKey, to: settings.pushServices)
     matrix?.serve(settings.matrixApps)

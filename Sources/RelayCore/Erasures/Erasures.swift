@@ -29,12 +29,22 @@ package final class Erasures {
   private var logPause = LogPause()
   private var rewrite = Rewrite()
 
+  private let memory: RoomMemory
+  private let rooms: Rooms
+  private let people: People
+  private let inbox: Inbox
+
+  init(_ rooms: Rooms, _ inbox: Inbox) {
+    (self.rooms, self.inbox) = (rooms, inbox)
+    (memory, people) = (rooms.memory, rooms.people)
+  }
+
   /// True if the store must not get the presence of a user.
   func discardsPresence(of user: UserID) -> Bool { unsaved.contains(user) }
 
   /// Reads the erasures in progress, at the start.
-  func load(on relay: isolated Relay) async throws {
-    open = Set(try await relay.store.read { try $0.erasures.names() })
+  func load(on core: isolated Core) async throws {
+    open = Set(try await core.store.read { try $0.erasures.names() })
   }
 
   /// True from the request of an erasure until no row has the name.
@@ -77,20 +87,20 @@ package final class Erasures {
   /// Closes the sessions of a user, and begins the erasure.
   /// - Returns: The erasure, and the number of closed sessions. It is an earlier one if that is still in progress.
   func begin(
-    of user: UserID, _ messages: MessageErasure, on relay: isolated Relay
+    of user: UserID, _ messages: MessageErasure, on core: isolated Core
   ) async throws -> (erasure: ErasureRecord, closed: Int) {
     let id = Self.newName("erasure-")
     let pseudonym = UserID(unchecked: Self.newName("erased-"))
     // No presence of a user who has left memory follows.
-    unsaved = unsaved.filter { relay.hub.user($0) != nil }
+    unsaved = unsaved.filter { core.hub.user($0) != nil }
     beginning[user, default: 0] += 1
     unsaved.insert(user)
-    let closed = relay.hub.user(user).map { relay.hub.closeSessions(of: $0, .byOperator, Self.reason) } ?? 0
-    relay.people.noteChange(of: user)
-    let erasure = try await relay.commit(rows: ErasureWriter.maxRows) {
+    let closed = core.hub.user(user).map { core.hub.closeSessions(of: $0, .byOperator, Self.reason) } ?? 0
+    people.noteChange(of: user)
+    let erasure = try await core.commit(rows: ErasureWriter.maxRows) {
       try $0.erasures.begin(id, of: user, as: pseudonym, messages)
-    } then: { relay, result in
-      relay.erasures.begun(user, hasFailed: (try? result.get()) == nil, on: relay)
+    } then: { [self] result in
+      begun(user, hasFailed: (try? result.get()) == nil, on: core)
       return []
     }
     return (erasure, closed)
@@ -102,30 +112,30 @@ package final class Erasures {
     prefix + String(UInt64.random(in: 1...UInt64.max), radix: 36) + String(UInt64.random(in: 1...UInt64.max), radix: 36)
   }
 
-  private func begun(_ user: UserID, hasFailed: Bool, on relay: isolated Relay) {
+  private func begun(_ user: UserID, hasFailed: Bool, on core: isolated Core) {
     if let count = beginning[user] { beginning[user] = count == 1 ? nil : count - 1 }
     guard !hasFailed else {
       if !isOpen(user) { unsaved.remove(user) }
       return
     }
     open.insert(user)
-    relay.follow([.erasing(user)] + (relay.hub.user(user) == nil ? [] : [.person(user)]))
-    resume(on: relay)
+    core.follow([.erasing(user)] + (core.hub.user(user) == nil ? [] : [.person(user)]))
+    resume(on: core)
   }
 
   // MARK: Work in the background
 
   /// Continues the erasures in progress, in slices. Messages are stored in between.
-  func resume(on relay: isolated Relay) {
+  func resume(on core: isolated Core) {
     hasMore = true
     guard !isRunning else { return }
     isRunning = true
     Task {
       defer { isRunning = false }
-      await relay.retry {
-        while relay.stage != .stopping {
+      await core.retry {
+        while core.stage != .stopping {
           hasMore = false
-          guard try await performNext(on: relay) || hasMore else { return }
+          guard try await performNext(on: core) || hasMore else { return }
         }
       }
     }
@@ -133,59 +143,59 @@ package final class Erasures {
 
   /// Erases some rows. When no erasure has rows to erase now, one rewrite of the database serves all that are erased.
   /// - Returns: False if nothing is left to do.
-  private func performNext(on relay: isolated Relay) async throws -> Bool {
+  private func performNext(on core: isolated Core) async throws -> Bool {
     let waiting = failures.waiting(now: .now)
-    if let id = try await relay.store.read({ try $0.erasures.next(except: waiting) }) {
+    if let id = try await core.store.read({ try $0.erasures.next(except: waiting) }) {
       do throws(StoreError) {
-        let slice = try await relay.commit(rows: ErasureWriter.maxRows) {
+        let slice = try await core.commit(rows: ErasureWriter.maxRows) {
           try $0.erasures.perform(id)
-        } then: { relay, result in
-          if let slice = try? result.get() { relay.erasures.apply(slice, on: relay) }
+        } then: { [self] result in
+          if let slice = try? result.get() { apply(slice, on: core) }
           return []
         }
         failures.remove(id)
-        await showInLists(slice, on: relay)
+        await showInLists(slice, on: core)
       } catch {
         let cause = ErasureFailures.Cause(error)
-        failures.add(id, cause, at: relay.hub.now, now: .now)
-        logFailure(of: id, error, cause, on: relay)
+        failures.add(id, cause, at: core.hub.now, now: .now)
+        logFailure(of: id, error, cause, on: core)
         // The other erasures would fail as well.
-        if cause == .unavailable { try await Task.sleep(for: Relay.storePause) }
+        if cause == .unavailable { try await Task.sleep(for: Core.storePause) }
       }
       return true
     }
-    let erased = try await relay.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
+    let erased = try await core.store.read { try $0.erasures.erased(limit: Self.maxRewritten) }
     guard !erased.isEmpty else {
       guard failures.count > 0 else { return false }
       // Another erasure may begin before the next attempt.
-      try await Task.sleep(for: Relay.storePause)
+      try await Task.sleep(for: Core.storePause)
       return true
     }
     guard rewrite.pause <= .zero else {
       // Another erasure may begin meanwhile.
-      try await Task.sleep(for: min(rewrite.pause, Relay.storePause))
+      try await Task.sleep(for: min(rewrite.pause, Core.storePause))
       return true
     }
     do throws(StoreError) {
-      try await removeRemains(of: erased, on: relay)
+      try await removeRemains(of: erased, on: core)
     } catch {
       rewrite.failed()
       // After a rewrite, the rest concerns only the erasures that it has served.
       let concerned = rewrite.erasures.isEmpty ? erased : rewrite.erasures
       let cause = ErasureFailures.Cause(error)
-      for id in concerned { failures.add(id, cause, at: relay.hub.now, retryAfter: rewrite.pause, now: .now) }
-      logFailure(of: concerned[0], error, cause, on: relay)
+      for id in concerned { failures.add(id, cause, at: core.hub.now, retryAfter: rewrite.pause, now: .now) }
+      logFailure(of: concerned[0], error, cause, on: core)
     }
     return true
   }
 
   private func logFailure(
-    of id: String, _ error: StoreError, _ cause: ErasureFailures.Cause, on relay: isolated Relay
+    of id: String, _ error: StoreError, _ cause: ErasureFailures.Cause, on core: isolated Core
   ) {
     // `unavailable` is a failure of the store. Other causes concern one erasure.
-    guard cause != .unavailable else { return relay.diagnostics.logFailure(of: error) }
+    guard cause != .unavailable else { return core.diagnostics.logFailure(of: error) }
     guard !error.isDamage, logPause.isOver() else { return }
-    relay.diagnostics.log.error(
+    core.diagnostics.log.error(
       "an erasure has failed, and the relay will try it again: \(error)",
       metadata: [
         "erasure": "\(id)", "failing": "\(failures.count)", "attempts": "\(failures[id]?.count ?? 1)",
@@ -194,15 +204,15 @@ package final class Erasures {
 
   /// Rewrites the database for these erasures, empties its write-ahead log, and ends the erasures. After a failure, the
   /// next call continues.
-  private func removeRemains(of erased: [String], on relay: isolated Relay) async throws(StoreError) {
+  private func removeRemains(of erased: [String], on core: isolated Core) async throws(StoreError) {
     if rewrite.erasures.isEmpty {
       let start = ContinuousClock.now
-      try await relay.store.rewrite()
+      try await core.store.rewrite()
       rewrite.ended(erased, since: start)
     }
-    try await relay.store.emptyLog()
+    try await core.store.emptyLog()
     let finished = rewrite.erasures
-    try await relay.store.write { try $0.erasures.finish(finished) }
+    try await core.store.write { try $0.erasures.finish(finished) }
     rewrite.erasures = []
     for id in finished { failures.remove(id) }
   }
@@ -238,59 +248,59 @@ package final class Erasures {
 
   // MARK: Rooms and users in memory
 
-  private func apply(_ slice: ErasedSlice, on relay: isolated Relay) {
+  private func apply(_ slice: ErasedSlice, on core: isolated Core) {
     guard let name = slice.name else { return }
-    if !slice.left.isEmpty { relay.rooms.noteRemovals() }
+    if !slice.left.isEmpty { memory.noteRemovals() }
     for left in slice.left {
-      relay.follow(.exclusions(of: slice.pseudonym, known: name, from: left.calls))
-      leave(left, [name, slice.pseudonym], on: relay)
+      core.follow(.exclusions(of: slice.pseudonym, known: name, from: left.calls))
+      leave(left, [name, slice.pseudonym], on: core)
     }
-    relay.follow(.effects(of: slice.invitations))
+    core.follow(.effects(of: slice.invitations))
     for blocker in slice.unblocked {
-      if let user = relay.hub.user(blocker) { relay.hub.setBlocked(false, name, by: user) }
-      relay.people.reloadInTime(blocker, on: relay)
+      if let user = core.hub.user(blocker) { core.hub.setBlocked(false, name, by: user) }
+      people.reloadInTime(blocker, on: core)
     }
-    let now = relay.hub.now
+    let now = core.hub.now
     for deleted in slice.deleted {
-      let handle = relay.hub.room(deleted.room)
-      relay.follow(
+      let handle = core.hub.room(deleted.room)
+      core.follow(
         .deletion(of: deleted.seq, deleted.edited, by: nil, in: deleted.room, handle, cause: nil, at: now))
     }
     for unreacted in slice.unreacted {
       let message = unreacted.message
-      guard let handle = relay.hub.room(message.room) else { continue }
-      relay.follow(
+      guard let handle = core.hub.room(message.room) else { continue }
+      core.follow(
         .annotation(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, cause: nil, at: now))
     }
     for room in slice.anonymized {
-      guard let handle = relay.hub.room(room), let position = relay.hub.position(of: handle) else { continue }
+      guard let handle = core.hub.room(room), let position = core.hub.position(of: handle) else { continue }
       // The frames of the newest messages have the name. Clients that join get the messages from the store.
-      relay.hub.trim(handle, before: position.seq + 1)
+      core.hub.trim(handle, before: position.seq + 1)
     }
     if slice.isLast { open.remove(name) }
   }
 
   /// Shows the changed messages in the lists of rooms. Rooms that no session has joined are often not in memory.
-  private func showInLists(_ slice: ErasedSlice, on relay: isolated Relay) async {
-    for room in slice.listed where relay.inbox.hasSubscribers {
-      relay.rooms.retain(room)
-      defer { relay.rooms.release(room, on: relay) }
-      guard let loaded = try? await relay.rooms.load(room, on: relay) else { continue }
-      relay.inbox.roomChanged(loaded, on: relay)
+  private func showInLists(_ slice: ErasedSlice, on core: isolated Core) async {
+    for room in slice.listed where inbox.hasSubscribers {
+      memory.retain(room)
+      defer { memory.release(room, on: core) }
+      guard let loaded = try? await rooms.load(room, on: core) else { continue }
+      inbox.roomChanged(loaded, on: core)
     }
   }
 
   /// Ends a membership in memory. The user has the pseudonym if the room was loaded after the begin.
-  private func leave(_ left: ErasedSlice.Left, _ names: [UserID], on relay: isolated Relay) {
-    guard let room = relay.hub.room(left.room) else { return }
+  private func leave(_ left: ErasedSlice.Left, _ names: [UserID], on core: isolated Core) {
+    guard let room = core.hub.room(left.room) else { return }
     // The release unloads the room if it has no members any more.
-    relay.rooms.retain(left.room)
-    defer { relay.rooms.release(left.room, on: relay) }
+    memory.retain(left.room)
+    defer { memory.release(left.room, on: core) }
     for name in names {
-      guard let user = relay.hub.user(name), relay.hub.isMember(user, of: room) else { continue }
-      relay.follow(.left(FormerMember(user: user, name: name, room: left.room, handle: room, cause: .left)))
+      guard let user = core.hub.user(name), core.hub.isMember(user, of: room) else { continue }
+      core.follow(.left(FormerMember(user: user, name: name, room: left.room, handle: room, cause: .left)))
     }
-    if let owner = left.successor { relay.follow(.role(.owner, of: owner, in: room, by: nil)) }
+    if let owner = left.successor { core.follow(.role(.owner, of: owner, in: room, by: nil)) }
   }
 }
 

@@ -40,6 +40,10 @@ package final class Inbox {
   /// The next run, and the time at which it begins.
   private var wake: (task: Task<Void, Never>, due: ContinuousClock.Instant)?
 
+  private let access: Access
+
+  init(_ access: Access) { self.access = access }
+
   /// The minimum time between two reads for a user, and between two events about a room.
   static let interval = Duration.seconds(1)
   /// The time after which a room without changes is forgotten, and the minimum time between two scans for such rooms.
@@ -66,8 +70,8 @@ package final class Inbox {
   }
 
   /// Reads the position at which a subscription begins: that of the client, if the changes since then are complete.
-  func start(_ options: Options, of name: UserID, on relay: isolated Relay) async throws -> Start {
-    try await relay.store.read { reader in
+  func start(_ options: Options, of name: UserID, on core: isolated Core) async throws -> Start {
+    try await core.store.read { reader in
       guard let since = options.since else {
         return Start(options: options, position: try reader.inbox.position(), isReset: false)
       }
@@ -78,27 +82,27 @@ package final class Inbox {
   }
 
   /// Subscribes an open session. Its first events are the changes since the position.
-  func subscribe(_ session: SessionHandle, of user: UserHandle, _ start: Start, on relay: isolated Relay) {
-    guard relay.hub.notifyEnd(of: session) else { return }
+  func subscribe(_ session: SessionHandle, of user: UserHandle, _ start: Start, on core: isolated Core) {
+    guard core.hub.notifyEnd(of: session) else { return }
     users[session] = user
     subscribers[user, default: Subscriber()].sessions[session] = start.options
-    relay.hub.setHasInbox(true, of: user)
+    core.hub.setHasInbox(true, of: user)
     // Other sessions of the user may get some changes again.
     let known = subscribers[user]?.position ?? start.position
     let isEarlier = known.epoch == start.position.epoch && known.number < start.position.number
     subscribers[user]?.position = isEarlier ? known : start.position
-    listChanged(of: user, on: relay)
+    listChanged(of: user, on: core)
   }
 
   /// Ends the subscription of a session that has ended.
-  func forget(_ session: SessionHandle, on relay: isolated Relay) {
+  func forget(_ session: SessionHandle, on core: isolated Core) {
     guard let user = users.removeValue(forKey: session) else { return }
     subscribers[user]?.sessions[session] = nil
     subscribers[user]?.shown[session] = nil
     guard subscribers[user]?.sessions.isEmpty == true else { return }
     subscribers[user] = nil
     lists.forget(user)
-    relay.hub.setHasInbox(false, of: user)
+    core.hub.setHasInbox(false, of: user)
   }
 
   /// Forgets a room that the hub has removed from memory.
@@ -109,37 +113,37 @@ package final class Inbox {
   var hasSubscribers: Bool { !subscribers.isEmpty }
 
   /// All members of a room see a change that is stored.
-  func roomChanged(_ room: RoomHandle, on relay: isolated Relay) {
+  func roomChanged(_ room: RoomHandle, on core: isolated Core) {
     guard hasSubscribers else { return }
-    rooms.change(room, at: .now, interval: interval(of: room, on: relay))
-    arm(on: relay)
+    rooms.change(room, at: .now, interval: interval(of: room, on: core))
+    arm(on: core)
   }
 
   /// One member sees a change that is stored.
-  func listChanged(of user: UserHandle, on relay: isolated Relay) {
+  func listChanged(of user: UserHandle, on core: isolated Core) {
     guard subscribers[user] != nil else { return }
     listChanged(user)
-    arm(on: relay)
+    arm(on: core)
   }
 
   /// The list of a user has lost a room.
-  private func removed(_ room: RoomID, of user: UserHandle, on relay: isolated Relay) {
+  private func removed(_ room: RoomID, of user: UserHandle, on core: isolated Core) {
     guard subscribers[user] != nil else { return }
     subscribers[user]?.removed.insert(room)
-    listChanged(of: user, on: relay)
+    listChanged(of: user, on: core)
   }
 
   private func listChanged(_ user: UserHandle) { lists.change(user, at: .now, interval: Self.interval) }
 
   /// A room with many members is looked at less often.
-  private func interval(of room: RoomHandle, on relay: isolated Relay) -> Duration {
-    min(max(Self.interval, .seconds(1) * relay.hub.memberCount(of: room) / Self.membersPerSecond), Self.maxInterval)
+  private func interval(of room: RoomHandle, on core: isolated Core) -> Duration {
+    min(max(Self.interval, .seconds(1) * core.hub.memberCount(of: room) / Self.membersPerSecond), Self.maxInterval)
   }
 
   // MARK: Runs
 
   /// Plans the next run.
-  private func arm(on relay: isolated Relay) {
+  private func arm(on core: isolated Core) {
     let reads = lists.running < Self.maxReads ? lists.due : nil
     guard let due = [rooms.due, reads].compactMap({ $0 }).min() else { return }
     if let wake, wake.due <= due { return }
@@ -149,52 +153,52 @@ package final class Inbox {
         try? await Task.sleep(until: due, clock: .continuous)
         guard !Task.isCancelled else { return }
         wake = nil
-        run(on: relay)
+        run(on: core)
       }, due
     )
   }
 
   /// Looks at the members of some rooms, and begins some reads.
-  private func run(on relay: isolated Relay) {
-    guard relay.stage != .stopping else { return }
+  private func run(on core: isolated Core) {
+    guard core.stage != .stopping else { return }
     let now = ContinuousClock.now
     var members = 0
     while members < Self.membersPerTurn, let room = rooms.next(at: now) {
-      members += max(1, relay.hub.memberCount(of: room))
-      for user in relay.hub.inboxUsers(of: room) { listChanged(user) }
-      rooms.end(room, at: now, interval: interval(of: room, on: relay))
+      members += max(1, core.hub.memberCount(of: room))
+      for user in core.hub.inboxUsers(of: room) { listChanged(user) }
+      rooms.end(room, at: now, interval: interval(of: room, on: core))
     }
     if swept < now - Self.rest {
       rooms.forgetResting(before: now - Self.rest)
       swept = now
     }
     while lists.running < Self.maxReads, let user = lists.next(at: now) {
-      Task { await read(user, on: relay) }
+      Task { await read(user, on: core) }
     }
-    arm(on: relay)
+    arm(on: core)
   }
 
   /// Reads the changes of a user's list, and sends them.
-  private func read(_ user: UserHandle, on relay: isolated Relay) async {
+  private func read(_ user: UserHandle, on core: isolated Core) async {
     defer {
       lists.end(user, at: .now, interval: Self.interval)
       if subscribers[user] == nil { lists.forget(user) }
-      arm(on: relay)
+      arm(on: core)
     }
-    guard let name = relay.hub.name(of: user), let position = subscribers[user]?.position else { return }
+    guard let name = core.hub.name(of: user), let position = subscribers[user]?.position else { return }
     let removed = subscribers[user]?.removed ?? []
     subscribers[user]?.removed = []
-    let now = relay.hub.now
+    let now = core.hub.now
     do {
       // The reader's thread writes the events, because a preview may need a long body.
-      let changes = try await relay.store.read { reader in
+      let changes = try await core.store.read { reader in
         let found = try reader.inbox.rooms(of: name, .after(position.number), limit: Self.maxEvents, now: now)
         return Changes(
           events: found.entries.map { Event($0, epoch: found.position.epoch) }, position: found.end, more: found.more)
       }
-      send(changes, since: position, removed, to: user, on: relay)
+      send(changes, since: position, removed, to: user, on: core)
     } catch {
-      _ = relay.requestError(error)  // logs the failure
+      _ = core.requestError(error)  // logs the failure
       guard subscribers[user] != nil else { return }
       subscribers[user]?.removed.formUnion(removed)
       listChanged(user)
@@ -225,7 +229,7 @@ package final class Inbox {
 
   private func send(
     _ changes: Changes, since position: InboxPosition, _ removed: Set<RoomID>, to user: UserHandle,
-    on relay: isolated Relay
+    on core: isolated Core
   ) {
     guard let subscriber = subscribers[user] else { return }
     // A session that has subscribed during the read may have set an earlier position. Its own read follows.
@@ -233,37 +237,40 @@ package final class Inbox {
     if changes.more { listChanged(user) }
     // A room that is in the list again was not removed.
     let gone = removed.subtracting(changes.events.map(\.room)).sorted()
-    for (session, options) in subscriber.sessions where relay.hub.isOpen(session) {
+    for (session, options) in subscriber.sessions where core.hub.isOpen(session) {
       var sent: [(RoomID, Int64)] = []
       for event in changes.events {
         // The session gets the events of the rooms that it has joined.
-        if let room = relay.hub.room(event.room), relay.hub.isJoined(session, to: room) { continue }
-        let rights = relay.access.rights(of: session, in: event.room, on: relay)
+        if let room = core.hub.room(event.room), core.hub.isJoined(session, to: room) { continue }
+        let rights = access.rights(of: session, in: event.room, on: core)
         guard InboxList.shows(rights) else { continue }
         let hasPreview = options.hasPreview && StoredText.inboxEvent.isReadable(with: rights)
-        relay.hub.push(hasPreview ? event.text : event.plain, to: session)
+        core.hub.push(hasPreview ? event.text : event.plain, to: session)
         sent.append((event.room, event.seq))
       }
-      if !sent.isEmpty, let number = relay.hub.confirm(session) {
+      if !sent.isEmpty, let number = core.hub.confirm(session) {
         subscribers[user]?.shown[session, default: InboxReceipts()].add(sent, confirmedBy: number)
       }
-      for room in gone { relay.hub.push(Replies.inbox(removed: room, changes.position), to: session) }
+      for room in gone { core.hub.push(Replies.inbox(removed: room, changes.position), to: session) }
     }
   }
 }
 
 extension Inbox: Follower {
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     switch change {
-    case .sent(let sent): roomChanged(sent.message.handle, on: relay)
-    case .edited(let change), .deleted(let change, _): roomChanged(change.handle, on: relay)
-    case .record(_, _, let room, _, _): roomChanged(room, on: relay)
+    case .sent(let sent): roomChanged(sent.message.handle, on: core)
+    case .edited(let change), .deleted(let change, _): roomChanged(change.handle, on: core)
+    case .record(_, _, let room, _, _): roomChanged(room, on: core)
     case .joined(let member):
-      if member.joined.isNewMember { listChanged(of: member.user, on: relay) }
-    case .left(let member): removed(member.room, of: member.user, on: relay)
+      if member.joined.isNewMember { listChanged(of: member.user, on: core) }
+    case .left(let member): removed(member.room, of: member.user, on: core)
     case .roomDeleted(let deleted):
-      for user in deleted.members.compactMap(relay.hub.user) { removed(deleted.room, of: user, on: relay) }
-    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .heldDue, .person, .erasing: break
+      for user in deleted.members.compactMap(core.hub.user) { removed(deleted.room, of: user, on: core) }
+    case .listChanged(let user): listChanged(of: user, on: core)
+    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .heldDue, .person, .access, .marked,
+      .erasing:
+      break
     }
   }
 }
@@ -279,13 +286,13 @@ extension Inbox {
   /// The user's active sessions that have not joined the room, and whose list shows it. A message counts as written when
   /// it was sent to the sessions in the room, because its event follows within seconds.
   func sessions(
-    of user: UserHandle, in room: RoomID, at seq: Int64, shown: Timestamp, on relay: isolated Relay
+    of user: UserHandle, in room: RoomID, at seq: Int64, shown: Timestamp, on core: isolated Core
   ) -> [SessionFacts] {
     guard let subscriber = subscribers[user] else { return [] }
     return subscriber.sessions.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { session in
-      guard relay.hub.facts(of: session)?.activity == .active, relay.hub.isOpen(session) else { return nil }
-      if let handle = relay.hub.room(room), relay.hub.isJoined(session, to: handle) { return nil }
-      guard InboxList.shows(relay.access.rights(of: session, in: room, on: relay)) else { return nil }
+      guard core.hub.facts(of: session)?.activity == .active, core.hub.isOpen(session) else { return nil }
+      if let handle = core.hub.room(room), core.hub.isJoined(session, to: handle) { return nil }
+      guard InboxList.shows(access.rights(of: session, in: room, on: core)) else { return nil }
       let received = subscriber.shown[session]?.received(room) ?? 0
       return SessionFacts(activity: .active, writing: .written(at: shown), hasReceived: received >= seq)
     }

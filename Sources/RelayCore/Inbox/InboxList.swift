@@ -58,12 +58,12 @@ struct InboxList: Sendable {
   /// Reads a page, and returns the members of the reply. A reader's thread checks the rights and writes the text.
   /// - Parameter permissions: Is `nil` for a backend.
   func read(
-    of user: UserID, _ permissions: Permissions?, on relay: isolated Relay
+    of user: UserID, _ permissions: Permissions?, _ late: LateWriter, on core: isolated Core
   ) async throws -> (inout JSONWriter.Object) -> Void {
     // The list has the marks of all earlier requests.
-    if let user = relay.hub.user(user) { await relay.late.storeMarks(of: user, on: relay) }
-    let (patterns, isOpen, now) = (relay.settings.rooms, relay.settings.isOpen, relay.hub.now)
-    let page = try await relay.store.read { reader -> Page in
+    if let user = core.hub.user(user) { await late.storeMarks(of: user, on: core) }
+    let (patterns, isOpen, now) = (core.settings.rooms, core.settings.isOpen, core.hub.now)
+    let page = try await core.store.read { reader -> Page in
       try self.page(reader.inbox, of: user, now: now) { room in
         guard let permissions else { return nil }
         let pattern = patterns.policy(for: room).can

@@ -24,15 +24,25 @@ package final class Invitations: Follower {
   /// The number of invitations made, with which a read notices those made meanwhile.
   private var madeCount = 0
 
+  private let memory: RoomMemory
+  private let recipients: Recipients
+  private let people: People
+  private let zones: Zones
+
+  init(_ memory: RoomMemory, _ people: People) {
+    (self.memory, self.people) = (memory, people)
+    (recipients, zones) = (people.recipients, people.zones)
+  }
+
   /// The number of undecided invitations that one read returns at the start.
   private static let page = 100
 
   /// Decides the pushes that an earlier run has left undecided.
-  func load(on relay: isolated Relay) async throws {
+  func load(on core: isolated Core) async throws {
     var last: Int64 = 0
     while true {
-      let open = try await relay.store.read { [last] in try $0.invitations.undecided(after: last, limit: Self.page) }
-      for undecided in open { push(undecided, on: relay) }
+      let open = try await core.store.read { [last] in try $0.invitations.undecided(after: last, limit: Self.page) }
+      for undecided in open { push(undecided, on: core) }
       guard open.count == Self.page, let next = open.last?.invitation.id else { return }
       last = next
     }
@@ -50,18 +60,18 @@ package final class Invitations: Follower {
   ///   - repeated: Returns the result of an earlier request that this one repeats. If the limit is exceeded, the
   ///     request returns this result instead of an error.
   func inviting<T>(
-    _ others: [UserID], to room: RoomID, by user: UserID?, on relay: isolated Relay,
+    _ others: [UserID], to room: RoomID, by user: UserID?, on core: isolated Core,
     count: (T) -> Int, repeated: nonisolated(nonsending) () async throws -> T? = { nil },
     _ body: nonisolated(nonsending) (Set<UserID>) async throws -> T
   ) async throws -> T {
-    let policy = relay.settings.invitations
+    let policy = core.settings.invitations
     guard let user, !others.isEmpty, policy != .none else { return try await body([]) }
-    let strangers = try await relay.store.read {
+    let strangers = try await core.store.read {
       try $0.invitations.strangers(to: user, among: others, policy, in: room)
     }
     let taken = strangers.new.count
     do {
-      try take(taken, of: user, on: relay)
+      try take(taken, of: user, on: core)
     } catch {
       guard let result = try await repeated() else { throw error }
       return result
@@ -76,8 +86,8 @@ package final class Invitations: Follower {
     }
   }
 
-  private func take(_ count: Int, of user: UserID, on relay: isolated Relay) throws(RequestError) {
-    let limit = relay.limits.newPeoplePerDay
+  private func take(_ count: Int, of user: UserID, on core: isolated Core) throws(RequestError) {
+    let limit = core.limits.newPeoplePerDay
     guard limit > 0, count > 0 else { return }
     guard count <= limit else { throw RequestError(.tooLarge, Self.exceeded) }
     if let delay = newPeople.take(count, of: user, limit: limit, at: .now) {
@@ -90,10 +100,10 @@ package final class Invitations: Follower {
   // MARK: Number
 
   /// The number of open invitations of a user in memory.
-  func count(of user: UserHandle, named name: UserID, on relay: isolated Relay) async throws -> Int {
+  func count(of user: UserHandle, named name: UserID, on core: isolated Core) async throws -> Int {
     guard !uninvited.contains(user) else { return 0 }
     let known = madeCount
-    let count = try await relay.store.read { try $0.invitations.count(of: name) }
+    let count = try await core.store.read { try $0.invitations.count(of: name) }
     if count == 0, madeCount == known { uninvited.insert(user) }
     return count
   }
@@ -104,68 +114,68 @@ package final class Invitations: Follower {
   // MARK: Changes
 
   /// Ends an invitation because its user refuses it.
-  func decline(_ room: RoomID, by user: UserID, on relay: isolated Relay) async throws {
+  func decline(_ room: RoomID, by user: UserID, on core: isolated Core) async throws {
     // Without an invitation nothing is written, and no load of a room begins again.
-    guard try await relay.store.read({ try $0.invitations.isInvited(user, to: room) }) else { return }
-    _ = try await end(in: room, on: relay) { try $0.invitations.decline(room, by: user) }
+    guard try await core.store.read({ try $0.invitations.isInvited(user, to: room) }) else { return }
+    _ = try await end(in: room, on: core) { try $0.invitations.decline(room, by: user) }
   }
 
   /// Ends an invitation that `inviter` has made. Returns false if there is none.
-  func withdraw(_ user: UserID, from room: RoomID, by inviter: UserID, on relay: isolated Relay) async throws -> Bool {
-    let isOwn = try await relay.store.read { try $0.invitations.hasInvited(user, to: room, inviter) }
+  func withdraw(_ user: UserID, from room: RoomID, by inviter: UserID, on core: isolated Core) async throws -> Bool {
+    let isOwn = try await core.store.read { try $0.invitations.hasInvited(user, to: room, inviter) }
     guard isOwn else { return false }
-    let changes = try await end(in: room, on: relay) { try $0.invitations.withdraw(user, from: room, by: inviter) }
+    let changes = try await end(in: room, on: core) { try $0.invitations.withdraw(user, from: room, by: inviter) }
     return !changes.ended.isEmpty
   }
 
   /// Ends the invitation of a user to a room. The room may be deleted with it.
   private func end(
-    in room: RoomID, on relay: isolated Relay, _ work: @escaping @Sendable (Transaction) throws -> InvitationChanges
+    in room: RoomID, on core: isolated Core, _ work: @escaping @Sendable (Transaction) throws -> InvitationChanges
   ) async throws -> InvitationChanges {
-    relay.rooms.beginDeletion(of: room)
-    return try await relay.commit(rows: 8, work) { relay, result in
-      relay.rooms.endDeletion(of: room)
+    memory.beginDeletion(of: room)
+    return try await core.commit(rows: 8, work) { [self] result in
+      memory.endDeletion(of: room)
       return (try? result.get()).map { .effects(of: $0) } ?? []
     }
   }
 
   /// Ends the invitations of users whose names nobody has used in time.
-  package func expire(on relay: isolated Relay) async throws {
-    while relay.stage != .stopping {
-      let expired = try await relay.commit(rows: 4 * InvitationWriter.maxSlice) {
+  package func expire(on core: isolated Core) async throws {
+    while core.stage != .stopping {
+      let expired = try await core.commit(rows: 4 * InvitationWriter.maxSlice) {
         try $0.invitations.expire()
-      } then: { _, result in
+      } then: { result in
         (try? result.get()).map { .effects(of: $0.changes) } ?? []
       }
       guard expired.more else { return }
     }
   }
 
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     guard case .invitations(let changes) = change else { return }
     for made in changes.made {
       guard let invitation = made.invitation else { continue }
-      relay.diagnostics.tally.countInvitation()
+      core.diagnostics.tally.countInvitation()
       madeCount += 1
-      if let user = relay.hub.user(made.user) { uninvited.remove(user) }
-      show(invitation, to: made.user, on: relay)
-      push(UndecidedInvitation(user: made.user, invitation: invitation), on: relay)
+      if let user = core.hub.user(made.user) { uninvited.remove(user) }
+      show(invitation, to: made.user, on: core)
+      push(UndecidedInvitation(user: made.user, invitation: invitation), on: core)
     }
     for ended in changes.ended {
       guard !ended.isHidden else { continue }
-      relay.diagnostics.tally.count(ended.cause)
-      if let user = relay.hub.user(ended.user) { relay.hub.push(Replies.invitation(ended), to: user) }
+      core.diagnostics.tally.count(ended.cause)
+      if let user = core.hub.user(ended.user) { core.hub.push(Replies.invitation(ended), to: user) }
     }
   }
 
   // MARK: Sessions
 
-  private func show(_ invitation: Invitation, to user: UserID, on relay: isolated Relay) {
-    guard let handle = relay.hub.user(user) else { return }
+  private func show(_ invitation: Invitation, to user: UserID, on core: isolated Core) {
+    guard let handle = core.hub.user(user) else { return }
     let event = Replies.invitation(invitation)
-    for session in relay.hub.sessions(of: handle) {
-      relay.hub.push(event, to: session)
-      guard relay.hub.notifyEnd(of: session), let number = relay.hub.confirm(session) else { continue }
+    for session in core.hub.sessions(of: handle) {
+      core.hub.push(event, to: session)
+      guard core.hub.notifyEnd(of: session), let number = core.hub.confirm(session) else { continue }
       shown[invitation.id, default: [:]][session] = number
       if confirmed[session] == nil { confirmed[session] = 0 }
     }
@@ -180,10 +190,10 @@ package final class Invitations: Follower {
 
   /// The sessions of the user. Those that have connected after the invitation know it from `welcome`.
   private func sessions(
-    of user: UserHandle, knowing invitation: Invitation, on relay: isolated Relay
+    of user: UserHandle, knowing invitation: Invitation, on core: isolated Core
   ) -> [SessionFacts] {
-    relay.hub.sessions(of: user).compactMap { session in
-      guard let activity = relay.hub.facts(of: session)?.activity else { return nil }
+    core.hub.sessions(of: user).compactMap { session in
+      guard let activity = core.hub.facts(of: session)?.activity else { return nil }
       let number = shown[invitation.id]?[session] ?? 0
       return SessionFacts(
         activity: activity, writing: .written(at: invitation.time),
@@ -194,11 +204,11 @@ package final class Invitations: Follower {
   // MARK: Pushes
 
   /// Decides the push of an invitation. While a session may still receive the invitation, the decision waits.
-  private func push(_ undecided: UndecidedInvitation, on relay: isolated Relay) {
+  private func push(_ undecided: UndecidedInvitation, on core: isolated Core) {
     Task {
       defer { shown[undecided.invitation.id] = nil }
-      await relay.retry {
-        while relay.stage != .stopping, let pause = try await decide(undecided, on: relay) {
+      await core.retry {
+        while core.stage != .stopping, let pause = try await decide(undecided, on: core) {
           try? await Task.sleep(for: pause)
         }
       }
@@ -206,15 +216,15 @@ package final class Invitations: Follower {
   }
 
   /// - Returns: The time after which the push is decided again. Is `nil` if it is decided.
-  private func decide(_ undecided: UndecidedInvitation, on relay: isolated Relay) async throws -> Duration? {
+  private func decide(_ undecided: UndecidedInvitation, on core: isolated Core) async throws -> Duration? {
     let (user, invitation) = (undecided.user, undecided.invitation)
-    return try await relay.people.withUser(user, on: relay) { handle in
-      let now = relay.hub.now
+    return try await people.withUser(user, on: core) { handle in
+      let now = core.hub.now
       let request = PushRequest.invitation
-      let recipient = relay.people.recipient(handle)
+      let recipient = recipients[handle]
       var membership = Membership.absent
-      membership.sessions = sessions(of: handle, knowing: invitation, on: relay)
-      if membership.sessions.isEmpty, relay.hub.isOnline(handle) {
+      membership.sessions = sessions(of: handle, knowing: invitation, on: core)
+      if membership.sessions.isEmpty, core.hub.isOnline(handle) {
         // The user has just lost the connection, or is expected back after a start of the relay.
         membership.away = AwayFacts(since: now, isClean: false)
       }
@@ -222,11 +232,11 @@ package final class Invitations: Follower {
       let room = RoomID.notifications(of: user)
       let message = PlanMessage(
         MessageTraits(from: invitation.inviter.id, push: request), in: room,
-        at: relay.settings.policy.time(ofStored: invitation.time, now: now))
+        at: core.settings.policy.time(ofStored: invitation.time, now: now))
       let member = PlanMember(
-        user, recipient, as: membership, quietHours: relay.zones.quietHours(of: recipient, at: now))
-      let decisions = relay.settings.planner.decisions(about: message, for: member, now: now)
-      for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
+        user, recipient, as: membership, quietHours: zones.quietHours(of: recipient, at: now))
+      let decisions = core.settings.planner.decisions(about: message, for: member, now: now)
+      for decision in decisions { core.diagnostics.tally.count(decision.outcome) }
       for case .wait(let end) in decisions.map(\.outcome) { return max(end - now, .milliseconds(10)) }
       let pushes = decisions.compactMap(\.push)
       let draft = MessageDraft(
@@ -238,12 +248,12 @@ package final class Invitations: Follower {
       if !pushes.isEmpty { pace.pushed(by: invitation.inviter.id, to: user, at: .now) }
       var isStored = false
       defer { if !isStored, !pushes.isEmpty { pace.failed(by: invitation.inviter.id, to: user) } }
-      isStored = try await relay.store.write(rows: 2 + pushes.count) { transaction in
+      isStored = try await core.store.write(rows: 2 + pushes.count) { transaction in
         try transaction.invitations.decide(
           invitation.id, posting: pushes.isEmpty ? nil : draft, epoch: epoch)
       }
       guard isStored, !pushes.isEmpty else { return nil }
-      relay.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
+      core.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
       return nil
     }
   }

@@ -7,7 +7,7 @@ import RelayStore
 /// A message with all that is decided before it is stored. An object, because the followers of each message share it.
 final class PlannedMessage: Sendable {
   /// Answers the sender when the message is published, or is not stored.
-  typealias Reply = @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
+  typealias Reply = (Result<SentMessage, StoreError>) -> Void
 
   let accepted: ContinuousClock.Instant
   let draft: MessageDraft
@@ -40,7 +40,11 @@ final class PlannedMessage: Sendable {
 
 /// Answers the sender of a message that the hub has published. The `delivery` events follow the reply.
 final class SenderReplies: Follower {
-  func follow(_ change: Change, on relay: isolated Relay) {
-    if case .sent(let sent) = change { relay.answer(sent.message, .success(sent.stored), sent.reply) }
+  private let messages: Messages
+
+  init(_ messages: Messages) { self.messages = messages }
+
+  func follow(_ change: Change, on core: isolated Core) {
+    if case .sent(let sent) = change { messages.answer(sent.message, .success(sent.stored), sent.reply, on: core) }
   }
 }

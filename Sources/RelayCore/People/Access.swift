@@ -6,7 +6,7 @@ import RelayJSON
 package import RelayProtocol
 package import RelayStore
 
-/// The permissions of sessions and callers, and their withdrawal.
+/// The permissions of sessions and callers, and their rights in rooms.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Access {
@@ -14,6 +14,11 @@ package final class Access {
   private var permissions: [SessionHandle: Permissions] = [:]
   /// The times at which the tokens of sessions were issued, if the tokens contain them.
   private var issued: [SessionHandle: Timestamp] = [:]
+
+  private let memory: RoomMemory
+  private let recipients: Recipients
+
+  init(_ memory: RoomMemory, _ recipients: Recipients) { (self.memory, self.recipients) = (memory, recipients) }
 
   /// Forgets a session that has ended.
   package func forget(_ session: SessionHandle) {
@@ -25,23 +30,23 @@ package final class Access {
   func issued(to session: SessionHandle) -> Timestamp? { issued[session] }
 
   /// Gives a session the permissions of its token, until the token expires.
-  package func admit(_ session: SessionHandle, as identity: Identity, on relay: isolated Relay) {
-    relay.hub.setExpiry(identity.expires.map { $0 + relay.settings.identityGrace }, of: session)
-    guard !relay.settings.isOpen, relay.hub.notifyEnd(of: session) else { return }
+  package func admit(_ session: SessionHandle, as identity: Identity, on core: isolated Core) {
+    core.hub.setExpiry(identity.expires.map { $0 + core.settings.identityGrace }, of: session)
+    guard !core.settings.isOpen, core.hub.notifyEnd(of: session) else { return }
     permissions[session] = identity.permissions
     issued[session] = identity.issued
   }
 
   /// The permissions of a session. A session that has ended has none, although one of its requests may still run.
-  package func permissions(of session: SessionHandle, on relay: isolated Relay) -> Permissions {
-    relay.settings.isOpen ? .standard : permissions[session] ?? .nothing
+  package func permissions(of session: SessionHandle, on core: isolated Core) -> Permissions {
+    core.settings.isOpen ? .standard : permissions[session] ?? .nothing
   }
 
   /// The permissions of a session, or of a user with a token. Is `nil` for a backend, which may do everything.
-  package func permissions(of caller: Caller, on relay: isolated Relay) -> Permissions? {
+  package func permissions(of caller: Caller, on core: isolated Core) -> Permissions? {
     switch caller {
     case .backend: nil
-    case .session(let session): permissions(of: session.session, on: relay)
+    case .session(let session): permissions(of: session.session, on: core)
     case .user(let identity): identity.permissions
     case .reporter(let reporter): Self.permissions(of: reporter)
     }
@@ -57,9 +62,8 @@ package final class Access {
   }
 
   /// Throws `not_found` unless the push is addressed to the device of the report key.
-  package func check(_ notification: String, isPushedTo reporter: ReportKeyOwner, on relay: isolated Relay) async throws
-  {
-    let isOwn = try await relay.store.read { try $0.queue.isPush(notification, to: reporter.device, of: reporter.user) }
+  package func check(_ notification: String, isPushedTo reporter: ReportKeyOwner, on core: isolated Core) async throws {
+    let isOwn = try await core.store.read { try $0.queue.isPush(notification, to: reporter.device, of: reporter.user) }
     guard isOwn else {
       throw RequestError(.notFound, "this device has no such notification, or it is no longer kept", at: "/path/id")
     }
@@ -68,20 +72,20 @@ package final class Access {
   // MARK: Rights in rooms
 
   /// The rights of a backend, or of a user who is a member.
-  package func rights(of caller: Caller, in room: RoomID, on relay: isolated Relay) -> Rights {
-    guard let permissions = permissions(of: caller, on: relay) else {
+  package func rights(of caller: Caller, in room: RoomID, on core: isolated Core) -> Rights {
+    guard let permissions = permissions(of: caller, on: core) else {
       return [.standard, .moderate, .mentionAll]
     }
-    if case .reporter(let reporter) = caller, let user = relay.hub.user(reporter.user),
-      relay.people.recipient(user).withdrawn.contains(room)
+    if case .reporter(let reporter) = caller, let user = core.hub.user(reporter.user),
+      recipients[user].withdrawn.contains(room)
     {
       // A report key posts for a member of the room, with the rights that the user's newest token gives there.
       return []
     }
-    var rights = rights(permissions, in: room, on: relay)
+    var rights = rights(permissions, in: room, on: core)
     // A token that does not even let its user join gives no more by a role.
-    if rights.contains(.join), let user = caller.owner.flatMap(relay.hub.user), let handle = relay.hub.room(room),
-      relay.hub.role(of: user, in: handle) >= .moderator
+    if rights.contains(.join), let user = caller.owner.flatMap(core.hub.user), let handle = core.hub.room(room),
+      core.hub.role(of: user, in: handle) >= .moderator
     {
       rights.formUnion([.moderate, .mentionAll])
     }
@@ -91,55 +95,46 @@ package final class Access {
   /// True if a caller may read a stored text: by its rights in the room, or because the message was sent to its session
   /// since the session joined.
   func mayRead(
-    _ text: StoredText, of seq: Int64, _ caller: Caller, _ access: RoomAccess, on relay: isolated Relay
+    _ text: StoredText, of seq: Int64, _ caller: Caller, _ access: RoomAccess, on core: isolated Core
   ) -> Bool {
     if text.isReadable(with: access.rights) { return true }
     guard text.includesLive, let session = caller.session else { return false }
-    return relay.hub.mayRead(seq, by: session, in: access.handle)
+    return core.hub.mayRead(seq, by: session, in: access.handle)
   }
 
   /// The sessions whose tokens give these rights in a room. A room can have many sessions, so its pattern is found only
   /// once.
   func sessions(
-    among sessions: [SessionHandle], with needed: Rights, in room: RoomID, on relay: isolated Relay
+    among sessions: [SessionHandle], with needed: Rights, in room: RoomID, on core: isolated Core
   ) -> [SessionHandle] {
     let need = RoomNeed(
-      needed, in: room, pattern: relay.rooms.policy(of: room, on: relay).can, isOpen: relay.settings.isOpen)
-    if relay.settings.isOpen { return need.isMet(by: .standard) ? sessions : [] }
-    return sessions.filter { need.isMet(by: permissions(of: $0, on: relay)) }
+      needed, in: room, pattern: memory.policy(of: room, on: core).can, isOpen: core.settings.isOpen)
+    if core.settings.isOpen { return need.isMet(by: .standard) ? sessions : [] }
+    return sessions.filter { need.isMet(by: permissions(of: $0, on: core)) }
   }
 
   /// True if a caller has the right `moderate` without a role in the room.
-  func moderates(_ caller: Caller, in room: RoomID, on relay: isolated Relay) -> Bool {
-    guard let permissions = permissions(of: caller, on: relay) else { return true }
-    return rights(permissions, in: room, on: relay).contains(.moderate)
+  func moderates(_ caller: Caller, in room: RoomID, on core: isolated Core) -> Bool {
+    guard let permissions = permissions(of: caller, on: core) else { return true }
+    return rights(permissions, in: room, on: core).contains(.moderate)
+  }
+
+  /// The caller as the store checks it against the roles of a room. The role in memory may be older than the store's.
+  func actor(of caller: Caller, in room: RoomID, on core: isolated Core) -> RoomActor {
+    guard let owner = caller.owner else { return .backend }
+    return .user(owner, moderates: moderates(caller, in: room, on: core))
   }
 
   /// The rights of a session in a room that it has joined.
-  package func rights(of session: SessionHandle, in room: RoomID, on relay: isolated Relay) -> Rights {
-    rights(permissions(of: session, on: relay), in: room, on: relay)
+  package func rights(of session: SessionHandle, in room: RoomID, on core: isolated Core) -> Rights {
+    rights(permissions(of: session, on: core), in: room, on: core)
   }
 
   package func rights(
-    _ permissions: Permissions, in room: RoomID, isMember: Bool = true, on relay: isolated Relay
+    _ permissions: Permissions, in room: RoomID, isMember: Bool = true, on core: isolated Core
   ) -> Rights {
-    let pattern = relay.rooms.policy(of: room, on: relay).can
-    return permissions.rights(in: room, pattern: pattern, isMember: isMember, isOpen: relay.settings.isOpen)
-  }
-
-  /// The rights of a user who may not be a member yet. Reads the store only if the rights depend on the membership. The
-  /// caller retains the room.
-  package func rights(
-    _ permissions: Permissions, of user: UserHandle, joining room: RoomID, on relay: isolated Relay
-  ) async throws -> Rights {
-    let rights = rights(permissions, in: room, isMember: false, on: relay)
-    guard self.rights(permissions, in: room, on: relay) != rights else { return rights }
-    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
-    let handle = try await relay.rooms.room(room, for: name, on: relay)
-    var isMember = handle.map { relay.hub.isMember(user, of: $0) } ?? false
-    // An invited user has the rights of a member.
-    if !isMember { isMember = try await relay.store.read { try $0.invitations.isInvited(name, to: room) } }
-    return self.rights(permissions, in: room, isMember: isMember, on: relay)
+    let pattern = memory.policy(of: room, on: core).can
+    return permissions.rights(in: room, pattern: pattern, isMember: isMember, isOpen: core.settings.isOpen)
   }
 
   // MARK: Withdrawn rights
@@ -148,14 +143,14 @@ package final class Access {
   ///
   /// A user may be in 1,000 rooms, and a token may have 100 patterns, so a reader's thread compares them.
   func withdrawnRooms(
-    _ permissions: Permissions, of user: UserHandle, on relay: isolated Relay
+    _ permissions: Permissions, of user: UserHandle, on core: isolated Core
   ) async throws -> Set<RoomID> {
-    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
-    let patterns = relay.settings.rooms
+    guard let name = core.hub.name(of: user) else { throw HubRefusal.gone }
+    let patterns = core.settings.rooms
     let needed = StoredText.push.rights
     let isSure = permissions.grants == nil ? patterns.allGive(needed) : permissions.givesEverywhere(needed)
     guard !isSure else { return [] }
-    return try await relay.store.read { [isOpen = relay.settings.isOpen] reader in
+    return try await core.store.read { [isOpen = core.settings.isOpen] reader in
       let rooms = try reader.rooms.names(of: name).filter { room in
         let pattern = patterns.policy(for: room).can
         return !permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).isSuperset(of: needed)
@@ -164,66 +159,28 @@ package final class Access {
     }
   }
 
-  /// Stores the rights of a user's newest token, and stops pushes from rooms in which it does not give `join`.
-  ///
-  /// The relay pushes no messages of the withdrawn rooms to the user until a later token gives the right again. The
-  /// memberships stay, because another token of the same user may have fewer rights on purpose.
-  /// - Parameter withdrawn: The result of ``withdrawnRooms(_:of:on:)``.
-  package func note(
-    _ permissions: Permissions, withdrawing withdrawn: Set<RoomID>, of user: UserHandle, on relay: isolated Relay
-  ) {
-    guard let name = relay.hub.name(of: user) else { return }
-    if !relay.settings.isOpen { saveGrants(permissions, of: name, on: relay) }
-    var recipient = relay.people.recipient(user)
-    guard recipient.withdrawn != withdrawn else { return }
-    recipient.withdrawn = withdrawn
-    // In memory the rights apply at once. A full disk delays the write, but not the session.
-    relay.late.save(.withdrawn(name), on: relay) {
-      try $0.people.withdraw(from: withdrawn, name)
-      try $0.people.noteChange(of: name)
-    }
-    relay.people.noteChange(of: name)
-    relay.people.show(recipient, of: user, on: relay)
-    relay.follow(.person(name))
-  }
-
-  /// Stores the rights of a token that registers a device over HTTP. The report key of the device uses them.
-  func noteGrants(of caller: Caller, on relay: isolated Relay) {
-    guard !relay.settings.isOpen, case .user(let identity) = caller else { return }
-    saveGrants(identity.permissions, of: identity.id, on: relay)
-  }
-
-  private func saveGrants(_ permissions: Permissions, of user: UserID, on relay: isolated Relay) {
-    let grants = permissions.grants?.json
-    relay.late.save(.grants(user), on: relay) { try $0.people.save(grants: grants, of: user) }
-  }
-
   /// Applies the new pattern of a room to the sessions in it.
-  package func withdraw(in room: RoomHandle, on relay: isolated Relay) {
-    guard let name = relay.hub.name(of: room) else { return }
-    for session in relay.hub.sessions(in: room) {
-      withdraw(from: session, in: room, rights(of: session, in: name, on: relay), on: relay)
+  package func withdraw(in room: RoomHandle, on core: isolated Core) {
+    guard let name = core.hub.name(of: room) else { return }
+    for session in core.hub.sessions(in: room) {
+      withdraw(from: session, in: room, rights(of: session, in: name, on: core), on: core)
     }
   }
 
-  /// Removes a session from the rooms, and ends the watches, that its new token does not permit. The user stays a
-  /// member.
-  package func withdraw(
-    from session: SessionHandle, _ permissions: Permissions, _ user: UserHandle, on relay: isolated Relay
-  ) {
-    for room in relay.hub.rooms(of: session) {
-      guard let name = relay.hub.name(of: room) else { continue }
-      withdraw(from: session, in: room, rights(permissions, in: name, on: relay), on: relay)
+  /// Removes a session from the rooms that its new token does not permit. The user stays a member.
+  package func withdraw(from session: SessionHandle, _ permissions: Permissions, on core: isolated Core) {
+    for room in core.hub.rooms(of: session) {
+      guard let name = core.hub.name(of: room) else { continue }
+      withdraw(from: session, in: room, rights(permissions, in: name, on: core), on: core)
     }
-    relay.people.evaluateWatches(of: session, user, on: relay)
   }
 
-  private func withdraw(from session: SessionHandle, in room: RoomHandle, _ rights: Rights, on relay: isolated Relay) {
-    guard !rights.contains(.join) else { return relay.hub.setRights(RoomRights(rights), of: session, in: room) }
-    try? relay.hub.leave(session, room)
-    let name = relay.hub.name(of: room)
+  private func withdraw(from session: SessionHandle, in room: RoomHandle, _ rights: Rights, on core: isolated Core) {
+    guard !rights.contains(.join) else { return core.hub.setRights(RoomRights(rights), of: session, in: room) }
+    try? core.hub.leave(session, room)
+    let name = core.hub.name(of: room)
     let error = RequestError(.forbidden, "the right join was withdrawn; this session gets no more events of the room")
-    relay.hub.push(relay.refusal(nil, error, room: name), to: session)
+    core.hub.push(core.refusal(nil, error, room: name), to: session)
   }
 }
 

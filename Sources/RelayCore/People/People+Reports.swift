@@ -22,11 +22,11 @@ extension People {
 
   /// Stores a Focus report, and then publishes the change. The report counts for all accounts of the phone.
   package func apply(
-    _ report: FocusReport, to user: UserHandle, cause: SessionHandle?, on relay: isolated Relay
+    _ report: FocusReport, to user: UserHandle, cause: SessionHandle?, on core: isolated Core
   ) async throws -> FocusResult {
-    let change = try await apply(report, to: user, .focus, cause: cause, on: relay)
-    relay.diagnostics.tally.countFocusReport(applied: change.isApplied)
-    let shown = recipient(user).focus
+    let change = try await apply(report, to: user, .focus, cause: cause, on: core)
+    core.diagnostics.tally.countFocusReport(applied: change.isApplied)
+    let shown = recipients[user].focus
     return FocusResult(
       applied: change.isApplied, newestNumber: change.newestNumber, isFocused: shown.isFocused, since: shown.focusSince,
       settles: shown.settles(report.device))
@@ -34,22 +34,22 @@ extension People {
 
   /// Applies a filter report. The report counts for all accounts of the phone.
   package func apply(
-    _ report: FilterReport, to user: UserHandle, on relay: isolated Relay
+    _ report: FilterReport, to user: UserHandle, on core: isolated Core
   ) async throws -> LedgerChange<FilterRecord> {
-    try await apply(report, to: user, .filters, on: relay)
+    try await apply(report, to: user, .filters, on: core)
   }
 
   /// Applies a report to the user, and to the users of the other accounts of the phone, in one transaction.
   private func apply<Ledger>(
     _ report: Ledger.Report, to user: UserHandle, _ kind: ReportKind<Ledger>, cause: SessionHandle? = nil,
-    on relay: isolated Relay
+    on core: isolated Core
   ) async throws -> LedgerChange<Ledger.Record> {
-    let (now, maxDevices) = (relay.moment, relay.limits.devicesPerUser)
-    var recipient = recipient(user)
+    let (now, maxDevices) = (core.moment, core.limits.devicesPerUser)
+    var recipient = recipients[user]
     guard let own = kind.take(report, &recipient, maxDevices: maxDevices, now: now) else { throw tooManyDevices }
     // Only the record of this device is stored. The records of the user's other devices are stored already, or this
     // change deletes one of them.
-    let others = try await change(user, to: recipient, cause: cause, on: relay) { transaction, name -> [UserID] in
+    let others = try await change(user, to: recipient, cause: cause, on: core) { transaction, name -> [UserID] in
       let others = try transaction.reader.people.accounts(beside: report.device, of: name)
       guard own.isApplied, !others.isEmpty else {
         try kind.store(own, of: name, in: transaction)
@@ -69,18 +69,18 @@ extension People {
       }
       return changed
     }
-    await show(others, on: relay)
+    await show(others, on: core)
     return own
   }
 
   /// Shows the stored facts about users that a transaction has changed, and decides their pushes again.
-  private func show(_ users: [UserID], on relay: isolated Relay) async {
+  private func show(_ users: [UserID], on core: isolated Core) async {
     for user in users {
       do {
-        try await reload(user, on: relay)
-        relay.follow(.person(user))
+        try await reload(user, on: core)
+        core.follow(.person(user))
       } catch {
-        reloadInTime(user, on: relay)
+        reloadInTime(user, on: core)
       }
     }
   }
@@ -89,42 +89,42 @@ extension People {
 
   // MARK: Devices
 
-  package func forget(_ device: DeviceID, of user: UserHandle, on relay: isolated Relay) async throws {
-    var recipient = recipient(user)
+  package func forget(_ device: DeviceID, of user: UserHandle, on core: isolated Core) async throws {
+    var recipient = recipients[user]
     recipient.forget(device)
-    try await change(user, to: recipient, on: relay) { try $0.devices.forget(device, of: $1) }
+    try await change(user, to: recipient, on: core) { try $0.devices.forget(device, of: $1) }
   }
 
   /// Registers a device.
   /// - Parameter key: The new report key of the device, if one is issued.
   /// - Returns: A warning if the registration has ended the device of another user.
   package func register(
-    _ device: Device, of user: UserHandle, issuing key: ReportKey?, on relay: isolated Relay
+    _ device: Device, of user: UserHandle, issuing key: ReportKey?, on core: isolated Core
   ) async throws -> [ReplyWarning] {
-    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    guard let name = core.hub.name(of: user) else { throw HubRefusal.gone }
     forgetNumbers(of: device.id, of: user)
     do {
-      let registration = try await store(device, of: name, issuing: key, on: relay)
+      let registration = try await store(device, of: name, issuing: key, on: core)
       // The pushes that were decided before are stored before the next read.
-      try await reload(name, on: relay)
-      relay.follow(.person(name))
+      try await reload(name, on: core)
+      core.follow(.person(name))
       let ended = Set(registration.ended.map(\.user)).subtracting([name])
-      await show(Array(ended.union(registration.changed)), on: relay)
+      await show(Array(ended.union(registration.changed)), on: core)
       return ended.isEmpty ? [] : [.accountEnded]
     } catch {
-      reloadInTime(name, on: relay)
+      reloadInTime(name, on: core)
       throw error
     }
   }
 
   private func store(
-    _ device: Device, of user: UserID, issuing key: ReportKey?, on relay: isolated Relay
+    _ device: Device, of user: UserID, issuing key: ReportKey?, on core: isolated Core
   ) async throws -> DeviceWriter.Registration {
-    let now = relay.hub.now
-    let limits = relay.limits
-    let zone = relay.zones.new(device.timeZone)
+    let now = core.hub.now
+    let limits = core.limits
+    let zone = zones.new(device.timeZone)
     // The transaction counts the devices, because no other registration runs at the same time.
-    let registration = try await relay.store.write { transaction -> DeviceWriter.Registration? in
+    let registration = try await core.store.write { transaction -> DeviceWriter.Registration? in
       let known = try transaction.reader.people.user(user)?.devices ?? []
       guard limits.allowsDevice(beside: known.count) || known.contains(where: { $0.id == device.id }) else {
         return nil
@@ -136,45 +136,45 @@ extension People {
       return registration
     }
     guard let registration else { throw tooManyDevices }
-    relay.zones.noteStored(zone)
+    zones.noteStored(zone)
     return registration
   }
 
   // MARK: Preferences
 
   /// Changes the preferences that the fields contain, and keeps the others.
-  package func change(preferences fields: Fields, of user: UserHandle, on relay: isolated Relay) async throws
+  package func change(preferences fields: Fields, of user: UserHandle, on core: isolated Core) async throws
     -> Preferences
   {
-    var recipient = recipient(user)
-    try recipient.preferences.change(fields, zones: relay.zones.current, now: relay.hub.now)
-    let limit = relay.limits.roomsPerUser
+    var recipient = recipients[user]
+    try recipient.preferences.change(fields, zones: zones.current, now: core.hub.now)
+    let limit = core.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
       throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.pointer)/rooms")
     }
     let preferences = recipient.preferences
-    guard preferences != self.recipient(user).preferences else { return preferences }
-    let zone = relay.zones.new(preferences.quietHours?.timeZone)
-    try await change(user, to: recipient, on: relay) {
+    guard preferences != recipients[user].preferences else { return preferences }
+    let zone = zones.new(preferences.quietHours?.timeZone)
+    try await change(user, to: recipient, on: core) {
       try $0.people.save(preferences, of: $1)
       try zone?.save($0)
     }
-    relay.zones.noteStored(zone)
-    return self.recipient(user).preferences
+    zones.noteStored(zone)
+    return recipients[user].preferences
   }
 
   /// Blocks or unblocks users. Throws ``StoreError/tooMany(_:)`` if the user would block more than
   /// ``PeopleWriter/maxBlocked`` users.
-  package func setBlocked(_ isBlocked: Bool, _ others: [UserID], by user: UserHandle, on relay: isolated Relay)
+  package func setBlocked(_ isBlocked: Bool, _ others: [UserID], by user: UserHandle, on core: isolated Core)
     async throws
   {
-    var recipient = recipient(user)
+    var recipient = recipients[user]
     if isBlocked { recipient.blocked.formUnion(others) } else { recipient.blocked.subtract(others) }
     guard !isBlocked || recipient.blocked.count <= PeopleWriter.maxBlocked else {
       throw StoreError.tooMany(.blockedUsers)
     }
-    let limit = relay.limits.invitations
-    let ended = try await change(user, to: recipient, on: relay) { transaction, name in
+    let limit = core.limits.invitations
+    let ended = try await change(user, to: recipient, on: core) { transaction, name in
       var ended: [InvitationChanges] = []
       for other in others {
         guard isBlocked else {
@@ -186,8 +186,8 @@ extension People {
       }
       return ended
     }
-    for other in others { relay.hub.setBlocked(isBlocked, other, by: user) }
-    for changes in ended { relay.follow(.effects(of: changes)) }
+    for other in others { core.hub.setBlocked(isBlocked, other, by: user) }
+    for changes in ended { core.follow(.effects(of: changes)) }
   }
 }
 

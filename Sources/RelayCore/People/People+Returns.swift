@@ -11,11 +11,11 @@ import RelayStore
 /// ``endReturns(on:)`` the others.
 extension People {
   /// Awaits the users from now on. Call it before users are in memory.
-  func awaitReturns(on relay: isolated Relay) async throws {
-    let users = try await relay.store.read { try $0.people.onlineCount() }
-    guard let time = relay.settings.returns.time(awaiting: users) else { return }
-    relay.hub.awaitReturns(for: time)
-    relay.diagnostics.log.info(
+  func awaitReturns(on core: isolated Core) async throws {
+    let users = try await core.store.read { try $0.people.onlineCount() }
+    guard let time = core.settings.returns.time(awaiting: users) else { return }
+    core.hub.awaitReturns(for: time)
+    core.diagnostics.log.info(
       "users were online before the start: those who do not return in time go offline",
       metadata: ["users": "\(users)", "time": "\(time)"])
   }
@@ -24,17 +24,17 @@ extension People {
   private static let pageSize = 500
 
   /// Stores that the awaited users are offline who were not in memory at the end of the time.
-  func endReturns(on relay: isolated Relay) async {
+  func endReturns(on core: isolated Core) async {
     var position: Int64 = 0
-    await relay.retry {
-      while relay.stage != .stopping {
-        let page = try await relay.store.read { [position] in
+    await core.retry {
+      while core.stage != .stopping {
+        let page = try await core.store.read { [position] in
           try $0.people.online(after: position, limit: Self.pageSize)
         }
         guard let last = page.last else { return }
         // The write is submitted before any change of these users that follows.
-        let gone = page.map(\.user).filter { !(relay.hub.user($0).map(relay.hub.isOnline) ?? false) }
-        if !gone.isEmpty { try await relay.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
+        let gone = page.map(\.user).filter { !(core.hub.user($0).map(core.hub.isOnline) ?? false) }
+        if !gone.isEmpty { try await core.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
         position = last.position
       }
     }

@@ -10,11 +10,11 @@ extension People {
   /// - Parameter status: Is `nil` to end the status.
   /// - Returns: The status as it is shown now.
   func change(
-    status: UserStatus?, of user: UserHandle, cause: SessionHandle?, on relay: isolated Relay
+    status: UserStatus?, of user: UserHandle, cause: SessionHandle?, on core: isolated Core
   ) async throws -> UserStatus? {
-    var recipient = recipient(user)
+    var recipient = recipients[user]
     recipient.status = status
-    try await change(user, to: recipient, cause: cause, on: relay) { try $0.people.save(status, of: $1) }
-    return self.recipient(user).status
+    try await change(user, to: recipient, cause: cause, on: core) { try $0.people.save(status, of: $1) }
+    return recipients[user].status
   }
 }

@@ -26,19 +26,19 @@ extension People {
 
   /// Returns the users' presence as the caller may see it. Throws `forbidden` for a user who shares no room with the
   /// caller, unless the token permits the caller to watch that user.
-  package func entries(of users: [UserID], for caller: Caller, on relay: isolated Relay) async throws -> [[UInt8]] {
-    guard let viewer = try caller.viewer(relay.hub) else { return try await entries(of: users, on: relay) }
-    try relay.spend(.request, of: viewer, count: users.count / Self.namesPerRequest)
-    let handles = try await retain(users, on: relay)
-    defer { handles.forEach(relay.hub.release) }
-    guard let permissions = relay.access.permissions(of: caller, on: relay) else {
-      return handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
+  package func entries(of users: [UserID], for caller: Caller, on core: isolated Core) async throws -> [[UInt8]] {
+    guard let viewer = try caller.viewer(core.hub) else { return try await entries(of: users, on: core) }
+    try core.spend(.request, of: viewer, count: users.count / Self.namesPerRequest)
+    let handles = try await retain(users, on: core)
+    defer { handles.forEach(core.hub.release) }
+    guard let permissions = access.permissions(of: caller, on: core) else {
+      return handles.map { core.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
     }
-    let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: relay)
+    let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: core)
     return try zip(users, handles).map { name, handle in
-      let isSeen = sees(handle, name, by: viewer, relatedUsers, on: relay)
-      if !isSeen { try checkMayWatch(name, permissions, on: relay) }
-      return relay.hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
+      let isSeen = sees(handle, name, by: viewer, relatedUsers, on: core)
+      if !isSeen { try checkMayWatch(name, permissions, on: core) }
+      return core.hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
     }
   }
 
@@ -46,15 +46,15 @@ extension People {
   ///
   /// It loads the users in parts, and releases each part before the next one. So many users hold neither the hub's
   /// thread nor the memory.
-  private func entries(of users: [UserID], on relay: isolated Relay) async throws -> [[UInt8]] {
+  private func entries(of users: [UserID], on core: isolated Core) async throws -> [[UInt8]] {
     var entries: [[UInt8]] = []
     entries.reserveCapacity(users.count)
     for start in stride(from: 0, to: users.count, by: Self.namesPerPart) {
       if start > 0 { await Task.yield() }
       let part = users[start..<min(start + Self.namesPerPart, users.count)]
-      let handles = try await retain(Array(part), on: relay)
-      defer { handles.forEach(relay.hub.release) }
-      entries += handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
+      let handles = try await retain(Array(part), on: core)
+      defer { handles.forEach(core.hub.release) }
+      entries += handles.map { core.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
     }
     return entries
   }
@@ -65,33 +65,33 @@ extension People {
   /// Subscribes a session to the presence of users.
   /// - Returns: The current presence of the users.
   package func watch(
-    _ names: [UserID], from session: SessionHandle, of viewer: UserHandle, on relay: isolated Relay
+    _ names: [UserID], from session: SessionHandle, of viewer: UserHandle, on core: isolated Core
   ) async throws -> [[UInt8]] {
     let tooMany = RequestError(.tooLarge, "the limit `watched` is exceeded", at: "/users")
-    try relay.spend(.request, of: viewer, count: names.count / Self.namesPerRequest)
-    let users = try await retain(names, on: relay)
-    defer { users.forEach(relay.hub.release) }
+    try core.spend(.request, of: viewer, count: names.count / Self.namesPerRequest)
+    let users = try await retain(names, on: core)
+    defer { users.forEach(core.hub.release) }
     do {
-      try relay.hub.checkMayWatch(session, users)
+      try core.hub.checkMayWatch(session, users)
     } catch .tooMany {
       throw tooMany
     }
-    let permissions = relay.access.permissions(of: session, on: relay)
-    let relatedUsers = try await stableRelatedUsers(of: viewer, permissions, among: names, on: relay)
-    for (name, handle) in zip(names, users) where !sees(handle, name, by: viewer, relatedUsers, on: relay) {
-      try checkMayWatch(name, permissions, on: relay)
+    let permissions = access.permissions(of: session, on: core)
+    let relatedUsers = try await stableRelatedUsers(of: viewer, permissions, among: names, on: core)
+    for (name, handle) in zip(names, users) where !sees(handle, name, by: viewer, relatedUsers, on: core) {
+      try checkMayWatch(name, permissions, on: core)
     }
     for (name, handle) in zip(names, users) {
       do {
-        try relay.hub.watch(
+        try core.hub.watch(
           session, handle, isRelated: relatedUsers.users.contains(name), isEvaluated: relatedUsers.isEvaluated)
       } catch .tooMany {  // another request of the session came first
         throw tooMany
       }
     }
     return zip(names, users).map { name, handle in
-      relay.hub.entry(
-        of: handle, seenBy: viewer, isRelated: sees(handle, name, by: viewer, relatedUsers, on: relay)) ?? []
+      core.hub.entry(
+        of: handle, seenBy: viewer, isRelated: sees(handle, name, by: viewer, relatedUsers, on: core)) ?? []
     }
   }
 
@@ -101,22 +101,22 @@ extension People {
   ///
   /// If all rooms give it, this reads only the stored rooms: the hub knows the rooms in memory.
   private func relatedUsers(
-    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
+    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on core: isolated Core
   ) async throws -> RelatedUsers {
-    guard let name = relay.hub.name(of: viewer) else { throw HubRefusal.gone }
+    guard let name = core.hub.name(of: viewer) else { throw HubRefusal.gone }
     let needed = Self.sharedRoom.rights
-    guard permissions.grants != nil || !relay.settings.rooms.allGive(needed) else {
+    guard permissions.grants != nil || !core.settings.rooms.allGive(needed) else {
       return RelatedUsers(
-        users: try await relay.store.read { try $0.rooms.relatedUsers(of: name, among: users) }, isEvaluated: false)
+        users: try await core.store.read { try $0.rooms.relatedUsers(of: name, among: users) }, isEvaluated: false)
     }
     func shows(_ room: RoomID) -> Bool {
-      relay.access.rights(permissions, in: room, on: relay).isSuperset(of: needed)
+      access.rights(permissions, in: room, on: core).isSuperset(of: needed)
     }
-    let rooms = try await relay.store.read { try $0.rooms.names(of: name) }.filter(shows)
-    var found = try await relay.store.read { try $0.rooms.members(of: rooms, among: users) }
+    let rooms = try await core.store.read { try $0.rooms.names(of: name) }.filter(shows)
+    var found = try await core.store.read { try $0.rooms.members(of: rooms, among: users) }
     for user in users where !found.contains(user) {
-      guard let other = relay.hub.user(user) else { continue }
-      let shared = relay.hub.rooms(sharedBy: viewer, other).compactMap(relay.hub.name(of:))
+      guard let other = core.hub.user(user) else { continue }
+      let shared = core.hub.rooms(sharedBy: viewer, other).compactMap(core.hub.name(of:))
       if shared.contains(where: shows) { found.insert(user) }
     }
     return RelatedUsers(users: found, isEvaluated: true)
@@ -124,14 +124,14 @@ extension People {
 
   /// Returns the same. Reads again if one of the users has joined or left a room during the read.
   private func stableRelatedUsers(
-    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
+    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on core: isolated Core
   ) async throws -> RelatedUsers {
     beginReading()
     defer { endReading() }
     for _ in 0..<Self.maxReads {
       let since = newestChange
-      let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: relay)
-      let names = [relay.hub.name(of: viewer)].compactMap { $0 } + users
+      let relatedUsers = try await relatedUsers(of: viewer, permissions, among: users, on: core)
+      let names = [core.hub.name(of: viewer)].compactMap { $0 } + users
       if !names.contains(where: { hasChanged($0, since: since) }) { return relatedUsers }
     }
     throw RequestError(.unavailable, "the memberships change too fast to be read", retryAfter: .seconds(1))
@@ -142,20 +142,19 @@ extension People {
 
   /// True if `viewer` sees the user because they share a room.
   private func sees(
-    _ user: UserHandle, _ name: UserID, by viewer: UserHandle, _ relatedUsers: RelatedUsers, on relay: isolated Relay
+    _ user: UserHandle, _ name: UserID, by viewer: UserHandle, _ relatedUsers: RelatedUsers, on core: isolated Core
   ) -> Bool {
     user == viewer || relatedUsers.users.contains(name)
-      || (!relatedUsers.isEvaluated && relay.hub.sharesRoom(viewer, user))
+      || (!relatedUsers.isEvaluated && core.hub.sharesRoom(viewer, user))
   }
 
   /// True if the token permits the caller to watch a user who shares no room with the caller.
-  private func mayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) -> Bool {
-    relay.settings.isOpen || permissions.mayWatch(user)
+  private func mayWatch(_ user: UserID, _ permissions: Permissions, on core: isolated Core) -> Bool {
+    core.settings.isOpen || permissions.mayWatch(user)
   }
 
-  private func checkMayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) throws(RequestError)
-  {
-    guard mayWatch(user, permissions, on: relay) else {
+  private func checkMayWatch(_ user: UserID, _ permissions: Permissions, on core: isolated Core) throws(RequestError) {
+    guard mayWatch(user, permissions, on: core) else {
       throw RequestError(.forbidden, "you share no room with \(user)", at: "/users")
     }
   }
@@ -163,97 +162,105 @@ extension People {
   // MARK: Watches that may have to end
 
   /// Checks the watches of a user who has joined or left a room, and the watches on that user.
-  func evaluateWatches(of user: UserHandle, on relay: isolated Relay) {
-    evaluate(relay.hub.watches(of: user), on: relay)
+  func evaluateWatches(of user: UserHandle, on core: isolated Core) {
+    evaluate(core.hub.watches(of: user), on: core)
   }
 
   /// Checks all watches after the settings have changed the rights in rooms.
-  func evaluateAllWatches(on relay: isolated Relay) {
-    evaluate(relay.hub.watches, on: relay)
+  func evaluateAllWatches(on core: isolated Core) {
+    evaluate(core.hub.watches, on: core)
   }
 
   /// The watches of the members of a room on each other, before the caller deletes the room from memory.
-  func watches(among members: [UserID], of room: RoomHandle, on relay: isolated Relay) -> [Watching] {
+  func watches(among members: [UserID], of room: RoomHandle, on core: isolated Core) -> [Watching] {
     guard members.count > 1 else { return [] }
-    return members.compactMap { relay.hub.user($0) }.flatMap { member in
-      relay.hub.watches(of: member).filter { $0.viewer == member && relay.hub.isMember($0.user, of: room) }
+    return members.compactMap { core.hub.user($0) }.flatMap { member in
+      core.hub.watches(of: member).filter { $0.viewer == member && core.hub.isMember($0.user, of: room) }
     }
   }
 
   /// Checks the watches of a session after its permissions have changed.
-  func evaluateWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
-    evaluate(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
+  func evaluateWatches(of session: SessionHandle, _ user: UserHandle, on core: isolated Core) {
+    evaluate(core.hub.watches(of: user).filter { $0.session == session }, on: core)
   }
 
   /// Checks these watches.
-  func evaluate(_ watches: [Watching], on relay: isolated Relay) {
+  func evaluate(_ watches: [Watching], on core: isolated Core) {
     for (session, watched) in Dictionary(grouping: watches, by: \.session) {
-      Task { await evaluate(watched, of: session, on: relay) }
+      Task { await evaluate(watched, of: session, on: core) }
     }
   }
 
   /// Ends the watches of a session that are no longer permitted.
-  private func evaluate(_ watches: [Watching], of session: SessionHandle, on relay: isolated Relay) async {
+  private func evaluate(_ watches: [Watching], of session: SessionHandle, on core: isolated Core) async {
     guard let viewer = watches.first?.viewer else { return }
-    let permissions = relay.access.permissions(of: session, on: relay)
-    let names = watches.map { relay.hub.name(of: $0.user) }
+    let permissions = access.permissions(of: session, on: core)
+    let names = watches.map { core.hub.name(of: $0.user) }
     let relatedUsers: RelatedUsers
     do {
       relatedUsers = try await stableRelatedUsers(
-        of: viewer, permissions, among: names.compactMap { $0 }, on: relay)
+        of: viewer, permissions, among: names.compactMap { $0 }, on: core)
     } catch {
-      _ = relay.requestError(error)  // logs the failure
+      _ = core.requestError(error)  // logs the failure
       // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
-      for watching in watches { relay.hub.relate(watching, isRelated: false, isEvaluated: true) }
-      try? await Task.sleep(for: Relay.storePause)
-      if relay.stage != .stopping { evaluateWatches(of: session, viewer, on: relay) }
+      for watching in watches { core.hub.relate(watching, isRelated: false, isEvaluated: true) }
+      try? await Task.sleep(for: Core.storePause)
+      if core.stage != .stopping { evaluateWatches(of: session, viewer, on: core) }
       return
     }
     // The session may have got a token with other rights during the read. Its own check may have run before this one.
-    guard relay.access.permissions(of: session, on: relay) == permissions else {
-      return evaluateWatches(of: session, viewer, on: relay)
+    guard access.permissions(of: session, on: core) == permissions else {
+      return evaluateWatches(of: session, viewer, on: core)
     }
     for (watching, name) in zip(watches, names) {
       guard let name else { continue }
-      if sees(watching.user, name, by: viewer, relatedUsers, on: relay) || mayWatch(name, permissions, on: relay) {
-        relay.hub.relate(watching, isRelated: relatedUsers.users.contains(name), isEvaluated: relatedUsers.isEvaluated)
+      if sees(watching.user, name, by: viewer, relatedUsers, on: core) || mayWatch(name, permissions, on: core) {
+        core.hub.relate(watching, isRelated: relatedUsers.users.contains(name), isEvaluated: relatedUsers.isEvaluated)
       } else {
-        relay.hub.unwatch(session, watching.user)
+        core.hub.unwatch(session, watching.user)
       }
     }
   }
 }
 
 extension People: Follower {
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     switch change {
     case .joined(let member):
       if member.joined.isNewMember { forgetWithdrawn(member.user, from: member.joined.record.room) }
-      membershipChanged(of: member.user, member.name, on: relay)
+      membershipChanged(of: member.user, member.name, on: core)
     case .left(let member):
       forgetWithdrawn(member.user, from: member.room)
-      membershipChanged(of: member.user, member.name, on: relay)
+      membershipChanged(of: member.user, member.name, on: core)
     case .roomDeleted(let deleted):
       for name in deleted.members { noteChange(of: name) }
-      evaluate(deleted.watches, on: relay)
+      evaluate(deleted.watches, on: core)
+    case .access(let user):
+      noteChange(of: user)
+      if let handle = core.hub.user(user) {
+        var recipient = recipients[handle]
+        recipient.suspension = restrictions.access(of: user).suspension
+        show(recipient, of: handle, on: core)
+      }
+      core.follow(.person(user))
     case .erasing(let user):
       noteChange(of: user)
       forgetToken(of: user)
-      guard let handle = relay.hub.user(user) else { return }
-      relay.hub.retain(handle)
-      defer { relay.hub.release(handle) }
-      for other in recipient(handle).blocked { relay.hub.setBlocked(false, other, by: handle) }
-      show(Recipient(), of: handle, on: relay)
-      relay.hub.setProfile(User(id: user), of: handle)
-      relay.hub.forgetSeen(handle)
+      guard let handle = core.hub.user(user) else { return }
+      core.hub.retain(handle)
+      defer { core.hub.release(handle) }
+      for other in recipients[handle].blocked { core.hub.setBlocked(false, other, by: handle) }
+      show(Recipient(), of: handle, on: core)
+      core.hub.setProfile(User(id: user), of: handle)
+      core.hub.forgetSeen(handle)
     case .sent, .edited, .deleted, .annotated, .role, .restricted, .record, .call, .invitations, .loaded, .pushed,
-      .heldDue, .person:
+      .heldDue, .person, .marked, .listChanged:
       break
     }
   }
 
-  private func membershipChanged(of user: UserHandle, _ name: UserID, on relay: isolated Relay) {
+  private func membershipChanged(of user: UserHandle, _ name: UserID, on core: isolated Core) {
     noteChange(of: name)
-    evaluateWatches(of: user, on: relay)
+    evaluateWatches(of: user, on: core)
   }
 }

@@ -66,9 +66,9 @@ package final class PresenceStreams {
   /// Adds a stream whose head the hub has sent. Sends `resumed`, or `reset` if the client must read the presence of its
   /// users again. The client receives every change after that.
   package func add(
-    _ exchange: ExchangeHandle, _ filter: PresenceFilter, after position: String?, on relay: isolated Relay
+    _ exchange: ExchangeHandle, _ filter: PresenceFilter, after position: String?, on core: isolated Core
   ) {
-    follow(on: relay)
+    follow(on: core)
     let first: [UInt8]
     let number: Int64
     switch log.start(at: position) {
@@ -80,37 +80,37 @@ package final class PresenceStreams {
       first = event("reset", number) { $0["reason"] = reset.rawValue }
     }
     streams[exchange] = Stream(number: number, sent: number, filter: filter)
-    guard relay.hub.write(first, to: exchange) else {
-      forget(exchange, on: relay)
+    guard core.hub.write(first, to: exchange) else {
+      forget(exchange, on: core)
       return
     }
-    wake(on: relay)
+    wake(on: core)
   }
 
   /// Forgets a stream that has ended.
-  package func forget(_ exchange: ExchangeHandle, on relay: isolated Relay) {
+  package func forget(_ exchange: ExchangeHandle, on core: isolated Core) {
     guard streams.removeValue(forKey: exchange) != nil, streams.isEmpty else { return }
     end?.cancel()
     end = Task {
       try? await Task.sleep(for: Self.resumeTime)
       guard !Task.isCancelled, streams.isEmpty else { return }
-      await unfollow(on: relay)
+      await unfollow(on: core)
     }
   }
 
   /// Ends a stream, because its API key was revoked or has other rights. Does nothing for another exchange.
-  package func end(_ exchange: ExchangeHandle, on relay: isolated Relay) {
+  package func end(_ exchange: ExchangeHandle, on core: isolated Core) {
     guard let stream = streams[exchange] else { return }
-    _ = relay.hub.write(ended(.keyChanged, stream), to: exchange)
-    relay.hub.finishStream(exchange)
-    forget(exchange, on: relay)
+    _ = core.hub.write(ended(.keyChanged, stream), to: exchange)
+    core.hub.finishStream(exchange)
+    forget(exchange, on: core)
   }
 
   /// Ends all streams, because the relay stops.
-  package func endAll(on relay: isolated Relay) {
+  package func endAll(on core: isolated Core) {
     for (exchange, stream) in streams {
-      _ = relay.hub.write(ended(.shutdown, stream), to: exchange)
-      relay.hub.endStream(exchange)
+      _ = core.hub.write(ended(.shutdown, stream), to: exchange)
+      core.hub.endStream(exchange)
     }
     streams = [:]
     end?.cancel()
@@ -122,22 +122,22 @@ package final class PresenceStreams {
     end?.cancel()
   }
 
-  private func follow(on relay: isolated Relay) {
+  private func follow(on core: isolated Core) {
     end?.cancel()
     end = nil
     guard !isFollowing else { return }
     isFollowing = true
     log.clear()
-    relay.hub.followPresence(true)
+    core.hub.followPresence(true)
   }
 
-  private func unfollow(on relay: isolated Relay) async {
+  private func unfollow(on core: isolated Core) async {
     isFollowing = false
     log.clear()
-    relay.hub.followPresence(false)
+    core.hub.followPresence(false)
     var next: Int? = 0
     while let from = next, !isFollowing {
-      next = relay.hub.releaseUsers(from: from, count: Self.usersPerTurn)
+      next = core.hub.releaseUsers(from: from, count: Self.usersPerTurn)
       await Task.yield()
     }
   }
@@ -145,26 +145,26 @@ package final class PresenceStreams {
   // MARK: Changes
 
   /// A user has changed.
-  func changed(_ user: UserID, _ entry: [UInt8], on relay: isolated Relay) {
+  func changed(_ user: UserID, _ entry: [UInt8], on core: isolated Core) {
     guard isFollowing else { return }
     log.note(entry, of: user)
-    wake(on: relay)
+    wake(on: core)
   }
 
-  private func wake(on relay: isolated Relay) {
+  private func wake(on core: isolated Core) {
     guard !isWriting, !streams.isEmpty else { return }
     isWriting = true
-    Task { await write(on: relay) }
+    Task { await write(on: core) }
   }
 
   /// Writes until all streams have all changes. Yields to others between slices.
-  private func write(on relay: isolated Relay) async {
+  private func write(on core: isolated Core) async {
     var sliceEnd = ContinuousClock.now + Self.slice
     while true {
       var canContinue = false
       var isBlocked = false
       for exchange in Array(streams.keys) {
-        switch advance(exchange, on: relay) {
+        switch advance(exchange, on: core) {
         case .done: break
         case .continues: canContinue = true
         case .blocked: isBlocked = true
@@ -190,16 +190,16 @@ package final class PresenceStreams {
   }
 
   /// Writes one page of changes to a stream.
-  private func advance(_ exchange: ExchangeHandle, on relay: isolated Relay) -> Progress {
+  private func advance(_ exchange: ExchangeHandle, on core: isolated Core) -> Progress {
     guard var stream = streams[exchange], stream.number < log.newest else { return .done }
     guard stream.number >= log.horizon else {
-      relay.diagnostics.log.notice("a presence stream was too slow, and ends")
-      _ = relay.hub.write(ended(.tooSlow, stream), to: exchange)
-      relay.hub.finishStream(exchange)
-      forget(exchange, on: relay)
+      core.diagnostics.log.notice("a presence stream was too slow, and ends")
+      _ = core.hub.write(ended(.tooSlow, stream), to: exchange)
+      core.hub.finishStream(exchange)
+      forget(exchange, on: core)
       return .done
     }
-    guard relay.hub.unsent(of: exchange) <= Self.maxUnsent else { return .blocked }
+    guard core.hub.unsent(of: exchange) <= Self.maxUnsent else { return .blocked }
     let page = log.page(
       after: stream.number, maxChanges: Self.changesPerPage, maxBytes: Self.bytesPerPage, where: stream.filter.includes)
     var text: [UInt8] = []
@@ -212,8 +212,8 @@ package final class PresenceStreams {
       stream.sent = stream.number
     }
     streams[exchange] = stream
-    if !text.isEmpty, !relay.hub.write(text, to: exchange) {
-      forget(exchange, on: relay)
+    if !text.isEmpty, !core.hub.write(text, to: exchange) {
+      forget(exchange, on: core)
       return .done
     }
     return stream.number < log.newest ? .continues : .done

@@ -17,8 +17,10 @@ package final class Zones {
   /// The stored zone files, by the names of the zones.
   private var stored: [String: [UInt8]] = [:]
 
-  init(_ system: TimeZones) {
-    self.system = system
+  private let worker: PushWorker
+
+  init(_ system: TimeZones, _ worker: PushWorker) {
+    (self.system, self.worker) = (system, worker)
     clock = QuietClock(system)
   }
 
@@ -34,25 +36,25 @@ package final class Zones {
   // MARK: The system's zone files
 
   /// Loads the stored zones at the start, and stores the newer files of the system.
-  func load(on relay: isolated Relay) async throws {
-    stored = try await relay.store.read { try $0.timeZones.files() }
-    apply(on: relay)
-    relay.worker.use(relay.settings.push(current))
-    try await storeNewer(on: relay)
+  func load(on core: isolated Core) async throws {
+    stored = try await core.store.read { try $0.timeZones.files() }
+    apply(on: core)
+    worker.use(core.settings.push(current))
+    try await storeNewer(on: core)
   }
 
   /// Applies the zone files of a reload. If they have changed, all held pushes are decided again.
-  func use(_ system: TimeZones, on relay: isolated Relay) {
+  func use(_ system: TimeZones, on core: isolated Core) {
     guard system != self.system else { return }
     self.system = system
-    apply(on: relay)
-    Task { await decideAgain(on: relay) }
+    apply(on: core)
+    Task { await decideAgain(on: core) }
   }
 
-  private func apply(on relay: isolated Relay) {
+  private func apply(on core: isolated Core) {
     let zones = system.keeping(stored)
     clock = QuietClock(zones)
-    let log = relay.diagnostics.log
+    let log = core.diagnostics.log
     if let version = zones.version {
       log.info("time zone rules", metadata: ["tzdata": "\(version)", "zones": "\(zones.count)"])
     } else {
@@ -68,20 +70,20 @@ package final class Zones {
 
   private static let maxLogged = 10
 
-  private func decideAgain(on relay: isolated Relay) async {
-    await relay.retry {
-      try await storeNewer(on: relay)
-      let now = relay.hub.now
-      while try await relay.store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
-      relay.follow(.heldDue)
+  private func decideAgain(on core: isolated Core) async {
+    await core.retry {
+      try await storeNewer(on: core)
+      let now = core.hub.now
+      while try await core.store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
+      core.follow(.heldDue)
     }
   }
 
-  private func storeNewer(on relay: isolated Relay) async throws {
+  private func storeNewer(on core: isolated Core) async throws {
     for (name, file) in stored {
       // One write for each file: the journal limits the size of a work.
       guard let newer = system.file(of: name), newer != file else { continue }
-      try await relay.store.write { try $0.timeZones.save(newer, of: name) }
+      try await core.store.write { try $0.timeZones.save(newer, of: name) }
       stored[name] = newer
     }
   }

@@ -8,7 +8,7 @@ package struct Request: Sendable {
   /// The members of the frame or of the body, and the parameters of the path and of the query.
   package let fields: Fields
   package let caller: Caller
-  package let settings: Relay.Settings
+  package let settings: RelaySettings
   /// False for a frame without `id`.
   var expectsReply = true
   /// The header `Idempotency-Key`.
@@ -22,7 +22,7 @@ package struct Request: Sendable {
   /// The address of the client. Is `nil` for a frame.
   package var address: ClientAddress?
 
-  package init(_ fields: Fields, by caller: Caller, _ settings: Relay.Settings) {
+  package init(_ fields: Fields, by caller: Caller, _ settings: RelaySettings) {
     self.fields = fields
     self.caller = caller
     self.settings = settings

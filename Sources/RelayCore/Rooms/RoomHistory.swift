@@ -6,7 +6,11 @@ import RelayStore
 
 /// Reads the history of one room for the replies to `join` and `history`. The caller has checked the rights.
 struct RoomHistory {
-  package let room: RoomID
+  private let room: RoomID
+  private let rooms: Rooms
+  private var memory: RoomMemory { rooms.memory }
+
+  init(_ room: RoomID, in rooms: Rooms) { (self.room, self.rooms) = (room, rooms) }
 
   /// The maximum size of the bodies in the `messages` of a reply to `join`, in bytes.
   static let maxRecovered = 512 << 10
@@ -45,11 +49,11 @@ struct RoomHistory {
 
   /// Reads a page, and returns the members of the reply. It contains no message that the hub has not published yet:
   /// the client receives each one either in a page or as an event after it. Throws ``StoreError/noRoom(_:)``.
-  package func page(_ query: Query, on relay: isolated Relay) async throws -> (inout JSONWriter.Object) -> Void {
-    let policy = relay.rooms.policy(of: room, on: relay)
+  package func page(_ query: Query, on core: isolated Core) async throws -> (inout JSONWriter.Object) -> Void {
+    let policy = memory.policy(of: room, on: core)
     let kept = policy.history.count
     let quoting = QuotedParts.preview.within(policy)
-    let position = relay.hub.room(room).flatMap { relay.hub.position(of: $0) }
+    let position = core.hub.room(room).flatMap { core.hub.position(of: $0) }
     guard kept > 0 else {
       guard let position else { throw StoreError.noRoom(room) }
       return {
@@ -61,10 +65,10 @@ struct RoomHistory {
     }
     // The reader's thread writes the text, too, so that the hub's thread at most copies it.
     let published = position?.seq ?? maxInteger
-    let handle = relay.hub.room(room)
-    let mark = handle.map { relay.rooms.beginRead(of: $0) }
-    defer { if let handle { relay.rooms.endRead(of: handle) } }
-    let found = try await relay.store.read { [room] reader in
+    let handle = core.hub.room(room)
+    let mark = handle.map { rooms.beginRead(of: $0) }
+    defer { if let handle { rooms.endRead(of: handle) } }
+    let found = try await core.store.read { [room] reader in
       let page =
         if let after = query.after {
           try reader.messages.page(
@@ -80,7 +84,7 @@ struct RoomHistory {
     guard case (let page, var text)? = found else { throw StoreError.noRoom(room) }
     if let handle, let mark {
       // The client has got the events of these changes before the page, which must not bring back an earlier text.
-      guard let during = relay.rooms.changes(of: handle).changes(since: mark) else {
+      guard let during = rooms.changes(of: handle).changes(since: mark) else {
         throw RequestError(.unavailable, "too many messages of the room have changed during the read")
       }
       if !during.isEmpty { text = Replies.text(of: RoomChanges.apply(during, quoting, to: page.messages)).array }
@@ -129,13 +133,13 @@ struct RoomHistory {
   }
 
   /// Reads the messages and changes that a client missed since a position, or the newest messages.
-  func replay(_ handle: RoomHandle, _ query: JoinQuery, on relay: isolated Relay) async throws -> Replay {
+  func replay(_ handle: RoomHandle, _ query: JoinQuery, on core: isolated Core) async throws -> Replay {
     for _ in 0..<Self.maxReplays {
       // The hub's tail holds the newest frames of the room. The reply combines stored messages, the changes that the hub
       // publishes during the read, and the tail. It reads again if the tail is too short.
-      let mark = relay.rooms.beginRead(of: handle)
-      defer { relay.rooms.endRead(of: handle) }
-      if let found = try await attempt(handle, query, mark, on: relay) { return found }
+      let mark = rooms.beginRead(of: handle)
+      defer { rooms.endRead(of: handle) }
+      if let found = try await attempt(handle, query, mark, on: core) { return found }
     }
     return .nothing
   }
@@ -143,34 +147,34 @@ struct RoomHistory {
   /// Reads once, up to the newest message that the hub has published.
   /// - Returns: Is `nil` if the hub has published more messages or changes during the read than it holds.
   private func attempt(
-    _ handle: RoomHandle, _ query: JoinQuery, _ mark: RoomChanges.Mark, on relay: isolated Relay
+    _ handle: RoomHandle, _ query: JoinQuery, _ mark: RoomChanges.Mark, on core: isolated Core
   ) async throws -> Replay? {
-    let hub = relay.hub
-    let limits = relay.settings.limits
+    let hub = core.hub
+    let limits = core.settings.limits
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
-    let policy = relay.rooms.policy(of: room, on: relay)
+    let policy = memory.policy(of: room, on: core)
     let kept = policy.history.count
     let quoting = QuotedParts.preview.within(policy)
     let maxBytes = query.maxBytes
     if let since = query.since, case let after = since.after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
-      if let missed = try await changes(handle, since: since, kept: kept, on: relay) {
+      if let missed = try await changes(handle, since: since, kept: kept, on: core) {
         let from = after.seq
-        let frames = tail(of: handle, after: from, kept: kept, fitting: maxBytes, on: relay)
+        let frames = tail(of: handle, after: from, kept: kept, fitting: maxBytes, on: core)
         var page: MessagePage?
         if frames == nil {
-          page = try await relay.store.read { [room] in
+          page = try await core.store.read { [room] in
             try $0.messages.page(
               room, after: from, limit: limits.history, kept: kept,
               maxBytes: maxBytes == nil ? Self.maxRecovered : nil, pageBytes: maxBytes ?? .max, quoting: quoting)
           }
         }
-        guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
+        guard let during = rooms.changes(of: handle).changes(since: mark) else { return nil }
         if let changes = merged(missed, during, since: since, limits) {
           if let frames { return Replay(pages: frames, isComplete: true, changes: changes) }
           if let page, !page.exceeds, maxBytes != nil || !page.more, page.first <= from + 1 || page.newest == from {
-            var replay = shown(page, during, quoting, in: handle, newest: .max, maxBytes: maxBytes, on: relay)
+            var replay = shown(page, during, quoting, in: handle, newest: .max, maxBytes: maxBytes, on: core)
             replay?.isComplete = true
             replay?.changes = changes
             return replay
@@ -181,10 +185,10 @@ struct RoomHistory {
     let newest = min(query.newest, kept)
     guard newest > 0, position.seq > 0 else { return .nothing }
     let first = max(0, position.seq - Int64(newest))
-    if let pages = tail(of: handle, after: first, kept: kept, fitting: maxBytes, on: relay) {
+    if let pages = tail(of: handle, after: first, kept: kept, fitting: maxBytes, on: core) {
       return Replay(pages: pages, isComplete: false)
     }
-    let found = try await relay.store.read { [room] in
+    let found = try await core.store.read { [room] in
       // With pages, the client gets the oldest of these messages first.
       if let maxBytes {
         try $0.messages.page(room, after: first, limit: newest, kept: kept, pageBytes: maxBytes, quoting: quoting)
@@ -194,8 +198,8 @@ struct RoomHistory {
       }
     }
     guard let page = found else { return .nothing }
-    guard let during = relay.rooms.changes(of: handle).changes(since: mark) else { return nil }
-    return shown(page, during, quoting, in: handle, newest: Int64(newest), maxBytes: maxBytes, on: relay)
+    guard let during = rooms.changes(of: handle).changes(since: mark) else { return nil }
+    return shown(page, during, quoting, in: handle, newest: Int64(newest), maxBytes: maxBytes, on: core)
   }
 
   /// The changes that a client may have missed in the messages that it has. A client that does not name its newest
@@ -203,21 +207,21 @@ struct RoomHistory {
   /// reply may contain, or if the store does not have all of them any more. Reads the store only if the room has had
   /// such changes.
   private func changes(
-    _ handle: RoomHandle, since: Since, kept: Int, on relay: isolated Relay
+    _ handle: RoomHandle, since: Since, kept: Int, on core: isolated Core
   ) async throws -> [ChangedMessage]? {
     let seq = since.after.seq
-    let limits = relay.settings.limits
+    let limits = core.settings.limits
     let maxBytes = Self.maxChanged(limits)
-    let published = relay.rooms.changes(of: handle)
+    let published = rooms.changes(of: handle)
     if let change = since.change {
       guard change < published.change else { return change == published.change ? [] : nil }
-      return try await relay.store.read { [room] in
+      return try await core.store.read { [room] in
         try $0.messages.changes(
           room, upTo: seq, after: change, kept: kept, limit: limits.history, maxBytes: maxBytes)
       }
     }
     guard seq > 0, published.newest >= seq else { return [] }
-    return try await relay.store.read { [room] in
+    return try await core.store.read { [room] in
       try $0.messages.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: maxBytes)
     }
   }
@@ -225,12 +229,12 @@ struct RoomHistory {
   /// The messages after a seq, if the hub has them all. Forgets frames whose quotes have left the history.
   /// - Parameter maxBytes: If it is not `nil`, the messages must fit into one page.
   private func tail(
-    of handle: RoomHandle, after seq: Int64, kept: Int, fitting maxBytes: Int?, on relay: isolated Relay
+    of handle: RoomHandle, after seq: Int64, kept: Int, fitting maxBytes: Int?, on core: isolated Core
   ) -> [HistoryPage]? {
-    let newest = relay.hub.position(of: handle)?.seq ?? 0
+    let newest = core.hub.position(of: handle)?.seq ?? 0
     let first = Retention.firstSeq(keeping: kept, newest: newest)
-    relay.rooms.forgetFrames(quoting: 0...first - 1, in: handle, on: relay)
-    return tail(of: handle, after: seq, upTo: newest, fitting: maxBytes, relay.hub)
+    rooms.forgetFrames(quoting: 0...first - 1, in: handle, on: core)
+    return tail(of: handle, after: seq, upTo: newest, fitting: maxBytes, core.hub)
   }
 
   private func tail(
@@ -261,9 +265,9 @@ struct RoomHistory {
   ///     of newer ones.
   private func shown(
     _ page: MessagePage, _ during: ArraySlice<ChangedMessage>, _ quoting: QuotedParts, in handle: RoomHandle,
-    newest: Int64, maxBytes: Int?, on relay: isolated Relay
+    newest: Int64, maxBytes: Int?, on core: isolated Core
   ) -> Replay? {
-    let hub = relay.hub
+    let hub = core.hub
     guard let shown = hub.position(of: handle)?.seq else { return nil }
     let before = shown - newest
     let messages = RoomChanges.apply(during, quoting, to: page.messages.filter { $0.seq > before && $0.seq <= shown })

@@ -41,31 +41,31 @@ extension Rooms {
 
   /// Makes a user a member of a room, or invites the user. Throws `forbidden` if the room does not exist and the right
   /// `create` is missing. The caller retains the room.
-  package func add(_ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay) async throws -> Added {
-    let policy = policy(of: room, on: relay)
-    guard policy.isStored else { return try addLive(newcomer, to: room, on: relay) }
-    let loaded = try await load(room, on: relay)
-    if let loaded, relay.hub.isMember(newcomer.user, of: loaded) { return Added(room: loaded, isNew: false) }
+  package func add(_ newcomer: Newcomer, to room: RoomID, on core: isolated Core) async throws -> Added {
+    let policy = memory.policy(of: room, on: core)
+    guard policy.isStored else { return try addLive(newcomer, to: room, on: core) }
+    let loaded = try await load(room, on: core)
+    if let loaded, core.hub.isMember(newcomer.user, of: loaded) { return Added(room: loaded, isNew: false) }
     if loaded == nil {
       if newcomer.needsInvitation { throw StoreError.refused(.noInvitation) }
       try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
     }
-    if newcomer.isBounded, let loaded { try relay.spend(.membership, of: loaded) }
-    guard let profile = relay.hub.profile(of: newcomer.user) else { throw HubRefusal.gone }
-    let now = relay.hub.now
-    let limits = relay.settings.limits
+    if newcomer.isBounded, let loaded { try core.spend(.membership, of: loaded) }
+    guard let profile = core.hub.profile(of: newcomer.user) else { throw HubRefusal.gone }
+    let now = core.hub.now
+    let limits = core.settings.limits
     let bounds = MembershipBounds(
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser,
       invitations: limits.invitations)
     // The store deletes a room without messages when its last member leaves. The room may still be in memory. The join
     // then stores it again, with the same epoch.
-    let epoch = epochToStore(room, on: relay)
+    let epoch = epochToStore(room, on: core)
     let needsInvitation = newcomer.needsInvitation
     let mayCreate = newcomer.rights.contains(.create) && !needsInvitation
     let (actor, isInvited) = (newcomer.actor, newcomer.isInvited)
     beginJoin(of: room)
     let handover = Handover<Result<Added, any Error>>()
-    relay.store.submit({ transaction -> AddedUser in
+    core.submit { transaction -> AddedUser in
       guard let actor, actor != .backend else {
         return .member(
           try transaction.rooms.join(
@@ -73,65 +73,63 @@ extension Rooms {
             isInvited: actor == .backend, needsInvitation: needsInvitation))
       }
       return try transaction.rooms.add(profile, to: room, by: actor, now: now, within: bounds, invites: isInvited)
-    }) { [relay] result in
-      relay.assumeIsolated { relay in
-        relay.rooms.endJoin(of: room)
-        handover.give(
-          Result {
-            // The store may have deleted the room after it was loaded, because its last member has left.
-            if case .failure(.noRoom) = result, !needsInvitation {
-              try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
-            }
-            return try relay.rooms.added(newcomer, profile.id, to: room, result.get(), on: relay)
-          })
-      }
+    } then: { [self] result in
+      endJoin(of: room)
+      handover.give(
+        Result {
+          // The store may have deleted the room after it was loaded, because its last member has left.
+          if case .failure(.noRoom) = result, !needsInvitation {
+            try newcomer.rights.check(.create, in: room, at: newcomer.pointer)
+          }
+          return try added(newcomer, profile.id, to: room, result.get(), on: core)
+        })
     }
     return try await handover.value().get()
   }
 
   /// Passes on a stored membership or invitation.
   private func added(
-    _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ added: AddedUser, on relay: isolated Relay
+    _ newcomer: Newcomer, _ name: UserID, to room: RoomID, _ added: AddedUser, on core: isolated Core
   ) throws(HubRefusal) -> Added {
     switch added {
     case .member(let joined):
       let member = NewMember(user: newcomer.user, name: name, joined: joined, cause: newcomer.cause)
-      relay.follow([.joined(member)] + .effects(of: joined.invitations))
-      guard let handle = relay.hub.room(room), relay.hub.isMember(newcomer.user, of: handle) else { throw .gone }
+      core.follow([.joined(member)] + .effects(of: joined.invitations))
+      guard let handle = core.hub.room(room), core.hub.isMember(newcomer.user, of: handle) else { throw .gone }
       return Added(room: handle, isNew: joined.isNewMember)
     case .invited(let changes):
-      relay.follow(.effects(of: changes))
-      guard let handle = relay.hub.room(room) else { throw .gone }
+      core.follow(.effects(of: changes))
+      guard let handle = core.hub.room(room) else { throw .gone }
       return Added(room: handle, isNew: changes.made.contains(where: \.isFirst), isInvited: true)
     }
   }
 
   /// Adds a member to a room that keeps nothing. The members of such a room are the connected users.
-  private func addLive(_ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay) throws -> Added {
+  private func addLive(_ newcomer: Newcomer, to room: RoomID, on core: isolated Core) throws -> Added {
     if newcomer.needsInvitation { throw StoreError.refused(.noInvitation) }
     guard let session = newcomer.session else {
       throw RequestError(
         .unsupported, "a room that keeps nothing has members only while they are connected", status: 422)
     }
-    guard relay.hub.isOpen(session) else { throw HubRefusal.gone }
-    let handle = make(room, epoch: Self.newEpoch(), on: relay)
-    let isNew = !relay.hub.isMember(newcomer.user, of: handle)
-    if isNew, newcomer.isBounded { try relay.spend(.membership, of: handle) }
+    guard core.hub.isOpen(session) else { throw HubRefusal.gone }
+    let handle = make(room, epoch: Self.newEpoch(), on: core)
+    let isNew = !core.hub.isMember(newcomer.user, of: handle)
+    if isNew, newcomer.isBounded { try core.spend(.membership, of: handle) }
     do {
-      try relay.hub.addMember(newcomer.user, to: handle)
+      try core.hub.addMember(newcomer.user, to: handle)
     } catch .tooMany {
       throw StoreError.tooMany(.membersPerRoom)
     }
-    if isNew { relay.people.evaluateWatches(of: newcomer.user, on: relay) }
+    if isNew { people.evaluateWatches(of: newcomer.user, on: core) }
     return Added(room: handle, isNew: isNew)
   }
 
   /// The reply about a membership that a request has made.
   func membership(
-    of user: UserHandle, _ name: UserID, in room: RoomID, _ added: Added, on relay: isolated Relay
+    of user: UserHandle, _ name: UserID, in room: RoomID, _ added: Added, on core: isolated Core
   ) throws(HubRefusal) -> Reply {
-    guard let position = relay.hub.position(of: added.room) else { throw .gone }
-    let facts = relay.hub.facts(of: added.room, for: user)
+    guard let position = core.hub.position(of: added.room) else { throw .gone }
+    let facts = core.hub.facts(of: added.room, for: user)
     return Reply(status: added.isNew ? 201 : 200) {
       $0["room"] = room.rawValue
       $0["user"] = name.rawValue
@@ -154,34 +152,34 @@ extension Rooms {
 
   /// Ends a membership or an invitation, if there is one. The caller retains the room.
   package func remove(
-    _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on relay: isolated Relay
+    _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, _ removal: Removal = .leave, on core: isolated Core
   ) async throws {
-    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    guard let name = core.hub.name(of: user) else { throw HubRefusal.gone }
     let member = FormerMember(user: user, name: name, room: room, handle: handle, cause: removal.cause)
-    guard policy(of: room, on: relay).isStored else {
+    guard memory.policy(of: room, on: core).isStored else {
       guard removal.ban == nil else {
         throw RequestError(.unsupported, "a room that keeps nothing keeps no bans", at: "/room", status: 422)
       }
-      relay.people.forgetWithdrawn(user, from: room)
-      dismiss(member, on: relay)
-      return relay.people.evaluateWatches(of: user, on: relay)
+      people.forgetWithdrawn(user, from: room)
+      dismiss(member, on: core)
+      return people.evaluateWatches(of: user, on: core)
     }
     let (actor, ban) = (removal.actor, removal.ban)
-    relay.people.noteChange(of: name)
+    people.noteChange(of: name)
     // The store may delete a direct room with its messages.
     let isPair = isPair(handle)
-    if isPair { beginDeletion(of: room) }
-    _ = try await relay.commit {
+    if isPair { memory.beginDeletion(of: room) }
+    _ = try await core.commit {
       if let actor {
         try $0.rooms.remove(name, from: room, by: actor, ban: ban)
       } else {
         try $0.rooms.end(name, room)
       }
-    } then: { relay, result in
-      if isPair { relay.rooms.endDeletion(of: room) }
+    } then: { [self] result in
+      if isPair { memory.endDeletion(of: room) }
       guard let left = try? result.get() else { return [] }
       // The user is still a member in the hub, and gets the events of the calls.
-      let wasMember = left.wasMember || relay.hub.isMember(user, of: handle)
+      let wasMember = left.wasMember || core.hub.isMember(user, of: handle)
       return (wasMember ? .exclusions(of: name, from: left.calls) + [.left(member)] : [])
         + (left.successor.map { [.role(.owner, of: $0, in: handle, by: nil)] } ?? []) + .effects(of: left.invitations)
     }
@@ -190,21 +188,21 @@ extension Rooms {
   /// Sends the event `room` to the sessions of a user whose membership others have changed.
   func notify(
     _ user: UserHandle, _ event: String, _ room: RoomID, _ details: RoomDetails? = nil, by caller: UserID?,
-    except cause: SessionHandle? = nil, on relay: isolated Relay
+    except cause: SessionHandle? = nil, on core: isolated Core
   ) {
-    notify(relay.hub.sessions(of: user), event, room, details, by: caller, except: cause, on: relay)
+    notify(core.hub.sessions(of: user), event, room, details, by: caller, except: cause, on: core)
   }
 
   /// Sends the event `room` to sessions. Sessions that may not read the record get no event that has it.
   /// - Parameter details: The record. Is `nil` for an event that has only the name of the room.
   func notify(
     _ sessions: [SessionHandle], _ event: String, _ room: RoomID, _ details: RoomDetails?, by caller: UserID?,
-    except cause: SessionHandle?, on relay: isolated Relay
+    except cause: SessionHandle?, on core: isolated Core
   ) {
     let others = sessions.filter { $0 != cause }
     let needed = details == nil ? [] : Self.recordRights
     let readers =
-      needed.isEmpty ? others : relay.access.sessions(among: others, with: needed, in: room, on: relay)
-    relay.hub.push(Replies.roomEvent(event, room, details, by: caller), to: readers)
+      needed.isEmpty ? others : access.sessions(among: others, with: needed, in: room, on: core)
+    core.hub.push(Replies.roomEvent(event, room, details, by: caller), to: readers)
   }
 }

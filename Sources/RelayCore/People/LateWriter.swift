@@ -15,135 +15,135 @@ package final class LateWriter: Follower {
   /// The next retry of the rejected values.
   private var retry: Task<Void, Never>?
 
+  private let memory: RoomMemory
+  private let recipients: Recipients
+
+  init(_ memory: RoomMemory, _ recipients: Recipients) { (self.memory, self.recipients) = (memory, recipients) }
+
   /// True if the value is not stored yet.
   package func contains(_ write: LateWrite) -> Bool { writes.contains(write) }
 
-  package func save(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) {
-    submit(write, begin(write, on: relay, work), work, on: relay)
+  package func save(_ write: LateWrite, on core: isolated Core, _ work: @escaping LateWrites.Work) {
+    submit(write, begin(write, on: core, work), work, on: core)
   }
 
-  private func begin(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) -> Int {
+  private func begin(_ write: LateWrite, on core: isolated Core, _ work: @escaping LateWrites.Work) -> Int {
     let (number, isFirst) = writes.begin(write, work)
-    if isFirst, let room = write.room { relay.rooms.retain(room) }
-    if isFirst, let user = write.user.flatMap(relay.hub.user) { relay.hub.retain(user) }
+    if isFirst, let room = write.room { memory.retain(room) }
+    if isFirst, let user = write.user.flatMap(core.hub.user) { core.hub.retain(user) }
     return number
   }
 
   /// Submits the rejected values at once, because the relay stops.
-  package func flush(on relay: isolated Relay) {
+  package func flush(on core: isolated Core) {
     retry?.cancel()
-    submitFailed(on: relay)
+    submitFailed(on: core)
   }
 
-  private func submit(_ write: LateWrite, _ number: Int, _ work: @escaping LateWrites.Work, on relay: isolated Relay) {
-    relay.store.submit(work, isUrgent: false) { [relay] result in
-      relay.assumeIsolated { $0.late.conclude(write, number, result, on: $0) }
-    }
+  private func submit(_ write: LateWrite, _ number: Int, _ work: @escaping LateWrites.Work, on core: isolated Core) {
+    core.submit(isUrgent: false, work) { [self] result in conclude(write, number, result, on: core) }
   }
 
-  private func conclude(_ write: LateWrite, _ number: Int, _ result: Result<Void, StoreError>, on relay: isolated Relay)
-  {
+  private func conclude(_ write: LateWrite, _ number: Int, _ result: Result<Void, StoreError>, on core: isolated Core) {
     if case .failure(let error) = result {
-      relay.diagnostics.logFailure(of: error)
+      core.diagnostics.logFailure(of: error)
       if case .unavailable = error {
         writes.fail(write, number)
-        retry(after: Relay.storePause, on: relay)
+        retry(after: Core.storePause, on: core)
         return
       }
     }
-    if case .success = result, let user = write.inboxUser.flatMap(relay.hub.user) {
-      relay.inbox.listChanged(of: user, on: relay)
+    if case .success = result, let user = write.inboxUser.flatMap(core.hub.user) {
+      core.follow(.listChanged(of: user))
     }
-    if writes.end(write, number) { release(write, on: relay) }
+    if writes.end(write, number) { release(write, on: core) }
   }
 
-  private func release(_ write: LateWrite, on relay: isolated Relay) {
-    if let room = write.room { relay.rooms.release(room, on: relay) }
-    if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
+  private func release(_ write: LateWrite, on core: isolated Core) {
+    if let room = write.room { memory.release(room, on: core) }
+    if let user = write.user.flatMap(core.hub.user) { core.hub.release(user) }
   }
 
-  func follow(_ change: Change, on relay: isolated Relay) {
+  func follow(_ change: Change, on core: isolated Core) {
     guard case .erasing(let user) = change else { return }
     // The values about the user that are not stored yet.
-    for write in writes.remove(about: user) { release(write, on: relay) }
+    for write in writes.remove(about: user) { release(write, on: core) }
   }
 
-  private func retry(after pause: Duration, on relay: isolated Relay) {
+  private func retry(after pause: Duration, on core: isolated Core) {
     guard retry == nil else { return }
     retry = Task {
       try? await Task.sleep(for: pause)
       retry = nil
-      submitFailed(on: relay)
+      submitFailed(on: core)
     }
   }
 
-  private func submitFailed(on relay: isolated Relay) {
-    for (write, number, work) in writes.takeFailed() { submit(write, number, work, on: relay) }
+  private func submitFailed(on core: isolated Core) {
+    for (write, number, work) in writes.takeFailed() { submit(write, number, work, on: core) }
   }
 }
 
 /// The values that are stored late.
 extension LateWriter {
-  func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay) {
-    guard let (write, work) = marks(room, user, read: read, received: received, on: relay) else { return }
-    save(write, on: relay, work)
+  func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on core: isolated Core) {
+    guard let (write, work) = marks(room, user, read: read, received: received, on: core) else { return }
+    save(write, on: core, work)
   }
 
   /// Stores the marks of a member before a reply, so that the reply is true for all later requests and after a crash. If
   /// the store fails, the marks are stored later.
-  func storeMarks(_ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay) async throws {
+  func storeMarks(_ room: RoomHandle, _ user: UserHandle, on core: isolated Core) async throws {
     let handover = Handover<Result<Void, StoreError>>()
-    storeMarks(room, user, on: relay) { handover.give($1) }
+    storeMarks(room, user, on: core) { handover.give($0) }
     try await handover.value().get()
   }
 
   /// Stores all marks of a user, so that the next read of the store has them, also those of a `read` without a reply. If
   /// the store fails, the marks are stored later.
-  func storeMarks(of user: UserHandle, on relay: isolated Relay) async {
-    let rooms = relay.hub.rooms(of: user).filter { relay.hub.takeMarks(of: user, in: $0) }
+  func storeMarks(of user: UserHandle, on core: isolated Core) async {
+    let rooms = core.hub.rooms(of: user).filter { core.hub.takeMarks(of: user, in: $0) }
     guard let last = rooms.last else { return }
-    for room in rooms.dropLast() { submitMarks(room, user, on: relay) { _, _ in } }
+    for room in rooms.dropLast() { submitMarks(room, user, on: core) { _ in } }
     // The store commits the marks in their order.
     let handover = Handover<Result<Void, StoreError>>()
-    submitMarks(last, user, on: relay) { handover.give($1) }
+    submitMarks(last, user, on: core) { handover.give($0) }
     _ = await handover.value()
   }
 
   /// Stores the marks of a member, and then calls `reply`.
   func storeMarks(
-    _ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay,
-    then reply: @escaping @Sendable (isolated Relay, Result<Void, StoreError>) -> Void
+    _ room: RoomHandle, _ user: UserHandle, on core: isolated Core,
+    then reply: @escaping (Result<Void, StoreError>) -> Void
   ) {
-    guard let name = relay.hub.name(of: room), let userName = relay.hub.name(of: user),
-      relay.hub.takeMarks(of: user, in: room) || contains(.marks(name, userName))
-    else { return reply(relay, .success(())) }
-    submitMarks(room, user, on: relay, then: reply)
+    guard let name = core.hub.name(of: room), let userName = core.hub.name(of: user),
+      core.hub.takeMarks(of: user, in: room) || contains(.marks(name, userName))
+    else { return reply(.success(())) }
+    submitMarks(room, user, on: core, then: reply)
   }
 
   private func submitMarks(
-    _ room: RoomHandle, _ user: UserHandle, on relay: isolated Relay,
-    then reply: @escaping @Sendable (isolated Relay, Result<Void, StoreError>) -> Void
+    _ room: RoomHandle, _ user: UserHandle, on core: isolated Core,
+    then reply: @escaping (Result<Void, StoreError>) -> Void
   ) {
-    guard let member = relay.hub.marks(of: user, in: room),
-      let (write, work) = marks(room, user, read: member.read, received: member.received, on: relay)
-    else { return reply(relay, .success(())) }
-    relay.deliveries.reportReceived(room, user, upTo: max(member.read, member.received), on: relay)
+    guard let member = core.hub.marks(of: user, in: room),
+      let (write, work) = marks(room, user, read: member.read, received: member.received, on: core)
+    else { return reply(.success(())) }
+    core.follow(.marked(user, upTo: max(member.read, member.received), in: room))
     // `writes` has the mark until it is stored, so that a second request for it also waits.
-    let number = begin(write, on: relay, work)
-    relay.store.submit(work) { [relay] result in
-      relay.assumeIsolated { relay in
-        relay.late.conclude(write, number, result, on: relay)
-        reply(relay, result)
-      }
+    let number = begin(write, on: core, work)
+    core.submit(work) { [self] result in
+      conclude(write, number, result, on: core)
+      reply(result)
     }
   }
 
   private func marks(
-    _ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay
+    _ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on core: isolated Core
   ) -> (LateWrite, LateWrites.Work)? {
     // A push of a received message that stays unread ends only with the read mark.
-    let pushesUnread = relay.people.recipient(user).preferences.pushUnreadAfter != nil
-    guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return nil }
+    let pushesUnread = recipients[user].preferences.pushUnreadAfter != nil
+    guard let room = core.hub.name(of: room), let user = core.hub.name(of: user) else { return nil }
     return (
       .marks(room, user),
       {
@@ -157,24 +157,24 @@ extension LateWriter {
     )
   }
 
-  func saveCursor(_ seq: Int64, of room: RoomHandle, on relay: isolated Relay) {
-    guard let room = relay.hub.name(of: room) else { return }
-    save(.cursor(room), on: relay) { try $0.rooms.advanceCursor(room, to: seq) }
+  func saveCursor(_ seq: Int64, of room: RoomHandle, on core: isolated Core) {
+    guard let room = core.hub.name(of: room) else { return }
+    save(.cursor(room), on: core) { try $0.rooms.advanceCursor(room, to: seq) }
   }
 
-  func savePresence(of user: UserID, lastSeen: Timestamp, activity: Activity?, on relay: isolated Relay) {
-    save(.presence(user), on: relay) {
+  func savePresence(of user: UserID, lastSeen: Timestamp, activity: Activity?, on core: isolated Core) {
+    save(.presence(user), on: core) {
       try $0.people.savePresence(of: user, lastSeen: lastSeen, activity: activity)
     }
   }
 
   /// The number of unread messages that a user's phones show may have changed.
-  func saveBadges(of user: UserID, on relay: isolated Relay) {
-    save(.badges(user), on: relay) { try $0.updates.badgesChanged(of: user) }
+  func saveBadges(of user: UserID, on core: isolated Core) {
+    save(.badges(user), on: core) { try $0.updates.badgesChanged(of: user) }
   }
 
-  func saveProfile(_ user: User, on relay: isolated Relay) {
-    save(.profile(user.id), on: relay) { try $0.people.rename(user) }
+  func saveProfile(_ user: User, on core: isolated Core) {
+    save(.profile(user.id), on: core) { try $0.people.rename(user) }
   }
 }
 

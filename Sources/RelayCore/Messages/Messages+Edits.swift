@@ -7,24 +7,25 @@ import RelayPush
 import RelayStore
 
 /// Edits and deletions of messages.
-extension Relay {
+extension Messages {
   /// Replaces the body of a message. Throws `forbidden` unless `sender` sent it, and `not_found` if it was deleted.
   /// - Returns: The number of the change in the room.
   package func edit(
-    _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
+    _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?,
+    on core: isolated Core
   ) async throws -> Int64 {
-    let now = hub.now
-    let hasPreview = rooms.policy(of: room, on: self).hasPreview
-    rooms.retain(room)
-    defer { rooms.release(room, on: self) }
-    let edited = try await commit(rows: changeRows(of: handle)) {
+    let now = core.hub.now
+    let hasPreview = memory.policy(of: room, on: core).hasPreview
+    memory.retain(room)
+    defer { memory.release(room, on: core) }
+    let edited = try await core.commit(rows: changeRows(of: handle, on: core)) {
       try $0.messages.edit(room, seq, by: sender, at: now, body: body, updatesNotifications: hasPreview)
-    } then: { _, edited in
+    } then: { edited in
       guard let edited = try? edited.get(), edited.isChanged else { return [] }
       let message = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
       return [.edited(MessageChange(message: message, room: room, handle: handle, cause: cause, newest: edited.newest))]
     }
-    guard let change = try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
+    guard let change = try check(edited, isBy: sender) else { throw Self.notFound }  // it was deleted
     return change
   }
 
@@ -35,14 +36,14 @@ extension Relay {
   /// - Returns: The number of the change in the room. Is `nil` if the message was deleted before.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, moderator: UserID? = nil,
-    cause: SessionHandle?
+    cause: SessionHandle?, on core: isolated Core
   ) async throws -> Int64? {
-    let now = hub.now
-    rooms.retain(room)
-    defer { rooms.release(room, on: self) }
-    let deleted = try await commit(rows: changeRows(of: handle)) {
+    let now = core.hub.now
+    memory.retain(room)
+    defer { memory.release(room, on: core) }
+    let deleted = try await core.commit(rows: changeRows(of: handle, on: core)) {
       try $0.messages.delete(room, seq, by: sender, moderator: moderator, at: now)
-    } then: { _, deleted in
+    } then: { deleted in
       guard let deleted = try? deleted.get(), deleted.isChanged else { return [] }
       return .deletion(of: seq, deleted, by: sender, in: room, handle, cause: cause, at: now)
     }
@@ -51,15 +52,15 @@ extension Relay {
 
   /// The maximum number of rows that an edit or a deletion writes: the message, the room, and the first updates of
   /// phones.
-  private func changeRows(of room: RoomHandle) -> Int {
-    hub.pushes(room) ? 2 + UpdateQueue.maxUpdatesWithChange : 2
+  private func changeRows(of room: RoomHandle, on core: isolated Core) -> Int {
+    core.hub.pushes(room) ? 2 + UpdateQueue.maxUpdatesWithChange : 2
   }
 
-  var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
+  static var notFound: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
 
   /// - Returns: The number of the change. Is `nil` if nothing was changed.
   private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Int64? {
-    guard let edited else { throw noMessage }
+    guard let edited else { throw Self.notFound }
     guard sender == nil || edited.from == sender else {
       throw RequestError(.forbidden, "somebody else sent this message", at: "/seq")
     }

@@ -6,22 +6,6 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The reaction to a jump of the wall clock.
-extension Relay {
-  /// Shifts waits, planned reports, and the ends of Focus and filters, so that they keep their length. Decides again all
-  /// pushes that depend on the wall clock: quiet hours may have begun or ended. The hub has re-armed its own alarms.
-  func clockJumped(_ jump: ClockJump) {
-    for line in jump.lines { diagnostics.log.notice("\(line.text)", metadata: ["seconds": "\(line.seconds)"]) }
-    people.clockWasSet(on: self)
-    rooms.clockWasSet(by: jump.step)
-    calls.clockWasSet(by: jump.length, on: self)
-    deliveries.clockWasSet(by: jump.length, on: self)
-    clockSteps.move(by: jump.length, setTo: hub.now, on: self)
-  }
-
-  fileprivate func retryClockStep() { if stage != .stopping { clockSteps.submit(on: self) } }
-}
-
 extension ClockJump {
   /// The lines of the log, each with a duration in seconds.
   var lines: [(text: String, seconds: Int64)] {
@@ -51,15 +35,19 @@ final class ClockSteps {
   /// The steps whose times are not all shifted. The first one is in progress.
   private var steps: [Step] = []
 
+  private let deliveries: Deliveries
+
+  init(_ deliveries: Deliveries) { self.deliveries = deliveries }
+
   /// The first work is submitted at once, so that it is stored before messages that are sent at the new time.
-  func move(by step: Duration, setTo time: Timestamp, on relay: isolated Relay) {
+  func move(by step: Duration, setTo time: Timestamp, on core: isolated Core) {
     steps.append(Step(step: step, time: time))
-    if steps.count == 1 { submit(on: relay) }
+    if steps.count == 1 { submit(on: core) }
   }
 
-  fileprivate func submit(on relay: isolated Relay) {
+  private func submit(on core: isolated Core) {
     guard let step = steps.first else { return }
-    relay.store.submit { (transaction) throws -> Part? in
+    core.submit { (transaction) throws -> Part? in
       // A start during the wait continues it.
       if case .due(nil) = step.part { try transaction.noteClock() }
       if case .due(let rest) = step.part,
@@ -68,26 +56,26 @@ final class ClockSteps {
         return .due(rest)
       }
       return try transaction.queue.decideHeldAgain(by: step.time) ? .held : nil
-    } completion: { [relay] result in
-      relay.assumeIsolated { relay in relay.clockSteps.submitted(result, on: relay) }
+    } then: { [self] result in
+      submitted(result, on: core)
     }
   }
 
-  private func submitted(_ result: Result<Part?, StoreError>, on relay: isolated Relay) {
+  private func submitted(_ result: Result<Part?, StoreError>, on core: isolated Core) {
     switch result {
     case .success(let part?):
       steps[0].part = part
-      submit(on: relay)
+      submit(on: core)
     case .success(nil):
-      relay.deliveries.holds.end(on: relay)
-      relay.worker.wake()
+      deliveries.holds.end(on: core)
+      deliveries.worker.wake()
       steps.removeFirst()
-      submit(on: relay)
+      submit(on: core)
     case .failure(let error):
-      _ = relay.requestError(error)  // logs the failure
-      Task { [relay] in
-        try? await Task.sleep(for: Relay.storePause)
-        await relay.retryClockStep()
+      _ = core.requestError(error)  // logs the failure
+      Task {
+        try? await Task.sleep(for: Core.storePause)
+        if core.stage != .stopping { submit(on: core) }
       }
     }
   }

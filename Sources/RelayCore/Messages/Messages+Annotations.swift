@@ -4,27 +4,27 @@ import RelayProtocol
 import RelayStore
 
 /// Changes to a message that leave its body as it is, such as reactions.
-extension Relay {
+extension Messages {
   /// Changes an annotation of a message, and sends the event. Throws `not_found` if the history does not have the
   /// message, or if it was deleted.
   /// - Parameter work: Changes the annotation. Its arguments are the transaction, the number of messages in the history,
   ///   and the time.
   func annotate(
-    _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, cause: SessionHandle?,
+    _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, cause: SessionHandle?, on core: isolated Core,
     _ work: @escaping @Sendable (Transaction, _ kept: Int, Timestamp) throws -> Annotated?
   ) async throws -> Annotated {
-    let now = hub.now
+    let now = core.hub.now
     let (room, handle) = (access.room, access.handle)
-    let kept = rooms.policy(of: room, on: self).history.count
-    rooms.retain(room)
-    defer { rooms.release(room, on: self) }
-    let annotated = try await commit(rows: 4) {
+    let kept = memory.policy(of: room, on: core).history.count
+    memory.retain(room)
+    defer { memory.release(room, on: core) }
+    let annotated = try await core.commit(rows: 4) {
       try work($0, kept, now)
-    } then: { _, annotated in
+    } then: { annotated in
       guard let annotated = try? annotated.get() else { return [] }
       return .annotation(annotated, kind, of: seq, in: room, handle, cause: cause, at: now)
     }
-    guard let annotated else { throw noMessage }
+    guard let annotated else { throw Self.notFound }
     return annotated
   }
 }
