@@ -19,11 +19,14 @@ let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
-/// The targets of a relay without HTTP and configuration.
-let core: [Target.Dependency] = [
-  "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
+/// The targets below the policy of the relay.
+let policy: [Target.Dependency] = [
+  "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
   "RelayStore",
 ]
+
+/// The targets of a relay without HTTP and configuration.
+let core: [Target.Dependency] = ["RelayCommands", "RelayFollowers", "RelayRequests", "RelayState"] + policy
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swift)
@@ -188,26 +191,28 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // The policy above the hub: the relay's components, and the commands of both transports.
+    // The requests of both transports, with their fields and their callers, and the settings of a running relay.
     .target(
-      name: "RelayCore",
-      dependencies: [
-        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
-        "RelayPush", "RelayStore",
-        crypto,
-        logging,
-      ],
+      name: "RelayRequests",
+      dependencies: policy, swiftSettings: swift),
+    // The actor on the hub's thread, and the state above the hub: rights, people and rooms.
+    .target(name: "RelayState", dependencies: ["RelayRequests", logging] + policy, swiftSettings: swift),
+    // What follows from a change: deliveries, lists of rooms, calls, responses, erasures, the audit log.
+    .target(
+      name: "RelayFollowers", dependencies: ["RelayRequests", "RelayState", logging] + policy, swiftSettings: swift),
+    // The commands of both transports, and the relay that makes and connects all components.
+    .target(
+      name: "RelayCommands",
+      dependencies: ["PushLint", "RelayFollowers", "RelayRequests", "RelayState", crypto, logging] + policy,
       swiftSettings: swift
     ),
     // Routes, the page, the metrics, and the documents of the interface.
     .target(
       name: "RelayHTTP",
       dependencies: [
-        "CDocuments", "CZlib", "PushLint", "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub",
-        "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore",
-        .product(name: "HTTPTypes", package: "swift-http-types"),
+        "CDocuments", "CZlib", "PushLint", "RelayCluster", .product(name: "HTTPTypes", package: "swift-http-types"),
         logging,
-      ],
+      ] + core,
       // `CDocuments` embeds them.
       exclude: ["Documents"],
       swiftSettings: swift
@@ -216,14 +221,12 @@ let package = Package(
     .target(
       name: "RelayServer",
       dependencies: [
-        "RelayCluster", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
-        "RelayJSON", "RelayNATS", "RelayProtocol", "RelayPush", "RelayStore",
-        .product(name: "Configuration", package: "swift-configuration"),
+        "RelayCluster", "RelayHTTP", "RelayNATS", .product(name: "Configuration", package: "swift-configuration"),
         crypto,
         logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ],
+      ] + core,
       swiftSettings: swift
     ),
     // For an app's extensions: uses only Foundation.
@@ -333,7 +336,8 @@ let package = Package(
       name: "TestRelay",
       dependencies: core + [logging], path: "Tests/TestRelay", swiftSettings: swift),
     tests(
-      "RelayCoreTests", core + ["SeededRandom", "TestRelay", .product(name: "GRDB", package: "GRDB.swift"), logging]),
+      "RelayCommandsTests",
+      core + ["SeededRandom", "TestRelay", .product(name: "GRDB", package: "GRDB.swift"), logging]),
     tests(
       "RelayHTTPTests",
       core + [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
 import RelayJSON
+import RelayRequests
 
 extension Document {
   /// Makes the AsyncAPI document of its file. Adds what follows from the messages of the file: the messages of the

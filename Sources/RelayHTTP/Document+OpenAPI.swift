@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayCommands
 import RelayHub
 import RelayJSON
+import RelayRequests
 
 extension Document {
   /// Makes the OpenAPI document of its file. Adds what follows from the table of routes. The file has the schema and the

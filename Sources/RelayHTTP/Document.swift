@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
-import RelayCore
 import RelayHub
+import RelayRequests
 
 // The documents at `/openapi.json` and `/asyncapi.json`, made of the files in `Documents`.
 

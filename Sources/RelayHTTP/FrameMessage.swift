@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayCommands
 import RelayJSON
+import RelayRequests
 
 /// A message of the AsyncAPI document. The file has its summary, its own members and its examples. Everything else
 /// follows from its key. A request or a reply takes each part that the file lacks from the same command over HTTP.

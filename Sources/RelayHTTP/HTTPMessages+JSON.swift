@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 package import HTTPTypes
-package import RelayCore
 package import RelayHub
 package import RelayJSON
 package import RelayProtocol
+package import RelayRequests
 
 // Conversions between HTTP messages and the values of commands: paths, queries, replies and problem documents.
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-package import RelayCore
+import RelayCommands
 import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
+package import RelayRequests
+package import RelayState
 package import RelayStore
 
 /// Authentication of callers.

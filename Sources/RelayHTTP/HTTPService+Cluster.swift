@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Dispatch
-import RelayCore
+import RelayCommands
+import RelayFollowers
 import RelayHub
 import RelayProtocol
+import RelayRequests
+import RelayState
 import RelayStore
 
 /// The operator's requests to a leader. A standby answers them with ``StandbyService``.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
-package import RelayCore
+import RelayCommands
+import RelayFollowers
 import RelayGateways
 import RelayHub
 import RelayIdentity
 import RelayProtocol
 import RelayPush
+import RelayRequests
+package import RelayState
 import RelayStore
 
 /// `/metrics`. No label contains a user, a room or a message, so the number of series is fixed.

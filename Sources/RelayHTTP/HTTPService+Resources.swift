@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
-import RelayCore
+import RelayCommands
+import RelayFollowers
 import RelayGateways
 import RelayHub
 import RelayJSON
 import RelayProtocol
 import RelayPush
+import RelayRequests
+import RelayState
 import RelayStore
 
 /// The resources that are not commands: those for operators, tools and app extensions, and the streams.

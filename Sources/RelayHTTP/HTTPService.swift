@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
 import Logging
-package import RelayCore
+import RelayCommands
+import RelayFollowers
 package import RelayHub
 package import RelayIdentity
 package import RelayJSON
 package import RelayProtocol
+package import RelayRequests
+package import RelayState
 import RelayStore
 
 /// The HTTP side of the relay: it finds the route, authenticates the caller, and performs the command.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
 import RelayProtocol
 
 /// Writes Prometheus' text format, version 0.0.4.

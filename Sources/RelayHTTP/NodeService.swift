@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPTypes
 import RelayCluster
-import RelayCore
+import RelayCommands
 import RelayHub
 package import RelayIdentity
 import RelayJSON
 import RelayProtocol
+import RelayRequests
+import RelayState
 
 /// Answers the requests about a node of a cluster without the relay: at a node that does not lead, and at a leader that
 /// waits for a proof that it leads. Blocks only to read files of `/proc`.
@@ -79,11 +81,11 @@ package struct NodeService: Sendable {
     }
   }
 
-  private func checkOperator(_ request: HTTPRequest, _ operation: RelayCore.Operation) throws(RequestError) {
+  private func checkOperator(_ request: HTTPRequest, _ operation: RelayRequests.Operation) throws(RequestError) {
     if access.isOpen { try request.checkLocal() } else { try checkKey(request, operation) }
   }
 
-  private func checkKey(_ request: HTTPRequest, _ operation: RelayCore.Operation) throws(RequestError) {
+  private func checkKey(_ request: HTTPRequest, _ operation: RelayRequests.Operation) throws(RequestError) {
     guard let token = request.authorization.flatMap(bearerToken) else {
       throw RequestError(.unauthorized, "an API key is needed: Authorization: Bearer")
     }

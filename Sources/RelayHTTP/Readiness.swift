@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayState
 import RelayStore
 
 /// The answer to the question of a load balancer whether the relay accepts clients. Pure.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayCommands
 import RelayHub
 import RelayProtocol
+import RelayRequests
+import RelayState
 
 /// A resource of the HTTP API: its path, and an action for each method.
 ///

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import HTTPTypes
-import RelayCore
 import RelayHub
 package import RelayIdentity
+import RelayRequests
 
 /// The files of the page and of the documentation. They are read and compressed once at the start, so that the hub's
 /// thread never waits for a disk. `make docs` writes the documentation to the folder `site`, and the relay serves it at

@@ -4,7 +4,7 @@ public import RelayDelivery
 public import RelayProtocol
 
 // The hub's side of the delivery decision: it supplies the undecided messages and the facts, and takes the decisions.
-// `RelayDelivery` decides, and `Deliveries` in `RelayCore` calls both.
+// `RelayDelivery` decides, and `Deliveries` in `RelayFollowers` calls both.
 
 /// A message for which a member's push is not decided yet.
 public struct UndecidedMessage: Sendable {

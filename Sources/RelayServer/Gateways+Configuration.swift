@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayCore
+import RelayCommands
 import RelayGateways
 import RelayIdentity
 import RelayStore

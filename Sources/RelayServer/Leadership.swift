@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayCluster
-import RelayCore
 import RelayHTTP
 import RelayHub
 import RelayIdentity
 import RelayProtocol
+import RelayRequests
+import RelayState
 import RelayStore
 import Synchronization
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayCore
+import RelayCommands
+import RelayState
 import ServiceLifecycle
 
 /// Serves clients after the relay has started, and drains at a graceful shutdown, also during the start.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayCore
+import RelayCommands
 import RelayHub
 import RelayProtocol
 import RelayPush
+import RelayRequests
+import RelayState
 import RelayStore
 import ServiceLifecycle
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 public import Logging
-import RelayCore
+import RelayCommands
 import RelayDelivery
 import RelayGateways
 import RelayHTTP
@@ -9,6 +9,8 @@ import RelayHub
 public import RelayIdentity
 import RelayProtocol
 import RelayPush
+import RelayRequests
+import RelayState
 import RelayStore
 import ServiceLifecycle
 import Synchronization

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 public import Configuration
 public import Logging
-import RelayCore
+import RelayCommands
 public import RelayDelivery
 public import RelayGateways
 public import RelayHub
 public import RelayIdentity
 public import RelayProtocol
 import RelayPush
+import RelayRequests
 public import RelayStore
 
 /// The values of all settings. ``SettingGroup`` declares the keys that set them.

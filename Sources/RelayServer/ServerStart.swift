@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayCore
+import RelayCommands
 import RelayIdentity
 import RelayPush
+import RelayState
 import RelayStore
 import ServiceLifecycle
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
 import RelayDelivery
 import RelayGateways
 import RelayIdentity
 import RelayProtocol
 import RelayPush
+import RelayRequests
+import RelayState
 import RelayStore
 
 // Declares the keys of rooms, apps, texts and push services.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayCore
+import RelayCommands
 import RelayDelivery
 import RelayHub
 import RelayIdentity
 import RelayProtocol
+import RelayRequests
 import RelayStore
 
 // Declares the keys of the service itself: addresses, tokens, connections, operation and limits.

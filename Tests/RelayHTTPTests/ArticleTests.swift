@@ -5,8 +5,9 @@ import RelayJSON
 import RelayProtocol
 import Testing
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
+@testable import RelayRequests
 
 /// The tables of the articles contain every close code, delivery state, route and method of the code.
 @Suite struct ArticleTests {

@@ -9,10 +9,13 @@ import Synchronization
 import TestRelay
 import Testing
 
-@testable import RelayCore
+@testable import RelayCommands
+@testable import RelayFollowers
 @testable import RelayHTTP
 @testable import RelayHub
 @testable import RelayIdentity
+@testable import RelayRequests
+@testable import RelayState
 
 /// The requests of an operator to a leader.
 @Suite struct ClusterRouteTests {

@@ -8,8 +8,10 @@ import RelayProtocol
 import RelayStore
 import Testing
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
+@testable import RelayRequests
+@testable import RelayState
 
 /// The documents describe exactly the routes, requests, errors and limits of the code.
 struct DocumentTests {
@@ -87,8 +89,8 @@ struct DocumentTests {
         if security?.contains("apiKey") ?? true { described.insert(name) }
       }
     }
-    #expect(RelayCore.Operation.names == described)
-    #expect(RelayCore.Operation.all.count == described.count)
+    #expect(RelayRequests.Operation.names == described)
+    #expect(RelayRequests.Operation.all.count == described.count)
   }
 
   /// The members of requests that name rooms or users.

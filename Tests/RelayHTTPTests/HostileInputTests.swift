@@ -7,9 +7,11 @@ import Testing
 // SPDX-License-Identifier: Apache-2.0
 import struct HTTPTypes.HTTPField
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
 @testable import RelayHub
+@testable import RelayRequests
+@testable import RelayState
 
 /// The relay accepts any input of a client within its limits, or rejects it. Each test generates many inputs from its
 /// seed.

@@ -3,7 +3,6 @@ import RelayHub
 import RelayProtocol
 import Testing
 
-@testable import RelayCore
 @testable import RelayHTTP
 
 /// `MetricsText`, the writer of Prometheus' text format. `EndToEnd/test_metrics.py` tests the values.

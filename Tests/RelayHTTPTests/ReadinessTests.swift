@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayState
 import Testing
 
 @testable import RelayHTTP

@@ -3,10 +3,11 @@ import RelayProtocol
 import TestRelay
 import Testing
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayGateways
 @testable import RelayHTTP
 @testable import RelayHub
+@testable import RelayState
 
 /// Streams of server-sent events that the hub rejects.
 @Suite struct RefusedStreamTests {

@@ -2,7 +2,7 @@
 import RelayHub
 import Testing
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
 
 /// Path templates, and the table of routes.

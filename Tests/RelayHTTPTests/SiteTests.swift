@@ -6,7 +6,6 @@ import Testing
 // SPDX-License-Identifier: Apache-2.0
 import struct HTTPTypes.HTTPField
 
-@testable import RelayCore
 @testable import RelayHTTP
 @testable import RelayHub
 

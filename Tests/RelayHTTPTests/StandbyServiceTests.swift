@@ -7,9 +7,10 @@ import Synchronization
 import Testing
 
 @testable import RelayCluster
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
 @testable import RelayHub
+@testable import RelayRequests
 
 /// The answers of a node that does not lead.
 @Suite struct StandbyServiceTests {
@@ -120,7 +121,7 @@ import Testing
         Fields(["scope": .string("all")]),
         Fields(["scope": .string("named"), "operations": .array([.string(operation)])]),
         Fields(["scope": .string("other"), "operations": .array([.string("sendMessage")])]),
-      ], operations: RelayCore.Operation.names, groups: [:])
+      ], operations: RelayRequests.Operation.names, groups: [:])
     let service = StandbyService(
       NodeService(
         Cluster(report: .test("b")),

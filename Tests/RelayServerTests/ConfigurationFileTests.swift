@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayCore
+import RelayCommands
 import RelayIdentity
 import RelayPush
 import RelayStore
 import Testing
 
+@testable import RelayRequests
 @testable import RelayServer
 
 /// `ConfigurationFile`: its types, its lists of objects, and its errors.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Logging
-import RelayCore
+import RelayCommands
 import RelayDelivery
 import RelayGateways
 import RelayHub
@@ -10,6 +10,7 @@ import RelayProtocol
 import RelayStore
 import Testing
 
+@testable import RelayRequests
 @testable import RelayServer
 
 /// The settings: parsing, errors, names, defaults and environment variables.

@@ -7,7 +7,6 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-@testable import RelayCore
 @testable import RelayHTTP
 
 extension Simulation {

@@ -6,7 +6,7 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-@testable import RelayCore
+@testable import RelayCommands
 @testable import RelayHTTP
 
 /// Checks the pushes that follow an earlier one, and the phones after them.

@@ -10,9 +10,12 @@ import RelayProtocol
 import RelayStore
 import Synchronization
 
-@testable import RelayCore
+@testable import RelayCommands
+@testable import RelayFollowers
 @testable import RelayHTTP
 @testable import RelayPush
+@testable import RelayRequests
+@testable import RelayState
 @testable import RelayStore
 
 /// A server in the same composition as ``Server``, except for the clock and the gateway. Only one part works at a time:

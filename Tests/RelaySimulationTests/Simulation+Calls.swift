@@ -3,7 +3,6 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-@testable import RelayCore
 @testable import RelayHTTP
 
 /// The states of calls that clients are shown.

@@ -4,7 +4,6 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-@testable import RelayCore
 @testable import RelayHTTP
 
 /// The frames that clients receive.

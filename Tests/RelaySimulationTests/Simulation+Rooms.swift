@@ -3,8 +3,8 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-@testable import RelayCore
 @testable import RelayHTTP
+@testable import RelayState
 
 /// The rooms on disk: their members, roles, bans and calls.
 extension Simulation {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the category registry in the Swift client: parsing, and declarations in the person's language.
-import RelayCore
+import RelayFollowers
 import RelayJSON
 import RelayProtocol
+import RelayRequests
 import RelayServer
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import Logging
-package import RelayCore
+package import RelayCommands
 import RelayDelivery
 package import RelayGateways
 package import RelayHub
@@ -9,6 +9,8 @@ package import RelayIdentity
 package import RelayJSON
 import RelayProtocol
 import RelayPush
+package import RelayRequests
+package import RelayState
 import RelayStore
 
 /// A relay with a store in a folder of its own, for tests that call commands without a socket.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+package import RelayStore
+
+/// The last message of each room that mentions all members, or all who are online: a room accepts at most one a minute.
+///
+/// The state belongs to one run of the relay. A retry with the same key is the same message.
+package struct BroadMentions {
+  package static let pause = Duration.seconds(60)
+  /// The number of rooms above which the entries whose pause is over are removed.
+  private static let minKept = 1_024
+
+  private struct Entry {
+    let time: ContinuousClock.Instant
+    let sender: UserID
+    let key: String?
+  }
+
+  private var last: [RoomID: Entry] = [:]
+  private var maxKept = Self.minKept
+
+  package init() {}
+
+  package var count: Int { last.count }
+
+  /// Records a message with a broad mention.
+  /// - Returns: The time until the room accepts such a message, or `nil` if it accepts this one.
+  package mutating func admit(_ draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
+    if let known = last[draft.room], now - known.time < Self.pause {
+      let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
+      return isRetry ? nil : Self.pause - (now - known.time)
+    }
+    if last.count >= maxKept {
+      last = last.filter { now - $0.value.time < Self.pause }
+      maxKept = max(Self.minKept, 2 * last.count)
+    }
+    last[draft.room] = Entry(time: now, sender: draft.from.id, key: draft.key)
+    return nil
+  }
+}

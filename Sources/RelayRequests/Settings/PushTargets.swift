@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayGateways
+package import RelayJSON
+package import RelayProtocol
+package import RelayPush
+
+/// The devices that the relay can push to.
+package struct PushTargets: Sendable {
+  package var apps = Apps()
+  /// The push services whose subscriptions of browsers the relay accepts. Is `nil` if the relay does not push to
+  /// browsers.
+  package var services: PushServices?
+  /// True if simulated phones may register.
+  package var takesSimulators = true
+
+  package func reaches(_ platform: Platform) -> Bool {
+    switch platform {
+    case .simulator: takesSimulators
+    case .apns: apps.list.contains { $0.credential != nil }
+    case .http: apps.list.contains { $0.matrix != nil }
+    case .webpush: services != nil
+    }
+  }
+}
+
+extension RelaySettings {
+  package var pushTargets: PushTargets {
+    PushTargets(
+      apps: apps, services: webPushKey == nil ? nil : pushServices, takesSimulators: takesSimulators)
+  }
+}
+
+extension DeviceRequest {
+  /// Parses the token by which the gateway of a platform addresses the device.
+  package static func token(
+    _ fields: Fields, _ platform: Platform, _ targets: PushTargets, _ key: String = "token"
+  ) throws(RequestError) -> String {
+    switch platform {
+    case .simulator:
+      // Tokens of the simulated gateway are parts of paths, so they may contain only the characters that names may
+      // contain.
+      let token: DeviceID = try fields.required(key, fields.name(key))
+      return token.rawValue
+    case .apns: return try appleToken(fields, key)
+    case .http:
+      // The Matrix "Push Gateway API" allows at most 512 bytes.
+      let token = try fields.required(key, fields.string(key, maxLength: 512))
+      guard !token.isEmpty else { throw fields.wrong(key, "must not be empty") }
+      return token
+    case .webpush: return try subscription(fields, key, targets.services ?? PushServices()).token
+    }
+  }
+
+  /// Apple's tokens are bytes of no specified length. Requests to Apple contain them as hexadecimal digits in the path.
+  private static func appleToken(_ fields: Fields, _ key: String) throws(RequestError) -> String {
+    let token = try fields.required(key, fields.string(key, maxLength: 512)).lowercased()
+    guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
+      token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+    else { throw fields.wrong(key, "must be pairs of hexadecimal digits") }
+    return token
+  }
+
+  /// Parses the subscription object of a browser (Push API, `PushSubscriptionJSON`).
+  private static func subscription(
+    _ fields: Fields, _ key: String, _ services: PushServices
+  ) throws(RequestError) -> WebPushSubscription {
+    let json = try fields.required(key, fields.object(key))
+    let keys = try json.required("keys", json.object("keys"))
+    let endpoint = try json.required(
+      "endpoint", json.string("endpoint", maxLength: WebPushSubscription.maxEndpointLength))
+    do {
+      return try WebPushSubscription(
+        endpoint: endpoint, publicKey: keys.required("p256dh", keys.string("p256dh", maxLength: 128)),
+        authentication: keys.required("auth", keys.string("auth", maxLength: 128)), services: services)
+    } catch let fault as WebPushSubscription.Fault {
+      throw json.wrong(fault.member.rawValue, fault.words)
+    } catch {
+      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: json.pointer)
+    }
+  }
+}

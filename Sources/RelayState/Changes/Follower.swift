@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayStore
+
+/// A component that acts on changes after their commits.
+///
+/// Each follower receives all changes, in the order of ``Relay/followers``. The completion of a commit passes on what it
+/// has changed before the next commit is shown, so that the followers see rooms, messages and members in the order of the
+/// store. ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue``, ``Change/person(_:)`` and the ends of
+/// invitations by a block come later. A follower must not wait. It reads and writes the store in a task of its own.
+package protocol Follower: AnyObject {
+  func follow(_ change: Change, on core: isolated Core)
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+package import RelayDelivery
+package import RelayHub
+package import RelayProtocol
+package import RelayRequests
+package import RelayStore
+
+/// The actor on the hub's thread: the hub, the store, the settings and the diagnostics, which all components use.
+///
+/// The components are the other objects on this thread. Their methods take the actor, so hub and components change
+/// together without a lock. A component gets the components that it calls when it is made, and reaches no others. What
+/// concerns components above it, it passes on as a ``Change``.
+package actor Core {
+  package nonisolated let thread: HubThread
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  package let hub: Hub
+  package let store: Store
+  /// The current settings. ``use(_:)`` replaces them in one step.
+  package private(set) var settings: RelaySettings
+  package private(set) var stage = Stage.starting
+  package let diagnostics: Diagnostics
+  /// The owner of all components.
+  package let root: any Root
+  /// The next time of each, if there is one.
+  package private(set) var alarms: [Alarm: Timestamp] = [:]
+
+  /// The stage that `/ready` shows.
+  package enum Stage: String {
+    /// The relay serves clients, but still loads the rooms with undecided messages.
+    case starting
+    case ready
+    /// Clients should connect to another server.
+    case stopping
+  }
+
+  /// What is due at times of the wall clock. All share the hub's only alarm.
+  package enum Alarm { case holds, reports, calls }
+
+  /// The delay before a retry after the store has failed.
+  package static let storePause = Duration.seconds(1)
+
+  package init(hub: sending Hub, store: Store, settings: RelaySettings, root: sending any Root, log: Logger) {
+    thread = hub.thread
+    hub.start()
+    self.hub = hub
+    self.store = store
+    self.settings = settings
+    self.root = root
+    diagnostics = Diagnostics(log)
+  }
+
+  package func use(_ settings: RelaySettings) { self.settings = settings }
+
+  /// Ends the start. Throws `CancellationError` if the relay has begun to end before.
+  package func becomeReady() throws {
+    try checkStarting()
+    stage = .ready
+  }
+
+  /// Throws `CancellationError` if the relay ends before it has started.
+  package func checkStarting() throws { if stage != .starting { throw CancellationError() } }
+
+  /// Makes `/ready` answer 503 from now on, so that clients connect elsewhere.
+  package func retire() { stage = .stopping }
+
+  package func setAlarm(_ time: Timestamp?, for alarm: Alarm) {
+    alarms[alarm] = time
+    armAlarm()
+  }
+
+  /// Sets a time that is earlier than the one set before.
+  package func bringForward(_ alarm: Alarm, to time: Timestamp) {
+    if let known = alarms[alarm], known <= time { return }
+    setAlarm(time, for: alarm)
+  }
+
+  package func isDue(_ alarm: Alarm) -> Bool { alarms[alarm].map { $0 <= hub.now } ?? false }
+
+  /// Arms the hub's alarm. It fires once.
+  package func armAlarm() { hub.setAlarm(alarms.values.min()) }
+
+  /// The clock that measures the age of the reports of devices.
+  package var moment: Moment { store.readClock().moment }
+
+  package var limits: Limits { settings.limits }
+
+  // MARK: Changes
+
+  /// Passes a change on to the followers.
+  package func follow(_ change: Change) { root.follow(change, on: self) }
+
+  /// Passes changes of one commit on to the followers, one after the other.
+  package func follow(_ changes: [Change]) { for change in changes { follow(change) } }
+
+  /// Runs `work` in a transaction, and then `completion` on the hub's thread. The completions have the order of the
+  /// commits.
+  /// - Parameters:
+  ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
+  ///   - isUrgent: False if the work may wait for more works.
+  package func submit<T: Sendable>(
+    rows: Int = 1, isUrgent: Bool = true, _ work: @escaping @Sendable (Transaction) throws -> T,
+    then completion: @escaping (Result<T, StoreError>) -> Void
+  ) {
+    // Safe, because the closure comes from this actor and is called on it.
+    nonisolated(unsafe) let completion = completion
+    store.submit(work, rows: rows, isUrgent: isUrgent) { [self] result in
+      assumeIsolated { _ in completion(result) }
+    }
+  }
+
+  /// Calls `work` in a later turn of the hub's loop.
+  package func perform(_ work: @escaping () -> Void) {
+    nonisolated(unsafe) let work = work
+    thread.perform { [self] in assumeIsolated { _ in work() } }
+  }
+
+  /// Stores a message, and then calls `completion` like ``submit(rows:isUrgent:_:then:)``.
+  package func append(
+    _ draft: MessageDraft, then completion: @escaping (Result<Appended, StoreError>) -> Void
+  ) {
+    nonisolated(unsafe) let completion = completion
+    store.append(draft) { [self] result in assumeIsolated { _ in completion(result) } }
+  }
+
+  /// Runs `work` in a transaction, and passes on what it has changed. Returns after the followers have received it.
+  /// - Parameter changes: Called in the completion of the commit. After a failure it returns no change.
+  package func commit<T: Sendable>(
+    rows: Int = 1, _ work: @escaping @Sendable (Transaction) throws -> T,
+    then changes: @escaping (Result<T, StoreError>) -> [Change]
+  ) async throws(StoreError) -> T {
+    let handover = Handover<Result<T, StoreError>>()
+    submit(rows: rows, work) { [self] result in
+      follow(changes(result))
+      handover.give(result)
+    }
+    return try await handover.value().get()
+  }
+
+  // MARK: Errors
+
+  /// Makes an `error` frame, and counts it.
+  package func refusal(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
+    diagnostics.tally.count(error.code)
+    return Replies.error(id, error, room: room)
+  }
+
+  /// The error that a client receives. Logs a failure of the store.
+  package func requestError(_ error: any Error) -> RequestError {
+    guard let known = RequestError(known: error) else {
+      diagnostics.log.error("an unexpected error: \(type(of: error))")
+      return RequestError(.internal, "something went wrong here")
+    }
+    if let error = error as? StoreError, known.code.isTemporary { diagnostics.logFailure(of: error) }
+    return known
+  }
+
+  /// Performs work in the background. Repeats it after a failure that may pass, for example of the store. Ends if a
+  /// repetition would fail, too, or if the relay stops.
+  package func retry(_ work: nonisolated(nonsending) () async throws -> Void) async {
+    while stage != .stopping {
+      do {
+        return try await work()
+      } catch {
+        guard await mayRepeat(after: error) else { return }
+      }
+    }
+  }
+
+  /// Logs the failure of work in the background, and waits before the work is repeated.
+  /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
+  ///   until the relay is started again, and each refused request would add work that repeats until then.
+  func mayRepeat(after error: any Error) async -> Bool {
+    let isTemporary = requestError(error).code.isTemporary  // logs the failure
+    guard isTemporary, (error as? StoreError)?.isLasting != true else { return false }
+    try? await Task.sleep(for: Self.storePause)
+    return stage != .stopping
+  }
+
+  // MARK: Rates
+
+  /// Charges a user's rate for a request over HTTP, or for the additional cost of a request. The hub charges each frame
+  /// of a session. Throws `rate_limited`.
+  package func spend(_ rate: Rate, of user: UserHandle, count: Int = 1) throws(RequestError) {
+    if count > 0, let delay = hub.takeTokens(rate, of: user, count: count) {
+      throw RequestError(.rateLimited, rate.refusal, retryAfter: delay)
+    }
+  }
+
+  /// Charges a room's rate. Throws `rate_limited`.
+  package func spend(_ rate: RoomRate, of room: RoomHandle) throws(RequestError) {
+    if let delay = hub.takeToken(rate, of: room) {
+      throw RequestError(.rateLimited, "too many requests to the room", retryAfter: delay)
+    }
+  }
+
+  /// Charges the rates of a message that a user sends. The hub (for a frame) or the HTTP layer has already taken one
+  /// token of the sender. `pushes` is true if the message may become a push.
+  package func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
+    if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
+      throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
+    }
+  }
+}
+
+/// The owner of all components, above the actor. It passes each change on to the followers among them.
+package protocol Root: AnyObject {
+  func follow(_ change: Change, on core: isolated Core)
+}
