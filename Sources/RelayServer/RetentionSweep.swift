@@ -70,7 +70,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       try? await Task.sleep(for: min(max(pause, Self.minPause), Self.maxPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("records of silenced users") {
-        try await purge { try $0.silenced.purge() == PushQueue.maxPurged }
+        try await purge { try $0.silenced.purge() == Transaction.maxPurged }
       }
       await attempt("counts of forgotten tokens") { try await store.write { try $0.devices.purgeForgotten() } }
       await attempt("removals of notifications") { try await purge { try $0.updates.purgeRemovals() } }
@@ -112,12 +112,12 @@ struct RetentionSweep: Service, CustomStringConvertible {
   /// Deletes rows in several transactions, so that a `send` waits for one transaction only.
   /// - Parameter batch: Deletes rows in a transaction. Returns true if more rows may remain.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
-    while !Task.isCancelled, try await store.write(rows: PushQueue.maxPurged, batch) {}
+    while !Task.isCancelled, try await store.write(rows: Transaction.maxPurged, batch) {}
   }
 
   private func purgeJobs() async throws {
     let bound = store.readClock().now - PushWorker.retention
-    try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.maxPurged }
+    try await purge { try $0.queue.purge(finishedBefore: bound) == Transaction.maxPurged }
   }
 
   private func sweep(_ patterns: RoomPatterns) async throws {

@@ -13,6 +13,9 @@ public struct Transaction {
   /// which limits the size of a work.
   let maxSlice: Int?
 
+  /// The maximum number of rows that one purge deletes, so that no message waits long for it.
+  public static let maxPurged = 1_000
+
   /// Reads include the changes of this transaction.
   public var reader: Reader { Reader(db: db) }
 

@@ -117,9 +117,9 @@ import Testing
   @Test func `a purge has a maximum of rows`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for _ in 0...PushQueue.maxPurged { _ = try transaction.messages.append(draft(jobs: [job(phone("lost"))])) }
+      for _ in 0...Transaction.maxPurged { _ = try transaction.messages.append(draft(jobs: [job(phone("lost"))])) }
     }
-    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(1)) } == PushQueue.maxPurged)
+    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(1)) } == Transaction.maxPurged)
     #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(1)) } == 1)
   }
 

@@ -147,7 +147,7 @@ private final class MovingClock: Sendable {
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
           SELECT 'gone', 1, seq, 1, 2, 'accept', ?, ? FROM numbers
           """,
-        arguments: [PushQueue.maxPurged + 1, TestStore.time.rawValue, isSent])
+        arguments: [Transaction.maxPurged + 1, TestStore.time.rawValue, isSent])
     }
     #expect(try await store.write { try $0.responses.purge() })
     #expect(try await store.write { try $0.responses.purge() } == false)

@@ -192,8 +192,7 @@ public struct CallWriter: TransactionPart {
   /// Cancels all pushes of a call that were not sent yet. Phones then show a missed call, except those of users who have
   /// answered or declined. Pushes that quiet hours hold stay: they become missed calls at their end.
   private func endAllRinging(_ room: Int64, _ seq: Int64) throws {
-    try transaction.queue.cancelJobs(
-      "room = ? AND seq = ? AND state <> '\(JobState.held.rawValue)'", [room, seq], note: "cancelled")
+    try transaction.queue.cancelRinging(room, seq)
     try transaction.updates.changed(room, seq)
   }
 

@@ -23,6 +23,12 @@ extension PushQueue {
       "user = ? AND room = ? AND seq <= ? \(keepsCalls ? isSpared : "")", [id, known.id, seq], note: reason)
   }
 
+  /// Cancels all jobs of a call that are not sent yet, except those that quiet hours hold.
+  func cancelRinging(_ room: Int64, _ seq: Int64) throws {
+    try cancelJobs(
+      "room = ? AND seq = ? AND state <> '\(JobState.held.rawValue)'", [room, seq], note: "cancelled")
+  }
+
   /// Cancels unfinished jobs, except those that are being sent.
   /// - Parameters:
   ///   - condition: A condition for which an index exists.

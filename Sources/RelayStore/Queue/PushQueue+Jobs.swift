@@ -208,8 +208,8 @@ extension PushQueue {
     try db.run(Self.leaseEnd)
   }
 
-  /// Deletes jobs that finished before `bound`, at most ``maxPurged`` of them, unless deletion by age waits.
-  /// - Returns: The number of deleted jobs; if it is ``maxPurged``, there may be more.
+  /// Deletes jobs that finished before `bound`, at most ``Transaction/maxPurged`` of them, unless deletion by age waits.
+  /// - Returns: The number of deleted jobs; if it is ``Transaction/maxPurged``, there may be more.
   @discardableResult
   public func purge(finishedBefore bound: Timestamp) throws -> Int {
     try db.run(
@@ -217,10 +217,7 @@ extension PushQueue {
       DELETE FROM jobs WHERE id IN
         (SELECT id FROM jobs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
       """,
-      [transaction.unlessWaiting(bound).rawValue, Self.maxPurged])
+      [transaction.unlessWaiting(bound).rawValue, Transaction.maxPurged])
     return db.changesCount
   }
-
-  /// The maximum number of rows that one purge deletes, so that no message waits long for it.
-  public static let maxPurged = 1_000
 }

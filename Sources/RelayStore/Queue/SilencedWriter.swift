@@ -93,7 +93,7 @@ public struct SilencedWriter: TransactionPart {
   /// Deletes silenced users that the sender of their message cannot notify any more, at most `max`.
   /// - Returns: The number of deleted rows.
   @discardableResult
-  public func purge(max: Int = PushQueue.maxPurged) throws -> Int {
+  public func purge(max: Int = Transaction.maxPurged) throws -> Int {
     // A notification at the end of the window still counts for the rate.
     let end = steadyNow - (Self.notifyWindow + Self.notifyRateWindow)
     try db.run(

@@ -101,7 +101,7 @@ extension UpdateQueue {
     try db.run("DELETE FROM removals WHERE \(condition) AND state = '\(RemovalState.done.rawValue)'", arguments)
   }
 
-  /// Deletes removals that are older than ``removalAge``, at most ``PushQueue/maxPurged``.
+  /// Deletes removals that are older than ``removalAge``, at most ``Transaction/maxPurged``.
   /// - Returns: True if more may remain.
   public func purgeRemovals() throws -> Bool {
     try db.run(
@@ -109,7 +109,7 @@ extension UpdateQueue {
       DELETE FROM removals WHERE number IN (
         SELECT number FROM removals WHERE created < ? ORDER BY created LIMIT ?)
       """,
-      [time(before: Self.removalAge).rawValue, PushQueue.maxPurged])
-    return db.changesCount == PushQueue.maxPurged
+      [time(before: Self.removalAge).rawValue, Transaction.maxPurged])
+    return db.changesCount == Transaction.maxPurged
   }
 }

@@ -108,7 +108,7 @@ public struct ResponseWriter: TransactionPart {
     return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
   }
 
-  /// Deletes old responses, at most ``PushQueue/maxPurged`` of each kind: responses that their senders have received,
+  /// Deletes old responses, at most ``Transaction/maxPurged`` of each kind: responses that their senders have received,
   /// as soon as the user cannot respond again, and all others after ``maxPendingAge``.
   /// - Returns: True if more may remain.
   @discardableResult
@@ -118,7 +118,7 @@ public struct ResponseWriter: TransactionPart {
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
-      [time(before: Self.maxPendingAge).rawValue, PushQueue.maxPurged])
+      [time(before: Self.maxPendingAge).rawValue, Transaction.maxPurged])
     let unsent = db.changesCount
     try db.run(
       """
@@ -129,8 +129,8 @@ public struct ResponseWriter: TransactionPart {
             WHERE jobs.kind = 'push' AND jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
-      [time(before: Self.sentRetention).rawValue, PushQueue.maxPurged])
-    return max(unsent, db.changesCount) == PushQueue.maxPurged
+      [time(before: Self.sentRetention).rawValue, Transaction.maxPurged])
+    return max(unsent, db.changesCount) == Transaction.maxPurged
   }
 
   /// Replaces the registry of categories. The version stays if the categories are equal.
