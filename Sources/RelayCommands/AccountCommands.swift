@@ -120,8 +120,8 @@ struct SetPreferences: Command {
 package struct Block: Command {
   package static let operation = "blockUser"
   package static let declaration = Declaration(
-    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences, body: .ignored,
-    errors: [.tooLarge])
+    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences,
+    fields: BlockChange.fields, body: .ignored, errors: [.tooLarge])
 
   private let blocks: BlockChange
 
@@ -144,7 +144,8 @@ package struct Block: Command {
 struct Unblock: Command {
   package static let operation = "unblockUser"
   package static let declaration = Declaration(
-    frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences)
+    frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", room: .noRoom, account: .preferences,
+    fields: BlockChange.fields)
 
   private let blocks: BlockChange
 
@@ -168,7 +169,9 @@ private struct BlockChange {
   /// The JSON pointer of `others`.
   let pointer: String
 
-  private static let maxOthers = 256
+  private static let users = Field<[UserID]?>.names("users", max: 256).required().onlyFrames
+  static let fields: [any DeclaredField] = [users, SharedFields.otherInPath]
+
   /// The number of names that costs as much as one request.
   private static let namesPerRequest = 10
 
@@ -177,10 +180,10 @@ private struct BlockChange {
     user = try request.user
     let fields = request.fields
     if caller.session == nil {
-      others = [try fields.required("other", fields.name("other"))]
+      others = [try SharedFields.otherInPath.value(in: fields)]
       pointer = fields.pointer(to: "other")
     } else {
-      others = try fields.required("users", fields.names("users", max: Self.maxOthers))
+      others = try Self.users.value(in: fields)
       pointer = fields.pointer(to: "users")
     }
   }
@@ -330,7 +333,10 @@ struct RevokeReportKeys: Command {
 /// Gives a session a newer token of the same user. The permissions of the new token apply at once.
 struct RefreshToken: Command {
   package static let declaration = Declaration(
-    frame: "refresh", room: .noRoom, errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
+    frame: "refresh", room: .noRoom, fields: [newToken],
+    errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
+
+  private static let newToken = Field<String?>.text("token", maxLength: nil, "A JWT.").required()
 
   private let session: SessionCaller
   private let verifier: TokenVerifier
@@ -342,7 +348,7 @@ struct RefreshToken: Command {
       throw RequestError(.unsupported, "there are no tokens in open mode", at: "/token")
     }
     self.verifier = verifier
-    token = try request.fields.required("token", request.fields.string("token", maxLength: .max))
+    token = try Self.newToken.value(in: request)
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {

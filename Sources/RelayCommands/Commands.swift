@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayHub
+package import RelayJSON
 import RelayProtocol
-import RelayRequests
+package import RelayRequests
 
 /// The table of all commands: all operations except the frames in ``hubFrames``, which the hub parses in C.
 ///
@@ -45,6 +46,11 @@ package enum Commands {
     return Dictionary(uniqueKeysWithValues: frames)
   }()
 
+  /// The schemas of the objects in requests, by their names.
+  package static let objects: [OrderedJSON.Member] = all.flatMap { command in
+    command.declaration.fields.flatMap(\.type.namedSchemas)
+  }
+
   /// The types of the frames that the hub passes to the relay, with their rates.
   package static let frames = all.compactMap { command in
     command.declaration.frame.map { RequestType(name: $0, rate: command.declaration.rate) }
@@ -53,9 +59,29 @@ package enum Commands {
   /// The types of the frames that the hub handles itself, or passes to the relay as its own kind of event, such as
   /// `HubEvent.send`. Each has its uses of a room. The hub checks the first one: a session has joined a room only with
   /// the right `join`.
-  static let hubFrames: [(name: String, uses: [RoomUse])] = [
-    ("hello", [.noRoom]), ("send", PostMessage.uses), ("signal", [.joined(.send, "a signal")]),
-    ("received", [.joined(.join, "the own received mark")]), ("read", [.joined(.join, "the own read mark")]),
-    ("activity", [.noRoom]), ("ping", [.noRoom]),
+  static let hubFrames: [(name: String, uses: [RoomUse], fields: [any DeclaredField])] = [
+    ("hello", [.noRoom], HelloDetails.fields), ("send", PostMessage.uses, []),
+    ("signal", [.joined(.send, "a signal")], HubFields.signal),
+    ("received", [.joined(.join, "the own received mark")], HubFields.mark),
+    ("read", [.joined(.join, "the own read mark")], HubFields.mark),
+    ("activity", [.noRoom], [HubFields.activity]), ("ping", [.noRoom], []),
   ]
+
+  /// The members of a frame.
+  package static func fields(of frame: String) -> [FieldDeclaration] {
+    let declared =
+      command(of: frame)?.declaration.fields ?? hubFrames.first { $0.name == frame }?.fields.map(\.declaration)
+    return declared?.filter(\.isInFrames) ?? []
+  }
+}
+
+/// The members of the frames that the hub parses in C, except `hello`.
+private enum HubFields {
+  static let signal: [any DeclaredField] = [
+    SharedFields.room,
+    FieldDeclaration("name", .text(minLength: 1, maxLength: 128), isRequired: true, "At most 128 bytes."),
+    SharedFields.body,
+  ]
+  static let mark: [any DeclaredField] = [SharedFields.room, SharedFields.seq]
+  static let activity = Field<Activity?>.choice("state", schema: "schemas.json#/Activity").required()
 }

@@ -98,7 +98,7 @@ struct DeclineInvitation: Command {
 
 /// The request of a user who accepts or refuses an invitation.
 private struct InvitationAnswer {
-  static let room = Field<RoomID>.room("The room of the invitation.")
+  static let room = Field<RoomID?>.name("room", "The room of the invitation.").required()
 
   let request: Request
   let user: UserID

@@ -16,10 +16,9 @@ import RelayStore
 struct RestrictMember: Command {
   package static let declaration = Declaration(
     frame: "restrict", "PUT", "/v1/rooms/{room}/restrictions",
-    room: .member(.join, role: .moderator, "the restriction of a member"), fields: [member, end],
+    room: .member(.join, role: .moderator, "the restriction of a member"), fields: [SharedFields.user, end],
     errors: [.notFound, .tooLarge, .unsupported])
 
-  private static let member = Field<UserID?>.name("user").required()
   private static let end = Field<Timestamp?>.time(
     "until", "The end of the restriction, in the future. null or absent: ends it.")
 
@@ -30,7 +29,7 @@ struct RestrictMember: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    user = try Self.member.value(in: request)
+    user = try SharedFields.user.value(in: request)
     until = try Self.end.value(in: request)
     guard request.caller.by != user else { throw request.fields.wrong("user", "must be another user") }
   }
@@ -179,11 +178,9 @@ private struct ReportPage: Sendable {
   private static let state = Field<MessageReport.State?>.choice(
     "state", schema: "schemas.json#/ReportState", "Only reports of this state.")
   private static let before = Field<Int64?>.seq("before", "The last report of the page before.")
-  // Each report has a reason of at most `MessageReport.maxReasonLength` bytes.
-  private static let limit = Field<Int>.whole(
-    "limit", 1...100, default: 100, "The maximum number of entries of the page.")
 
-  static let fields: [any DeclaredField] = [Self.state, Self.before, Self.limit]
+  // Each report has a reason of at most `MessageReport.maxReasonLength` bytes.
+  static let fields: [any DeclaredField] = [Self.state, Self.before, SharedFields.limit]
 
   let before: Int64
   let limit: Int
@@ -191,7 +188,7 @@ private struct ReportPage: Sendable {
 
   init(_ request: Request) throws(RequestError) {
     before = try Self.before.value(in: request) ?? maxInteger
-    limit = try Self.limit.value(in: request)
+    limit = try SharedFields.limit.value(in: request)
     state = try Self.state.value(in: request)
   }
 

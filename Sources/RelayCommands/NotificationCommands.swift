@@ -18,8 +18,10 @@ import RelayStore
 struct Respond: Command {
   package static let declaration = Declaration(
     frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters, room: use, also: [postingUse],
-    fields: [responder] + ResponseRequest.fields, errors: [.notJoined, .notFound, .conflict, .restricted])
+    fields: [responder, push] + ResponseRequest.fields, errors: [.notJoined, .notFound, .conflict, .restricted])
 
+  /// A frame has its own `id`, and names the notification in `notification`.
+  private static let push = Field<String?>.text("id", maxLength: nil).required().onlyHTTP
   private static let responder = RequestField.actor(
     "user",
     """
@@ -38,7 +40,8 @@ struct Respond: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    var response = try ResponseRequest(request.fields, notification: request.caller.session == nil ? request.push : nil)
+    let push = request.caller.session == nil ? try Self.push.value(in: request) : nil
+    var response = try ResponseRequest(request.fields, notification: push)
     response.key = try ResponseRequest.keyField.value(in: request)
     self.response = response
     user = try Self.responder.value(in: request)
@@ -232,11 +235,10 @@ struct ExplainDecision: Command {
   package static let declaration = Declaration(
     "POST", "/v1/decisions", by: .backend, fields: Self.fields, isRead: true, errors: [.notFound, .unsupported])
 
-  private static let room = Field<RoomID?>.name("room").required()
   private static let from = Field<UserID?>.name("from", "The sender.").required()
   private static let recipient = Field<UserID?>.name("user", "The recipient.").required()
   private static let fields: [any DeclaredField] = [
-    Self.room, Self.from, Self.recipient,
+    SharedFields.room, Self.from, Self.recipient,
     FieldDeclaration(
       "mentions", MessageDraft.mentionsField.type,
       "The mentioned users, `*` for all members, or `*online` for the members who are online."),
@@ -262,7 +264,7 @@ struct ExplainDecision: Command {
 
   init(_ request: Request) throws(RequestError) {
     fields = request.fields
-    room = try Self.room.value(in: request)
+    room = try request.room
     sender = try Self.from.value(in: request)
     user = try Self.recipient.value(in: request)
   }

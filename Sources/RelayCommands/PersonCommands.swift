@@ -9,30 +9,21 @@ import RelayRequests
 import RelayState
 import RelayStore
 
-/// The page of a list that a request reads.
-private struct ListPage {
-  static let limit = Field<Int>.whole("limit", 1...100, default: 100, "The maximum number of entries of the page.")
-
-  let limit: Int
-
-  init(_ request: Request) throws(RequestError) { limit = try Self.limit.value(in: request) }
-}
-
 /// Lists the open sessions of a user, in the order of their ids.
 struct ListSessions: Command {
   private static let after = Field<String?>.text("after", maxLength: 32, "The last session of the page before.")
 
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after, ListPage.limit])
+    "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after, SharedFields.limit])
 
   private let user: UserID
-  private let page: ListPage
+  private let limit: Int
   /// The last session of the page before. Is 0 for the first page.
   private let after: UInt64
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    page = try ListPage(request)
+    limit = try SharedFields.limit.value(in: request)
     guard let text = try Self.after.value(in: request) else {
       after = 0
       return
@@ -44,8 +35,8 @@ struct ListSessions: Command {
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     let sessions = core.hub.user(user).map(core.hub.sessions(of:)) ?? []
     let later = sessions.filter { $0.rawValue > after }.sorted { $0.rawValue < $1.rawValue }
-    let shown = later.prefix(page.limit).compactMap(core.hub.facts(of:))
-    let hasMore = later.count > page.limit
+    let shown = later.prefix(limit).compactMap(core.hub.facts(of:))
+    let hasMore = later.count > limit
     return Reply {
       $0.array("sessions") { list in
         for session in shown { list.object { $0.members(of: session) } }
@@ -60,25 +51,25 @@ struct ListDevices: Command {
   private static let after = Field<DeviceID?>.name("after", "The last device of the page before.")
 
   package static let declaration = Declaration(
-    "GET", "/v1/users/{user}/devices", by: .backend, fields: [Self.after, ListPage.limit])
+    "GET", "/v1/users/{user}/devices", by: .backend, fields: [Self.after, SharedFields.limit])
 
   private let user: UserID
-  private let page: ListPage
+  private let limit: Int
   /// The last device of the page before.
   private let after: DeviceID?
 
   init(_ request: Request) throws(RequestError) {
     user = try request.user
-    page = try ListPage(request)
+    limit = try SharedFields.limit.value(in: request)
     after = try Self.after.value(in: request)
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // One device more than the page has shows if there are more.
-    let found = try await core.store.read { [user, after, limit = page.limit] in
+    let found = try await core.store.read { [user, after, limit] in
       try $0.people.devices(of: user, after: after, limit: limit + 1)
     }
-    let (warnings, limit) = (relay.warnings(on: core), page.limit)
+    let warnings = relay.warnings(on: core)
     return Reply {
       $0.array("devices") { list in
         for found in found.prefix(limit) {

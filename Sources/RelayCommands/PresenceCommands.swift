@@ -13,7 +13,12 @@ struct QueryPresence: Command {
   package static let operation = "listPresence"
   package static let declaration = Declaration(
     frame: "presence", "POST", "/v1/presence", room: .joined(.presence, "the presence of all members"),
-    also: [People.sharedRoom], isRead: true, errors: [.tooLarge])
+    also: [People.sharedRoom], fields: [room, users, usersOfBackend], isRead: true, errors: [.tooLarge])
+
+  private static let room = SharedFields.anyRoom.onlyFrames
+  private static let users = Field<[UserID]?>.names("users", max: People.maxNames).onlyFrames
+  /// A user has the bound of frames over HTTP, too.
+  private static let usersOfBackend = Field<[UserID]?>.names("users", max: People.maxNamesOfBackend).required().onlyHTTP
 
   private let request: Request
   private let subject: Subject
@@ -25,17 +30,17 @@ struct QueryPresence: Command {
 
   init(_ request: Request) throws(RequestError) {
     self.request = request
-    let fields = request.fields
-    // A session's `room` is parsed before `users`, so a `room` of a wrong type is an error even if `users` is given.
-    // HTTP has no `room`.
-    let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
-    let max = if case .backend = request.caller { People.maxNamesOfBackend } else { People.maxNames }
-    if let users: [UserID] = try fields.names("users", max: max) {
-      subject = .users(users)
-    } else if request.caller.session == nil {
-      subject = .users(try fields.required("users", nil))
-    } else {
-      subject = .room(try fields.required("room", room))
+    switch request.caller {
+    case .session:
+      // A `room` of a wrong type is an error even if `users` is given.
+      let room = try Self.room.value(in: request)
+      if let users = try Self.users.value(in: request) {
+        subject = .users(users)
+      } else {
+        subject = .room(try request.fields.required("room", room))
+      }
+    case .backend: subject = .users(try Self.usersOfBackend.value(in: request))
+    case .user, .reporter: subject = .users(try Self.users.required().value(in: request))
     }
   }
 
@@ -76,7 +81,8 @@ struct GetPresence: Command {
 
 /// Subscribes a session to the presence of users, with or without a common room.
 struct Watch: Command {
-  package static let declaration = Declaration(frame: "watch", room: People.sharedRoom, errors: [.tooLarge])
+  package static let declaration = Declaration(
+    frame: "watch", room: People.sharedRoom, fields: [WatchedUsers.field], errors: [.tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]
@@ -94,7 +100,8 @@ struct Watch: Command {
 
 /// Ends subscriptions of a session.
 struct Unwatch: Command {
-  package static let declaration = Declaration(frame: "unwatch", room: .noRoom, errors: [.tooLarge])
+  package static let declaration = Declaration(
+    frame: "unwatch", room: .noRoom, fields: [WatchedUsers.field], errors: [.tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]
@@ -112,15 +119,17 @@ struct Unwatch: Command {
   }
 }
 
+private enum WatchedUsers {
+  /// The limit `watched` rejects a list that is too long before the store is read.
+  static let field = Field<[UserID]?>.names("users", max: nil).required()
+}
+
 extension Request {
   /// The names of `users`, without duplicates.
   fileprivate var watched: [UserID] {
     get throws(RequestError) {
-      // A frame is too small for so many names. The limit `watched` rejects a list that is too long before the store is
-      // read.
-      let names: [UserID] = try fields.required("users", fields.names("users", max: 65_536))
       var seen: Set<UserID> = []
-      let each = names.filter { seen.insert($0).inserted }
+      let each = try WatchedUsers.field.value(in: fields).filter { seen.insert($0).inserted }
       guard limits.watched == 0 || each.count <= limits.watched else {
         throw RequestError(.tooLarge, "the limit `watched` is exceeded", at: "/users")
       }

@@ -20,8 +20,29 @@ struct JoinRoom: Command {
       .any(StoredText.join.rights, "stored messages, and their changes", isRead: true),
       .any([.join, .presence], "the members, their read marks and the number that is online", isRead: true),
     ],
+    fields: [SharedFields.room, Position.field, lastChange, newest, pageSize],
     // The membership may end while the relay reads the history.
     errors: [.notJoined, .tooLarge])
+
+  private static let lastChange = Field<Int64?>.whole(
+    "afterChange",
+    """
+    The newest change that this client has: the highest number up to which it has all changes, 0 before the first one. \
+    Only with `after`.
+    """)
+  /// The limit `history` is the upper bound.
+  private static let newest = FieldDeclaration(
+    "history", .whole(0...Int64(Limits().history), default: nil),
+    """
+    The number of newest messages in the reply, without `after` or if the relay cannot send all missed messages. At \
+    most `limits.history`.
+    """)
+  private static let pageSize = Field<Int64?>.whole(
+    "maxBytes", in: HistoryPage.requestable,
+    """
+    The client takes the messages in pages, see `more` of the reply: the maximum size of the messages before its next \
+    request, in bytes. No effect without `id`.
+    """)
 
   private let session: SessionCaller
   private let room: RoomID
@@ -35,11 +56,11 @@ struct JoinRoom: Command {
     session = request.session
     room = try request.room
     let fields = request.fields
-    let change = try fields.integer("afterChange", 0...maxInteger)
+    let change = try Self.lastChange.value(in: request)
     let since = try fields.position.map { RoomHistory.Since(after: $0, change: change) }
     guard change == nil || since != nil else { throw fields.wrong("afterChange", "needs after") }
     expectsReply = request.expectsReply
-    let maxBytes = try fields.integer("maxBytes", HistoryPage.requestable)
+    let maxBytes = try Self.pageSize.value(in: request)
     history = RoomHistory.JoinQuery(
       since: since, newest: Int(try fields.integer("history", 0...Int64(request.limits.history)) ?? 0),
       maxBytes: expectsReply ? maxBytes.map(Int.init) : nil)
@@ -129,7 +150,8 @@ struct LeaveRoom: Command {
     "stay", "true: the user stays a member, and only this session no longer receives the events of the room.")
 
   package static let declaration = Declaration(
-    frame: "leave", room: .member([], "the own membership, or the session"), fields: [Self.stay])
+    frame: "leave", room: .member([], "the own membership, or the session"),
+    fields: [SharedFields.room, Self.stay])
 
   private let request: Request
   private let stays: Bool
@@ -197,7 +219,7 @@ struct AddMember: Command {
     also: [
       .any([.join, .create], "a room that does not exist"),
       .member(.join, role: .moderator, "the membership of another user"),
-    ], body: .ignored,
+    ], fields: [SharedFields.user], body: .ignored,
     errors: [.notJoined, .notFound, .tooLarge, .unsupported])
 
   private let request: Request
@@ -274,7 +296,7 @@ struct RemoveMember: Command {
   package static let declaration = Declaration(
     frame: "remove", "DELETE", "/v1/rooms/{room}/members/{user}", room: .member([], "the own membership"),
     also: [.member([], role: .moderator, "the membership of another user")],
-    fields: [Self.bans, Self.until], errors: [.tooLarge, .unsupported])
+    fields: [SharedFields.user, Self.bans, Self.until], errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let room: RoomID
@@ -342,9 +364,8 @@ struct RemoveMember: Command {
 struct SetRole: Command {
   package static let declaration = Declaration(
     frame: "roles", "PUT", "/v1/rooms/{room}/roles", room: .member(.join, role: .owner, "the role of a member"),
-    fields: [member, newRole], errors: [.conflict, .notFound, .unsupported])
+    fields: [SharedFields.user, newRole], errors: [.conflict, .notFound, .unsupported])
 
-  private static let member = Field<UserID?>.name("user").required()
   private static let newRole = Field<RoomRole.Name?>.choice("role", schema: "schemas.json#/RoomRole").required()
 
   private let request: Request
@@ -354,7 +375,7 @@ struct SetRole: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     _ = try request.room
-    user = try Self.member.value(in: request)
+    user = try SharedFields.user.value(in: request)
     role = try Self.newRole.value(in: request).role
   }
 
@@ -417,7 +438,7 @@ extension Request {
   fileprivate var target: UserID {
     get throws(RequestError) {
       if caller.session == nil, fields.members["user"] == .string("me") { return try caller.me }
-      return try fields.required("user", fields.name("user"))
+      return try SharedFields.user.value(in: self)
     }
   }
 

@@ -15,10 +15,9 @@ import RelayStore
 struct CreateRoom: Command {
   package static let declaration = Declaration(
     frame: "create", "POST", "/v1/rooms", room: .any([.join, .create], "a room that does not exist"),
-    fields: [name, creator, kind] + RoomDetails.recordFields() + [others, joining, idempotencyKey],
+    fields: [SharedFields.anyRoom, creator, kind] + RoomDetails.recordFields() + [others, joining, idempotencyKey],
     errors: [.conflict, .tooLarge, .unsupported])
 
-  private static let name = Field<RoomID?>.name("room")
   private static let creator = RequestField.actor(
     "owner", "The first owner. An API key needs it, unless `X-Stillwire-User` names the user. A token must not have it."
   )
@@ -49,7 +48,7 @@ struct CreateRoom: Command {
       title: try fields.title, avatar: try fields.picture, metadata: try fields.metadata,
       isReadOnly: try RoomDetails.readOnlyField.value(in: request) ?? false)
     let members = Set(try Self.others.value(in: request) ?? []).subtracting([owner])
-    room = try Self.name.value(in: request) ?? RoomDetails.newRoom(details.kind)
+    room = try SharedFields.anyRoom.value(in: request) ?? RoomDetails.newRoom(details.kind)
     (self.owner, self.details, self.members) = (owner, details, members.sorted())
     key = try Self.idempotencyKey.value(in: request)
     guard details.kind == .direct else { return }
@@ -79,8 +78,10 @@ struct OpenDirectRoom: Command {
   package static let declaration = Declaration(
     frame: "direct", "PUT", "/v1/users/{user}/direct/{other}",
     room: .any([.join, .create], "a direct room that does not exist"),
-    also: [.any(.join, "the record of a direct room that exists, and a membership that has ended")], body: .ignored,
-    errors: [.tooLarge, .unsupported])
+    also: [.any(.join, "the record of a direct room that exists, and a membership that has ended")],
+    fields: [inFrame, SharedFields.otherInPath], body: .ignored, errors: [.tooLarge, .unsupported])
+
+  private static let inFrame = SharedFields.user.onlyFrames
 
   private let request: Request
   private let user: UserID
@@ -89,9 +90,9 @@ struct OpenDirectRoom: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     user = try request.user
-    let key = request.caller.session == nil ? "other" : "user"
-    other = try request.fields.required(key, request.fields.name(key))
-    guard other != user else { throw request.fields.wrong(key, "must be another user") }
+    let field = request.caller.session == nil ? SharedFields.otherInPath : Self.inFrame
+    other = try field.value(in: request)
+    guard other != user else { throw request.fields.wrong(field.declaration.name, "must be another user") }
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {

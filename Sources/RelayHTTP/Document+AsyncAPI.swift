@@ -32,11 +32,14 @@ struct HTTPCommands {
   let document: OrderedJSON
   let schemas: OrderedJSON
 
-  /// The summary, the description, and the members of the path and of the body. The path names the user of the session.
+  /// The summary, the description, and the members of the path and of the body. The path names the user of the session,
+  /// and may name others that the frame does not have.
   func request(of declaration: Declaration) -> OrderedJSON {
     guard let route = declaration.route else { return [:] }
     var (required, properties): ([OrderedJSON], OrderedJSON) = ([], [:])
-    for name in Declaration.variables(of: route.path) where !route.path.hasPrefix("/v1/users/{\(name)}") {
+    let onlyInPath = Set(declaration.fields.filter { !$0.isInFrames }.map(\.name))
+    for name in Declaration.variables(of: route.path)
+    where !route.path.hasPrefix("/v1/users/{\(name)}") && !onlyInPath.contains(name) {
       required.append(.string(name))
       properties[name] = document["components"]?["parameters"]?[name]?["schema"]
     }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import PushLint
+import RelayCommands
 import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayRequests
 
 extension Document {
-  static let shared = file(DocumentFile.schemas).withTypes()
+  /// The schemas of the file, and those of the objects that the commands declare.
+  static let shared = Commands.objects.reduce(into: file(DocumentFile.schemas).withTypes()) { $0[$1.name] = $1.value }
   private static let examples = file(DocumentFile.examples)
 
   /// The value of a document's file. An object with the member `extends` has the members of this shared schema, too, and

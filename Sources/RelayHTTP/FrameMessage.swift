@@ -38,7 +38,7 @@ struct FrameMessage {
     self.type = source["name"]?.text ?? type
     self.title = source["title"]?.text ?? title
     let declaration = kind == .request || kind == .ownReply ? Commands.command(of: parts[0])?.declaration : nil
-    fields = kind == .request ? declaration?.fields.filter(\.isInFrames) ?? [] : []
+    fields = kind == .request ? Commands.fields(of: key) : []
     var known = (kind == .request ? declaration.map(commands.request) : declaration.map(commands.reply)) ?? [:]
     if source["properties"] != nil {
       known["required"] = nil

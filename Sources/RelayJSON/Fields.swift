@@ -101,11 +101,12 @@ public struct Fields: Sendable {
     return number
   }
 
-  public func choice<Choice>(_ key: String, _: Choice.Type = Choice.self) throws(RequestError) -> Choice?
-  where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
+  public func choice<Choice>(
+    _ key: String, _: Choice.Type = Choice.self, among cases: [Choice] = Array(Choice.allCases)
+  ) throws(RequestError) -> Choice? where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
     guard let text = try string(key, maxLength: 256) else { return nil }
-    guard let choice = Choice(rawValue: text) else {
-      throw wrong(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    guard let choice = cases.first(where: { $0.rawValue == text }) else {
+      throw wrong(key, "must be one of \(cases.map(\.rawValue).joined(separator: ", "))")
     }
     return choice
   }

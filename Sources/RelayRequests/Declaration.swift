@@ -79,7 +79,8 @@ package struct Declaration: Sendable {
     self.account = account
     self.fields = fields.map(\.declaration)
     let variables = Set(path.map(Self.variables) ?? [])
-    let own = method == "GET" || method == "DELETE" ? self.fields.filter { !variables.contains($0.name) } : []
+    let inHTTP = self.fields.filter { $0.isInHTTP && !variables.contains($0.name) }
+    let own = method == "GET" || method == "DELETE" ? inHTTP : []
     query = Dictionary(uniqueKeysWithValues: own.map { ($0.name, $0.type.parameter) })
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
     self.isRead = isRead ?? (method == "GET")
@@ -90,7 +91,7 @@ package struct Declaration: Sendable {
 
   /// The declared members of the body.
   package var bodyFields: [FieldDeclaration] {
-    body == .ignored ? [] : fields.filter { !arguments.contains($0.name) }
+    body == .ignored ? [] : fields.filter { $0.isInHTTP && !arguments.contains($0.name) }
   }
 
   /// The names of the variables of a path, such as `room` of `/v1/rooms/{room}`.

@@ -13,7 +13,7 @@ package struct Field<Value: Sendable>: DeclaredField {
   package let declaration: FieldDeclaration
   private let parse: @Sendable (Fields) throws(RequestError) -> Value
 
-  fileprivate init(
+  package init(
     _ declaration: FieldDeclaration, _ parse: @escaping @Sendable (Fields) throws(RequestError) -> Value
   ) {
     self.declaration = declaration
@@ -28,6 +28,13 @@ package struct Field<Value: Sendable>: DeclaredField {
   package var onlyHTTP: Self {
     var declaration = declaration
     declaration.isInFrames = false
+    return Self(declaration, parse)
+  }
+
+  /// The same member, which only frames have.
+  package var onlyFrames: Self {
+    var declaration = declaration
+    declaration.isInHTTP = false
     return Self(declaration, parse)
   }
 
@@ -126,6 +133,28 @@ extension Field where Value == Timestamp? {
   }
 }
 
+extension Field where Value == TimeOfDay? {
+  /// A time of day, as `HH:MM`.
+  package static func timeOfDay(_ name: String, _ meaning: String) -> Self {
+    let type = FieldType.value(["type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"])
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      guard let text = try fields.string(name, maxLength: 5) else { return nil }
+      guard let time = TimeOfDay(text) else { throw fields.wrong(name, "must be a time of day, 00:00 to 23:59") }
+      return time
+    }
+  }
+}
+
+extension Field where Value == [Int64]? {
+  /// At least one whole number in `range`. The command rejects an empty list.
+  static func wholes(_ name: String, max: Int, in range: ClosedRange<Int64>, _ meaning: String) -> Self {
+    let type = FieldType.list(min: 1, max: max, FieldType.whole(range, default: nil).schema)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.integers(name, max: max, range)
+    }
+  }
+}
+
 extension Field where Value == Bool {
   /// `true` or `false`. An absent one is `false`.
   package static func flag(_ name: String, _ meaning: String) -> Self {
@@ -144,11 +173,13 @@ extension Field where Value == Bool? {
 
 extension Field where Value == String? {
   /// A text with at most `maxLength` bytes.
-  /// - Parameter schema: The name of its schema in `schemas.json`, if it has one.
-  package static func text(_ name: String, maxLength: Int, schema: String? = nil, _ meaning: String? = nil) -> Self {
+  /// - Parameters:
+  ///   - maxLength: Is `nil` if only the size of the request bounds the text.
+  ///   - schema: The name of its schema in `schemas.json`, if it has one.
+  package static func text(_ name: String, maxLength: Int?, schema: String? = nil, _ meaning: String? = nil) -> Self {
     let type = schema.map { FieldType.shared($0, .text) } ?? .text(maxLength: maxLength)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
-      try fields.string(name, maxLength: maxLength)
+      try fields.string(name, maxLength: maxLength ?? .max)
     }
   }
 
@@ -176,10 +207,25 @@ extension Field where Value == [String]? {
   }
 }
 
-extension Field where Value == RoomID {
-  /// The name of a room. On a path, it is the variable of this name.
-  package static func room(_ meaning: String, name: String = "room") -> Self {
-    Field<RoomID?>.name(name, meaning).required()
+extension Field where Value == [Fields]? {
+  /// A list of objects with these members.
+  package static func objects(_ name: String, max: Int, _ object: ObjectDeclaration, _ meaning: String) -> Self {
+    Self(FieldDeclaration(name, .listOf(max: max, object), meaning)) { fields throws(RequestError) in
+      let given = try fields.objects(name, max: max)
+      for members in given ?? [] { try object.check(members) }
+      return given
+    }
+  }
+}
+
+extension Field where Value == Fields? {
+  /// An object with these members.
+  package static func object(_ name: String, _ object: ObjectDeclaration, _ meaning: String? = nil) -> Self {
+    Self(FieldDeclaration(name, .object(object), meaning)) { fields throws(RequestError) in
+      guard let members = try fields.object(name) else { return nil }
+      try object.check(members)
+      return members
+    }
   }
 }
 
@@ -191,10 +237,11 @@ extension Field {
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in try fields.name(name) }
   }
 
-  package static func names<N: Name>(_ name: String, max: Int, _ meaning: String? = nil) -> Self where Value == [N]? {
+  /// - Parameter max: Is `nil` if a limit of the relay bounds the number of names. A frame has fewer than 65,536.
+  package static func names<N: Name>(_ name: String, max: Int?, _ meaning: String? = nil) -> Self where Value == [N]? {
     let type = FieldType.list(max: max, FieldType.name(N.self).schema)
     return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
-      try fields.names(name, max: max)
+      try fields.names(name, max: max ?? 65_536)
     }
   }
 
@@ -207,10 +254,12 @@ extension Field {
   }
 
   /// One of the cases, which the documents list with the field.
-  package static func choice<C>(_ name: String, _ meaning: String) -> Self
-  where Value == C?, C: RawRepresentable<String> & CaseIterable {
-    let type = FieldType.cases(C.allCases.map(\.rawValue), default: nil)
-    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in try fields.choice(name) }
+  package static func choice<C>(_ name: String, among cases: [C] = Array(C.allCases), _ meaning: String) -> Self
+  where Value == C?, C: RawRepresentable<String> & CaseIterable & Sendable {
+    let type = FieldType.cases(cases.map(\.rawValue), default: nil)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.choice(name, among: cases)
+    }
   }
 
   /// One of the cases, which the documents list with the field. It is required if it has no default.
@@ -231,6 +280,8 @@ package struct FieldDeclaration: DeclaredField {
   package fileprivate(set) var isNullable: Bool
   /// False if only requests over HTTP have the member.
   package fileprivate(set) var isInFrames = true
+  /// False if only frames have the member.
+  package fileprivate(set) var isInHTTP = true
   package let meaning: String?
   package fileprivate(set) var meaningInFrames: String?
 
@@ -266,14 +317,53 @@ package struct FieldDeclaration: DeclaredField {
   }
 }
 
+/// An object in a request: its members, and its schema in the documents.
+package struct ObjectDeclaration: Sendable {
+  /// The name of its schema. Is `nil` if the schema is a part of the member's schema.
+  fileprivate let name: String?
+  private let meaning: String?
+  fileprivate let fields: [FieldDeclaration]
+  /// True if a member with another name is an error.
+  private let isClosed: Bool
+
+  package init(_ name: String? = nil, _ meaning: String? = nil, isClosed: Bool = false, fields: [any DeclaredField]) {
+    self.name = name
+    self.meaning = meaning
+    self.isClosed = isClosed
+    self.fields = fields.map(\.declaration)
+  }
+
+  /// Throws `bad_request` if a member has an unknown name.
+  package func check(_ members: Fields) throws(RequestError) {
+    if isClosed { try members.checkNames(among: fields.map(\.name)) }
+  }
+
+  package var schema: OrderedJSON {
+    var schema: OrderedJSON = ["type": "object"]
+    schema["description"] = meaning.map(OrderedJSON.string)
+    if isClosed { schema["additionalProperties"] = .scalar(.bool(false)) }
+    let required = fields.filter(\.isRequired).map { OrderedJSON.string($0.name) }
+    if !required.isEmpty { schema["required"] = .array(required) }
+    schema["properties"] = .object(fields.map { OrderedJSON.Member($0.name, $0.schema(inFrame: false)) })
+    return schema
+  }
+
+  /// The schema, or a reference to it.
+  fileprivate var reference: OrderedJSON { name.map { ["$ref": .string("schemas.json#/\($0)")] } ?? schema }
+}
+
 package enum FieldType: Sendable {
   case whole(ClosedRange<Int64>, default: Int64?)
   case flag(default: Bool?)
-  case text(minLength: Int? = nil, maxLength: Int)
+  case text(minLength: Int? = nil, maxLength: Int?)
   case cases([String], default: String?)
-  case list(max: Int, OrderedJSON)
+  case list(min: Int? = nil, max: Int?, OrderedJSON)
   /// A number or a text whose schema is in a document or in `schemas.json`.
   case reference(String, Declaration.Parameter)
+  case object(ObjectDeclaration)
+  case listOf(max: Int, ObjectDeclaration)
+  /// An object whose members are such objects, or null. Its names have a schema of `schemas.json`.
+  case objects(names: String, ObjectDeclaration)
   /// A value with this schema.
   case value(OrderedJSON)
 
@@ -296,8 +386,17 @@ package enum FieldType: Sendable {
     switch self {
     case .whole: .number
     case .flag: .flag
-    case .text, .cases, .list, .value: .text
+    case .text, .cases, .list, .listOf, .object, .objects, .value: .text
     case .reference(_, let parameter): parameter
+    }
+  }
+
+  /// The schemas with a name: of an object, and of the objects in it.
+  package var namedSchemas: [OrderedJSON.Member] {
+    switch self {
+    case .object(let object), .listOf(_, let object), .objects(_, let object):
+      (object.name.map { [OrderedJSON.Member($0, object.schema)] } ?? []) + object.fields.flatMap(\.type.namedSchemas)
+    default: []
     }
   }
 
@@ -313,12 +412,23 @@ package enum FieldType: Sendable {
     case .text(let minLength, let maxLength):
       schema = ["type": "string"]
       schema["minLength"] = minLength.map(OrderedJSON.integer)
-      schema["maxLength"] = .integer(maxLength)
+      schema["maxLength"] = maxLength.map(OrderedJSON.integer)
     case .cases(let cases, let standard):
       schema = ["type": "string", "enum": .array(cases.map(OrderedJSON.string))]
       schema["default"] = standard.map(OrderedJSON.string)
-    case .list(let max, let item): schema = ["type": "array", "maxItems": .integer(max), "items": item]
+    case .list(let min, let max, let item):
+      schema = ["type": "array", "items": item]
+      schema["minItems"] = min.map(OrderedJSON.integer)
+      schema["maxItems"] = max.map(OrderedJSON.integer)
     case .reference(let name, _): schema = ["$ref": .string(name)]
+    case .object(let object): schema = object.reference
+    case .listOf(let max, let object):
+      schema = ["type": "array", "maxItems": .integer(max), "items": object.reference]
+    case .objects(let names, let object):
+      schema = [
+        "type": "object", "propertyNames": ["$ref": .string("schemas.json#/\(names)")],
+        "additionalProperties": object.reference.orNull,
+      ]
     case .value(let value): schema = value
     }
     return schema
@@ -335,7 +445,7 @@ extension OrderedJSON {
     } else if let values = self["enum"], self["default"] == nil {
       return ["enum": .array(values.items + [.scalar(.null)])]
     } else if self["enum"] == nil, let noun = self["type"] {
-      schema["type"] = [noun, "null"]
+      schema["type"] = .array((noun.items.isEmpty ? [noun] : noun.items) + ["null"])
     } else if let reference = self["$ref"] {
       schema["$ref"] = nil
       return (["anyOf": [["$ref": reference], null]] as OrderedJSON).merging(schema)

@@ -6,8 +6,7 @@ package import RelayStore
 
 /// Parses the request of a message, and makes the message that the hub publishes.
 extension MessageDraft {
-  package static let bodyField = Field<[UInt8]?>.raw("body", "Any JSON. The relay passes it on byte for byte.")
-    .required()
+  package static let bodyField = SharedFields.body.required()
   package static let keyField = RequestField<String?>.key(
     "An idempotency key of the user in the room: the same key within 5 minutes sends nothing twice. At most 128 bytes.")
   package static let mentionsField = FieldDeclaration(
@@ -98,9 +97,4 @@ extension QuotedParts {
   /// The parts that the event of a new reply has. A sender without the right to read old messages must not read them by
   /// answering them.
   package init(_ rights: Rights) { self = StoredText.sentQuote.isReadable(with: rights) ? .preview : .nothing }
-
-  /// The same parts, without texts in a room whose messages have no previews.
-  package func within(_ policy: RoomPolicy?) -> QuotedParts {
-    self == .preview && policy?.hasPreview == false ? .sender : self
-  }
 }

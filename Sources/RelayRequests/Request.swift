@@ -30,7 +30,7 @@ package struct Request: Sendable {
 
   package var limits: Limits { settings.limits }
 
-  package var room: RoomID { get throws(RequestError) { try fields.required("room", fields.name("room")) } }
+  package var room: RoomID { get throws(RequestError) { try SharedFields.room.value(in: fields) } }
 
   package var seq: Int64 {
     get throws(RequestError) { try fields.required("seq", fields.integer("seq", 1...maxInteger)) }

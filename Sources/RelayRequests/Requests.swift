@@ -7,23 +7,54 @@ import RelayPush
 
 /// Parses the fields of requests, with their types and bounds.
 
+/// Members that requests have in common.
+package enum SharedFields {
+  package static let anyRoom = Field<RoomID?>.name("room")
+  package static let room = anyRoom.required()
+  package static let user = Field<UserID?>.name("user").required()
+  package static let otherInPath = Field<UserID?>.name("other").required().onlyHTTP
+  package static let seq = Field<Int64?>.seq("seq", from: 0).required()
+  package static let body = Field<[UInt8]?>.raw("body", "Any JSON. The relay passes it on byte for byte.")
+  package static let limit = Field<Int>.whole(
+    "limit", 1...100, default: 100, "The maximum number of entries of the page.")
+}
+
+extension Position {
+  fileprivate static let epochField = Field<String?>.text("epoch", maxLength: maxEpochLength).required()
+  package static let field = Field<Fields?>.object(
+    "after", ObjectDeclaration("Position", fields: [epochField, SharedFields.seq]),
+    "The last position that this client has received.")
+}
+
 extension Fields {
   /// The member `after` of `join`.
   package var position: Position? {
     get throws(RequestError) {
-      guard let after = try object("after") else { return nil }
-      return Position(
-        epoch: try after.required("epoch", after.string("epoch", maxLength: Position.maxEpochLength)),
-        seq: try after.required("seq", after.integer("seq", 0...maxInteger)))
+      guard let after = try Position.field.value(in: self) else { return nil }
+      return Position(epoch: try Position.epochField.value(in: after), seq: try SharedFields.seq.value(in: after))
     }
   }
 
   /// The user of a `hello` in open mode.
   package var openUser: User {
     get throws(RequestError) {
-      try profile(of: required("user", name("user")), hasAddress: false)
+      try profile(of: required("user", User.openName.value(in: self)), hasAddress: false)
     }
   }
+}
+
+extension User {
+  fileprivate static let openName = Field<UserID?>.name(
+    "user", "The user name. Required in open mode, and only permitted there.")
+
+  /// The members of `hello` that describe the user.
+  package static let openFields: [any DeclaredField] = [
+    openName,
+    FieldDeclaration(
+      "name", .line(maxLength: maxNameLength), "The name for other users, in open mode. One line of at most 256 bytes."),
+    FieldDeclaration(
+      "avatar", .text(maxLength: maxAvatarLength), "An https URL of a picture, in open mode. At most 2,048 bytes."),
+  ]
 }
 
 /// The members that reports of a Focus and of a filter have in common.
@@ -96,7 +127,16 @@ package enum DeviceRequest {
   private static let criteria = Field<String?>.text(
     "criteria", maxLength: FilterReport.maxCriteriaLength,
     "The label of the account, which Focus filters match. At most 128 bytes.")
-  private static let settings = FieldDeclaration("settings", .shared("DeviceSettings", .text))
+  private static let alerts = Field<Bool?>.flag(
+    "alerts", "false: the device shows no notifications. The relay pushes only calls to a `voipToken`.")
+  private static let timeSensitive = Field<Bool?>.flag(
+    "timeSensitive",
+    "false: a push at the level `timeSensitive` becomes `active`. `critical` does not depend on it.")
+  private static let settings = Field<Fields?>.object(
+    "settings",
+    ObjectDeclaration(
+      "DeviceSettings", "The permissions that the owner of the device gives the app.",
+      fields: [alerts, timeSensitive]))
   private static let locale = Field<String?>.text(
     "locale", maxLength: 64, "The language and the region of the device's texts. At most 64 bytes.")
   private static let timeZone = Field<String?>.text(
@@ -106,9 +146,8 @@ package enum DeviceRequest {
     does not know the name, the reply has a warning.
     """)
 
-  /// The members beside `token`, whose type is in `openapi.json`.
   package static let fields: [any DeclaredField] = [
-    platformField, appField, environment, topic, voipToken, criteria, settings, locale, timeZone,
+    tokenField, platformField, appField, environment, topic, voipToken, criteria, settings, locale, timeZone,
   ]
 
   package init(_ fields: Fields, for targets: PushTargets) throws(RequestError) {
@@ -124,7 +163,7 @@ package enum DeviceRequest {
     if let topic, app?.topics.contains(topic) != true {
       throw fields.wrong("topic", "is not a topic of the app")
     }
-    let settings = try fields.object("settings")
+    let settings = try Self.settings.value(in: fields) ?? Fields([:])
     self = .register(
       Device(
         id: id, app: try Self.appField.value(in: fields), platform: platform,
@@ -132,8 +171,8 @@ package enum DeviceRequest {
         voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
           ? Self.token(fields, platform, targets, "voipToken") : nil,
         criteria: try Self.criteria.value(in: fields),
-        allowsAlerts: try settings?.bool("alerts") ?? true,
-        allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
+        allowsAlerts: try Self.alerts.value(in: settings) ?? true,
+        allowsTimeSensitive: try Self.timeSensitive.value(in: settings) ?? true,
         locale: try Self.locale.value(in: fields), timeZone: try Self.timeZone.value(in: fields),
         environment: try Self.environment.value(in: fields), topic: topic))
   }
@@ -195,11 +234,7 @@ extension FilterReport {
 
 extension Preferences {
   private static let roomsField = FieldDeclaration(
-    "rooms",
-    .value([
-      "type": "object", "propertyNames": ["$ref": "schemas.json#/RoomName"],
-      "additionalProperties": ["anyOf": [["$ref": "schemas.json#/RoomWish"], ["type": "null"]]],
-    ]),
+    "rooms", .objects(names: "RoomName", RoomPreference.object),
     """
     Settings of rooms, by name. null removes the settings of a room. Rooms that are not named do not change. At most \
     `limits.roomsPerUser` rooms can have settings.
@@ -211,10 +246,10 @@ extension Preferences {
     relay pushes as usual, and the phone decides. `passive`: the relay pushes without a sound. `hold`: the relay pushes \
     later. With `passive` and `hold`, Allowed People do not break through.
     """)
-  private static let quietHoursField = FieldDeclaration(
-    "quietHours", .shared("QuietHours", .text), "The hours in which pushes are silent or wait. null: none.")
-  private static let breakThroughField = FieldDeclaration(
-    "breakThrough", .shared("BreakThrough", .text),
+  private static let quietHoursField = Field<Fields?>.object(
+    "quietHours", QuietHours.object, "The hours in which pushes are silent or wait. null: none.")
+  private static let breakThroughField = Field<Fields?>.object(
+    "breakThrough", BreakThrough.object,
     "The messages that break through quiet hours, but not through a Focus. It replaces the earlier value. null: none do."
   )
   private static let quietCallsField = Field<Bool?>.flag(
@@ -269,9 +304,9 @@ extension Preferences {
     shareFocus = try Self.shareFocusField.value(in: fields) ?? shareFocus
     shareOnline = try Self.shareOnlineField.value(in: fields) ?? shareOnline
     if fields.isNull("quietHours") { quietHours = nil }
-    if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours, zones) }
+    if let hours = try Self.quietHoursField.value(in: fields) { quietHours = try QuietHours(hours, zones) }
     if fields.isNull("breakThrough") { breakThrough = BreakThrough() }
-    if let wish = try fields.object("breakThrough") { breakThrough = try BreakThrough(wish) }
+    if let wish = try Self.breakThroughField.value(in: fields) { breakThrough = try BreakThrough(wish) }
     quietCalls = try Self.quietCallsField.value(in: fields) ?? quietCalls
     quietTimeSensitive = try Self.quietTimeSensitiveField.value(in: fields) ?? quietTimeSensitive
     if fields.has("pushUnreadAfter") {
@@ -281,47 +316,81 @@ extension Preferences {
 }
 
 extension RoomPreference {
+  private static let levelField = Field<RoomLevel?>.choice(
+    "level", "The messages that the relay pushes. A level without `until` has no end.")
+  private static let untilField = Field<Timestamp?>.time(
+    "until", "The end of the level: from then on, the relay pushes all messages. null: no end.")
+  private static let criteriaField = Field<String?>.text(
+    "criteria", maxLength: Preferences.maxCriteriaLength,
+    "The user's own label of the room, which Focus filters match. At most 128 bytes. null: no label.")
+
+  fileprivate static let object = ObjectDeclaration(
+    "RoomWish", isClosed: true, fields: [levelField, untilField, criteriaField])
+
   fileprivate mutating func change(_ fields: Fields) throws(RequestError) {
-    try fields.checkNames(among: ["level", "until", "criteria"])
-    if let level: RoomLevel = try fields.choice("level") {
+    try Self.object.check(fields)
+    if let level = try Self.levelField.value(in: fields) {
       self.level = level
       until = nil
     }
-    if fields.has("until") { until = try fields.integer("until", 0...maxInteger).map(Timestamp.init(rawValue:)) }
-    if fields.has("criteria") { criteria = try fields.string("criteria", maxLength: Preferences.maxCriteriaLength) }
+    if fields.has("until") { until = try Self.untilField.value(in: fields) }
+    if fields.has("criteria") { criteria = try Self.criteriaField.value(in: fields) }
   }
 }
 
 extension BreakThrough {
+  private static let usersField = Field<[UserID]?>.names(
+    "users", max: maxUsers, "The users whose messages break through.")
+  private static let mentionsField = Field<Bool?>.flag(
+    "mentions", "true: a message breaks through that mentions the user, or answers a message of the user.")
+
+  fileprivate static let object = ObjectDeclaration(
+    "BreakThrough", "The messages that break through quiet hours.", isClosed: true,
+    fields: [usersField, mentionsField])
+
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    try fields.checkNames(among: ["users", "mentions"])
     self.init(
-      users: try fields.names("users", max: Self.maxUsers) ?? [], mentions: try fields.bool("mentions") ?? false)
+      users: try Self.usersField.value(in: fields) ?? [], mentions: try Self.mentionsField.value(in: fields) ?? false)
   }
 }
 
 extension QuietHours {
+  private static let fromField = Field<TimeOfDay?>.timeOfDay(
+    "from", "The time at which quiet hours begin, as `HH:MM`."
+  ).required()
+  private static let toField = Field<TimeOfDay?>.timeOfDay(
+    "to",
+    """
+    The time at which quiet hours end, as `HH:MM`. A time that is not after `from` is on the next day. If both are \
+    equal, quiet hours last a whole day.
+    """
+  ).required()
+  private static let daysField = Field<[Int64]?>.wholes(
+    "days", max: allDays.count, in: Int64(allDays.lowerBound)...Int64(allDays.upperBound),
+    "The days on which quiet hours begin. 1 is Monday. Absent: every day.")
+  private static let timeZoneField = Field<String?>.text(
+    "timeZone", maxLength: maxTimeZoneLength,
+    """
+    An IANA name, such as Europe/Berlin. Absent: each device follows the `timeZone` of its registration. A device \
+    without one follows the device of the user that registered last with one. Without any, UTC applies.
+    """)
+  private static let modeField = Field<SilenceMode?>.choice(
+    "mode", among: [.passive, .hold],
+    "`passive`: the relay pushes without a sound. `hold`: the relay pushes at their end."
+  ).required()
+
+  fileprivate static let object = ObjectDeclaration(
+    "QuietHours", "Quiet hours on every device of the user.", isClosed: true,
+    fields: [fromField, toField, daysField, timeZoneField, modeField])
+
   fileprivate init(_ fields: Fields, _ zones: TimeZones) throws(RequestError) {
-    try fields.checkNames(among: ["from", "to", "days", "timeZone", "mode"])
     self.init(
-      from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
-      timeZone: try fields.string("timeZone", maxLength: Self.maxTimeZoneLength),
-      mode: try fields.required("mode", fields.choice("mode")))
+      from: try Self.fromField.value(in: fields), to: try Self.toField.value(in: fields),
+      days: Set(try Self.daysField.value(in: fields)?.map(Int.init) ?? Array(Self.allDays)),
+      timeZone: try Self.timeZoneField.value(in: fields), mode: try Self.modeField.value(in: fields))
+    guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
     if let timeZone, !zones.knows(timeZone) {
       throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
     }
-    guard mode != .deliver else { throw fields.wrong("mode", "must be one of passive, hold") }
-  }
-
-  private static func time(_ key: String, _ fields: Fields) throws(RequestError) -> TimeOfDay {
-    let text = try fields.required(key, fields.string(key, maxLength: 5))
-    guard let time = TimeOfDay(text) else { throw fields.wrong(key, "must be a time of day, 00:00 to 23:59") }
-    return time
-  }
-
-  private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
-    guard let days = try fields.integers("days", max: 7, 1...7) else { return Set(1...7) }
-    guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
-    return Set(days.map(Int.init))
   }
 }

@@ -2,6 +2,7 @@
 import RelayProtocol
 import Testing
 
+@testable import RelayRequests
 @testable import RelayState
 
 /// The log of presence changes, and the filter of a stream.

@@ -155,7 +155,7 @@ extension Relay {
   ) async throws(Refusal) -> Identity {
     let inFrame: String?
     do {
-      inFrame = try request.fields.string("token", maxLength: .max)
+      inFrame = try HelloDetails.tokenField.value(in: request.fields)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }
@@ -220,14 +220,28 @@ struct HelloDetails {
   /// Is `nil` if the session gets no events of the list of rooms.
   package let inbox: Inbox.Options?
 
+  fileprivate static let tokenField = Field<String?>.text(
+    "token", maxLength: nil,
+    "A user's token, if the handshake had no `Authorization: Bearer`. Not in open mode. At most 8 KiB.")
+  private static let deviceField = Field<DeviceID?>.name("device", "The stable name of this installation.")
+  private static let acksField = Field<Bool?>.flag("acks", "true: this client sends `received`.")
+  private static let activityField = Field<Activity?>.choice("activity", schema: "schemas.json#/Activity")
+  private static let app = Field<String?>.text("app", maxLength: 255, "The app. At most 255 bytes.")
+  private static let clientName = Field<String?>.text("name", maxLength: 255)
+  private static let version = Field<String?>.text("version", maxLength: 255)
+  private static let client = Field<Fields?>.object("client", ObjectDeclaration(fields: [clientName, version]))
+
+  static let fields: [any DeclaredField] =
+    [tokenField] + User.openFields + [deviceField, acksField, activityField, Inbox.Options.field, app, client]
+
   init(_ fields: Fields) throws(RequestError) {
-    device = try fields.name("device")
-    acks = try fields.bool("acks") ?? false
-    activity = try fields.choice("activity") ?? .active
+    device = try Self.deviceField.value(in: fields)
+    acks = try Self.acksField.value(in: fields) ?? false
+    activity = try Self.activityField.value(in: fields) ?? .active
     inbox = try Inbox.Options(hello: fields)
-    _ = try fields.string("app", maxLength: 255)
-    let client = try fields.object("client")
-    _ = try client?.string("name", maxLength: 255)
-    _ = try client?.string("version", maxLength: 255)
+    _ = try Self.app.value(in: fields)
+    let client = try Self.client.value(in: fields) ?? Fields([:])
+    _ = try Self.clientName.value(in: client)
+    _ = try Self.version.value(in: client)
   }
 }

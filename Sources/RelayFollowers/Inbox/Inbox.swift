@@ -331,6 +331,21 @@ extension Replies {
 }
 
 extension Inbox.Options {
+  private static let preview = Field<RoomPolicy.Preview?>.choice(
+    "preview", "`none`: events without texts of messages. Default: `text`.")
+  private static let position = Field<String?>.text(
+    "since", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
+    """
+    The `position` of a page, of a `welcome` or of the newest event: the session gets the changes since then, or the \
+    `welcome` has `reset`.
+    """)
+  package static let field = FieldDeclaration(
+    "inbox",
+    .value([
+      "anyOf": [["type": ["boolean", "null"]], ObjectDeclaration(fields: [position, preview]).schema]
+    ]), isNullable: false,
+    "true or an object: the session gets `inbox` events for the user's rooms that it has not joined.")
+
   /// The member `inbox` of `hello`: `true`, or an object. Is `nil` for a session that does not subscribe.
   package init?(hello fields: Fields) throws(RequestError) {
     guard fields.has("inbox"), !fields.isNull("inbox") else { return nil }
@@ -340,8 +355,8 @@ extension Inbox.Options {
       return
     }
     guard let options = try fields.object("inbox") else { return nil }
-    let preview: RoomPolicy.Preview? = try options.choice("preview")
-    let since = try options.string("since", maxLength: InboxCursor.maxLength)
+    let preview = try Self.preview.value(in: options)
+    let since = try Self.position.value(in: options)
     self.init(since: nil, hasPreview: preview != RoomPolicy.Preview.none)
     guard let since else { return }
     guard let position = InboxPosition(since) else {

@@ -5,17 +5,17 @@ package import RelayRequests
 
 extension CategoryRegistry {
   /// The member `categories` of a request.
-  package static let field = FieldDeclaration(
-    "categories", .list(max: maxCategories, ["$ref": "#/components/schemas/Category"]), isRequired: true,
-    "The id of each category is unique. So is the id of each action, over all categories.")
+  package static let field = Field<[Fields]?>.objects(
+    "categories", max: maxCategories, NotificationCategory.object,
+    "The id of each category is unique. So is the id of each action, over all categories."
+  ).required()
 
   /// Parses the member `categories` of a request or of the stored registry.
   package init(version: Int64, _ fields: Fields) throws(RequestError) {
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []
     var actions: Set<ActionID> = []
-    let given = try fields.required("categories", fields.objects("categories", max: Self.maxCategories))
-    for fields in given {
+    for fields in try Self.field.value(in: fields) {
       let category = try NotificationCategory(fields)
       guard known.insert(category.id).inserted else { throw fields.wrong("id", "is the id of another category") }
       for (index, action) in category.actions.enumerated() where !actions.insert(action.id).inserted {
@@ -28,29 +28,70 @@ extension CategoryRegistry {
 }
 
 extension NotificationCategory {
+  private static let idField = Field<CategoryID?>.name("id", schema: "CategoryName").required()
+  private static let actionsField = Field<[Fields]?>.objects(
+    "actions", max: maxActions, NotificationAction.object,
+    "The actions, in the order in which they are shown. A banner shows the first four.")
+  private static let optionsField = Field<[Option]?>.options(
+    """
+    Options of `UNNotificationCategoryOptions`. Without `customDismissAction` an app does not learn that the user \
+    dismissed a notification.
+    """)
+  private static let bodyField = Field<LocalizedText?>.texts(
+    "hiddenPreviewBody", maxLength: maxTextLength,
+    """
+    The text that replaces the body while previews are hidden. At most 1,024 bytes for each language. An empty string \
+    counts as absent.
+    """)
+  private static let formatField = Field<LocalizedText?>.texts(
+    "summaryFormat", maxLength: maxTextLength,
+    "The format by which older systems summarize a group of notifications. At most 1,024 bytes for each language.")
+
+  fileprivate static let object = ObjectDeclaration(
+    "Category", fields: [idField, actionsField, optionsField, bodyField, formatField])
+
   fileprivate init(_ fields: Fields) throws(RequestError) {
     var actions: [NotificationAction] = []
-    for fields in try fields.objects("actions", max: Self.maxActions) ?? [] {
+    for fields in try Self.actionsField.value(in: fields) ?? [] {
       actions.append(try NotificationAction(fields))
     }
     self.init(
-      id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
+      id: try Self.idField.value(in: fields), actions: actions, options: try Self.optionsField.value(in: fields) ?? [],
       // A backend that builds the registry from a form sends an empty text for an absent one.
       hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
-        ? nil : try fields.localizedText("hiddenPreviewBody", maxLength: Self.maxTextLength),
-      summaryFormat: try fields.localizedText("summaryFormat", maxLength: Self.maxTextLength))
+        ? nil : try Self.bodyField.value(in: fields),
+      summaryFormat: try Self.formatField.value(in: fields))
   }
 }
 
 extension NotificationAction {
+  private static let idField = Field<ActionID?>.name(
+    "id", schema: "CategoryName", "The id does not begin with `com.apple.`."
+  ).required()
+  private static let titleField = Field<LocalizedText?>.texts(
+    "title", maxLength: maxTitleLength, "At most 256 bytes for each language."
+  ).required()
+  private static let optionsField = Field<[Option]?>.options("Options of `UNNotificationActionOptions`.")
+  private static let button = Field<LocalizedText?>.texts("button", maxLength: maxTitleLength).required()
+  private static let placeholder = Field<LocalizedText?>.texts("placeholder", maxLength: maxTitleLength).required()
+  private static let inputField = Field<Fields?>.object(
+    "textInput", ObjectDeclaration(fields: [button, placeholder]),
+    "The action has a text field. Its texts have at most 256 bytes for each language.")
+  private static let postsField = Field<Bool?>.flag(
+    "posts",
+    "true: the text becomes a message of the user in the room of the notification. Needs `textInput`.")
+
+  fileprivate static let object = ObjectDeclaration(
+    "Action", fields: [idField, titleField, optionsField, Icon.field, inputField, postsField])
+
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    let input = try fields.object("textInput")
+    let input = try Self.inputField.value(in: fields)
     self.init(
-      id: try fields.required("id", fields.name("id")), title: try fields.label("title"),
-      options: try fields.options(), icon: try NotificationAction.Icon(fields),
+      id: try Self.idField.value(in: fields), title: try Self.titleField.value(in: fields),
+      options: try Self.optionsField.value(in: fields) ?? [], icon: try NotificationAction.Icon(fields),
       textInput: try input.map { input throws(RequestError) in
-        TextInput(button: try input.label("button"), placeholder: try input.label("placeholder"))
-      }, posts: try fields.bool("posts") ?? false)
+        TextInput(button: try Self.button.value(in: input), placeholder: try Self.placeholder.value(in: input))
+      }, posts: try Self.postsField.value(in: fields) ?? false)
     guard !id.rawValue.hasPrefix("com.apple.") else {
       throw fields.wrong("id", "must not begin with com.apple.")
     }
@@ -59,6 +100,17 @@ extension NotificationAction {
 }
 
 extension NotificationAction.Icon {
+  fileprivate static let field = FieldDeclaration(
+    "icon",
+    .value([
+      "anyOf": .array(
+        ["system", "template"].map { kind in
+          let name = FieldDeclaration(kind, .text(minLength: 1, maxLength: maxName), isRequired: true)
+          return ObjectDeclaration(isClosed: true, fields: [name]).schema
+        })
+    ]),
+    "`UNNotificationActionIcon`: the name of an SF Symbol (`system`) or of a template image in the app (`template`).")
+
   /// Returns `nil` if there is no `icon`.
   fileprivate init?(_ fields: Fields) throws(RequestError) {
     guard let icon = try fields.object("icon") else { return nil }
@@ -76,8 +128,28 @@ extension NotificationAction.Icon {
   }
 }
 
+extension Field {
+  /// The options of a category or an action.
+  fileprivate static func options<Option>(_ meaning: String) -> Self
+  where Value == [Option]?, Option: RawRepresentable<String> & CaseIterable & Equatable {
+    let cases: OrderedJSON = ["enum": .array(Option.allCases.map { .string($0.rawValue) })]
+    let type = FieldType.value(["type": "array", "uniqueItems": .scalar(.bool(true)), "items": cases])
+    return Self(FieldDeclaration("options", type, meaning)) { fields throws(RequestError) in try fields.options() }
+  }
+}
+
+extension Field where Value == LocalizedText? {
+  /// A text of one line, or such texts by language. The document has its schema.
+  fileprivate static func texts(_ name: String, maxLength: Int, _ meaning: String? = nil) -> Self {
+    let type = FieldType.reference("#/components/schemas/LocalizedText", .text)
+    return Self(FieldDeclaration(name, type, meaning)) { fields throws(RequestError) in
+      try fields.localizedText(name, maxLength: maxLength)
+    }
+  }
+}
+
 extension Fields {
-  fileprivate func options<Option>() throws(RequestError) -> [Option]
+  fileprivate func options<Option>() throws(RequestError) -> [Option]?
   where Option: RawRepresentable<String> & CaseIterable & Equatable {
     var options: [Option] = []
     for text in try strings("options", max: Option.allCases.count, maxLength: 64) ?? [] {
@@ -89,10 +161,6 @@ extension Fields {
       options.append(option)
     }
     return options
-  }
-
-  fileprivate func label(_ key: String) throws(RequestError) -> LocalizedText {
-    try required(key, localizedText(key, maxLength: NotificationAction.maxTitleLength))
   }
 
   /// Parses a text of one line, or an object of such texts by language tag.

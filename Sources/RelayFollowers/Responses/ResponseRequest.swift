@@ -15,6 +15,12 @@ package struct ResponseRequest: Equatable, Sendable {
   /// The maximum length of the text, in bytes.
   package static let maxTextLength = 4_096
 
+  private static let notificationField = Field<String?>.text(
+    "notification", maxLength: maxNotificationLength,
+    """
+    The id of the push: `notification` of the payload's `communication` or `push`, or `call` of a VoIP push.
+    """
+  ).required().onlyFrames
   private static let actionField = Field<ActionID?>.name("action", schema: "CategoryName").required().inFrames(
     """
     An action of the notification's category, or `com.apple.UNNotificationDefaultActionIdentifier`, or \
@@ -28,16 +34,14 @@ package struct ResponseRequest: Equatable, Sendable {
     """)
   package static let keyField = RequestField<String?>.key(
     "A second response to the same message with the same key is a duplicate, whatever its other fields are.")
-  /// The members beside the id of the notification.
-  package static let fields: [any DeclaredField] = [actionField, textField, keyField]
+  package static let fields: [any DeclaredField] = [notificationField, actionField, textField, keyField]
 
   /// - Parameter notification: The id from the path. With `nil`, the id is a field.
   package init(_ fields: Fields, notification: String? = nil) throws(RequestError) {
     if let notification {
       self.notification = notification
     } else {
-      self.notification = try fields.required(
-        "notification", fields.string("notification", maxLength: Self.maxNotificationLength))
+      self.notification = try Self.notificationField.value(in: fields)
     }
     action = try Self.actionField.value(in: fields)
     text = try Self.textField.value(in: fields)

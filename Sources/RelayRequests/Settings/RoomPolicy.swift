@@ -48,3 +48,10 @@ package struct RoomPolicy: Equatable, Sendable {
     return traits
   }
 }
+
+extension QuotedParts {
+  /// The same parts, without texts in a room whose messages have no previews.
+  package func within(_ policy: RoomPolicy?) -> QuotedParts {
+    self == .preview && policy?.hasPreview == false ? .sender : self
+  }
+}

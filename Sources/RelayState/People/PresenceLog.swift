@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import RelayIdentity
+import RelayIdentity
 package import RelayProtocol
 import RelayRequests
 

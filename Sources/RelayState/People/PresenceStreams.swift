@@ -4,6 +4,7 @@ import Logging
 package import RelayHub
 import RelayJSON
 package import RelayProtocol
+package import RelayRequests
 
 /// The streams of presence and Focus changes for backends, as server-sent events.
 ///

@@ -1231,6 +1231,8 @@ class ActionIconTemplate(TypedDict):
 
 @final
 class ActionTextInput(TypedDict):
+    """The action has a text field. Its texts have at most 256 bytes for each language."""
+
     button: str | dict[str, str]
     placeholder: str | dict[str, str]
 
