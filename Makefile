@@ -154,8 +154,10 @@ format: ## format all sources
 	swift format --in-place --recursive Package.swift Sources Tests
 	clang-format -i $(C_SOURCES)
 
-lint: ## check the format of all sources
+lint: ## check the format of all sources, that each field of a request is declared once, and the arrows between folders
 	deploy/install-packages test
+	python3 Tests/Structure/fields.py
+	python3 Tests/Structure/arrows.py
 	swift format lint --strict --recursive Package.swift Sources Tests
 	clang-format --dry-run -Werror $(C_SOURCES)
 
