@@ -221,8 +221,9 @@
         files.append(file.path)
       }
       let all = [
-        "swiftc", "-swift-version", "\(mode)", "-warnings-as-errors", "-parse-as-library", "-wmo", "-emit-sil", "-o",
-        place.appending(path: "\(module).sil").path, "-emit-module", "-emit-module-path",
+        "swiftc", "-swift-version", "\(mode)", "-warnings-as-errors", "-parse-as-library", "-wmo",
+        "-no-emit-module-separately-wmo", "-emit-sil", "-o", place.appending(path: "\(module).sil").path,
+        "-emit-module", "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path, "-module-name", module, "-D", "SYSTEM_\(system.rawValue)",
         // The name with which SwiftPM compiled the modules of the build.
         "-package-name", Self.root.lastPathComponent.lowercased(),
