@@ -159,6 +159,16 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
+  /// The seed with which the search for the fault begins. It may be any, but with these the search is short.
+  var firstSeed: Int {
+    switch self {
+    case .losesHolds: 7
+    case .forgetsDevices: 18
+    case .losesPins, .hidesPins: 17
+    default: 1
+    }
+  }
+
   /// The policy of the decisions.
   var policy: DeliveryPolicy {
     switch self {
