@@ -4,7 +4,6 @@
 // the changes.
 
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests

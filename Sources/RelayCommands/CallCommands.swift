@@ -4,7 +4,6 @@
 
 import RelayFollowers
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests

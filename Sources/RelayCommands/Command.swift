@@ -61,8 +61,8 @@ extension Relay {
     if request.caller.key?.scope != nil {
       try backends.check(Operation(command), request.fields, by: request.caller)
     }
-    // A frame is always about the session's own user. Over HTTP, the path may name another user. This error takes
-    // precedence over a missing right to the account.
+    // Over HTTP, the path may name another user. This error takes precedence over a missing right to the account, so the
+    // request is parsed before. A frame is always about the session's own user.
     let parsed = request.caller.session == nil ? try command.init(request) : nil
     let needsAccount = if case .reporter = request.caller { false } else { !command.declaration.account.isEmpty }
     if needsAccount, let permissions = access.permissions(of: request.caller, on: core) {

@@ -3,7 +3,6 @@
 // Commands of backends that erase a person. `Erasures` performs the work.
 
 import RelayFollowers
-import RelayHub
 import RelayJSON
 import RelayProtocol
 import RelayRequests

@@ -2,11 +2,9 @@
 
 // The command of backends that exports everything about a person. A reader's thread writes the pages.
 
-import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
-import RelayPush
 import RelayRequests
 import RelayState
 import RelayStore

@@ -3,13 +3,9 @@
 // The command about a user's list of rooms. `InboxList` reads the pages.
 
 import RelayFollowers
-import RelayHub
-import RelayIdentity
-import RelayJSON
 import RelayProtocol
 import RelayRequests
 import RelayState
-import RelayStore
 
 /// Lists the rooms of a user, those with the newest activity first, or those that have changed since a position.
 struct ListRooms: Command {

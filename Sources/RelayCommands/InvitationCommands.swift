@@ -2,7 +2,6 @@
 
 // Commands about the invitations of a user: list, accept, decline. `Invitations` and `Rooms` perform the changes.
 
-import RelayHub
 import RelayJSON
 import RelayProtocol
 import RelayRequests

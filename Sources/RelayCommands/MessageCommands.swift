@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Commands about messages of a room: read, send, edit, delete, Notify Anyway. `Relay+Messages.swift` and
-// `Relay+Edits.swift` perform them.
+// Commands about messages of a room: read, send, edit, delete, Notify Anyway. `Messages` performs
+// them.
 
-import RelayDelivery
 import RelayFollowers
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests

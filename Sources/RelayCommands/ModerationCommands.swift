@@ -5,7 +5,6 @@
 
 import RelayFollowers
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests

@@ -9,7 +9,6 @@ import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
-import RelayPush
 import RelayRequests
 import RelayState
 import RelayStore

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Commands about pinned messages. `Relay+Annotations.swift` performs the changes.
+// Commands about pinned messages. `Messages+Annotations.swift` performs the changes.
 
 import RelayFollowers
 import RelayHub

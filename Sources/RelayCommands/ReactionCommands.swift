@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Commands about the reactions to a message. `Relay+Annotations.swift` performs them.
+// Commands about the reactions to a message. `Messages+Annotations.swift` performs them.
 
 import RelayFollowers
 import RelayHub

@@ -4,7 +4,6 @@
 // changes.
 
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests
@@ -278,7 +277,7 @@ struct AddMember: Command {
     guard !core.hub.sessions(of: added).isEmpty else { return }
     var details: RoomDetails?
     do { details = try await core.store.read { [room] in try $0.rooms.details(of: room) } } catch {
-      _ = core.requestError(error)  // logs the failure; the user is a member all the same
+      core.logFailure(of: error)  // the user is a member all the same
     }
     // Another request may have removed the user during the read, and notified the user of it.
     guard core.hub.isMember(added, of: handle) else { return }

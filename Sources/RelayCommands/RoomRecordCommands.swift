@@ -3,7 +3,6 @@
 // Commands about rooms themselves: create, open a direct room, read, update, delete. `Rooms` performs the changes.
 
 import RelayHub
-import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayRequests

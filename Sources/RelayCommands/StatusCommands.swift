@@ -2,13 +2,11 @@
 
 // The command for the status of a user, which presence shows. `People` applies the change.
 
-import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
 import RelayRequests
 import RelayState
-import RelayStore
 
 /// Sets the status of a user, in place of the earlier one. A request without a text and an emoji ends the status.
 struct SetStatus: Command {

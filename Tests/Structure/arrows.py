@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the targets, and the folders of each Swift target, that use each other both ways. Fails if two targets do, or
-if more than five pairs of folders of a target do. Needs no build.
+if more than `MAX_PAIRS` pairs of folders of a target do. Needs no build.
 
-A target uses the targets that it imports. A folder uses another one if it names a type that the other declares, a
-member that only an extension in the other declares, or a property of the root, such as `relay.rooms`, whose type the
-other declares. The files beside the folders are the root of the target: it may use all folders, and all may use it.
-`make lint` runs this."""
+A target uses the targets that it imports. A folder uses another one if it names a type that the other declares, or a
+member that only an extension in the other declares. The files beside the folders may use all folders, and all folders
+may use them. `make lint` runs this."""
 
 import collections, pathlib, re, sys
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "Sources"
-MOST_PAIRS = 5
+MAX_PAIRS = 5
 SCOPE = r"(?:(?:package|public|final|indirect|nonisolated|@\w+(?:\([^)]*\))?) +)*"
 TYPE = re.compile(rf"^{SCOPE}(?:class|struct|enum|protocol|actor|typealias) (\w+)", re.M)
 EXTENSION = re.compile(r"^(?:package |public )?extension (\w+).*?\{(.*?)^\}", re.M | re.S)
 MEMBER = re.compile(rf"^  {SCOPE}(?:static +)?(?:func|var|let) (\w+)", re.M)
 NAME = re.compile(r"\b(?:func|var|let|case) (\w+)|, (\w+)(?=[,\n])")
-PROPERTY = re.compile(rf"^  {SCOPE}(?:let|var) (\w+)(?:: | = )(\w+)", re.M)
 
 Arrows = dict[tuple[str, str], set[str]]
 
@@ -30,7 +28,7 @@ def code(text: str) -> str:
 
 
 def folders(texts: dict[str, str], count: collections.Counter) -> Arrows:
-    """The arrows between the folders of a target, by the names that they use. The root is the folder "".
+    """The arrows between the folders of a target, by the names that they use. The files beside them are the folder "".
 
     `count` has the number of declarations of each name in all targets."""
     folder = {path: path.split("/")[0] if "/" in path else "" for path in texts}
@@ -41,9 +39,6 @@ def folders(texts: dict[str, str], count: collections.Counter) -> Arrows:
             for name in MEMBER.findall(body) if types.get(extended) != folder[path] else []:
                 if count[name] == 1:
                     uses[rf"\.{name}\b"] = (f".{name}", folder[path])
-        for name, kind in PROPERTY.findall(text) if not folder[path] else []:
-            if kind in types:
-                uses[rf"\b(?:relay|core|root|\$0)\.{name}\b"] = (f"relay.{name}", types[kind])
     arrows = collections.defaultdict(set)
     for path, text in texts.items():
         for pattern, (name, owner) in uses.items():
@@ -87,8 +82,8 @@ def main() -> str | None:
                 if imported in texts.keys() - {target}:
                     targets[target, imported].add(path)
         both = show(target, folders(files, count))
-        if len(both) > MOST_PAIRS:
-            failures.append(f"{target}: {len(both)} pairs of folders use each other, at most {MOST_PAIRS} may")
+        if len(both) > MAX_PAIRS:
+            failures.append(f"{target}: {len(both)} pairs of folders use each other, at most {MAX_PAIRS} may")
     failures += [f"the targets {a} and {b} import each other" for a, b in show("targets", targets)]
     return "\n".join(failures) or None
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 package import RelayGateways
-import RelayIdentity
 package import RelayProtocol
 package import RelayRequests
-import RelayStore
 
 /// The gateways to which the push worker sends pushes.
 package struct Gateways: Sendable {

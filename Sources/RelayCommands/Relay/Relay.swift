@@ -4,7 +4,6 @@ import RelayDelivery
 package import RelayFollowers
 package import RelayHub
 package import RelayIdentity
-import RelayJSON
 import RelayProtocol
 package import RelayPush
 package import RelayRequests
@@ -47,7 +46,7 @@ package final class Relay: Root {
   fileprivate let ends = EndSignal()
   /// True until the hub has delivered the events of ``Core/flush()``.
   fileprivate var isFlushing = false
-  /// True after the hub has delivered its first events.
+  /// True from the moment at which the relay receives the hub's events.
   fileprivate var isAccepting = false
 
   fileprivate init(
@@ -96,12 +95,12 @@ package final class Relay: Root {
     try await erasures.load(on: core)
     try core.checkStarting()
     isAccepting = true
-    // Unowned is safe, because the hub's loop ends before the relay is released.
+    // Unowned is safe, because the hub's loop ends before the actor is released.
     core.hub.receive = { [unowned core] events in core.assumeIsolated { $0.relay.handle(events, on: $0) } }
     // An earlier run may have stored the fact that ends a hold and then stopped. So every held push is decided again.
     let now = core.hub.now
     while try await core.store.write({ try $0.queue.decideHeldAgain(by: now) }) { try core.checkStarting() }
-    // Unowned is safe, because the worker ends before the relay is released.
+    // Unowned is safe, because the worker ends before the actor is released.
     await worker.listen { [unowned core] in await core.pushEnded($0) }
     core.store.listenToUpdates { [worker] in worker.wake() }
     await deliveries.holds.review(on: core)
@@ -115,7 +114,7 @@ package final class Relay: Root {
       for (index, room) in undecided.enumerated() {
         if index >= Self.maxLoads { try await tasks.next() }
         try core.checkStarting()
-        tasks.addImmediateTask { try await self.decideAgain(in: room, on: core) }
+        tasks.addImmediateTask { try await self.loadUndecided(room, on: core) }
       }
       try await tasks.waitForAll()
     }
@@ -136,7 +135,7 @@ package final class Relay: Root {
     return rooms.filter { !gone.contains($0) }
   }
 
-  private func decideAgain(in room: RoomID, on core: isolated Core) async throws {
+  private func loadUndecided(_ room: RoomID, on core: isolated Core) async throws {
     // If the patterns have changed in the meantime, the next start gives up these pushes.
     guard memory.policy(of: room, on: core).isStored else { return }
     memory.retain(room)
@@ -208,7 +207,7 @@ package final class Relay: Root {
       case .flushed:
         isFlushing = false
         ends.send()
-      case .roomIdle(let room): memory.forgetIdle(room, on: core)
+      case .roomIdle(let room): memory.unloadIdle(room, on: core)
       case .roomGone(let room):
         rooms.forget(room)
         deliveries.forget(room)
@@ -328,7 +327,7 @@ extension Core {
   package func flush() {
     relay.late.flush(on: self)
     relay.audit.flush(on: self)
-    // Before the end of the start, nobody receives the events, and nothing was changed.
+    // Until the start sets `receive`, nobody receives the events, and nothing was changed.
     relay.isFlushing = hub.receive != nil
     hub.flush()
   }

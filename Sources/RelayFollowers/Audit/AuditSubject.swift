@@ -2,7 +2,6 @@
 package import RelayJSON
 package import RelayProtocol
 import RelayRequests
-import RelayStore
 
 /// The room, the users and the target that a request of a backend names. Pure.
 package struct AuditSubject: Equatable {

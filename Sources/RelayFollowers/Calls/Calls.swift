@@ -3,7 +3,6 @@ import RelayDelivery
 package import RelayHub
 import RelayJSON
 package import RelayProtocol
-import RelayPush
 package import RelayRequests
 package import RelayState
 package import RelayStore
@@ -200,7 +199,7 @@ package final class Calls {
       try $0.calls.move(by: step)
     } then: { result in
       // The next step of the clock repairs nothing: a call then ends at another time.
-      if case .failure(let error) = result { _ = core.requestError(error) }
+      if case .failure(let error) = result { core.logFailure(of: error) }
     }
   }
 
@@ -234,7 +233,7 @@ package final class Calls {
         let next = try await core.store.read { try $0.calls.nextDue() }
         if let next { core.bringForward(.calls, to: max(next, core.hub.now + .milliseconds(10))) }
       } catch {
-        _ = core.requestError(error)  // logs the failure
+        core.logFailure(of: error)
         core.setAlarm(core.hub.now + Core.storePause, for: .calls)
       }
     }
@@ -259,7 +258,7 @@ package final class Calls {
           send(call, text, muted, to: [session], of: user, on: core)
         }
       } catch {
-        _ = core.requestError(error)  // logs the failure
+        core.logFailure(of: error)
       }
     }
   }
@@ -279,7 +278,7 @@ package final class Calls {
         guard let handle = try await rooms.load(room, on: core) else { return }
         send(call, text, muted, in: handle, on: core)
       } catch {
-        _ = core.requestError(error)  // logs the failure
+        core.logFailure(of: error)
       }
     }
   }
@@ -331,7 +330,7 @@ extension Calls: Follower {
       for message in ringing.keys where message.room == deleted.room { forget(message, on: core) }
     case .loaded(let loaded): for call in loaded.calls { show(call, in: loaded.handle, on: core) }
     case .edited, .deleted, .annotated, .joined, .left, .role, .restricted, .record, .invitations, .pushed, .heldDue,
-      .person, .access, .marked, .listChanged, .erasing:
+      .person, .userAccess, .marked, .listChanged, .erasing:
       break
     }
   }

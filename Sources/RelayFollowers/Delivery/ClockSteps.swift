@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayDelivery
 package import RelayHub
 package import RelayProtocol
 import RelayPush
@@ -73,7 +72,7 @@ package final class ClockSteps {
       steps.removeFirst()
       submit(on: core)
     case .failure(let error):
-      _ = core.requestError(error)  // logs the failure
+      core.logFailure(of: error)
       Task {
         try? await Task.sleep(for: Core.storePause)
         if core.stage != .stopping { submit(on: core) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayHub
-import RelayJSON
 package import RelayProtocol
 import RelayPush
 package import RelayState

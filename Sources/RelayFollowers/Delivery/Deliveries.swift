@@ -368,7 +368,7 @@ extension Deliveries: Follower {
     case .heldDue: holds.end(on: core)
     case .person(let user): holds.reconsider(user, on: core)
     case .marked(let user, let seq, let room): reportReceived(room, user, upTo: seq, on: core)
-    case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .access, .listChanged,
+    case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .userAccess, .listChanged,
       .erasing:
       break
     }

@@ -75,7 +75,7 @@ package final class Holds {
         // If pushes are already due again, other work runs first.
         if let next { expectEnd(by: max(next, core.hub.now + .milliseconds(10)), on: core) }
       } catch {
-        _ = core.requestError(error)  // logs the failure
+        core.logFailure(of: error)
         expectEnd(by: core.hub.now + Core.storePause, on: core)
       }
     }
@@ -146,7 +146,7 @@ package final class Holds {
       while reconsidered[name] == true {
         reconsidered[name] = false
         rounds += 1
-        let isDone = try await decideOnce(user, name, merges: rounds < Self.maxRounds, on: core)
+        let isDone = try await decideOnce(user, name, merges: rounds < Self.lastRound, on: core)
         if !isDone { reconsidered[name] = true }
       }
       reconsidered[name] = nil
@@ -157,9 +157,9 @@ package final class Holds {
     }
   }
 
-  /// The maximum number of rounds in which the relay merges pushes, while jobs change at the same time. After that each
-  /// push is sent by itself.
-  private static let maxRounds = 4
+  /// The first round in which the relay no longer merges pushes, because jobs change at the same time. Each push is then
+  /// sent by itself.
+  private static let lastRound = 4
 
   /// - Returns: False if a push that should become part of a digest has changed at the same time. The rest of the
   ///   digest is still held.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 package import RelayHub
-import RelayJSON
 package import RelayProtocol
 import RelayState
-import RelayStore
 
 /// The messages whose senders requested reports. They are kept while their rooms are in memory.
 package struct ReportedMessages {

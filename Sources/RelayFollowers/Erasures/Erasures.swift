@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
-import RelayDelivery
 import RelayHub
 import RelayJSON
 package import RelayProtocol

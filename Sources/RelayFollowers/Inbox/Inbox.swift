@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayDelivery
 package import RelayHub
-import RelayIdentity
 package import RelayJSON
 package import RelayProtocol
 package import RelayRequests
@@ -200,7 +199,7 @@ package final class Inbox {
       }
       send(changes, since: position, removed, to: user, on: core)
     } catch {
-      _ = core.requestError(error)  // logs the failure
+      core.logFailure(of: error)
       guard subscribers[user] != nil else { return }
       subscribers[user]?.removed.formUnion(removed)
       listChanged(user)
@@ -270,7 +269,7 @@ extension Inbox: Follower {
     case .roomDeleted(let deleted):
       for user in deleted.members.compactMap(core.hub.user) { removed(deleted.room, of: user, on: core) }
     case .listChanged(let user): listChanged(of: user, on: core)
-    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .heldDue, .person, .access, .marked,
+    case .annotated, .role, .restricted, .call, .invitations, .loaded, .pushed, .heldDue, .person, .userAccess, .marked,
       .erasing:
       break
     }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 package import RelayHub
-import RelayJSON
 package import RelayProtocol
-import RelayPush
 import RelayRequests
 package import RelayState
 package import RelayStore

@@ -4,12 +4,11 @@ import RelayGateways
 package import RelayHub
 package import RelayJSON
 package import RelayProtocol
-import RelayPush
 package import RelayRequests
 package import RelayState
 package import RelayStore
 
-/// Sending messages: accept a message, store it in one transaction with its push jobs, and publish it.
+/// Sends, edits, deletes and annotates messages. One transaction stores a message with its push jobs.
 ///
 /// It has no state. The relay creates one object, and the methods run on the hub's thread.
 package final class Messages {
@@ -106,7 +105,7 @@ package final class Messages {
   }
 
   /// Publishes a message in a room that keeps nothing, unless its key was used before. Most messages of sessions in
-  /// such rooms do not reach the relay: the hub publishes a message that is only a body.
+  /// such rooms do not come here: the hub publishes a message that is only a body.
   private func show(
     _ draft: MessageDraft, from session: SessionHandle?, in room: RoomHandle, on core: isolated Core
   ) throws(HubRefusal) -> Appended {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayJSON
-import RelayProtocol
+package import RelayProtocol
 
 extension CategoryRegistry {
   /// The categories as a JSON array. Equal categories have equal texts.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 package import RelayHub
 import RelayJSON
 package import RelayProtocol
@@ -104,7 +103,7 @@ package final class Responses {
         }
         write(found, to: session, on: core)
       } catch {
-        _ = core.requestError(error)  // logs the failure
+        core.logFailure(of: error)
         guard case .unavailable = error else { break }
         try? await Task.sleep(for: Core.storePause)
         sessions[session]?.isAgain = core.stage != .stopping

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayJSON
 package import RelayProtocol
 
 /// The settings of the audit log, and the decision about each request. Pure.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayDelivery
 package import RelayGateways
-import RelayHub
 package import RelayIdentity
 package import RelayProtocol
 package import RelayPush

@@ -12,8 +12,9 @@ package final class RoomMemory {
   private var retained: [RoomID: Int] = [:]
   /// The number of deletions of each room that the store has not completed yet.
   private var deletions: [RoomID: Int] = [:]
-  /// The number of rooms that were deleted in this run. A read of a room that began before may be outdated.
-  package private(set) var deleted = 0
+  /// Increases with each deleted room and each ended membership. If it has changed during a read of a room, the read may
+  /// be outdated.
+  package private(set) var removals = 0
 
   package init() {}
 
@@ -56,14 +57,14 @@ package final class RoomMemory {
     core.hub.unload(handle)
   }
 
-  /// Removes a room that no session has joined from memory, unless a request needs it.
-  package func forgetIdle(_ room: RoomHandle, on core: isolated Core) {
+  /// Unloads a room that no session has joined, unless a request needs it.
+  package func unloadIdle(_ room: RoomHandle, on core: isolated Core) {
     guard let name = core.hub.name(of: room), retained[name] == nil else { return }
     core.hub.unload(room)
   }
 
-  /// True if a request needs a room.
-  /// - Parameter kept: The number of calls of ``retain(_:)`` for another reason, such as a call that rings.
+  /// True if a request needs any room.
+  /// - Parameter kept: How often each room is retained for another reason, such as a call that rings.
   func isInUse(besides kept: [RoomID: Int]) -> Bool { retained.contains { $1 > kept[$0, default: 0] } }
 
   // MARK: Deletions
@@ -72,14 +73,13 @@ package final class RoomMemory {
   func beginDeletion(of room: RoomID) { deletions[room, default: 0] += 1 }
 
   func endDeletion(of room: RoomID) {
-    deleted += 1
+    removals += 1
     guard let count = deletions[room] else { return }
     deletions[room] = count == 1 ? nil : count - 1
   }
 
   func isBeingDeleted(_ room: RoomID) -> Bool { deletions[room] != nil }
 
-  /// Records that the store has ended memberships of rooms that may not be in memory. A read of such a room that began
-  /// before is outdated.
-  package func noteRemovals() { deleted += 1 }
+  /// Records that the store has ended memberships of rooms that may not be in memory.
+  package func noteRemovals() { removals += 1 }
 }

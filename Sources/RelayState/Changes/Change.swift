@@ -4,15 +4,16 @@ package import RelayHub
 package import RelayProtocol
 package import RelayStore
 
-/// A change that is on disk, with all that the followers need to know about it.
+/// An event with all that the followers need to know about it. Most cases are changes that a transaction has stored.
 ///
-/// Rooms that store nothing make no changes. An erasure makes them only for the rooms in memory. A change is one object,
-/// because each follower gets a copy of the value.
+/// Rooms that store nothing make no changes. An erasure passes on changes only of the rooms in memory. The enum is
+/// `indirect`, so that a copy for a follower is one reference.
 package indirect enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)
   case edited(MessageChange)
   case deleted(MessageChange, from: UserID)
+  /// The reactions or the pin of a message have changed.
   case annotated(MessageChange)
   /// A user has become a member, or is one whom the hub may not know.
   case joined(NewMember)
@@ -37,8 +38,8 @@ package indirect enum Change {
   case heldDue
   /// A fact that decides the pushes of a user has changed.
   case person(UserID)
-  /// The restrictions of a user by backends have changed.
-  case access(of: UserID)
+  /// A backend has suspended a user or revoked the tokens, or has ended this.
+  case userAccess(of: UserID)
   /// A member has received the messages up to a seq. The mark may be stored later.
   case marked(UserHandle, upTo: Int64, in: RoomHandle)
   /// The list of rooms of a user shows other marks, or pushes of other rooms.

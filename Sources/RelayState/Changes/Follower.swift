@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayStore
 
 /// A component that acts on changes after their commits.
 ///

@@ -9,8 +9,8 @@ package import RelayStore
 /// The actor on the hub's thread: the hub, the store, the settings and the diagnostics, which all components use.
 ///
 /// The components are the other objects on this thread. Their methods take the actor, so hub and components change
-/// together without a lock. A component gets the components that it calls when it is made, and reaches no others. What
-/// concerns components above it, it passes on as a ``Change``.
+/// together without a lock. The relay makes one object of each component. Its `init` gets the components that it calls, and
+/// it reaches no others: it notifies the components above by a ``Change``.
 package actor Core {
   package nonisolated let thread: HubThread
   package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -23,7 +23,7 @@ package actor Core {
   package let diagnostics: Diagnostics
   /// The owner of all components.
   package let root: any Root
-  /// The next time of each, if there is one.
+  /// The next time of each alarm, if there is one.
   package private(set) var alarms: [Alarm: Timestamp] = [:]
 
   /// The stage that `/ready` shows.
@@ -35,7 +35,7 @@ package actor Core {
     case stopping
   }
 
-  /// What is due at times of the wall clock. All share the hub's only alarm.
+  /// The kinds of work that are due at a time of the wall clock. They share the hub's only alarm.
   package enum Alarm { case holds, reports, calls }
 
   /// The delay before a retry after the store has failed.
@@ -70,7 +70,7 @@ package actor Core {
     armAlarm()
   }
 
-  /// Sets a time that is earlier than the one set before.
+  /// Sets an alarm, unless it is already set for an earlier time.
   package func bringForward(_ alarm: Alarm, to time: Timestamp) {
     if let known = alarms[alarm], known <= time { return }
     setAlarm(time, for: alarm)
@@ -81,7 +81,7 @@ package actor Core {
   /// Arms the hub's alarm. It fires once.
   package func armAlarm() { hub.setAlarm(alarms.values.min()) }
 
-  /// The clock that measures the age of the reports of devices.
+  /// The stepless time now, which measures the age of reports of devices.
   package var moment: Moment { store.readClock().moment }
 
   package var limits: Limits { settings.limits }
@@ -98,7 +98,7 @@ package actor Core {
   /// commits.
   /// - Parameters:
   ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
-  ///   - isUrgent: False if the work may wait for more works.
+  ///   - isUrgent: False if the work may wait for other work.
   package func submit<T: Sendable>(
     rows: Int = 1, isUrgent: Bool = true, _ work: @escaping @Sendable (Transaction) throws -> T,
     then completion: @escaping (Result<T, StoreError>) -> Void
@@ -155,6 +155,9 @@ package actor Core {
     if let error = error as? StoreError, known.code.isTemporary { diagnostics.logFailure(of: error) }
     return known
   }
+
+  /// Logs a failure of the store, or an unexpected error.
+  package func logFailure(of error: any Error) { _ = requestError(error) }
 
   /// Performs work in the background. Repeats it after a failure that may pass, for example of the store. Ends if a
   /// repetition would fail, too, or if the relay stops.

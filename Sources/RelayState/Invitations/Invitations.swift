@@ -3,7 +3,6 @@ import RelayDelivery
 package import RelayHub
 package import RelayJSON
 package import RelayProtocol
-import RelayPush
 package import RelayRequests
 package import RelayStore
 

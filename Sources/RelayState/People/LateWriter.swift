@@ -2,7 +2,6 @@
 import RelayDelivery
 package import RelayHub
 package import RelayProtocol
-import RelayPush
 package import RelayStore
 
 /// Stores values that can be stored late, such as marks, cursors, names and rights. Two requests wait for marks: a

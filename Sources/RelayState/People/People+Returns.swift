@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 import RelayHub
-import RelayProtocol
 import RelayRequests
 import RelayStore
 

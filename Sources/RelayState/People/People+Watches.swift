@@ -2,7 +2,6 @@
 import RelayDelivery
 package import RelayHub
 import RelayIdentity
-import RelayJSON
 package import RelayProtocol
 package import RelayRequests
 import RelayStore
@@ -202,7 +201,7 @@ extension People {
       relatedUsers = try await stableRelatedUsers(
         of: viewer, permissions, among: names.compactMap { $0 }, on: core)
     } catch {
-      _ = core.requestError(error)  // logs the failure
+      core.logFailure(of: error)
       // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
       for watching in watches { core.hub.relate(watching, isRelated: false, isEvaluated: true) }
       try? await Task.sleep(for: Core.storePause)
@@ -236,7 +235,7 @@ extension People: Follower {
     case .roomDeleted(let deleted):
       for name in deleted.members { noteChange(of: name) }
       evaluate(deleted.watches, on: core)
-    case .access(let user):
+    case .userAccess(let user):
       noteChange(of: user)
       if let handle = core.hub.user(user) {
         var recipient = recipients[handle]

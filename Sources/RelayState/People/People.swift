@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayDelivery
 package import RelayHub
-import RelayIdentity
 package import RelayProtocol
 package import RelayStore
 
@@ -52,7 +51,7 @@ package final class People {
       try $0.people.add(user)
     } then: { [self] result in
       guard case .failure(let error) = result else { return }
-      _ = core.requestError(error)  // logs the failure
+      core.logFailure(of: error)
       // The next request with a token tries again.
       forgetToken(of: user)
     }

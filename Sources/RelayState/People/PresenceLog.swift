@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayIdentity
 package import RelayProtocol
-import RelayRequests
 
 /// The newest state of each user whose presence has changed, in the order of the changes. Pure.
 ///

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
-import RelayJSON
 import RelayProtocol
 import RelayRequests
 import RelayStore
@@ -28,7 +27,7 @@ extension Rooms: Follower {
       forgetQuotes(of: user, on: core)
       forgetPairs(of: user, on: core)
       sweep(on: core)
-    case .call, .invitations, .loaded, .pushed, .heldDue, .person, .access, .marked, .listChanged: break
+    case .call, .invitations, .loaded, .pushed, .heldDue, .person, .userAccess, .marked, .listChanged: break
     }
   }
 

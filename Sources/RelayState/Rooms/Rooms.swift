@@ -44,7 +44,7 @@ package final class Rooms {
   }
 
   /// True if a request needs a room, or a room is being loaded.
-  /// - Parameter kept: The number of calls of ``retain(_:)`` for another reason, such as a call that rings.
+  /// - Parameter kept: How often each room is retained for another reason, such as a call that rings.
   package func isBusy(besides kept: [RoomID: Int]) -> Bool {
     !loads.isEmpty || memory.isInUse(besides: kept)
   }
@@ -80,7 +80,7 @@ package final class Rooms {
     people.beginReading()
     defer { people.endReading() }
     let since = people.newestChange
-    let (deletedBefore, callsBefore) = (memory.deleted, changedCalls[room])
+    let (deletedBefore, callsBefore) = (memory.removals, changedCalls[room])
     let found = try await core.store.read { reader in
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead], [Call])? }
       let calls = try reader.calls.open(in: room, limit: LoadedRoom.maxCalls)
@@ -92,7 +92,7 @@ package final class Rooms {
     let newer = try await people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: core)
     // Checked again: a first join, or another load, may have made the room during the second read.
     if let handle = core.hub.room(room) { return handle }
-    guard deletedBefore == memory.deleted, callsBefore == changedCalls[room] else {
+    guard deletedBefore == memory.removals, callsBefore == changedCalls[room] else {
       return try await read(room, on: core)
     }
     let state = snapshot.state
