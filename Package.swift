@@ -20,13 +20,13 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 /// The targets below the policy of the relay.
-let policy: [Target.Dependency] = [
+let belowPolicy: [Target.Dependency] = [
   "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
   "RelayStore",
 ]
 
 /// The targets of a relay without HTTP and configuration.
-let core: [Target.Dependency] = ["RelayCommands", "RelayFollowers", "RelayRequests", "RelayState"] + policy
+let relay: [Target.Dependency] = ["RelayCommands", "RelayFollowers", "RelayRequests", "RelayState"] + belowPolicy
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swift)
@@ -194,16 +194,17 @@ let package = Package(
     // The requests of both transports, with their fields and their callers, and the settings of a running relay.
     .target(
       name: "RelayRequests",
-      dependencies: policy, swiftSettings: swift),
+      dependencies: belowPolicy + [crypto], swiftSettings: swift),
     // The actor on the hub's thread, and the state above the hub: rights, people and rooms.
-    .target(name: "RelayState", dependencies: ["RelayRequests", logging] + policy, swiftSettings: swift),
-    // What follows from a change: deliveries, lists of rooms, calls, responses, erasures, the audit log.
+    .target(name: "RelayState", dependencies: ["RelayRequests", logging] + belowPolicy, swiftSettings: swift),
+    // What sends messages and follows changes: deliveries, lists of rooms, calls, responses, erasures, the audit log.
     .target(
-      name: "RelayFollowers", dependencies: ["RelayRequests", "RelayState", logging] + policy, swiftSettings: swift),
+      name: "RelayFollowers", dependencies: ["RelayRequests", "RelayState", logging] + belowPolicy, swiftSettings: swift
+    ),
     // The commands of both transports, and the relay that makes and connects all components.
     .target(
       name: "RelayCommands",
-      dependencies: ["PushLint", "RelayFollowers", "RelayRequests", "RelayState", crypto, logging] + policy,
+      dependencies: ["PushLint", "RelayFollowers", "RelayRequests", "RelayState", logging] + belowPolicy,
       swiftSettings: swift
     ),
     // Routes, the page, the metrics, and the documents of the interface.
@@ -212,7 +213,7 @@ let package = Package(
       dependencies: [
         "CDocuments", "CZlib", "PushLint", "RelayCluster", .product(name: "HTTPTypes", package: "swift-http-types"),
         logging,
-      ] + core,
+      ] + relay,
       // `CDocuments` embeds them.
       exclude: ["Documents"],
       swiftSettings: swift
@@ -226,7 +227,7 @@ let package = Package(
         logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ] + core,
+      ] + relay,
       swiftSettings: swift
     ),
     // For an app's extensions: uses only Foundation.
@@ -297,8 +298,9 @@ let package = Package(
     tests(
       "StillwireClientTests",
       [
-        "AppleSimulator", "ChildProcess", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
-        "RelayServer", "StillwireClient", "StillwireExtension", "StillwireUI", crypto, logging,
+        "AppleSimulator", "ChildProcess", "RelayFollowers", "RelayGateways", "RelayIdentity", "RelayJSON",
+        "RelayProtocol", "RelayPush", "RelayRequests", "RelayServer", "StillwireClient", "StillwireExtension",
+        "StillwireUI", crypto, logging,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -334,19 +336,19 @@ let package = Package(
     // A relay with its own store, which tests call without a socket.
     .target(
       name: "TestRelay",
-      dependencies: core + [logging], path: "Tests/TestRelay", swiftSettings: swift),
+      dependencies: relay + [logging], path: "Tests/TestRelay", swiftSettings: swift),
     tests(
       "RelayCommandsTests",
-      core + ["SeededRandom", "TestRelay", .product(name: "GRDB", package: "GRDB.swift"), logging]),
+      relay + ["SeededRandom", "TestRelay", .product(name: "GRDB", package: "GRDB.swift"), logging]),
     tests(
       "RelayHTTPTests",
-      core + [
+      relay + [
         "PushLint", "RelayCluster", "RelayHTTP", "SeededRandom", "TestRelay",
         .product(name: "HTTPTypes", package: "swift-http-types"), logging,
       ]),
     tests(
       "RelayServerTests",
-      core + [
+      relay + [
         "RelayCluster", "RelayNATS", "RelayServer", "SeededRandom",
         .product(name: "Configuration", package: "swift-configuration"), logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -357,7 +359,7 @@ let package = Package(
       ["RelayServer", "stillwire", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     tests(
       "RelaySimulationTests",
-      core + ["RelayHTTP", "RelayServer", "SeededRandom", .product(name: "GRDB", package: "GRDB.swift"), logging]),
+      relay + ["RelayHTTP", "RelayServer", "SeededRandom", .product(name: "GRDB", package: "GRDB.swift"), logging]),
     tests(
       "RelayStoreTests",
       [

@@ -18,7 +18,7 @@ package struct Declaration: Sendable {
   let furtherUses: [RoomUse]
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
-  /// The members of the request. Is empty if the files of the documents describe them.
+  /// The members of the request.
   package let fields: [FieldDeclaration]
   /// The parameters of the query.
   package let query: [String: Parameter]

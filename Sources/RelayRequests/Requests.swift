@@ -5,19 +5,7 @@ package import RelayJSON
 package import RelayProtocol
 import RelayPush
 
-/// Parses the fields of requests, with their types and bounds.
-
-/// Members that requests have in common.
-package enum SharedFields {
-  package static let anyRoom = Field<RoomID?>.name("room")
-  package static let room = anyRoom.required()
-  package static let user = Field<UserID?>.name("user").required()
-  package static let otherInPath = Field<UserID?>.name("other").required().onlyHTTP
-  package static let seq = Field<Int64?>.seq("seq", from: 0).required()
-  package static let body = Field<[UInt8]?>.raw("body", "Any JSON. The relay passes it on byte for byte.")
-  package static let limit = Field<Int>.whole(
-    "limit", 1...100, default: 100, "The maximum number of entries of the page.")
-}
+// Parses the fields of requests, with their types and bounds.
 
 extension Position {
   fileprivate static let epochField = Field<String?>.text("epoch", maxLength: maxEpochLength).required()

@@ -61,15 +61,15 @@ package final class Relay: Root {
     restrictions = Restrictions(access)
     people = People(recipients, access, restrictions, late, zones)
     invitations = Invitations(memory, people)
-    rooms = Rooms(memory, access, recipients, people, invitations, backends)
+    rooms = Rooms(memory, access, people, invitations, backends)
     inbox = Inbox(access)
     deliveries = Deliveries(memory, people, inbox, worker)
     responses = Responses(access, receipts: ReceiptKey(store.secret))
     erasures = Erasures(rooms, inbox)
     messages = Messages(rooms, deliveries, responses, erasures)
-    calls = Calls(rooms, messages)
+    calls = Calls(rooms, recipients, messages)
     audit = AuditLog(erasures)
-    clockSteps = ClockSteps(deliveries)
+    clockSteps = ClockSteps(deliveries, worker)
     followers = [
       rooms, SenderReplies(messages), inbox, calls, deliveries, people, invitations, late, audit, restrictions,
     ]

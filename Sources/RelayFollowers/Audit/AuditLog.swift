@@ -191,36 +191,36 @@ extension AuditLog.Action {
 
 /// The requests in progress. Each has its users who were being erased when it began, and the users whose erasure has
 /// begun since. Pure.
-package struct AuditedRequests {
+struct AuditedRequests {
   private var erased: [Int: Set<UserID>] = [:]
   private var newest = 0
 
-  package var count: Int { erased.count }
+  var count: Int { erased.count }
 
   /// - Parameter users: The users of the request who are being erased already.
-  package mutating func begin(erased users: Set<UserID>) -> Int {
+  mutating func begin(erased users: Set<UserID>) -> Int {
     newest += 1
     erased[newest] = users
     return newest
   }
 
   /// Returns the erased users. The entry must not have their names.
-  package mutating func end(_ number: Int) -> Set<UserID> { erased.removeValue(forKey: number) ?? [] }
+  mutating func end(_ number: Int) -> Set<UserID> { erased.removeValue(forKey: number) ?? [] }
 
   mutating func noteErasure(of user: UserID) { for number in erased.keys { erased[number]?.insert(user) } }
 }
 
 /// The rate of entries about failed requests: a backend that repeats a forbidden request forever must not replace the
 /// rest of the log. Pure.
-package struct AuditedRefusals {
+struct AuditedRefusals {
   /// The rate of each key. The first 60 refusals of a key become entries, then one each second.
-  package static let rate = KeyRate(perSecond: 1, burst: 60)
+  static let rate = KeyRate(perSecond: 1, burst: 60)
 
   private var rates = KeyRates()
   private var skipped: [String: Int] = [:]
 
   /// Returns the number of requests that were left out since the last entry. Is `nil` if this one must be left out.
-  package mutating func take(_ key: String, now: ContinuousClock.Instant) -> Int? {
+  mutating func take(_ key: String, now: ContinuousClock.Instant) -> Int? {
     guard rates.take(key, Self.rate, now: now) == nil else {
       skipped[key, default: 0] += 1
       return nil
@@ -229,7 +229,7 @@ package struct AuditedRefusals {
   }
 
   /// Forgets all other keys.
-  package mutating func keep(_ keys: Set<String>) {
+  mutating func keep(_ keys: Set<String>) {
     rates.keep(keys)
     skipped = skipped.filter { keys.contains($0.key) }
   }

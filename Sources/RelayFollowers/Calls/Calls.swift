@@ -30,9 +30,9 @@ package final class Calls {
   private let access: Access
   private let messages: Messages
 
-  package init(_ rooms: Rooms, _ messages: Messages) {
-    (self.rooms, self.messages) = (rooms, messages)
-    (memory, recipients, access) = (rooms.memory, rooms.recipients, rooms.access)
+  package init(_ rooms: Rooms, _ recipients: Recipients, _ messages: Messages) {
+    (self.rooms, self.recipients, self.messages) = (rooms, recipients, messages)
+    (memory, access) = (rooms.memory, rooms.access)
   }
 
   /// The maximum number of calls that ring at a session when it connects.
@@ -194,7 +194,7 @@ package final class Calls {
       ringing[message]?.ringUntil = call.ringUntil + step
       ringing[message]?.due = call.due.map { $0 + step }
     }
-    core.setAlarm(core.alarms[.calls].map { $0 + step }, for: .calls)
+    core.moveAlarm(.calls, by: step)
     core.submit {
       try $0.calls.move(by: step)
     } then: { result in

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
-package import RelayStore
+import RelayStore
 
 /// The last message of each room that mentions all members, or all who are online: a room accepts at most one a minute.
 ///
 /// The state belongs to one run of the relay. A retry with the same key is the same message.
-package struct BroadMentions {
-  package static let pause = Duration.seconds(60)
+struct BroadMentions {
+  static let pause = Duration.seconds(60)
   /// The number of rooms above which the entries whose pause is over are removed.
   private static let minKept = 1_024
 
@@ -19,13 +19,13 @@ package struct BroadMentions {
   private var last: [RoomID: Entry] = [:]
   private var maxKept = Self.minKept
 
-  package init() {}
+  init() {}
 
-  package var count: Int { last.count }
+  var count: Int { last.count }
 
   /// Records a message with a broad mention.
   /// - Returns: The time until the room accepts such a message, or `nil` if it accepts this one.
-  package mutating func admit(_ draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
+  mutating func admit(_ draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
     if let known = last[draft.room], now - known.time < Self.pause {
       let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
       return isRetry ? nil : Self.pause - (now - known.time)

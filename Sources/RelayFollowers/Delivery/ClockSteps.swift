@@ -2,7 +2,7 @@
 import Logging
 package import RelayHub
 package import RelayProtocol
-import RelayPush
+package import RelayPush
 package import RelayState
 import RelayStore
 
@@ -36,8 +36,11 @@ package final class ClockSteps {
   private var steps: [Step] = []
 
   private let deliveries: Deliveries
+  private let worker: PushWorker
 
-  package init(_ deliveries: Deliveries) { self.deliveries = deliveries }
+  package init(_ deliveries: Deliveries, _ worker: PushWorker) {
+    (self.deliveries, self.worker) = (deliveries, worker)
+  }
 
   /// The first work is submitted at once, so that it is stored before messages that are sent at the new time.
   package func move(by step: Duration, setTo time: Timestamp, on core: isolated Core) {
@@ -68,7 +71,7 @@ package final class ClockSteps {
       submit(on: core)
     case .success(nil):
       deliveries.holds.end(on: core)
-      deliveries.worker.wake()
+      worker.wake()
       steps.removeFirst()
       submit(on: core)
     case .failure(let error):

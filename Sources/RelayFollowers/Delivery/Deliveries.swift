@@ -24,12 +24,12 @@ package final class Deliveries {
   private var dueMembers = DueMembers()
   private var isDecidingDue = false
 
-  package let memory: RoomMemory
-  package let recipients: Recipients
-  package let people: People
-  package let zones: Zones
-  package let inbox: Inbox
-  package let worker: PushWorker
+  let memory: RoomMemory
+  let recipients: Recipients
+  let people: People
+  let zones: Zones
+  let inbox: Inbox
+  let worker: PushWorker
 
   package init(_ memory: RoomMemory, _ people: People, _ inbox: Inbox, _ worker: PushWorker) {
     (self.memory, self.people, self.inbox, self.worker) = (memory, people, inbox, worker)
@@ -196,7 +196,7 @@ package final class Deliveries {
   private func decideNextSlice(on core: isolated Core) {
     isDecidingDue = false
     guard !dueMembers.isEmpty else { return }
-    core.perform { [self] in decideDue(on: core) }
+    core.later { [self] in decideDue(on: core) }
   }
 
   private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>, on core: isolated Core) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package import RelayHub
-package import RelayProtocol
+import RelayHub
+import RelayProtocol
 import RelayState
 
 /// The messages whose senders requested reports. They are kept while their rooms are in memory.
-package struct ReportedMessages {
+struct ReportedMessages {
   private struct Report {
     let message: MessageTraits
     var reported: [UserID: DeliveryState] = [:]
@@ -41,7 +41,7 @@ package struct ReportedMessages {
   /// The time of the next planned report, or an earlier time if that report was dropped. Is `nil` if none is planned.
   var nextPlan: Timestamp? { line.first?.time }
 
-  package subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
+  subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
     get { rooms[room]?[seq]?.message }
     set {
       cancelPlan(of: seq, in: room)
@@ -53,23 +53,23 @@ package struct ReportedMessages {
   }
 
   /// The messages of other users up to `seq`, whose senders may receive a report about the user.
-  package func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
+  func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
     let begin = begins[room]?[user] ?? 0
     return rooms[room]?.filter { $0.key > begin && $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
 
   /// Begins the membership of a user. The user is no recipient of the messages up to `seq`.
-  package mutating func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) {
+  mutating func joined(_ user: UserID, _ room: RoomHandle, after seq: Int64) {
     guard rooms[room]?.isEmpty == false else { return }
     begins[room, default: [:]][user] = seq
   }
 
-  package mutating func left(_ user: UserID, _ room: RoomHandle) { begins[room]?[user] = nil }
+  mutating func left(_ user: UserID, _ room: RoomHandle) { begins[room]?[user] = nil }
 
   /// Records a state about a recipient.
   /// - Returns: The sender to notify. Is `nil` if the message is not reported, if the state has not changed, or if the
   ///   recipient has already received the message.
-  package mutating func record(
+  mutating func record(
     _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle
   ) -> UserID? {
     guard var report = rooms[room]?[seq], report.reported[recipient] != state, report.reported[recipient] != .received
@@ -81,7 +81,7 @@ package struct ReportedMessages {
     return report.message.from
   }
 
-  package mutating func forget(_ room: RoomHandle) {
+  mutating func forget(_ room: RoomHandle) {
     begins[room] = nil
     guard let reports = rooms.removeValue(forKey: room) else { return }
     for report in reports.values { plannedUsers -= report.plan?.users.count ?? 0 }
@@ -94,7 +94,7 @@ package struct ReportedMessages {
   /// The delay is the same for all messages. After a restart, an older message waits until the reports before it are
   /// sent.
   /// - Parameter users: The recipients; may be empty. If there are more than ``maxPlannedUsers``, nothing is planned.
-  package mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
+  mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
     guard rooms[room]?[seq] != nil, users.count <= Self.maxPlannedUsers else { return }
     cancelPlan(of: seq, in: room)
     while plannedUsers + users.count > Self.maxPlannedUsers || line.count >= Self.maxPlans {
@@ -115,7 +115,7 @@ package struct ReportedMessages {
 
   /// True if a planned report about the user is still due. False if the message has a plan that does not contain the
   /// user. Is `nil` if the message has no plan, or if its time is over.
-  package func isPlanned(_ user: UserHandle, of seq: Int64, in room: RoomHandle, at now: Timestamp) -> Bool? {
+  func isPlanned(_ user: UserHandle, of seq: Int64, in room: RoomHandle, at now: Timestamp) -> Bool? {
     guard let plan = rooms[room]?[seq]?.plan, now < plan.time else { return nil }
     return plan.users.contains(user)
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package import RelayProtocol
+import RelayProtocol
 
 /// The newest messages that one session has got in `inbox` events, and the pings that confirm their arrival.
 ///
 /// A room that is forgotten counts as not received, so that the relay pushes.
-package struct InboxReceipts: Equatable, Sendable {
+struct InboxReceipts: Equatable, Sendable {
   /// The maximum number of rooms. Beyond it, the rooms of the oldest events are forgotten.
-  package static let maxRooms = 64
+  static let maxRooms = 64
 
   private struct Entry: Equatable, Sendable {
     let room: RoomID
@@ -18,9 +18,9 @@ package struct InboxReceipts: Equatable, Sendable {
   private var entries: [Entry] = []
   private var confirmed: Int64 = 0
 
-  package init() {}
+  init() {}
 
-  package mutating func add(_ sent: [(RoomID, Int64)], confirmedBy ping: Int64) {
+  mutating func add(_ sent: [(RoomID, Int64)], confirmedBy ping: Int64) {
     for (room, seq) in sent {
       // An event that has arrived stays known until the arrival of its successor.
       entries.removeAll { $0.room == room && $0.ping > confirmed }
@@ -29,10 +29,10 @@ package struct InboxReceipts: Equatable, Sendable {
     entries.removeFirst(max(0, entries.count - Self.maxRooms))
   }
 
-  package mutating func confirm(upTo ping: Int64) { confirmed = max(confirmed, ping) }
+  mutating func confirm(upTo ping: Int64) { confirmed = max(confirmed, ping) }
 
   /// The newest message of the room that has arrived. Is 0 if there is none.
-  package func received(_ room: RoomID) -> Int64 {
+  func received(_ room: RoomID) -> Int64 {
     entries.lazy.filter { $0.room == room && $0.ping <= confirmed }.map(\.seq).max() ?? 0
   }
 }

@@ -12,12 +12,12 @@ package import RelayStore
 ///
 /// It has no state. The relay creates one object, and the methods run on the hub's thread.
 package final class Messages {
-  package let memory: RoomMemory
-  package let rooms: Rooms
-  package let access: Access
-  package let deliveries: Deliveries
-  package let responses: Responses
-  package let erasures: Erasures
+  let memory: RoomMemory
+  let rooms: Rooms
+  let access: Access
+  let deliveries: Deliveries
+  let responses: Responses
+  let erasures: Erasures
 
   package init(_ rooms: Rooms, _ deliveries: Deliveries, _ responses: Responses, _ erasures: Erasures) {
     (memory, self.rooms, access) = (rooms.memory, rooms, rooms.access)

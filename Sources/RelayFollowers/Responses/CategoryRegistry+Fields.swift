@@ -32,7 +32,7 @@ extension NotificationCategory {
   private static let actionsField = Field<[Fields]?>.objects(
     "actions", max: maxActions, NotificationAction.object,
     "The actions, in the order in which they are shown. A banner shows the first four.")
-  private static let optionsField = Field<[Option]?>.options(
+  private static let optionsField = Field<[Option]>.options(
     """
     Options of `UNNotificationCategoryOptions`. Without `customDismissAction` an app does not learn that the user \
     dismissed a notification.
@@ -56,7 +56,7 @@ extension NotificationCategory {
       actions.append(try NotificationAction(fields))
     }
     self.init(
-      id: try Self.idField.value(in: fields), actions: actions, options: try Self.optionsField.value(in: fields) ?? [],
+      id: try Self.idField.value(in: fields), actions: actions, options: try Self.optionsField.value(in: fields),
       // A backend that builds the registry from a form sends an empty text for an absent one.
       hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
         ? nil : try Self.bodyField.value(in: fields),
@@ -71,7 +71,7 @@ extension NotificationAction {
   private static let titleField = Field<LocalizedText?>.texts(
     "title", maxLength: maxTitleLength, "At most 256 bytes for each language."
   ).required()
-  private static let optionsField = Field<[Option]?>.options("Options of `UNNotificationActionOptions`.")
+  private static let optionsField = Field<[Option]>.options("Options of `UNNotificationActionOptions`.")
   private static let button = Field<LocalizedText?>.texts("button", maxLength: maxTitleLength).required()
   private static let placeholder = Field<LocalizedText?>.texts("placeholder", maxLength: maxTitleLength).required()
   private static let inputField = Field<Fields?>.object(
@@ -88,7 +88,7 @@ extension NotificationAction {
     let input = try Self.inputField.value(in: fields)
     self.init(
       id: try Self.idField.value(in: fields), title: try Self.titleField.value(in: fields),
-      options: try Self.optionsField.value(in: fields) ?? [], icon: try NotificationAction.Icon(fields),
+      options: try Self.optionsField.value(in: fields), icon: try NotificationAction.Icon(fields),
       textInput: try input.map { input throws(RequestError) in
         TextInput(button: try Self.button.value(in: input), placeholder: try Self.placeholder.value(in: input))
       }, posts: try Self.postsField.value(in: fields) ?? false)
@@ -131,7 +131,7 @@ extension NotificationAction.Icon {
 extension Field {
   /// The options of a category or an action.
   fileprivate static func options<Option>(_ meaning: String) -> Self
-  where Value == [Option]?, Option: RawRepresentable<String> & CaseIterable & Equatable {
+  where Value == [Option], Option: RawRepresentable<String> & CaseIterable & Equatable {
     let cases: OrderedJSON = ["enum": .array(Option.allCases.map { .string($0.rawValue) })]
     let type = FieldType.value(["type": "array", "uniqueItems": .scalar(.bool(true)), "items": cases])
     return Self(FieldDeclaration("options", type, meaning)) { fields throws(RequestError) in try fields.options() }
@@ -149,7 +149,7 @@ extension Field where Value == LocalizedText? {
 }
 
 extension Fields {
-  fileprivate func options<Option>() throws(RequestError) -> [Option]?
+  fileprivate func options<Option>() throws(RequestError) -> [Option]
   where Option: RawRepresentable<String> & CaseIterable & Equatable {
     var options: [Option] = []
     for text in try strings("options", max: Option.allCases.count, maxLength: 64) ?? [] {

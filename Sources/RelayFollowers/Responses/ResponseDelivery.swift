@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package import RelayProtocol
+import RelayProtocol
 
 /// The responses that were sent to one session, until the session has confirmed them.
-package struct ResponseDelivery {
-  package let sender: UserID
+struct ResponseDelivery {
+  let sender: UserID
   /// The maximum size of all unconfirmed responses, in bytes. A single response may be larger.
-  package let maxBytes: Int
+  let maxBytes: Int
   /// The newest response that was sent.
-  package var newest: Int64 = 0
+  var newest: Int64 = 0
   /// The responses that were sent, oldest first, each with the number of the ping whose pong confirms it.
   var unconfirmed: [(number: Int64, responses: [Int64], bytes: Int)] = []
-  package var isReading = false
+  var isReading = false
   /// True if the store may have more responses than the current read returns.
   var isAgain = false
 
@@ -22,13 +22,13 @@ package struct ResponseDelivery {
   private var bytes: Int { unconfirmed.reduce(0) { $0 + $1.bytes } }
 
   /// The number of responses that may be sent before earlier ones are confirmed.
-  package var capacity: Int {
+  var capacity: Int {
     guard bytes < maxBytes else { return 0 }
     return Self.maxUnconfirmed - unconfirmed.reduce(0) { $0 + $1.responses.count }
   }
 
   /// The number of these frames that may be sent now, beginning with the first.
-  package func fitting(_ frames: [[UInt8]]) -> Int {
+  func fitting(_ frames: [[UInt8]]) -> Int {
     var bytes = bytes
     let fitting = frames.prefix { frame in
       defer { bytes += frame.count }
@@ -38,7 +38,7 @@ package struct ResponseDelivery {
   }
 
   /// - Returns: The responses that are now confirmed.
-  package mutating func confirm(upTo number: Int64) -> [Int64] {
+  mutating func confirm(upTo number: Int64) -> [Int64] {
     let arrived = unconfirmed.prefix { $0.number <= number }
     unconfirmed.removeFirst(arrived.count)
     return arrived.flatMap(\.responses)

@@ -11,7 +11,7 @@ package final class Recipients {
 
   package init() {}
 
-  package subscript(user: UserHandle) -> Recipient {
+  package internal(set) subscript(user: UserHandle) -> Recipient {
     get { known[user] ?? Recipient() }
     set { known[user] = newValue.isEmpty ? nil : newValue }
   }
@@ -20,5 +20,5 @@ package final class Recipients {
   var withPassingReports: [UserHandle: Recipient] { known.filter(\.value.hasPassingReports) }
 
   /// Forgets a user that the hub has removed from memory.
-  package func forget(_ user: UserHandle) { known[user] = nil }
+  func forget(_ user: UserHandle) { known[user] = nil }
 }

@@ -64,7 +64,7 @@ package final class Restrictions: Follower {
   private func apply(_ access: UserAccess, to user: UserID, on core: isolated Core) -> Int {
     users[user] = access.isEmpty ? nil : access
     let closed = core.hub.user(user).map { closeSessions(of: $0, access, on: core) } ?? 0
-    core.follow(.userAccess(of: user))
+    core.follow([.userAccess(of: user), .person(user)])
     return closed
   }
 

@@ -32,13 +32,13 @@ package final class RoomMemory {
   /// The policy of a room in memory.
   package func policy(of room: RoomHandle) -> RoomPolicy? { policies[room] }
 
-  package func set(_ policy: RoomPolicy, of room: RoomHandle) { policies[room] = policy }
+  func set(_ policy: RoomPolicy, of room: RoomHandle) { policies[room] = policy }
 
   /// The rooms in memory with their policies.
-  package var all: [RoomHandle: RoomPolicy] { policies }
+  var all: [RoomHandle: RoomPolicy] { policies }
 
   /// Forgets a room that the hub has removed from memory.
-  package func forget(_ room: RoomHandle) { policies[room] = nil }
+  func forget(_ room: RoomHandle) { policies[room] = nil }
 
   // MARK: Rooms in use
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A component that acts on changes after their commits.
+/// A component that acts on changes.
 ///
 /// Each follower receives all changes, in the order of ``Relay/followers``. The completion of a commit passes on what it
 /// has changed before the next commit is shown, so that the followers see rooms, messages and members in the order of the
-/// store. ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue``, ``Change/person(_:)`` and the ends of
-/// invitations by a block come later. A follower must not wait. It reads and writes the store in a task of its own.
+/// store. ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue``, ``Change/person(_:)``,
+/// ``Change/listChanged(of:)`` and the ends of invitations by a block come later, and ``Change/marked(_:upTo:in:)`` may
+/// come before its commit. A follower must not wait. It reads and writes the store in a task of its own.
 package protocol Follower: AnyObject {
   func follow(_ change: Change, on core: isolated Core)
 }

@@ -23,8 +23,7 @@ package actor Core {
   package let diagnostics: Diagnostics
   /// The owner of all components.
   package let root: any Root
-  /// The next time of each alarm, if there is one.
-  package private(set) var alarms: [Alarm: Timestamp] = [:]
+  private var alarms = Alarms()
 
   /// The stage that `/ready` shows.
   package enum Stage: String {
@@ -34,9 +33,6 @@ package actor Core {
     /// Clients should connect to another server.
     case stopping
   }
-
-  /// The kinds of work that are due at a time of the wall clock. They share the hub's only alarm.
-  package enum Alarm { case holds, reports, calls }
 
   /// The delay before a retry after the store has failed.
   package static let storePause = Duration.seconds(1)
@@ -65,21 +61,26 @@ package actor Core {
   /// Makes `/ready` answer 503 from now on, so that clients connect elsewhere.
   package func retire() { stage = .stopping }
 
-  package func setAlarm(_ time: Timestamp?, for alarm: Alarm) {
+  /// Sets the next time at which work is due. With `nil` none is.
+  package func setAlarm(_ time: Timestamp?, for alarm: Alarms.Kind) {
     alarms[alarm] = time
     armAlarm()
   }
 
   /// Sets an alarm, unless it is already set for an earlier time.
-  package func bringForward(_ alarm: Alarm, to time: Timestamp) {
-    if let known = alarms[alarm], known <= time { return }
-    setAlarm(time, for: alarm)
+  package func bringForward(_ alarm: Alarms.Kind, to time: Timestamp) {
+    if alarms.bringForward(alarm, to: time) { armAlarm() }
   }
 
-  package func isDue(_ alarm: Alarm) -> Bool { alarms[alarm].map { $0 <= hub.now } ?? false }
+  /// Shifts an alarm when the wall clock is set.
+  package func moveAlarm(_ alarm: Alarms.Kind, by step: Duration) {
+    setAlarm(alarms[alarm].map { $0 + step }, for: alarm)
+  }
 
-  /// Arms the hub's alarm. It fires once.
-  package func armAlarm() { hub.setAlarm(alarms.values.min()) }
+  package func isDue(_ alarm: Alarms.Kind) -> Bool { alarms.isDue(alarm, at: hub.now) }
+
+  /// Arms the hub's alarm, which fires once.
+  package func armAlarm() { hub.setAlarm(alarms.next) }
 
   /// The stepless time now, which measures the age of reports of devices.
   package var moment: Moment { store.readClock().moment }
@@ -103,25 +104,27 @@ package actor Core {
     rows: Int = 1, isUrgent: Bool = true, _ work: @escaping @Sendable (Transaction) throws -> T,
     then completion: @escaping (Result<T, StoreError>) -> Void
   ) {
-    // Safe, because the closure comes from this actor and is called on it.
-    nonisolated(unsafe) let completion = completion
-    store.submit(work, rows: rows, isUrgent: isUrgent) { [self] result in
-      assumeIsolated { _ in completion(result) }
-    }
+    store.submit(work, rows: rows, isUrgent: isUrgent, completion: onActor(completion))
   }
 
   /// Calls `work` in a later turn of the hub's loop.
-  package func perform(_ work: @escaping () -> Void) {
+  package func later(_ work: @escaping () -> Void) {
+    let work = onActor(work)
+    thread.perform { work(()) }
+  }
+
+  /// Returns a closure of this actor for another thread, which calls it on the thread of this actor. This is safe, also
+  /// if the other thread releases the closure last: no object that it keeps alive does work at its end.
+  private func onActor<T: Sendable>(_ work: @escaping (T) -> Void) -> @Sendable (T) -> Void {
     nonisolated(unsafe) let work = work
-    thread.perform { [self] in assumeIsolated { _ in work() } }
+    return { [self] value in assumeIsolated { _ in work(value) } }
   }
 
   /// Stores a message, and then calls `completion` like ``submit(rows:isUrgent:_:then:)``.
   package func append(
     _ draft: MessageDraft, then completion: @escaping (Result<Appended, StoreError>) -> Void
   ) {
-    nonisolated(unsafe) let completion = completion
-    store.append(draft) { [self] result in assumeIsolated { _ in completion(result) } }
+    store.append(draft, completion: onActor(completion))
   }
 
   /// Runs `work` in a transaction, and passes on what it has changed. Returns after the followers have received it.

@@ -2,15 +2,15 @@
 
 /// Limits the log lines that clients cause: at most ``max`` in each ``window``. The first line of the next window has
 /// the number of the lines that were left out.
-package struct LogBurst {
-  package static let max = 5
-  package static let window = Duration.seconds(10)
+struct LogBurst {
+  static let max = 5
+  static let window = Duration.seconds(10)
 
   private var start: ContinuousClock.Instant?
   private var count = 0
 
   /// Returns the number of lines that were left out before this line. Returns `nil` if this line is left out, too.
-  package mutating func take(now: ContinuousClock.Instant = .now) -> Int? {
+  mutating func take(now: ContinuousClock.Instant = .now) -> Int? {
     var leftOut = 0
     if start.map({ now - $0 >= Self.window }) ?? true {
       leftOut = Swift.max(count - Self.max, 0)

@@ -242,7 +242,6 @@ extension People: Follower {
         recipient.suspension = restrictions.access(of: user).suspension
         show(recipient, of: handle, on: core)
       }
-      core.follow(.person(user))
     case .erasing(let user):
       noteChange(of: user)
       forgetToken(of: user)

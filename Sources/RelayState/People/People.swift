@@ -16,8 +16,8 @@ package final class People {
 
   package let recipients: Recipients
   package let access: Access
-  package let restrictions: Restrictions
-  package let late: LateWriter
+  let restrictions: Restrictions
+  let late: LateWriter
   package let zones: Zones
 
   package init(
@@ -262,7 +262,7 @@ package final class People {
       guard !hasChanged(name, since: since) else { continue }
       var recipient = stored.map { Recipient($0, now: core.moment) } ?? Recipient()
       recipient.suspension = restrictions.access(of: name).suspension
-      // The store may not have these yet: see ``Access/note(_:withdrawing:of:on:)``.
+      // The store may not have these yet: see ``note(_:withdrawing:of:on:)``.
       if late.contains(.withdrawn(name)) { recipient.withdrawn = recipients[user].withdrawn }
       return show(recipient, of: user, on: core)
     }

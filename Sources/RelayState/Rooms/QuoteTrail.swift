@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package import RelayProtocol
+import RelayProtocol
 
 /// The newest replies of a room whose frames may be in the hub's memory, with the messages that they quote.
 ///
 /// A frame has the quote of the time at which the reply was sent. When the quoted message changes, the relay forgets
 /// the frames up to the newest reply that quotes it. A client that joins then gets these replies from the store.
-package struct QuoteTrail {
+struct QuoteTrail {
   /// The maximum number of replies. The hub keeps no more frames of a room.
-  package static let capacity = 64
+  static let capacity = 64
 
   private var replies: [(seq: Int64, quoted: Int64, author: UserID)] = []
   /// The index of the oldest reply in a full trail.
@@ -16,7 +16,7 @@ package struct QuoteTrail {
   /// - Parameters:
   ///   - quoted: The seq of the quoted message.
   ///   - author: The sender of the quoted message.
-  package mutating func add(_ reply: Int64, quoting quoted: Int64, of author: UserID) {
+  mutating func add(_ reply: Int64, quoting quoted: Int64, of author: UserID) {
     guard replies.count == Self.capacity else { return replies.append((reply, quoted, author)) }
     replies[oldest] = (reply, quoted, author)
     oldest = (oldest + 1) % Self.capacity

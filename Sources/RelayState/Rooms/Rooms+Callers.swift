@@ -7,7 +7,7 @@ package import RelayRequests
 import RelayStore
 
 extension Rooms {
-  /// Checks that the caller may use the room of a request, and retains the room until the matching ``release(_:on:)``.
+  /// Checks that the caller may use the room of a request, and retains the room until the matching ``RoomMemory/release(_:on:)``.
   ///
   /// The declaration decides: its ``Declaration/room`` must be a ``RoomUse/Scope/joined`` or a
   /// ``RoomUse/Scope/member``.

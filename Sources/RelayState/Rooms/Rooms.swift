@@ -30,17 +30,15 @@ package final class Rooms {
 
   package let memory: RoomMemory
   package let access: Access
-  package let recipients: Recipients
   package let people: People
-  package let invitations: Invitations
-  package let backends: Backends
+  let invitations: Invitations
+  let backends: Backends
 
   package init(
-    _ memory: RoomMemory, _ access: Access, _ recipients: Recipients, _ people: People, _ invitations: Invitations,
-    _ backends: Backends
+    _ memory: RoomMemory, _ access: Access, _ people: People, _ invitations: Invitations, _ backends: Backends
   ) {
-    (self.memory, self.access, self.recipients) = (memory, access, recipients)
-    (self.people, self.invitations, self.backends) = (people, invitations, backends)
+    (self.memory, self.access, self.people) = (memory, access, people)
+    (self.invitations, self.backends) = (invitations, backends)
   }
 
   /// True if a request needs a room, or a room is being loaded.
