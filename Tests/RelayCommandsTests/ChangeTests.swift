@@ -97,7 +97,7 @@ import Testing
 }
 
 extension Core {
-  fileprivate var followerNames: [String] { relay.followers.map { "\(type(of: $0))" } }
+  fileprivate var followerNames: [String] { relay.followers.all.map { "\(type(of: $0))" } }
 }
 
 extension Change {

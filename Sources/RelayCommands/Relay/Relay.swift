@@ -40,7 +40,10 @@ package final class Relay: Root {
   private let clockSteps: ClockSteps
   /// The components that act on each change after its commit, in this order: the rooms show it in the hub, which sends
   /// the events, the sender of a message gets the reply, and all others follow.
-  let followers: [any Follower]
+  let followers:
+    Followers<
+      Rooms, SenderReplies, Inbox, Calls, Deliveries, People, Invitations, LateWriter, AuditLog, Restrictions
+    >
   var refusalPace = RefusalPace()
   /// Signals the end of the last session or HTTP request, and the end of a flush.
   fileprivate let ends = EndSignal()
@@ -70,9 +73,8 @@ package final class Relay: Root {
     calls = Calls(rooms, recipients, messages)
     audit = AuditLog(erasures)
     clockSteps = ClockSteps(deliveries, worker)
-    followers = [
-      rooms, SenderReplies(messages), inbox, calls, deliveries, people, invitations, late, audit, restrictions,
-    ]
+    followers = Followers(
+      rooms, SenderReplies(messages), inbox, calls, deliveries, people, invitations, late, audit, restrictions)
     http.use(settings)
     worker.use(settings.push(zones.current))
     gateways.use(settings)
@@ -80,7 +82,7 @@ package final class Relay: Root {
 
   /// Passes a change on to the followers.
   package func follow(_ change: Change, on core: isolated Core) {
-    for follower in followers { follower.follow(change, on: core) }
+    followers.follow(change, on: core)
   }
 
   // MARK: The start

@@ -12,9 +12,13 @@ package struct RelaySettings: Sendable {
     /// The relay trusts the user name that a client sends.
     case open
     case tokens(TokenVerifier)
+
+    fileprivate var isOpen: Bool { if case .open = self { true } else { false } }
   }
 
-  package var authentication: Authentication
+  package var authentication: Authentication { didSet { isOpen = authentication.isOpen } }
+  /// True if the relay trusts the user name that a client sends. Is stored, because each message asks for it.
+  package private(set) var isOpen: Bool
   /// The keys of backends.
   package var apiKeys = APIKeys()
   /// The time that a session stays open after its token has expired.
@@ -49,7 +53,9 @@ package struct RelaySettings: Sendable {
   /// The time zones of the system.
   package var timeZones = TimeZones()
 
-  package init(_ authentication: Authentication) { self.authentication = authentication }
+  package init(_ authentication: Authentication) {
+    (self.authentication, isOpen) = (authentication, authentication.isOpen)
+  }
 
   package var returns: ReturnPolicy { ReturnPolicy(grace: policy.grace, reconnect: reconnect) }
 
@@ -61,8 +67,5 @@ package struct RelaySettings: Sendable {
 }
 
 extension RelaySettings {
-  /// True if the relay trusts the user name that a client sends.
-  package var isOpen: Bool { if case .open = authentication { true } else { false } }
-
   package var planner: Planner { Planner(policy: policy, apps: apps.entitlements) }
 }

@@ -6,32 +6,32 @@ package import RelayStore
 
 /// An event with all that the followers need to know about it. Most cases are changes that a transaction has stored.
 ///
-/// Rooms that store nothing make no changes. An erasure passes on changes only of the rooms in memory. The enum is
-/// `indirect`, so that a copy for a follower is one reference.
-package indirect enum Change {
+/// Rooms that store nothing make no changes. An erasure passes on changes only of the rooms in memory. Large
+/// cases are `indirect`, and a message is an object, so that a copy for a follower is cheap.
+package enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)
-  case edited(MessageChange)
-  case deleted(MessageChange, from: UserID)
+  indirect case edited(MessageChange)
+  indirect case deleted(MessageChange, from: UserID)
   /// The reactions or the pin of a message have changed.
-  case annotated(MessageChange)
+  indirect case annotated(MessageChange)
   /// A user has become a member, or is one whom the hub may not know.
-  case joined(NewMember)
+  indirect case joined(NewMember)
   /// A membership has ended.
-  case left(FormerMember)
+  indirect case left(FormerMember)
   /// A member has another role. The store has ended the restriction of a new owner.
-  case role(RoomRole, of: UserID, in: RoomHandle, by: UserID?)
+  indirect case role(RoomRole, of: UserID, in: RoomHandle, by: UserID?)
   /// A member is restricted until a time, or not any more.
-  case restricted(UserID, until: Timestamp?, in: RoomHandle, by: UserID?)
+  indirect case restricted(UserID, until: Timestamp?, in: RoomHandle, by: UserID?)
   /// A room has another record.
-  case record(RoomDetails, of: RoomID, RoomHandle, by: UserID?, cause: SessionHandle?)
+  indirect case record(RoomDetails, of: RoomID, RoomHandle, by: UserID?, cause: SessionHandle?)
   /// A room is deleted, with its messages.
-  case roomDeleted(DeletedRoom)
+  indirect case roomDeleted(DeletedRoom)
   /// A call has begun or changed. The user is `nil` for a change by the relay or a backend.
-  case call(Call, Call.Cause, by: UserID?, on: DeviceID?)
-  case invitations(InvitationChanges)
+  indirect case call(Call, Call.Cause, by: UserID?, on: DeviceID?)
+  indirect case invitations(InvitationChanges)
   /// A stored room was loaded. The hub shows no message of it yet.
-  case loaded(LoadedRoom)
+  indirect case loaded(LoadedRoom)
   /// Pushes are stored. Some may be held, the first one until this time.
   case pushed(heldUntil: Timestamp?)
   /// All held pushes are due for another decision.

@@ -10,3 +10,21 @@
 package protocol Follower: AnyObject {
   func follow(_ change: Change, on core: isolated Core)
 }
+
+/// The followers in the order in which they receive each change. They have different types, so that a call of each is
+/// direct: each message calls them all.
+package struct Followers<each Next: Follower> {
+  package let list: (repeat each Next)
+
+  package init(_ list: repeat each Next) { self.list = (repeat each list) }
+
+  package var all: [any Follower] {
+    var all: [any Follower] = []
+    for follower in repeat each list { all.append(follower) }
+    return all
+  }
+
+  @inlinable package func follow(_ change: Change, on core: isolated Core) {
+    repeat (each list).follow(change, on: core)
+  }
+}

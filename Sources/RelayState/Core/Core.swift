@@ -121,10 +121,12 @@ package actor Core {
   }
 
   /// Stores a message, and then calls `completion` like ``submit(rows:isUrgent:_:then:)``.
-  package func append(
+  @inlinable package func append(
     _ draft: MessageDraft, then completion: @escaping (Result<Appended, StoreError>) -> Void
   ) {
-    store.append(draft, completion: onActor(completion))
+    // Written out, because a generic closure would cost each message an allocation.
+    nonisolated(unsafe) let completion = completion
+    store.append(draft) { [self] result in assumeIsolated { _ in completion(result) } }
   }
 
   /// Runs `work` in a transaction, and passes on what it has changed. Returns after the followers have received it.
