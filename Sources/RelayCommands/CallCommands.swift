@@ -67,9 +67,7 @@ struct Ring: Command {
       try relay.messages.check(push, from: caller, to: access.room, on: core)
       draft.push = push
       draft.call = CallDraft(media: media, isExclusive: true)
-      if let user = try request.caller.viewer(core.hub) {
-        try core.spend(sendTo: access.handle, by: user, pushes: true)
-      }
+      try core.spend(sendTo: access.handle, by: request.caller, pushes: true)
       try relay.messages.admitMentions(of: draft)
       try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
       let sender = request.callSender(caller, on: device, on: core)
@@ -251,9 +249,7 @@ struct CallRequest: Sendable {
     }
     if action == .answer { try relay.rooms.checkIsNotRestricted(access, request, on: core) }
     // The event reaches as many sessions as a message.
-    if let user = try request.caller.viewer(core.hub) {
-      try core.spend(sendTo: access.handle, by: user, pushes: false)
-    }
+    try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let sender = request.callSender(user, on: device, named: named, on: core)
     return Reply(Replies.call(try await relay.calls.perform(action, message, by: sender, on: core)))
   }

@@ -81,9 +81,7 @@ struct PostMessage: Command {
         isStored: relay.memory.policy(of: access.room, on: core).isStored)
       try relay.messages.resolveMentions(of: &draft, in: access.handle, fields.pointer, on: core)
       if let push = draft.push { try relay.messages.check(push, from: sender, to: access.room, on: core) }
-      if let user = try request.caller.viewer(core.hub) {
-        try core.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
-      }
+      try core.spend(sendTo: access.handle, by: request.caller, pushes: draft.traits.push.isAsked)
       try relay.messages.admitMentions(of: draft)
       try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
       let sent = try await relay.messages.post(
@@ -115,18 +113,12 @@ struct EditMessage: Command {
       try relay.rooms.checkMaySend(access, request, on: core)
       let body = try MessageDraft.bodyField.value(in: request)
       let sender = try Self.sender.value(in: request)
-      if let user = try request.caller.viewer(core.hub) {
-        // If phones show the text, the edit causes pushes and costs as much as a message with pushes.
-        let hasPreview = relay.memory.policy(of: access.room, on: core).hasPreview
-        try core.spend(sendTo: access.handle, by: user, pushes: hasPreview)
-      }
+      // If phones show the text, the edit causes pushes and costs as much as a message with pushes.
+      let hasPreview = relay.memory.policy(of: access.room, on: core).hasPreview
+      try core.spend(sendTo: access.handle, by: request.caller, pushes: hasPreview)
       let change = try await relay.messages.edit(
         seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session, on: core)
-      return Reply {
-        $0["room"] = access.room.rawValue
-        $0.integer("seq", seq)
-        $0.integer("change", change)
-      }
+      return Reply(Replies.changed(seq, in: access.room, change))
     }
   }
 }
@@ -148,9 +140,7 @@ struct DeleteMessage: Command {
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     try await inRoom(of: request, relay, on: core) { access in
       try relay.rooms.checkKeeps(access, request, on: core)
-      if let user = try request.caller.viewer(core.hub) {
-        try core.spend(sendTo: access.handle, by: user, pushes: true)
-      }
+      try core.spend(sendTo: access.handle, by: request.caller, pushes: true)
       let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
       var change: Int64?
       do {
@@ -161,11 +151,7 @@ struct DeleteMessage: Command {
         // HTTP defines DELETE as idempotent.
       }
       guard request.caller.session != nil else { return .nothing }
-      return Reply {
-        $0["room"] = access.room.rawValue
-        $0.integer("seq", seq)
-        $0.integer("change", change)
-      }
+      return Reply(Replies.changed(seq, in: access.room, change))
     }
   }
 }

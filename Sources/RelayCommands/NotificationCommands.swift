@@ -126,10 +126,8 @@ struct Respond: Command {
     let access = RoomAccess(
       room: room, handle: handle, rights: role > .member ? rights.union(.moderate) : rights)
     try relay.rooms.checkMaySend(access, request, on: core)
-    if request.caller.owner != nil {
-      try core.spend(.send, of: user)
-      try core.spend(sendTo: handle, by: user, pushes: true)
-    }
+    if request.caller.owner != nil { try core.spend(.send, of: user) }
+    try core.spend(sendTo: handle, by: request.caller, pushes: true)
     var reply = MessageDraft(
       room: room, from: User(id: draft.user), time: core.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
       replyTo: message.seq, response: draft)

@@ -98,9 +98,7 @@ private struct PinChange {
   func perform(in access: RoomAccess, pins: Bool, _ relay: Relay, on core: isolated Core) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: core)
     try relay.rooms.checkIsNotRestricted(access, request, on: core)
-    if let own = try request.caller.viewer(core.hub) {
-      try core.spend(sendTo: access.handle, by: own, pushes: false)
-    }
+    try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let (seq, room, actor) = (seq, access.room, relay.access.actor(of: request.caller, in: access.room, on: core))
     let cause = request.caller.session
     let pinned = try await relay.messages.annotate(.pinned, of: seq, in: access, cause: cause, on: core) {
@@ -111,9 +109,7 @@ private struct PinChange {
         : try messages.unpin(room, seq, by: actor, at: time, kept: kept)
     }
     return Reply {
-      $0["room"] = room.rawValue
-      $0.integer("seq", seq)
-      $0.integer("change", pinned.change)
+      Replies.changed(seq, in: room, pinned.change)(&$0)
       $0.bool("pinned", pinned.value != nil)
     }
   }

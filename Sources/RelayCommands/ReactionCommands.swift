@@ -74,9 +74,7 @@ private struct ReactionChange {
 
   func perform(in access: RoomAccess, adds: Bool, _ relay: Relay, on core: isolated Core) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: core)
-    if let own = try request.caller.viewer(core.hub) {
-      try core.spend(sendTo: access.handle, by: own, pushes: false)
-    }
+    try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let (seq, key, user, room) = (seq, key, user, access.room)
     let cause = request.caller.session
     let reactions = try await relay.messages.annotate(.reactions, of: seq, in: access, cause: cause, on: core) {
@@ -89,9 +87,7 @@ private struct ReactionChange {
     // The others have reacted earlier.
     let isReadable = relay.access.mayRead(.reactions, of: seq, request.caller, access, on: core)
     return Reply {
-      $0["room"] = room.rawValue
-      $0.integer("seq", seq)
-      $0.integer("change", reactions.change)
+      Replies.changed(seq, in: room, reactions.change)(&$0)
       if isReadable { $0.raw("reactions", reactions.value ?? Replies.emptyList) }
     }
   }

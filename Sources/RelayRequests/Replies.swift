@@ -25,6 +25,16 @@ package enum Replies {
     }
   }
 
+  /// The reply to a change of a message.
+  /// - Parameter number: The number of the change in the room. Is `nil` if nothing was changed.
+  package static func changed(_ seq: Int64, in room: RoomID, _ number: Int64?) -> Reply.Members {
+    {
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("change", number)
+    }
+  }
+
   /// The text of a list without items.
   package static let emptyList = Array("[]".utf8)
 

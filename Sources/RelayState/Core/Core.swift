@@ -9,8 +9,8 @@ package import RelayStore
 /// The actor on the hub's thread: the hub, the store, the settings and the diagnostics, which all components use.
 ///
 /// The components are the other objects on this thread. Their methods take the actor, so hub and components change
-/// together without a lock. The relay makes one object of each component. Its `init` gets the components that it calls, and
-/// it reaches no others: it notifies the components above by a ``Change``.
+/// together without a lock. The relay makes one object of each component. Its `init` gets the components that it calls,
+/// and it reaches no others: it notifies the components above by a ``Change``.
 package actor Core {
   package nonisolated let thread: HubThread
   package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -204,8 +204,10 @@ package actor Core {
   }
 
   /// Charges the rates of a message that a user sends. The hub (for a frame) or the HTTP layer has already taken one
-  /// token of the sender. `pushes` is true if the message may become a push.
-  package func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
+  /// token of the sender. A backend pays nothing. Throws `rate_limited`, and ``HubRefusal/gone``.
+  /// - Parameter pushes: True if the message may become a push.
+  package func spend(sendTo room: RoomHandle, by caller: Caller, pushes: Bool) throws {
+    guard let user = try caller.viewer(hub) else { return }
     if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
       throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
     }
