@@ -74,7 +74,7 @@ package struct RequestField<Value: Sendable>: DeclaredField {
 }
 
 extension RequestField where Value == UserID {
-  /// The user for whom a backend acts, see ``Request/actor(_:)``. Frames do not have it.
+  /// Declares the user for whom a backend acts: see ``Request/actor(_:)``. Only requests over HTTP have this member.
   package static func actor(_ name: String, _ meaning: String) -> Self {
     var declaration = FieldDeclaration(name, .shared("UserName", .text), meaning)
     declaration.isInFrames = false
@@ -362,7 +362,7 @@ package enum FieldType: Sendable {
   case reference(String, Declaration.Parameter)
   case object(ObjectDeclaration)
   case listOf(max: Int, ObjectDeclaration)
-  /// An object whose members are such objects, or null. Its names have a schema of `schemas.json`.
+  /// An object whose members are objects of this declaration, or null. Its names have a schema of `schemas.json`.
   case objects(names: String, ObjectDeclaration)
   /// A value with this schema.
   case value(OrderedJSON)
@@ -372,7 +372,7 @@ package enum FieldType: Sendable {
     .value(["$ref": "schemas.json#/Line", "maxLength": .integer(maxLength)])
   }
 
-  /// The same with the name of a schema in `schemas.json`.
+  /// A ``reference(_:_:)`` to a schema of `schemas.json`, by its name.
   package static func shared(_ name: String, _ parameter: Declaration.Parameter) -> FieldType {
     .reference("schemas.json#/\(name)", parameter)
   }

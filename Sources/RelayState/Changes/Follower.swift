@@ -18,6 +18,7 @@ package struct Followers<each Next: Follower> {
 
   package init(_ list: repeat each Next) { self.list = (repeat each list) }
 
+  /// The followers as values of one type.
   package var all: [any Follower] {
     var all: [any Follower] = []
     for follower in repeat each list { all.append(follower) }
