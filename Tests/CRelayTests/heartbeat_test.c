@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "core/core.h" /* for the timers, which relay.h does not show */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -59,6 +60,46 @@ TEST(long_patience, "heartbeat: a pong timeout longer than the heartbeat delays 
   EXPECT_CONTAINS(peer_receive(peer), "\"code\":4004");
   EXPECT_INTEGER(peer->pings, 2);
   peer_leave(peer);
+  host_end(host);
+}
+
+/* The times at which sessions get pings, in the order of the sessions' timers. */
+typedef struct pings {
+  int64_t opened, first, last;
+  int times;
+} pings_t;
+
+static void find_pings(relay_hub_t *hub, void *argument) {
+  pings_t *pings = argument;
+  pings->opened = hub->clock.loop;
+  int64_t known[8];
+  for (uint32_t i = 0; i < hub->timers.count; i++) {
+    const relay__timer_t *timer = hub->timers.heap[i];
+    if (timer->kind != RELAY__TIMER_SESSION) continue;
+    int at = 0;
+    while (at < pings->times && known[at] != timer->due) at++;
+    if (at == pings->times && at < 8) known[pings->times++] = timer->due;
+    if (!pings->first || timer->due < pings->first) pings->first = timer->due;
+    if (timer->due > pings->last) pings->last = timer->due;
+  }
+}
+
+TEST(shares, "heartbeat: sessions that are due at about the same time get their pings together") {
+  enum { LONG = 25000, SHARE = LONG / 64 };
+  relay_config_t config = host_config();
+  config.limits.heartbeat = LONG;
+  host_t *host = host_start(&config);
+  host_set_clock(host, NOON);
+  peer_t *peers[8];
+  for (int i = 0; i < 8; i++) {
+    if (i) host_pass(host, 10);
+    peers[i] = peer_open(host_port(host), "ann", "");
+  }
+  pings_t pings = {0};
+  host_do(host, find_pings, &pings);
+  EXPECT(pings.times == 1 || pings.times == 2); /* 8 without shares */
+  EXPECT(pings.last <= pings.opened + LONG && pings.first > pings.opened - 70 + LONG - SHARE);
+  for (int i = 0; i < 8; i++) peer_leave(peers[i]);
   host_end(host);
 }
 

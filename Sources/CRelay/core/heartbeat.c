@@ -3,7 +3,17 @@
  * of one whose ping has no answer. */
 #include "core.h"
 
-enum { PROBE = 5000 }; /* ms without an answer to a ping, after which a new session may replace a session */
+enum {
+  PROBE = 5000, /* ms without an answer to a ping, after which a new session may replace a session */
+  SHARES = 64,  /* of a heartbeat: the sessions whose pings are due in the same share get them together */
+};
+
+int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session) {
+  const int64_t due = session->received_at + hub->limits.heartbeat;
+  const int64_t share = hub->limits.heartbeat / SHARES;
+  const int64_t early = share > 1 ? due % share : 0;
+  return due - early;
+}
 
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
   session->needs_ping = false;
@@ -88,12 +98,12 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     }
     /* A client that has sent something after the ping and is silent again gets another ping, even if its pong
      * is missing. */
-    if (hub->clock.loop >= session->received_at + hub->limits.heartbeat &&
+    if (hub->clock.loop >= relay__session_ping_due(hub, session) &&
         (!session->ping_is_out || session->received_at >= session->ping_at))
       relay__session_ping(hub, session);
     break;
   }
-  int64_t due = session->received_at + hub->limits.heartbeat;
+  int64_t due = relay__session_ping_due(hub, session);
   if (session->ping_is_out) {
     const int64_t last = session->ping_at + hub->limits.pong_timeout;
     /* Received bytes do not set the timer. If the heartbeat is shorter than the pong timeout, check again

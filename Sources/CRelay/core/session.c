@@ -173,7 +173,7 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
   user->last_seen = hub->clock.now;
   relay__user_session_added(hub, user, session);
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->received_at + hub->limits.heartbeat);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, relay__session_ping_due(hub, session));
   return RELAY_OK;
 }
 
