@@ -298,7 +298,7 @@ public final class Hub {
     context, events, count in
     let hub = owner(context)
     let events = UnsafeBufferPointer(start: events, count: count).compactMap(HubEvent.init)
-    if let receive = hub.receive { receive(events) } else { hub.early += events }
+    hub.thread.runJobs { if let receive = hub.receive { receive(events) } else { hub.early += events } }
   }
 
   private static let serviceNow: @convention(c) (UnsafeMutableRawPointer?) -> relay_service_t = {

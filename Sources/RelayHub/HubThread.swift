@@ -6,9 +6,9 @@ import Synchronization
 
 /// The thread of a hub, as a serial executor: code that is isolated to an actor with this executor may call the hub.
 ///
-/// Jobs are queued in an inbox, and wake the loop once per batch. Before the loop runs and after its end, the thread
-/// runs jobs without the loop, so that no task waits forever. If a batch takes longer than ``slice``, the rest runs in
-/// the loop's next iteration. Between the two, the loop reads, writes and runs its timers.
+/// Jobs are queued in an inbox, and wake the loop if it does not run any at that time. Before the loop runs and after its
+/// end, the thread runs jobs without the loop, so that no task waits forever. If the jobs take longer than ``slice``, the
+/// rest runs in the loop's next iteration. Between the two, the loop reads, writes and runs its timers.
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
@@ -22,9 +22,13 @@ public final class HubThread: SerialExecutor {
 
     var isEmpty: Bool { rest.isEmpty && jobs.isEmpty }
 
-    /// Takes the next batch: the rest of an earlier batch, or else all queued jobs.
-    mutating func take() -> ArraySlice<Job> {
-      isWoken = false
+    /// Takes the next batch: the rest of an earlier batch, or else all queued jobs. Without any, returns `nil`, and the
+    /// next job wakes the thread.
+    mutating func take() -> ArraySlice<Job>? {
+      guard !isEmpty else {
+        isWoken = false
+        return nil
+      }
       let batch = rest.isEmpty ? jobs[...] : rest
       if rest.isEmpty { jobs.removeAll(keepingCapacity: jobs.count < 4096) }
       rest = []
@@ -43,7 +47,7 @@ public final class HubThread: SerialExecutor {
     let hub: OpaquePointer
   }
 
-  /// The time after which a batch yields to the loop. A single job is never interrupted.
+  /// The time after which jobs yield to the loop. A single job is never interrupted.
   private let slice: Duration
   private let inbox = Mutex(Inbox())
   private let semaphore = DispatchSemaphore(value: 0)
@@ -79,7 +83,7 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Wakes the thread, unless it was already woken and has not taken a batch since.
+  /// Wakes the thread, unless it was already woken, or runs jobs.
   private func wake(_ inbox: inout Inbox) {
     guard !inbox.isWoken else { return }
     inbox.isWoken = true
@@ -128,21 +132,34 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Runs the next batch of the inbox in order until the slice is used up. Remaining jobs and new jobs wake the thread
-  /// again.
+  /// Runs the jobs of the inbox in order, also those that arrive meanwhile, until the slice is used up. If jobs are left
+  /// then, they wake the thread again.
   func runJobs() {
-    var batch = inbox.withLock { $0.take() }
     let end = ContinuousClock.now + slice
-    while let job = batch.popFirst() {
-      switch job {
-      case .task(let task): task.runSynchronously(on: asUnownedSerialExecutor())
-      case .work(let work): work()
+    while var batch = inbox.withLock({ $0.take() }) {
+      while let job = batch.popFirst() {
+        run(job)
+        guard ContinuousClock.now >= end else { continue }
+        return inbox.withLock { inbox in
+          inbox.rest = batch
+          inbox.isWoken = false
+          if !inbox.isEmpty { wake(&inbox) }
+        }
       }
-      if !batch.isEmpty, ContinuousClock.now >= end { break }
     }
-    inbox.withLock { inbox in
-      inbox.rest = batch
-      if !inbox.isEmpty { wake(&inbox) }
+  }
+
+  /// Calls `body`, and then runs the jobs that it has queued, like ``runJobs()``. These do not wake the thread.
+  func runJobs(after body: () -> Void) {
+    inbox.withLock { $0.isWoken = true }
+    body()
+    runJobs()
+  }
+
+  private func run(_ job: Job) {
+    switch job {
+    case .task(let task): task.runSynchronously(on: asUnownedSerialExecutor())
+    case .work(let work): work()
     }
   }
 

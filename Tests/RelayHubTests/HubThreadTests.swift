@@ -55,7 +55,7 @@ import Testing
     #expect(thread.jobCount == 1000)
   }
 
-  @Test func `many jobs wake the running loop once`() async throws {
+  @Test func `jobs that arrive while others run wake nobody`() async throws {
     let thread = HubThread()
     let hub = try LoopbackHub(thread)
     hub.start()
@@ -69,7 +69,7 @@ import Testing
     await withCheckedContinuation { continuation in
       for _ in 0..<1000 { thread.perform {} }
       thread.perform { continuation.resume() }
-      #expect(thread.wakeCount == before + 1)
+      #expect(thread.wakeCount == before)
       mayGoOn.signal()
     }
     hub.end()
