@@ -68,8 +68,7 @@ struct Ring: Command {
       draft.push = push
       draft.call = CallDraft(media: media, isExclusive: true)
       try core.spend(sendTo: access.handle, by: request.caller, pushes: true)
-      try relay.messages.admitMentions(of: draft)
-      try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
+      try relay.messages.admit(&draft, in: access.handle, on: core)
       let sender = request.callSender(caller, on: device, on: core)
       let rung = try await relay.calls.ring(draft, in: access, by: sender, on: core)
       let isNew = rung.sent?.stored.isDuplicate == false

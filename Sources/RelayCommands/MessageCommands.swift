@@ -82,8 +82,7 @@ struct PostMessage: Command {
       try relay.messages.resolveMentions(of: &draft, in: access.handle, fields.pointer, on: core)
       if let push = draft.push { try relay.messages.check(push, from: sender, to: access.room, on: core) }
       try core.spend(sendTo: access.handle, by: request.caller, pushes: draft.traits.push.isAsked)
-      try relay.messages.admitMentions(of: draft)
-      try relay.messages.admitCall(of: &draft, in: access.handle, on: core)
+      try relay.messages.admit(&draft, in: access.handle, on: core)
       let sent = try await relay.messages.post(
         draft, in: access.handle, showsPresence: access.rights.contains(.presence), on: core)
       return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))

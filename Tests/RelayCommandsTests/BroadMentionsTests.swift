@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import RelayStore
@@ -31,7 +32,11 @@ import Testing
   /// The milliseconds that each message has to wait for, 0 if it is accepted.
   private func waits(_ attempts: Attempt...) -> [Int64] {
     var pace = BroadMentions()
-    return attempts.map { pace.admit($0.draft, at: $0.time)?.milliseconds ?? 0 }
+    return attempts.map { attempt in
+      if let delay = pace.delay(of: attempt.draft, at: attempt.time) { return delay.milliseconds }
+      pace.count(attempt.draft, at: attempt.time)
+      return 0
+    }
   }
 
   @Test func `a room accepts one a minute`() {
@@ -52,18 +57,27 @@ import Testing
     var pace = BroadMentions()
     for number in 0..<5_000 {
       let attempt = Attempt(room: "r\(number)", at: Int64(number) * 1_000)
-      let wait = pace.admit(attempt.draft, at: attempt.time)
-      #expect(wait == nil && pace.count <= 1_024)
+      #expect(pace.delay(of: attempt.draft, at: attempt.time) == nil)
+      pace.count(attempt.draft, at: attempt.time)
+      #expect(pace.count <= 1_024)
     }
   }
 
-  @Test func `a message that is refused does not count`() async throws {
-    try await TestRelay.run { test async throws in
+  @Test(arguments: [
+    (JSON.object(["category": .string("unknown")]), ErrorCode.badRequest),
+    (.object(["kind": .string("call")]), .rateLimited),
+  ])
+  func `a message that is refused does not count`(_ refused: JSON, _ code: ErrorCode) async throws {
+    try await TestRelay.run {
+      $0.pace.calls = 1
+    } _: { test async throws in
       let backend = Caller.backend(acting: nil)
       for user in ["ann", "bob"] {
         _ = try await test.perform(
           AddMember.self, by: backend, ["room": .string("tea"), "user": .string(user)])
       }
+      let call: [String: JSON] = ["room": .string("tea"), "from": .string("ann"), "media": .string("audio")]
+      _ = try await test.perform(Ring.self, by: backend, call)
       func refusal(_ body: () async throws -> Void) async -> RequestError? {
         do {
           try await body()
@@ -80,8 +94,8 @@ import Testing
         ]
         _ = try await test.perform(PostMessage.self, by: backend, message)
       }
-      let unknown = await refusal { try await post(.object(["category": .string("unknown")])) }
-      #expect(unknown?.at?.hasPrefix("/push") == true)
+      let error = await refusal { try await post(refused) }
+      #expect(error?.code == code && (error?.at?.hasPrefix("/push") == true) == (code == .badRequest))
       try await post(.bool(true))
       let early = await refusal { try await post(.bool(true)) }
       #expect(early?.code == .rateLimited)

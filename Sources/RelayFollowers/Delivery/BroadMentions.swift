@@ -23,18 +23,24 @@ struct BroadMentions {
 
   var count: Int { last.count }
 
-  /// Records a message with a broad mention.
-  /// - Returns: The time until the room accepts such a message, or `nil` if it accepts this one.
-  mutating func admit(_ draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
-    if let known = last[draft.room], now - known.time < Self.pause {
-      let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
-      return isRetry ? nil : Self.pause - (now - known.time)
-    }
+  /// The time until the room accepts a message with a broad mention. Is `nil` if the room accepts this one.
+  func delay(of draft: MessageDraft, at now: ContinuousClock.Instant) -> Duration? {
+    guard let known = recent(in: draft.room, at: now) else { return nil }
+    let isRetry = draft.key != nil && known.key == draft.key && known.sender == draft.from.id
+    return isRetry ? nil : Self.pause - (now - known.time)
+  }
+
+  /// Counts a message that the room accepts. A retry does not count again.
+  mutating func count(_ draft: MessageDraft, at now: ContinuousClock.Instant) {
+    guard recent(in: draft.room, at: now) == nil else { return }
     if last.count >= maxKept {
       last = last.filter { now - $0.value.time < Self.pause }
       maxKept = max(Self.minKept, 2 * last.count)
     }
     last[draft.room] = Entry(time: now, sender: draft.from.id, key: draft.key)
-    return nil
+  }
+
+  private func recent(in room: RoomID, at now: ContinuousClock.Instant) -> Entry? {
+    last[room].flatMap { now - $0.time < Self.pause ? $0 : nil }
   }
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
-package import RelayHub
+import RelayHub
 import RelayJSON
-package import RelayProtocol
+import RelayProtocol
 import RelayRequests
-package import RelayState
-package import RelayStore
+import RelayState
+import RelayStore
 
 /// The pace of calls from one user to another.
 extension Messages {
   /// Counts a message that begins a call in its room. The call does not ring for the members above the pace, which the
-  /// draft then contains. Throws `rate_limited` if no other member is left. Does nothing for any other message. Call this
-  /// last, because a message that is refused must not count.
-  package func admitCall(of draft: inout MessageDraft, in room: RoomHandle, on core: isolated Core) throws(RequestError)
+  /// draft then contains. Throws `rate_limited` if no other member is left. Does nothing for any other message.
+  func admitCall(of draft: inout MessageDraft, in room: RoomHandle, on core: isolated Core) throws(RequestError)
   {
     guard let push = draft.push, push.kind == .call, memory.policy(of: room)?.isStored != false,
       core.hub.memberCount(of: room) <= Call.maxMembers

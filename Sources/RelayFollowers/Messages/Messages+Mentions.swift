@@ -23,12 +23,15 @@ extension Messages {
     }
   }
 
-  /// Counts a message that mentions all members or all who are online. Throws `rate_limited` if it is too early for one.
-  /// Does nothing for any other message. Call this last, because a message that is refused must not count.
-  package func admitMentions(of draft: MessageDraft) throws(RequestError) {
-    guard draft.mentions.isBroad else { return }
-    if let delay = deliveries.broadMentions.admit(draft, at: .now) {
+  /// Counts a message that mentions many members at once, and a message that begins a call (see
+  /// ``admitCall(of:in:on:)``). Throws `rate_limited` if one of them comes too early; then neither counts. Does nothing
+  /// for any other message. Call this last, because a message that is refused must not count.
+  package func admit(_ draft: inout MessageDraft, in room: RoomHandle, on core: isolated Core) throws(RequestError) {
+    let now = ContinuousClock.now
+    if draft.mentions.isBroad, let delay = deliveries.broadMentions.delay(of: draft, at: now) {
       throw RequestError(.rateLimited, "a room accepts one mention of all members a minute", retryAfter: delay)
     }
+    try admitCall(of: &draft, in: room, on: core)
+    if draft.mentions.isBroad { deliveries.broadMentions.count(draft, at: now) }
   }
 }

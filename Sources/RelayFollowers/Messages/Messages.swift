@@ -44,8 +44,7 @@ package final class Messages {
           fields, rights: rights, newest: core.hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
         try resolveMentions(of: &draft, in: message.room, fields.pointer, on: core)
         if let push = draft.push { try check(push, from: sender, to: room, on: core) }
-        try admitMentions(of: draft)
-        try admitCall(of: &draft, in: message.room, on: core)
+        try admit(&draft, in: message.room, on: core)
       }
       guard isStored else {
         let stored = try show(draft, from: message.session, in: message.room, on: core)
