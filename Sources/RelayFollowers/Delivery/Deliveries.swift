@@ -366,7 +366,7 @@ extension Deliveries: Follower {
       }
     case .pushed(let end): pushed(heldUntil: end, on: core)
     case .heldDue: holds.end(on: core)
-    case .person(let user): holds.reconsider(user, on: core)
+    case .person(let user, let hasPushes): holds.reconsider(user, hasPushes: hasPushes, on: core)
     case .marked(let user, let seq, let room): reportReceived(room, user, upTo: seq, on: core)
     case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .userAccess, .listChanged,
       .erasing:

@@ -126,7 +126,14 @@ package final class Holds {
   // MARK: Because a fact has changed
 
   /// Decides the pushes of a user again that are held or not sent yet. The user need not be in memory.
-  func reconsider(_ name: UserID, on core: isolated Core) {
+  /// - Parameter hasPushes: False if no push was unfinished when the change was stored. Pushes that were stored later
+  ///   already follow from it.
+  func reconsider(_ name: UserID, hasPushes: Bool = true, on core: isolated Core) {
+    // A task that decides at this moment may have read older facts.
+    guard hasPushes || reconsidered[name] != nil else {
+      releases.set(name, since: core.hub.now, until: nil)
+      return
+    }
     // A user in memory stays there, with the new fact, until the task has decided.
     let user = core.hub.user(name)
     if let user { core.hub.retain(user) }

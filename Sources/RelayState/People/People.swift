@@ -223,11 +223,10 @@ package final class People {
     noteChange(of: name)
     recipients[user] = recipient
     let result: T
+    let hasPushes: Bool
     do {
-      result = try await core.store.write {
-        let result = try work($0, name)
-        try $0.people.noteChange(of: name)
-        return result
+      (result, hasPushes) = try await core.store.write {
+        (try work($0, name), try $0.people.noteChange(of: name))
       }
     } catch {
       // Other requested changes may have been stored.
@@ -242,7 +241,7 @@ package final class People {
     noteChange(of: name)
     // Another request may have changed the user again.
     show(recipients[user], of: user, cause: cause, on: core)
-    core.follow(.person(name))
+    core.follow(.person(name, hasPushes: hasPushes))
     return result
   }
 

@@ -130,15 +130,19 @@ public struct PeopleWriter: TransactionPart {
       "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
   }
 
-  /// Records the time at which a fact changed that the relay uses to decide the user's pushes. The caller then decides
-  /// earlier jobs again. If the relay is killed before that, the next start decides them: see
-  /// ``QueueReader/changedUsers(after:limit:)``.
+  /// Records the time at which a fact changed that the relay uses to decide the user's pushes. Writes nothing if no push
+  /// of the user is unfinished. Otherwise the caller then decides these pushes again. If the relay is killed before that,
+  /// the next start decides them: see ``QueueReader/changedUsers(after:limit:)``.
   ///
   /// The time is that of the stepless clock. The number of the newest job is no substitute: a job may have a higher
   /// number, and an earlier decision.
-  public func noteChange(of user: UserID) throws {
-    try db.run(
-      "UPDATE users SET changed = ? WHERE id = ?", [transaction.steplessNow.rawValue, needRow(of: user)])
+  /// - Returns: True if a push of the user is unfinished.
+  @discardableResult
+  public func noteChange(of user: UserID) throws -> Bool {
+    let id = try needRow(of: user)
+    guard try transaction.reader.queue.hasUnfinished(of: id) else { return false }
+    try db.run("UPDATE users SET changed = ? WHERE id = ?", [transaction.steplessNow.rawValue, id])
+    return true
   }
 }
 

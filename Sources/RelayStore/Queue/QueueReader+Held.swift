@@ -37,6 +37,19 @@ extension QueueReader {
     return (jobs.compactMap(\.job), jobs.count < limit ? nil : jobs.last?.number)
   }
 
+  /// True if the user has a job that the facts about the user decide: an unfinished push, or an update that a silence
+  /// holds.
+  func hasUnfinished(of user: Int64) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued)
+      UNION ALL
+      SELECT 1 FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
+      UNION ALL
+      SELECT 1 FROM jobs INDEXED BY jobs_updates WHERE user = ?1 AND \(Schema.updates) AND is_late
+      """, [user])
+  }
+
   /// True if a silence holds the texts of updates of the user's phones.
   public func hasSilencedUpdates(of user: UserID) throws -> Bool {
     try db.has(
