@@ -13,14 +13,19 @@ public struct PushRequest: Hashable, Sendable {
   public var criteria: String?
   /// The time within which the push must be sent. Is `nil` for ``lifetime(of:)``.
   public var lifetime: Duration?
-  public var style: PushStyle
+  public var style: PushStyle {
+    get { ownStyle ?? PushStyle() }
+    set { ownStyle = newValue == PushStyle() ? nil : newValue }
+  }
+  /// Is `nil` for the standard look and sound.
+  @Rare private var ownStyle: PushStyle?
   /// True if the push wakes the app and shows nothing. An app must not depend on such a push, because Apple may drop
   /// it.
   public var isSilent: Bool
 
   public init(
     isAsked: Bool = true, kind: MessageKind = .message, level: Level = .active, isUrgentAllowed: Bool = true,
-    criteria: String? = nil, lifetime: Duration? = nil, style: PushStyle = PushStyle(),
+    criteria: String? = nil, lifetime: Duration? = nil, style: PushStyle? = nil,
     isSilent: Bool = false
   ) {
     self.isAsked = isAsked
@@ -29,8 +34,8 @@ public struct PushRequest: Hashable, Sendable {
     self.isUrgentAllowed = isUrgentAllowed
     self.criteria = criteria
     self.lifetime = lifetime
-    self.style = style
     self.isSilent = isSilent
+    if let style { self.style = style }
   }
 
   /// The level to which the sender has a right.

@@ -19,24 +19,13 @@ final class GroupCommit: Sendable {
     /// `run` does the work inside the transaction. The completion that it returns is called after the commit. `failed`
     /// makes the completion for a failed work or a failed commit.
     case any(run: @Sendable (Transaction) throws -> Completion, failed: @Sendable (StoreError) -> Completion)
-    case message(Message)
+    case message(QueuedMessage, completion: @Sendable (Result<Appended, StoreError>) -> Void)
 
     func failed(_ error: StoreError) -> Completion {
       switch self {
       case .any(_, let failed): failed(error)
-      case .message(let message): { message.completion(.failure(error)) }
+      case .message(_, let completion): { completion(.failure(error)) }
       }
-    }
-  }
-
-  /// A message to store. It is an object, because it is moved several times, and a move of a reference is cheap.
-  final class Message: Sendable {
-    let draft: MessageDraft
-    let completion: @Sendable (Result<Appended, StoreError>) -> Void
-
-    init(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
-      self.draft = draft
-      self.completion = completion
     }
   }
 
@@ -329,16 +318,16 @@ final class GroupCommit: Sendable {
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages
   ) throws -> Completion {
     switch task {
-    case .message(let message):
+    case .message(let message, let completion):
       do {
-        if let stored = try messages.append(message.draft) { return { message.completion(.success(stored)) } }
+        if let stored = try messages.append(message.draft) { return { completion(.success(stored)) } }
       } catch {
         guard transaction.db.isInsideTransaction, !(error is GroupedMessages.UndoFailure) else { throw error }
         return task.failed(try workError(error))
       }
       return try protect(task, transaction, messages) {
         let stored = try $0.messages.append(message.draft)
-        return { message.completion(.success(stored)) }
+        return { completion(.success(stored)) }
       }
     case .any(let run, _): return try protect(task, transaction, messages, run)
     }

@@ -154,9 +154,11 @@ public final class Store: Sendable {
   /// Queues a message for the next transaction, with the effect of ``submit(_:rows:completion:)`` with
   /// ``MessageWriter/append(_:)``. It is faster, because the messages of a transaction share statements and row
   /// updates.
-  public func append(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
+  public func append(
+    _ message: QueuedMessage, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void
+  ) {
     queue(
-      .message(GroupCommit.Message(draft, completion: completion)), rows: 1 + draft.jobs.count + draft.silenced.count)
+      .message(message, completion: completion), rows: 1 + message.draft.jobs.count + message.draft.silenced.count)
   }
 
   private func queue(_ task: GroupCommit.Task, rows: Int, isUrgent: Bool = true) {

@@ -168,3 +168,9 @@ extension Transaction {
     try devices.register(phone(), of: bob.id, now: TestStore.time)
   }
 }
+
+extension Store {
+  func append(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
+    append(QueuedMessage(draft), completion: completion)
+  }
+}

@@ -66,7 +66,7 @@ package final class Relay: Root {
     invitations = Invitations(memory, people)
     rooms = Rooms(memory, access, people, invitations, backends)
     inbox = Inbox(access)
-    deliveries = Deliveries(memory, people, inbox, worker)
+    deliveries = Deliveries(memory, people, inbox, worker, settings)
     responses = Responses(access, receipts: ReceiptKey(store.secret))
     erasures = Erasures(rooms, inbox)
     messages = Messages(rooms, deliveries, responses, erasures)
@@ -151,6 +151,7 @@ package final class Relay: Root {
     http.use(settings)
     backends.use(settings.apiKeys)
     audit.use(settings.apiKeys)
+    deliveries.use(settings)
     http.endStreams(on: core) { !settings.apiKeys.keeps($0) }
     gateways.use(settings)
     core.hub.setLimits(settings.limits, grace: settings.policy.grace)

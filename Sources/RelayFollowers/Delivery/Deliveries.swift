@@ -4,7 +4,7 @@ package import RelayHub
 import RelayJSON
 package import RelayProtocol
 package import RelayPush
-import RelayRequests
+package import RelayRequests
 package import RelayState
 import RelayStore
 
@@ -16,6 +16,7 @@ package final class Deliveries {
   package let holds: Holds
   private var undecided = UndecidedTraits()
   private var reports = ReportedMessages()
+  private var planner: Planner
   private var pace = PushPace()
   /// The last messages that mention many members at once.
   var broadMentions = BroadMentions()
@@ -31,10 +32,19 @@ package final class Deliveries {
   let inbox: Inbox
   let worker: PushWorker
 
-  package init(_ memory: RoomMemory, _ people: People, _ inbox: Inbox, _ worker: PushWorker) {
+  package init(
+    _ memory: RoomMemory, _ people: People, _ inbox: Inbox, _ worker: PushWorker, _ settings: RelaySettings
+  ) {
     (self.memory, self.people, self.inbox, self.worker) = (memory, people, inbox, worker)
     (recipients, zones) = (people.recipients, people.zones)
     holds = Holds(people, inbox, worker)
+    planner = settings.planner
+    pace.limits = settings.pace
+  }
+
+  package func use(_ settings: RelaySettings) {
+    planner = settings.planner
+    pace.limits = settings.pace
   }
 
   /// Decides a message for each device of a user, and stores nothing.
@@ -44,7 +54,7 @@ package final class Deliveries {
   ) -> [DeviceDecision] {
     let recipient = recipients[user]
     let member = PlanMember(name, recipient, as: membership, quietHours: zones.quietHours(of: recipient, at: now))
-    return core.settings.planner.decisions(about: PlanMessage(message, in: room, at: now), for: member, now: now)
+    return planner.decisions(about: PlanMessage(message, in: room, at: now), for: member, now: now)
   }
 
   // MARK: A message that is sent
@@ -83,8 +93,8 @@ package final class Deliveries {
   }
 
   package func plan(_ message: PlanMessage, for members: [PlanMember], now: Timestamp, on core: isolated Core) -> Plan {
-    advancePace(on: core)
-    let plan = core.settings.planner.plan(message, for: members, now: now, pace: &pace)
+    pace.advance(to: core.hub.clock)
+    let plan = planner.plan(message, for: members, now: now, pace: &pace)
     for outcome in plan.outcomes { core.diagnostics.tally.count(outcome) }
     return plan
   }
@@ -94,13 +104,8 @@ package final class Deliveries {
   func countCall(
     from sender: UserID, to members: [UserID], on core: isolated Core
   ) -> (unrung: Set<UserID>, delay: Duration) {
-    advancePace(on: core)
-    return (Set(members.filter { !pace.admits(.call, from: sender, to: $0) }), pace.rest)
-  }
-
-  private func advancePace(on core: isolated Core) {
-    pace.limits = core.settings.pace
     pace.advance(to: core.hub.clock)
+    return (Set(members.filter { !pace.admits(.call, from: sender, to: $0) }), pace.rest)
   }
 
   /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.
@@ -343,7 +348,7 @@ package final class Deliveries {
       recipient, recipients[user], as: .absent,
       report: report(about: user, of: message.seq, in: room, now: now))
     let planned = PlanMessage(traits, in: message.room, at: now)
-    guard core.settings.planner.reportsResult(of: planned, about: member, now: now) else { return }
+    guard planner.reportsResult(of: planned, about: member, now: now) else { return }
     sendReport(state, about: recipient, of: message.seq, in: room, on: core)
   }
 }

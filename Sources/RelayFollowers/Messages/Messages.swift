@@ -182,14 +182,14 @@ package final class Messages {
     draft.cursorFollows = !isWaitedFor
     draft.jobs = plan.pushes
     return PlannedMessage(
-      accepted: accepted, draft: draft, handle: handle, session: session, traits: traits, isReported: isReported,
+      accepted: accepted, queued: QueuedMessage(draft), handle: handle, session: session, traits: traits, isReported: isReported,
       isCrowded: isCrowded, away: away.users, ticket: ticket, plan: plan, isWaitedFor: isWaitedFor, delivery: delivery)
   }
 
   private func submit(_ message: PlannedMessage, on core: isolated Core, then reply: @escaping PlannedMessage.Reply) {
-    let room = message.draft.room
+    let room = message.queued.draft.room
     memory.retain(room)
-    core.append(message.draft) { [self] result in
+    core.append(message.queued) { [self] result in
       defer { memory.release(room, on: core) }
       guard case .success(let stored) = result, !stored.isDuplicate else {
         return answer(message, result, reply, on: core)

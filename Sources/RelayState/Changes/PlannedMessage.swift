@@ -11,7 +11,7 @@ package final class PlannedMessage: Sendable {
   package typealias Reply = (Result<SentMessage, StoreError>) -> Void
 
   package let accepted: ContinuousClock.Instant
-  package let draft: MessageDraft
+  package let queued: QueuedMessage
   package let handle: RoomHandle
   /// The session that sends the message and does not receive it.
   package let session: SessionHandle?
@@ -29,11 +29,11 @@ package final class PlannedMessage: Sendable {
   package var isCall: Bool { traits.push.kind == .call }
 
   package init(
-    accepted: ContinuousClock.Instant, draft: MessageDraft, handle: RoomHandle, session: SessionHandle?,
+    accepted: ContinuousClock.Instant, queued: QueuedMessage, handle: RoomHandle, session: SessionHandle?,
     traits: MessageTraits, isReported: Bool, isCrowded: Bool, away: [UserHandle], ticket: MessageDecisions.Ticket,
     plan: Plan, isWaitedFor: Bool, delivery: DeliveryReport?
   ) {
-    (self.accepted, self.draft, self.handle, self.session) = (accepted, draft, handle, session)
+    (self.accepted, self.queued, self.handle, self.session) = (accepted, queued, handle, session)
     (self.traits, self.isReported, self.isCrowded, self.away) = (traits, isReported, isCrowded, away)
     (self.ticket, self.plan, self.isWaitedFor, self.delivery) = (ticket, plan, isWaitedFor, delivery)
   }

@@ -122,11 +122,11 @@ package actor Core {
 
   /// Stores a message, and then calls `completion` like ``submit(rows:isUrgent:_:then:)``.
   @inlinable package func append(
-    _ draft: MessageDraft, then completion: @escaping (Result<Appended, StoreError>) -> Void
+    _ message: QueuedMessage, then completion: @escaping (Result<Appended, StoreError>) -> Void
   ) {
     // Written out, because a generic closure would cost each message an allocation.
     nonisolated(unsafe) let completion = completion
-    store.append(draft) { [self] result in assumeIsolated { _ in completion(result) } }
+    store.append(message) { [self] result in assumeIsolated { _ in completion(result) } }
   }
 
   /// Runs `work` in a transaction, and passes on what it has changed. Returns after the followers have received it.

@@ -37,7 +37,7 @@ extension Rooms: Follower {
     let (message, stored) = (sent.message, sent.stored)
     if let quote = stored.quote { remember(stored.seq, quoting: quote, in: message.handle) }
     let isDecided = message.ticket.isDecided
-    var shown = message.draft.shown(
+    var shown = message.queued.draft.shown(
       without: message.session, decided: isDecided ? message.away : [], quote: stored.quote)
     // The pushes that could have been decided together with this message become due at once.
     shown.named = message.isCrowded ? sent.traits.mentions.named.compactMap(core.hub.user) : []

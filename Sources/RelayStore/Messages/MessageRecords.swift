@@ -37,7 +37,7 @@ public struct MessageDraft: Equatable, Sendable {
   public var retention: Retention
   /// The response whose text this message is. It is stored together with the message. If it was stored before, the
   /// message is a duplicate.
-  public var response: ResponseDraft?
+  @Rare public var response: ResponseDraft?
   /// The call that this message begins. Its push has the kind `call`.
   public var call: CallDraft?
 
@@ -74,6 +74,13 @@ public struct MessageDraft: Equatable, Sendable {
   public static let keyLifetime = Duration.seconds(300)
 }
 
+/// A message on its way into the store. An object, because its sender and the store share it.
+public final class QueuedMessage: Sendable {
+  public let draft: MessageDraft
+
+  public init(_ draft: MessageDraft) { self.draft = draft }
+}
+
 /// The parts of an answered message that a reader needs.
 public enum QuotedParts: Sendable {
   case nothing
@@ -93,14 +100,14 @@ public struct Appended: Equatable, Sendable {
   /// The ids of the new jobs that will be sent.
   public var jobs: [String]
   /// The result of the response whose text the message is.
-  public var response: Responded?
+  @Rare public var response: Responded?
   /// The call that the message has begun.
-  public var call: Call?
+  @Rare public var call: Call?
   /// The sender of the answered message, if it is in the history and has another sender.
   public var answered: UserID?
   /// The answered message in the state that the transaction has read. Is `nil` if the message is no reply, if its draft
   /// requests no part, or if the history does not have the answered message.
-  public var quote: Quote?
+  @Rare public var quote: Quote?
 
   public init(
     seq: Int64, time: Timestamp, epoch: String, isDuplicate: Bool = false, jobs: [String] = [],
