@@ -91,25 +91,25 @@ extension Route.Action {
 
 /// A path with named parts: `/v1/rooms/{room}/messages`.
 struct PathTemplate: Sendable, CustomStringConvertible {
-  private let parts: [String]
+  private enum Part: Sendable {
+    case text(String)
+    case name(String)
+  }
+
+  private let parts: [Part]
   package let description: String
 
   init(_ text: String) {
     description = text
-    parts = Self.split(text)
+    parts = Self.split(text).map { $0.hasPrefix("{") ? .name(String($0.dropFirst().dropLast())) : .text($0) }
   }
 
   /// Returns the values of the named parts in a path. Returns `nil` if the path does not match.
   package func match(_ path: [String]) -> [String: String]? {
     guard path.count == parts.count else { return nil }
+    for case (.text(let part), let text) in zip(parts, path) where part != text { return nil }
     var found: [String: String] = [:]
-    for (part, text) in zip(parts, path) {
-      if part.first == "{" {
-        found[String(part.dropFirst().dropLast())] = text
-      } else if part != text {
-        return nil
-      }
-    }
+    for case (.name(let name), let value) in zip(parts, path) { found[name] = value }
     return found
   }
 
