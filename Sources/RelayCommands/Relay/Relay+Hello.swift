@@ -108,8 +108,7 @@ extension Relay {
       request.session,
       with: Replies.welcome(
         core.hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires,
-        limits: core.limits,
-        inbox: list, invitations: invitations, now: core.hub.now, clock: core.moment.stepless))
+        heartbeat: core.limits.heartbeat, limits: limitsText, inbox: list, invitations: invitations, now: core.hub.now, clock: core.moment.stepless))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: core)
     calls.sendRinging(to: request.session, of: handle, on: core)
   }
@@ -179,27 +178,33 @@ package func bearerToken(_ header: String) -> String? {
 }
 
 extension Replies {
+  /// The limits that a `welcome` shows, as JSON.
+  static func limits(_ limits: Limits) -> [UInt8] {
+    JSONWriter.object {
+      for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
+      $0.array("preferences") { list in Preferences.names.forEach { list.string($0) } }
+    }
+  }
+
   /// - Parameters:
   ///   - expires: The time at which the token of the session expires. Is `nil` without a token.
+  ///   - limits: The text that ``limits(_:)`` returns.
   ///   - inbox: The begin of the events of the list of rooms. Is `nil` for a session without them.
   ///   - invitations: The number of open invitations.
   ///   - clock: The time by the stepless clock.
   static func welcome(
-    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits,
-    inbox: Inbox.Start?, invitations: Int, now: Timestamp, clock: Timestamp
+    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, heartbeat: Double,
+    limits: [UInt8], inbox: Inbox.Start?, invitations: Int, now: Timestamp, clock: Timestamp
   ) -> [UInt8] {
     ok(request, type: "welcome", always: true) {
       $0["user"] = user.id.rawValue
       $0["name"] = user.name
       $0["session"] = String(session.rawValue, radix: 36)
-      $0.decimal("heartbeat", limits.heartbeat)
+      $0.decimal("heartbeat", heartbeat)
       $0.integer("time", now.rawValue)
       $0.integer("clock", clock.rawValue)
       $0.integer("expires", expires?.rawValue)
-      $0.object("limits") {
-        for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
-        $0.array("preferences") { list in Preferences.names.forEach { list.string($0) } }
-      }
+      $0.raw("limits", limits)
       if let inbox {
         $0.object("inbox") {
           $0["position"] = inbox.position.text

@@ -45,6 +45,8 @@ package final class Relay: Root {
       Rooms, SenderReplies, Inbox, Calls, Deliveries, People, Invitations, LateWriter, AuditLog, Restrictions
     >
   var refusalPace = RefusalPace()
+  /// The member `limits` of each `welcome`.
+  private(set) var limitsText: [UInt8]
   /// Signals the end of the last session or HTTP request, and the end of a flush.
   fileprivate let ends = EndSignal()
   /// True until the hub has delivered the events of ``Core/flush()``.
@@ -56,13 +58,14 @@ package final class Relay: Root {
     _ store: Store, _ settings: RelaySettings, _ gateways: Gateways, _ worker: PushWorker, _ http: any HTTPHandler
   ) {
     (self.gateways, self.worker, self.http) = (gateways, worker, http)
+    limitsText = Replies.limits(settings.limits)
     zones = Zones(settings.timeZones, worker)
     memory = RoomMemory()
     recipients = Recipients()
     access = Access(memory, recipients)
     late = LateWriter(memory, recipients)
     restrictions = Restrictions(access)
-    people = People(recipients, access, restrictions, late, zones)
+    people = People(recipients, access, restrictions, late, zones, Uninvited())
     invitations = Invitations(memory, people)
     rooms = Rooms(memory, access, people, invitations, backends)
     inbox = Inbox(access)
@@ -148,6 +151,7 @@ package final class Relay: Root {
   fileprivate func reload(_ settings: RelaySettings, on core: isolated Core) {
     let former = core.settings
     core.use(settings)
+    limitsText = Replies.limits(settings.limits)
     http.use(settings)
     backends.use(settings.apiKeys)
     audit.use(settings.apiKeys)

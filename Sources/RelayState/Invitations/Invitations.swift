@@ -19,11 +19,7 @@ package final class Invitations: Follower {
   private var shown: [Int64: [SessionHandle: Int64]] = [:]
   /// The newest confirmations of these sessions.
   private var confirmed: [SessionHandle: Int64] = [:]
-  /// The users in memory who had no invitation when it was last read, and have got none since.
-  private var uninvited: Set<UserHandle> = []
-  /// The number of invitations made, with which a read notices those made meanwhile.
-  private var madeCount = 0
-
+  private let uninvited: Uninvited
   private let memory: RoomMemory
   private let recipients: Recipients
   private let people: People
@@ -31,7 +27,7 @@ package final class Invitations: Follower {
 
   package init(_ memory: RoomMemory, _ people: People) {
     (self.memory, self.people) = (memory, people)
-    (recipients, zones) = (people.recipients, people.zones)
+    (recipients, zones, uninvited) = (people.recipients, people.zones, people.uninvited)
   }
 
   /// The number of undecided invitations that one read returns at the start.
@@ -102,14 +98,14 @@ package final class Invitations: Follower {
   /// The number of open invitations of a user in memory.
   package func count(of user: UserHandle, named name: UserID, on core: isolated Core) async throws -> Int {
     guard !uninvited.contains(user) else { return 0 }
-    let known = madeCount
+    let madeCount = uninvited.madeCount
     let count = try await core.store.read { try $0.invitations.count(of: name) }
-    if count == 0, madeCount == known { uninvited.insert(user) }
+    if count == 0 { uninvited.insert(user, readAt: madeCount) }
     return count
   }
 
   /// Forgets a user that the hub has removed from memory.
-  package func forget(_ user: UserHandle) { uninvited.remove(user) }
+  package func forget(_ user: UserHandle) { uninvited.forget(user) }
 
   // MARK: Changes
 
@@ -158,8 +154,7 @@ package final class Invitations: Follower {
     for made in changes.made {
       guard let invitation = made.invitation else { continue }
       core.diagnostics.tally.countInvitation()
-      madeCount += 1
-      if let user = core.hub.user(made.user) { uninvited.remove(user) }
+      uninvited.invited(core.hub.user(made.user))
       show(invitation, to: made.user, on: core)
       push(UndecidedInvitation(user: made.user, invitation: invitation), on: core)
     }

@@ -19,12 +19,14 @@ package final class People {
   let restrictions: Restrictions
   let late: LateWriter
   package let zones: Zones
+  let uninvited: Uninvited
 
   package init(
-    _ recipients: Recipients, _ access: Access, _ restrictions: Restrictions, _ late: LateWriter, _ zones: Zones
+    _ recipients: Recipients, _ access: Access, _ restrictions: Restrictions, _ late: LateWriter, _ zones: Zones,
+    _ uninvited: Uninvited
   ) {
     (self.recipients, self.access, self.restrictions) = (recipients, access, restrictions)
-    (self.late, self.zones) = (late, zones)
+    (self.late, self.zones, self.uninvited) = (late, zones, uninvited)
   }
 
   /// Forgets a user that the hub has removed from memory.
@@ -94,10 +96,14 @@ package final class People {
     defer { endReading() }
     var missing = Array(Set(users.filter { handles[$0] == nil }))
     while !missing.isEmpty {
-      let since = order.newest
+      let (since, madeCount) = (order.newest, uninvited.madeCount)
       let records: [UserRecord]
+      let withoutInvitation: [UserID]
       do {
-        records = try await core.store.read { [missing] in try $0.people.users(missing) }
+        (records, withoutInvitation) = try await core.store.read { [missing] reader in
+          // A user who connects is loaded alone, and needs the number of invitations next.
+          (try reader.people.users(missing), try missing.count > 1 ? [] : reader.invitations.uninvited(missing))
+        }
       } catch {
         handles.values.forEach(core.hub.release)
         throw error
@@ -113,6 +119,7 @@ package final class People {
         guard core.hub.user(user) != nil || !hasChanged(user, since: since) else { continue }
         handles[user] = adopt(known[user] ?? UserRecord(User(id: user)), on: core)
       }
+      for handle in withoutInvitation.compactMap({ handles[$0] }) { uninvited.insert(handle, readAt: madeCount) }
       missing.removeAll { handles[$0] != nil }
     }
     var returned: Set<UserID> = []

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+
+/// The users in memory who had no open invitation when it was last read, and have got none since.
+///
+/// The state is private. The relay creates one object, and the methods run on the hub's thread.
+package final class Uninvited {
+  private var users: Set<UserHandle> = []
+  /// The number of invitations made, with which a read notices those made meanwhile.
+  private(set) var madeCount = 0
+
+  package init() {}
+
+  func contains(_ user: UserHandle) -> Bool { users.contains(user) }
+
+  /// Adds a user for whom a read has found no invitation.
+  /// - Parameter madeCount: ``madeCount`` before the read.
+  func insert(_ user: UserHandle, readAt madeCount: Int) { if madeCount == self.madeCount { users.insert(user) } }
+
+  /// Somebody has invited a user, who need not be in memory.
+  func invited(_ user: UserHandle?) {
+    madeCount += 1
+    if let user { forget(user) }
+  }
+
+  func forget(_ user: UserHandle) { users.remove(user) }
+}
