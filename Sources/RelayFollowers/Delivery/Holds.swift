@@ -112,14 +112,12 @@ package final class Holds {
   /// them. Runs before any push is sent. Held jobs are left to ``end(on:)``.
   package func review(on core: isolated Core) async {
     var last: UserID?
-    await core.retry {
-      while core.stage != .stopping {
-        let users = try await core.store.read { [last] in try $0.queue.changedUsers(after: last, limit: Self.pageSize)
-        }
-        guard !users.isEmpty else { return }
-        try await decideAgain(users, on: core)
-        last = users.last
-      }
+    await core.retrySlices {
+      let users = try await core.store.read { [last] in try $0.queue.changedUsers(after: last, limit: Self.pageSize) }
+      guard !users.isEmpty else { return false }
+      try await decideAgain(users, on: core)
+      last = users.last
+      return true
     }
   }
 

@@ -133,11 +133,9 @@ package final class Erasures {
     isRunning = true
     Task {
       defer { isRunning = false }
-      await core.retry {
-        while core.stage != .stopping {
-          hasMore = false
-          guard try await performNext(on: core) || hasMore else { return }
-        }
+      await core.retrySlices {
+        hasMore = false
+        return try await performNext(on: core) || hasMore
       }
     }
   }

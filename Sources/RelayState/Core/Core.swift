@@ -176,6 +176,12 @@ package actor Core {
     }
   }
 
+  /// Performs work in slices, each as ``retry(_:)`` does.
+  /// - Parameter slice: Returns false after the last slice.
+  package func retrySlices(_ slice: nonisolated(nonsending) () async throws -> Bool) async {
+    await retry { while stage != .stopping, try await slice() {} }
+  }
+
   /// Logs the failure of work in the background, and waits before the work is repeated.
   /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
   ///   until the relay is started again, and each refused request would add work that repeats until then.

@@ -204,10 +204,10 @@ package final class Invitations: Follower {
   private func push(_ undecided: UndecidedInvitation, on core: isolated Core) {
     Task {
       defer { shown[undecided.invitation.id] = nil }
-      await core.retry {
-        while core.stage != .stopping, let pause = try await decide(undecided, on: core) {
-          try? await Task.sleep(for: pause)
-        }
+      await core.retrySlices {
+        guard let pause = try await decide(undecided, on: core) else { return false }
+        try? await Task.sleep(for: pause)
+        return true
       }
     }
   }

@@ -26,17 +26,16 @@ extension People {
   /// Stores that the awaited users are offline who were not in memory at the end of the time.
   package func endReturns(on core: isolated Core) async {
     var position: Int64 = 0
-    await core.retry {
-      while core.stage != .stopping {
-        let page = try await core.store.read { [position] in
-          try $0.people.online(after: position, limit: Self.pageSize)
-        }
-        guard let last = page.last else { return }
-        // The write is submitted before any change of these users that follows.
-        let gone = page.map(\.user).filter { !(core.hub.user($0).map(core.hub.isOnline) ?? false) }
-        if !gone.isEmpty { try await core.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
-        position = last.position
+    await core.retrySlices {
+      let page = try await core.store.read { [position] in
+        try $0.people.online(after: position, limit: Self.pageSize)
       }
+      guard let last = page.last else { return false }
+      // The write is submitted before any change of these users that follows.
+      let gone = page.map(\.user).filter { !(core.hub.user($0).map(core.hub.isOnline) ?? false) }
+      if !gone.isEmpty { try await core.store.write(rows: gone.count) { try $0.people.saveOffline(gone) } }
+      position = last.position
+      return true
     }
   }
 }

@@ -254,11 +254,7 @@ package final class Rooms {
     isSweeping = true
     Task {
       defer { isSweeping = false }
-      await core.retry {
-        while core.stage != .stopping,
-          try await core.store.write(rows: RoomWriter.maxSwept, { try $0.rooms.sweepDeleted() })
-        {}
-      }
+      await core.retrySlices { try await core.store.write(rows: RoomWriter.maxSwept) { try $0.rooms.sweepDeleted() } }
     }
   }
 
