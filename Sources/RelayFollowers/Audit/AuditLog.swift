@@ -20,7 +20,7 @@ package final class AuditLog: Follower {
   private var rejected: [(entry: AuditEntry, erased: Set<UserID>)] = []
   /// The number of submitted entries that are not on disk yet, without those that an answer waits for.
   private var late = 0
-  private var retry: Task<Void, Never>?
+  private let pause = StorePause()
   /// The counters since the start.
   package private(set) var counters = Counters()
 
@@ -147,12 +147,7 @@ package final class AuditLog: Follower {
       return
     }
     rejected.append((entry, erased))
-    guard retry == nil else { return }
-    retry = Task {
-      try? await Task.sleep(for: Core.storePause)
-      retry = nil
-      flush(on: core)
-    }
+    pause.begin(on: core) { [self] in flush(on: core) }
   }
 
   /// Submits the rejected entries again, at the latest when the relay stops.

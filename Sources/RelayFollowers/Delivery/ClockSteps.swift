@@ -34,6 +34,7 @@ package final class ClockSteps {
 
   /// The steps whose times are not all shifted. The first one is in progress.
   private var steps: [Step] = []
+  private let pause = StorePause()
 
   private let deliveries: Deliveries
   private let worker: PushWorker
@@ -76,10 +77,7 @@ package final class ClockSteps {
       submit(on: core)
     case .failure(let error):
       core.logFailure(of: error)
-      Task {
-        try? await Task.sleep(for: Core.storePause)
-        if core.stage != .stopping { submit(on: core) }
-      }
+      pause.begin(on: core) { [self] in if core.stage != .stopping { submit(on: core) } }
     }
   }
 }

@@ -11,8 +11,8 @@ package import RelayStore
 /// loses none. The state is private, and the methods run on the hub's thread.
 package final class LateWriter: Follower {
   private var writes = LateWrites()
-  /// The next retry of the rejected values.
-  private var retry: Task<Void, Never>?
+  /// The pause before the rejected values are submitted again.
+  private let pause = StorePause()
 
   private let memory: RoomMemory
   private let recipients: Recipients
@@ -33,10 +33,9 @@ package final class LateWriter: Follower {
     return number
   }
 
-  /// Submits the rejected values at once, because the relay stops.
+  /// Submits the rejected values again, at the latest when the relay stops.
   package func flush(on core: isolated Core) {
-    retry?.cancel()
-    submitFailed(on: core)
+    for (write, number, work) in writes.takeFailed() { submit(write, number, work, on: core) }
   }
 
   private func submit(_ write: LateWrite, _ number: Int, _ work: @escaping LateWrites.Work, on core: isolated Core) {
@@ -48,7 +47,7 @@ package final class LateWriter: Follower {
       core.diagnostics.logFailure(of: error)
       if case .unavailable = error {
         writes.fail(write, number)
-        retry(after: Core.storePause, on: core)
+        pause.begin(on: core) { [self] in flush(on: core) }
         return
       }
     }
@@ -67,19 +66,6 @@ package final class LateWriter: Follower {
     guard case .erasing(let user) = change else { return }
     // The values about the user that are not stored yet.
     for write in writes.remove(about: user) { release(write, on: core) }
-  }
-
-  private func retry(after pause: Duration, on core: isolated Core) {
-    guard retry == nil else { return }
-    retry = Task {
-      try? await Task.sleep(for: pause)
-      retry = nil
-      submitFailed(on: core)
-    }
-  }
-
-  private func submitFailed(on core: isolated Core) {
-    for (write, number, work) in writes.takeFailed() { submit(write, number, work, on: core) }
   }
 }
 
