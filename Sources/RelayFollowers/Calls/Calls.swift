@@ -19,8 +19,7 @@ package final class Calls {
   private var unrung: [MessageReference: Set<UserID>] = [:]
   /// The number of calls with which ``removeSilent(on:)`` runs again.
   private var maxKept = Calls.minKept
-  private var isEnding = false
-  private var areMoreDue = false
+  private let endings = AlarmedWork(.calls)
   /// The number of sessions for which ``sendRinging(to:of:on:)`` reads the store.
   private var reads = 0
 
@@ -48,7 +47,7 @@ package final class Calls {
   }
 
   /// True if an event of a call, or the end of a call, is in progress.
-  package var isBusy: Bool { isEnding || reads > 0 }
+  package var isBusy: Bool { endings.isRunning || reads > 0 }
 
   /// Loads the calls that an earlier run has left ringing.
   package func load(on core: isolated Core) async throws {
@@ -204,38 +203,19 @@ package final class Calls {
   }
 
   private func end(on core: isolated Core) {
-    core.setAlarm(nil, for: .calls)
-    guard !isEnding else {
-      areMoreDue = true
-      return
-    }
-    isEnding = true
-    Task {
-      defer {
-        isEnding = false
-        if areMoreDue {
-          areMoreDue = false
-          end(on: core)
+    endings.run(on: core) { [self] in
+      var count: Int
+      repeat {
+        let now = core.hub.now
+        let ended = try await core.commit(rows: 2 * CallWriter.maxSlice) {
+          try $0.calls.expire(at: now)
+        } then: { ended in
+          ((try? ended.get()) ?? []).map { .call($0, .expire, by: nil, on: nil) }
         }
-      }
-      do {
-        var count: Int
-        repeat {
-          let now = core.hub.now
-          let ended = try await core.commit(rows: 2 * CallWriter.maxSlice) {
-            try $0.calls.expire(at: now)
-          } then: { ended in
-            ((try? ended.get()) ?? []).map { .call($0, .expire, by: nil, on: nil) }
-          }
-          count = ended.count
-        } while count == CallWriter.maxSlice
-        removeSilent(on: core)
-        let next = try await core.store.read { try $0.calls.nextDue() }
-        if let next { core.bringForward(.calls, to: max(next, core.hub.now + .milliseconds(10))) }
-      } catch {
-        core.logFailure(of: error)
-        core.setAlarm(core.hub.now + Core.storePause, for: .calls)
-      }
+        count = ended.count
+      } while count == CallWriter.maxSlice
+      removeSilent(on: core)
+      return try await core.store.read { try $0.calls.nextDue() }
     }
   }
 

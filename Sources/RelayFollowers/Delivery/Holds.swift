@@ -14,8 +14,7 @@ package final class Holds {
   /// The users whose pushes are being decided again. The value is true if a fact has changed since the last round
   /// began.
   private var reconsidered: [UserID: Bool] = [:]
-  private var isEnding = false
-  private var areMoreOver = false
+  private let endings = AlarmedWork(.holds)
   private var releases = Releases()
 
   private let recipients: Recipients
@@ -30,7 +29,7 @@ package final class Holds {
   }
 
   /// True if pushes are being decided again. Tests wait until this is false.
-  package var isBusy: Bool { isEnding || !reconsidered.isEmpty }
+  package var isBusy: Bool { endings.isRunning || !reconsidered.isEmpty }
 
   // MARK: By time
 
@@ -51,33 +50,12 @@ package final class Holds {
 
   /// Decides again the pushes that are due, and sets the alarm for the next ones.
   package func end(on core: isolated Core) {
-    core.setAlarm(nil, for: .holds)
-    guard !isEnding else {
-      areMoreOver = true
-      return
-    }
-    isEnding = true
-    Task {
-      defer {
-        isEnding = false
-        // Another push may have become due after its page was read.
-        if areMoreOver {
-          areMoreOver = false
-          end(on: core)
-        }
-      }
-      do {
-        let now = core.hub.now
-        let users = try await core.store.read { try $0.queue.heldUsers(dueBy: now, limit: Self.pageSize) }
-        try await decideAgain(users, on: core)
-        if users.count < Self.pageSize { releases.forget(by: now, except: Set(users)) }
-        let next = [try await core.store.read { try $0.queue.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
-        // If pushes are already due again, other work runs first.
-        if let next { expectEnd(by: max(next, core.hub.now + .milliseconds(10)), on: core) }
-      } catch {
-        core.logFailure(of: error)
-        expectEnd(by: core.hub.now + Core.storePause, on: core)
-      }
+    endings.run(on: core) { [self] in
+      let now = core.hub.now
+      let users = try await core.store.read { try $0.queue.heldUsers(dueBy: now, limit: Self.pageSize) }
+      try await decideAgain(users, on: core)
+      if users.count < Self.pageSize { releases.forget(by: now, except: Set(users)) }
+      return [try await core.store.read { try $0.queue.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
     }
   }
 
