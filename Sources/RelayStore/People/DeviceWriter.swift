@@ -55,7 +55,8 @@ public struct DeviceWriter: TransactionPart {
   private func save(_ device: Device, ofRow user: Int64, now: Timestamp) throws {
     let former = try db.first(
       "SELECT token, platform, criteria FROM devices WHERE user = ? AND device = ?", [user, device.id.rawValue])
-    let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: user))
+    let lane = Lane(of: device)
+    let formerLane = try transaction.queue.service(of: device.id.rawValue, ofRow: user)?.lane
     try db.run(
       """
       INSERT INTO devices

@@ -44,7 +44,7 @@ extension PushQueue {
     _ push: PlannedPush, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
     now: Timestamp
   ) throws -> String? {
-    let lane = try lane(of: queue.device, ofRow: queue.user)
+    let lane = try service(of: queue.device, ofRow: queue.user)?.lane
     let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: push.isHeld ? seq : nil)
     let state: JobState = obstacle != nil ? .cancelled : push.isHeld ? .held : push.due > now ? .waiting : .ready
     let due = push.isHeld ? min(push.due, now + PlannedPush.maxHold) : push.due

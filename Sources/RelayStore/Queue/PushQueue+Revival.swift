@@ -38,7 +38,9 @@ extension PushQueue {
       return (row["was_revived"] ? .known : .refused(.notDead), user)
     }
     if row["is_expired"] as Bool? == true { return (.refused(.expired), user) }
-    guard let lane = try lane(of: row["device"], ofRow: row["user"]) else { return (.refused(.noDevice), user) }
+    guard let lane = try service(of: row["device"], ofRow: row["user"])?.lane else {
+      return (.refused(.noDevice), user)
+    }
     guard row["has_message"] else { return (.refused(.noMessage), user) }
     try db.run(
       """

@@ -38,10 +38,21 @@ public struct PushQueue: TransactionPart {
       [queue.user, queue.room, queue.device])
   }
 
-  /// The lane of a device's jobs. Is `nil` when the device is not registered.
-  func lane(of device: String, ofRow user: Int64) throws -> Lane? {
-    try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
-      .map { Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]) }
+  /// The push service of a device.
+  struct Service {
+    let platform, token: String
+    let lane: Lane
+  }
+
+  /// Is `nil` when the device is not registered.
+  func service(of device: String, ofRow user: Int64) throws -> Service? {
+    try db.first(
+      "SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device]
+    ) { row in
+      let (platform, token): (String, String) = (row["platform"], row["token"])
+      let lane = Lane(platform, app: row["app"], token: token, environment: row["environment"])
+      return Service(platform: platform, token: token, lane: lane)
+    }
   }
 
   /// Moves a device's unfinished jobs to its present lane.

@@ -430,7 +430,7 @@ public struct UpdateQueue: TransactionPart {
   private func put(
     _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp
   ) throws {
-    guard let service = try service(of: device, ofRow: user) else { return }
+    guard let service = try transaction.queue.service(of: device, ofRow: user) else { return }
     // If the update exists, it becomes due again. If it is being sent at this moment, `is_again` plans it again
     // afterwards.
     try db.run(
@@ -445,7 +445,7 @@ public struct UpdateQueue: TransactionPart {
       """,
       [
         UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
-        service.token, service.lane.name, max(now, due).rawValue, transaction.steps.milliseconds,
+        service.token, service.lane.forUpdates.name, max(now, due).rawValue, transaction.steps.milliseconds,
       ])
     cache.updates.notify()
   }
@@ -453,22 +453,6 @@ public struct UpdateQueue: TransactionPart {
   /// The value of the column `round` for updates. Pushes have 0 and 1. With the unique key (user, device, room, seq,
   /// round) a device has at most one update for each message.
   private static let round = 2
-
-  /// The push service of a device.
-  private struct Service {
-    let platform, token: String
-    let lane: Lane
-  }
-
-  private func service(of device: String, ofRow user: Int64) throws -> Service? {
-    let row = try db.first(
-      "SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
-    return row.map {
-      Service(
-        platform: $0["platform"], token: $0["token"],
-        lane: Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]).forUpdates)
-    }
-  }
 
   /// Drops the oldest updates beyond ``maxUpdates``. A change of the message renews an update, so that the numbers of
   /// the jobs do not order them.
