@@ -9,29 +9,21 @@ import Synchronization
 extension PushWorker {
   /// Returns the push of a claimed job.
   func push(of claim: Claim, expires: Timestamp) -> PhonePush {
-    let digest = digest(of: claim, claim.push, expires: expires)
-    return PhonePush(
-      id: claim.id, to: claim.recipient, topic: digest.newest.app.topic,
-      rings(claim.device, claim.push) ? .ring(digest.newest, for: expires - now()) : .alert(digest),
-      removals: claim.removals, keptUntil: expires, expires: expires)
-  }
-
-  /// Returns the push of an update. Is `nil` if the update is too late.
-  func push(of claim: UpdateClaim) -> PhonePush? {
     let content: PhonePush.Content
-    let clock = store.readClock()
-    var expires = now() + Self.lifetime(of: claim)
-    var keptUntil = claim.keptUntil
+    var keptUntil: Timestamp? = expires
     switch claim.content {
-    case .phone(let phone): content = phone.badge.map(PhonePush.Content.badge) ?? .removal
+    case .alert(let shown):
+      let digest = digest(of: shown, for: claim, expires: expires)
+      content = rings(claim.device, shown.push) ? .ring(digest.newest, for: expires - now()) : .alert(digest)
+    case .change(let text, let shown):
+      let end = store.readClock().wallTime(shown.message.time, steps: shown.steps) + PushRequest.maxLifetime
+      content = .change(digest(of: shown, for: claim, expires: end), text)
+      keptUntil = claim.keptUntil
+    case .phone(let phone):
+      content = phone.badge.map(PhonePush.Content.badge) ?? .removal
+      keptUntil = claim.keptUntil
     case .silent(let room, let epoch, let message, let request):
-      expires = request.expires(from: clock.wallTime(message.time, steps: claim.steps))
-      guard now() < expires else { return nil }
-      keptUntil = expires
       content = .wake(MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.style.data)
-    case .change(let text, of: _, let shown):
-      let end = clock.wallTime(shown.message.time, steps: shown.steps) + PushRequest.maxLifetime
-      content = .change(digest(of: shown, shown.push, expires: end), text)
     }
     return PhonePush(
       id: claim.id, to: claim.recipient, topic: claim.device.app ?? Self.defaultTopic, content,
@@ -39,10 +31,10 @@ extension PushWorker {
   }
 
   /// Returns the contents of a push: one message, or several that were held back together.
-  func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
+  private func digest(of shown: ShownMessages, for claim: Claim, expires: Timestamp) -> DigestSubject {
     DigestSubject(
-      newest: subject(of: claim, request, expires: expires), count: claim.count,
-      others: claim.others.map { other in
+      newest: subject(of: shown, for: claim, expires: expires), count: shown.count,
+      others: shown.others.map { other in
         let style = other.push.style
         return DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
@@ -66,25 +58,26 @@ extension PushWorker {
       texts: texts(for: device))
   }
 
-  private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
+  private func subject(of shown: ShownMessages, for claim: Claim, expires: Timestamp) -> PayloadSubject {
+    let request = shown.push
     var subject = PayloadSubject(
-      notification: claim.id, recipient: claim.recipient, sender: claim.sender,
-      room: claim.room, epoch: claim.epoch, seq: claim.message.seq, badge: claim.unread, expires: expires,
+      notification: shown.notification, recipient: claim.recipient, sender: shown.sender,
+      room: shown.room, epoch: shown.epoch, seq: shown.message.seq, badge: shown.unread, expires: expires,
       app: app(of: claim.device))
     subject.kind = request.kind
-    subject.text = JSON.shownText(ofBody: claim.message.body)
+    subject.text = JSON.shownText(ofBody: shown.message.body)
     subject.style = request.style
-    subject.hasPreview = hasPreview(claim.room.id)
-    subject.level = claim.level ?? request.level
-    subject.isMention = claim.message.mentions.contains(claim.recipient)
-    subject.isReply = claim.isReply
-    subject.isNotifyAnyway = claim.isNotifyAnyway
-    subject.criteria = claim.criteria ?? request.criteria
-    subject.replaces = claim.collapse
-    subject.replacesScope = claim.collapseScope
+    subject.hasPreview = hasPreview(shown.room.id)
+    subject.level = shown.level ?? request.level
+    subject.isMention = shown.message.mentions.contains(claim.recipient)
+    subject.isReply = shown.isReply
+    subject.isNotifyAnyway = shown.isNotifyAnyway
+    subject.criteria = shown.criteria ?? request.criteria
+    subject.replaces = shown.collapse
+    subject.replacesScope = shown.collapseScope
     // The receipt expires when the job does: it would change nothing later.
-    subject.receipt = receipts.receipt(for: claim.id, until: now() + Self.retention)
-    if request.kind == .invitation { subject.invitation = PayloadInvitation(body: claim.message.body) }
+    subject.receipt = receipts.receipt(for: shown.notification, until: now() + Self.retention)
+    if request.kind == .invitation { subject.invitation = PayloadInvitation(body: shown.message.body) }
     return subject
   }
 }

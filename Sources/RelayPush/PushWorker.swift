@@ -142,13 +142,13 @@ package actor PushWorker {
   }
 
   /// Claims groups of jobs until no job is due, except in lanes that are full. A lane is a queue with limited capacity.
-  private func claimDue(_ begin: (ClaimedJob) -> Void) async -> ClaimResult {
+  private func claimDue(_ begin: (Claim) -> Void) async -> ClaimResult {
     var result = ClaimResult.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
   }
 
-  private func claimGroup(_ begin: (ClaimedJob) -> Void) async -> ClaimResult {
+  private func claimGroup(_ begin: (Claim) -> Void) async -> ClaimResult {
     guard !isRetired else { return .none }
     isClaiming = true
     defer {
@@ -157,7 +157,7 @@ package actor PushWorker {
     }
     let (time, inProgress) = (now(), inProgress)
     let (apps, zones) = settings.withLock { ($0.apps.entitlements, $0.zones) }
-    let claims: [ClaimedJob]
+    let claims: [Claim]
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
@@ -216,10 +216,10 @@ package actor PushWorker {
     }
   }
 
-  private func push(_ claim: ClaimedJob) async {
-    switch claim {
-    case .push(let push): await attempt(push)
-    case .update(let update): await attempt(update)
+  private func push(_ claim: Claim) async {
+    switch claim.content {
+    case .alert: await attempt(claim)
+    case .change, .phone, .silent: await attemptUpdate(claim)
     }
     inProgress.end(claim.id, in: claim.lane)
     if isIdle { ends.send() }
@@ -227,22 +227,23 @@ package actor PushWorker {
     wake()
   }
 
-  /// The expiry of the push of a message by the present wall clock. A step shifts it by the same amount, so that the
-  /// push lives as long as without the step.
+  /// The expiry of a push by the present wall clock. A step shifts the expiry of a message's push by the same amount, so
+  /// that the push lives as long as without the step.
   private func end(of claim: Claim) -> Timestamp {
     let clock = store.readClock()
-    if let end = claim.ends { return end + clock.moment.steps }
-    return claim.push.expires(from: clock.wallTime(claim.message.time, steps: claim.steps))
+    switch claim.content {
+    case .alert(let shown):
+      if let end = shown.ends { return end + clock.moment.steps }
+      return shown.push.expires(from: clock.wallTime(shown.message.time, steps: shown.steps))
+    case .silent(_, epoch: _, let message, let request):
+      return request.expires(from: clock.wallTime(message.time, steps: claim.steps))
+    case .change, .phone: return now() + Self.lifetime(of: claim)
+    }
   }
 
   /// The time at which the job was made, by the present wall clock.
   private func created(_ claim: Claim) -> Timestamp {
     store.readClock().wallTime(claim.created, steps: claim.steps)
-  }
-
-  /// The time until which an update is retried, by the present wall clock.
-  private func end(of claim: UpdateClaim) -> Timestamp {
-    store.readClock().wallTime(claim.created, steps: claim.steps) + Self.lifetime(of: claim)
   }
 
   private func attempt(_ claim: Claim) async {
@@ -307,10 +308,10 @@ package actor PushWorker {
   }
 
   /// Sends an update. The update ends when it is sent or refused for good; a later change creates another update.
-  private func attempt(_ claim: UpdateClaim) async {
-    guard let gateway = gateways[claim.device.platform], var push = push(of: claim) else {
-      return await end(claim)
-    }
+  private func attemptUpdate(_ claim: Claim) async {
+    let expires = end(of: claim)
+    guard let gateway = gateways[claim.device.platform], now() < expires else { return await endUpdate(claim) }
+    var push = push(of: claim, expires: expires)
     var outcome = await send(push, claim.device, gateway)
     if case .tooLarge(_, let maxSize) = outcome {
       push.maxSize = maxSize ?? Self.shortened
@@ -324,38 +325,38 @@ package actor PushWorker {
       claim.removals = push.carried
       await record("update") { [claim] in try $0.updates.finish(claim) }
       return
-    case .dead, .tooLarge: return await end(claim)
+    case .dead, .tooLarge: return await endUpdate(claim)
     case .forgetDevice(let reason, let time):
       log.debug("an update's device token is no longer valid", metadata: ["reason": "\(reason.rawValue)"])
       await forget(claim.device, registeredBefore: time ?? now())
-      return await end(claim)
+      return await endUpdate(claim)
     case .retry(let wait, _, _): after = wait
     case .paused(let wait, _): (after, wasTried) = (wait, false)
     }
     var generator = SystemRandomNumberGenerator()
-    let time = now()
     let due = gateway.retryPolicy.next(
-      after: claim.attempts, retryAfter: after, now: time, expires: end(of: claim), using: &generator)
-    guard let due else { return await end(claim) }
+      after: claim.attempts, retryAfter: after, now: now(), expires: created(claim) + Self.lifetime(of: claim),
+      using: &generator)
+    guard let due else { return await endUpdate(claim) }
     await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
   }
 
   /// The time for which an update is retried. A removal is retried for as long as it is open, because the phone still
   /// shows the message.
-  static func lifetime(of claim: UpdateClaim) -> Duration {
+  static func lifetime(of claim: Claim) -> Duration {
     switch claim.content {
-    case .change(.deleted, of: _, _): UpdateQueue.removalAge
+    case .change(.deleted, _): UpdateQueue.removalAge
     case .phone(let phone) where phone.removes: UpdateQueue.removalAge
-    case .change, .phone, .silent: updateLifetime
+    case .alert, .change, .phone, .silent: updateLifetime
     }
   }
 
-  private func end(_ claim: UpdateClaim) async {
+  private func endUpdate(_ claim: Claim) async {
     await record("update") { try $0.updates.finish(claim.id) }
   }
 
   private func notifySender(_ claim: Claim, _ state: DeliveryState) async {
-    guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
+    guard let listener, let shown = claim.shown, shown.reports || shown.isDigest else { return }
     let messages = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.maxReported) }
     for (message, _) in messages ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }

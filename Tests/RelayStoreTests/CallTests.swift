@@ -56,7 +56,7 @@ import Testing
       for claim in claims { try transaction.updates.finish(claim) }
       return claims
     }
-    return claims.compactMap { if case .change(let text, of: _, _) = $0.content { text } else { nil } }
+    return claims.compactMap { if case .change(let text, _) = $0.content { text } else { nil } }
   }
 
   /// The calls that ring for a user.

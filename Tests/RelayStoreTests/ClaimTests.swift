@@ -38,13 +38,17 @@ import Testing
     }
     let claims = try await claim(now: .at(5))
     let device = phone(token: "refreshed").registered(at: .at(4))
+    let id = claims.first?.id ?? ""
     #expect(
       claims == [
         Claim(
-          id: claims.first?.id ?? "", attempts: 1, room: PayloadRoom(id: room), epoch: "epoch",
-          message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
-          recipient: bob.id, device: device, created: .at(3), ends: .never, unread: 2,
-          collapse: MessageReference(room: room, seq: 2), collapseScope: .message)
+          id: id, attempts: 1, created: .at(3), recipient: bob.id, device: device,
+          content: .alert(
+            ShownMessages(
+              notification: id, room: PayloadRoom(id: room), epoch: "epoch",
+              message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)),
+              sender: alice, ends: .never, unread: 2, collapse: MessageReference(room: room, seq: 2),
+              collapseScope: .message)))
       ])
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .sending)
@@ -65,7 +69,7 @@ import Testing
       _ = try transaction.rooms.create(RoomID(unchecked: "third"), epoch: "e")
       _ = try transaction.messages.append(draft(in: RoomID(unchecked: "third")))
     }
-    #expect(try await claim().map(\.unread) == [3])
+    #expect(try await claim().map(\.shown?.unread) == [3])
   }
 
   @Test func `a device gets one job at a time, in the order of the messages`() async throws {
@@ -74,7 +78,7 @@ import Testing
     while case let claims = try await claim(), !claims.isEmpty {
       #expect(claims.count == 1)
       #expect(try await claim() == [])
-      seqs += claims.map(\.message.seq)
+      seqs += claims.compactMap(\.shown?.message.seq)
       try await finish(claims)
     }
     #expect(seqs == [1, 2, 3, 4])
@@ -91,7 +95,7 @@ import Testing
     var order: [RoomID] = []
     for _ in rooms {
       let claims = try await claim()
-      order += claims.map(\.room.id)
+      order += claims.compactMap(\.shown?.room.id)
       #expect(try await claim() == [])
       #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
       try await finish(claims)
@@ -249,7 +253,7 @@ import Testing
     #expect(first.count == 3)
     #expect(second.count == 2)
     #expect(Set((first + second).map(\.device.id)).count == 5)
-    #expect((first + second).allSatisfy { $0.message.seq == 1 })
+    #expect((first + second).allSatisfy { $0.shown?.message.seq == 1 })
   }
 
   @Test func `a job is claimed when it is due, to the millisecond`() async throws {
@@ -273,7 +277,7 @@ import Testing
     try await test.write { _ = try $0.messages.append(draft(in: other, jobs: [job()])) }
     #expect(try await test.read { try $0.queue.nextDue() } == .at(0))
     let passing = try await claim()
-    #expect(passing.map(\.room.id) == [other])
+    #expect(passing.map(\.shown?.room.id) == [other])
     try await finish(passing)
 
     let again = try await claim(now: .at(500))
@@ -289,9 +293,9 @@ import Testing
       try transaction.queue.insert([job()], room: room, seq: 1)
     }
     let first = try await claim()
-    #expect(first.map(\.message.seq) == [1])
+    #expect(first.map(\.shown?.message.seq) == [1])
     try await finish(first)
-    #expect(try await claim().map(\.message.seq) == [2])
+    #expect(try await claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `the next job is sent when an earlier message is read`() async throws {
@@ -300,7 +304,7 @@ import Testing
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(900)) }
     #expect(try await claim() == [])
     try await test.write { try $0.queue.cancel(room, bob.id, upTo: 1, reason: "read") }
-    #expect(try await claim().map(\.message.seq) == [2])
+    #expect(try await claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `a claim with an expired lease is taken again with the same id`() async throws {
@@ -338,9 +342,9 @@ import Testing
     func look() async throws -> [String] {
       try await test.write { transaction in
         _ = try transaction.messages.append(draft(jobs: [job()]))
-        return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)).map { claim in
+        return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)).compactMap { claim in
           try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
-          return "\(claim.room.isGroup) \(claim.room.recipientCount)"
+          return claim.shown.map { "\($0.room.isGroup) \($0.room.recipientCount)" }
         }
       }
     }
@@ -369,17 +373,17 @@ import Testing
     }
     let claim = try #require(try await claim().first)
     #expect(
-      claim.message
+      claim.shown?.message
         == StoredMessage(
           seq: 2, from: alice.id, time: .at(0), body: Array("\"answer\"".utf8),
           mentions: Mentions([bob.id], answered: bob.id), replyTo: 1))
-    #expect(claim.push == PushRequest(#"{"title":"a"}"#))
-    #expect(claim.isReply)
-    #expect(claim.reports)
-    #expect(claim.level == .passive)
-    #expect(claim.collapse == MessageReference(room: room, seq: 2))
-    #expect(claim.count == 1)
-    #expect(claim.others == [])
+    #expect(claim.shown?.push == PushRequest(#"{"title":"a"}"#))
+    #expect(claim.shown?.isReply == true)
+    #expect(claim.shown?.reports == true)
+    #expect(claim.shown?.level == .passive)
+    #expect(claim.shown?.collapse == MessageReference(room: room, seq: 2))
+    #expect(claim.shown?.count == 1)
+    #expect(claim.shown?.others == [])
   }
 
   @Test func `a reply to another user does not count as a reply to the recipient`() async throws {
@@ -389,7 +393,7 @@ import Testing
       message.replyTo = 1
       _ = try transaction.messages.append(message)
     }
-    #expect(try await claim().map(\.isReply) == [false])
+    #expect(try await claim().map(\.shown?.isReply) == [false])
   }
 
   @Test func `a job is not claimed after its message was read or deleted`() async throws {
@@ -401,7 +405,7 @@ import Testing
       for seq in 1...3 as ClosedRange<Int64> { try transaction.queue.insert([job()], room: room, seq: seq) }
     }
     for _ in 1...2 { #expect(try await claim() == []) }
-    #expect(try await claim().map(\.message.seq) == [3])
+    #expect(try await claim().map(\.shown?.message.seq) == [3])
     #expect(try await test.read { try $0.queue.jobs(limit: 9).map(\.note) } == [nil, "deleted", "read"])
   }
 
@@ -421,7 +425,7 @@ import Testing
     let ended = try await test.read { try $0.queue.job(first[0].id) }
     #expect(ended?.state == .cancelled)
     #expect(ended?.note == note)
-    #expect(try await claim().map(\.message.seq) == [2])
+    #expect(try await claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `the recipient's label of the room takes precedence over that of the account`() async throws {
@@ -432,14 +436,14 @@ import Testing
       for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
     let first = try await claim()
-    #expect(first.map(\.criteria) == ["account"])
+    #expect(first.map(\.shown?.criteria) == ["account"])
     try await finish(first)
     try await test.write { transaction in
       var preferences = Preferences()
       preferences[room] = RoomPreference(criteria: "work")
       try transaction.people.save(preferences, of: bob.id)
     }
-    #expect(try await claim().map(\.criteria) == ["work"])
+    #expect(try await claim().map(\.shown?.criteria) == ["work"])
   }
 
   @Test(arguments: [

@@ -53,7 +53,7 @@ import Testing
   private func drain(now: Timestamp = .at(10)) async throws -> [[Int64]] {
     var pushes: [[Int64]] = []
     while case let claims = try await claim(now: now), !claims.isEmpty {
-      pushes += claims.map { [$0.message.seq, Int64($0.count)] }
+      pushes += claims.compactMap(\.shown).map { [$0.message.seq, Int64($0.count)] }
       try await finish(claims)
     }
     return pushes
@@ -71,8 +71,8 @@ import Testing
     #expect(try await claim(now: .at(9)) == [])
     let claims = try await claim(now: .at(10))
     #expect(claims.map(\.id) == [third])
-    #expect(claims[0].count == 3)
-    #expect(claims[0].others == [])
+    #expect(claims[0].shown?.count == 3)
+    #expect(claims[0].shown?.others == [])
     // The first message has its second attempt with this push.
     #expect(claims[0].attempts == 2)
     for id in [first, second] {
@@ -114,7 +114,7 @@ import Testing
     try await fail()
     try await send()
     let claims = try await claim(now: .at(10))
-    #expect(claims.map(\.count) == [2])
+    #expect(claims.map(\.shown?.count) == [2])
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(30)) }
     try await send()
     #expect(try await claim(now: .at(29)) == [])
@@ -220,7 +220,7 @@ import Testing
     try await test.write { transaction in
       for id in [first, second] { _ = try transaction.queue.decide(id, .merge(into: third)) }
     }
-    #expect(try await claim().map(\.count) == [2])
+    #expect(try await claim().map(\.shown?.count) == [2])
     #expect(try await record(first).state == .expired)
     #expect(try await record(second).state == .merged)
   }
@@ -251,9 +251,9 @@ import Testing
       try transaction.queue.insert([anyway], room: room, seq: 1)
     }
     let claims = try await claim(now: .at(11))
-    #expect(claims.map(\.message.seq) == [1])
-    #expect(claims.map(\.isNotifyAnyway) == [true])
-    #expect(claims.map(\.collapse.seq) == [isUnknown ? 2 : 1])
+    #expect(claims.map(\.shown?.message.seq) == [1])
+    #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
+    #expect(claims.map(\.shown?.collapse.seq) == [isUnknown ? 2 : 1])
     #expect(try await record(last).state == .retrying)
   }
 
@@ -282,11 +282,11 @@ import Testing
     }
     // The caller ends an expired job that it gets.
     let expired = try await claim(now: .at(10))
-    #expect(expired.map(\.message.seq) == [2])
+    #expect(expired.map(\.shown?.message.seq) == [2])
     try await finish(expired, .expired)
     let claims = try await claim(now: .at(10))
-    #expect(claims.map(\.message.seq) == [4])
-    #expect(claims[0].count == 3)
+    #expect(claims.map(\.shown?.message.seq) == [4])
+    #expect(claims[0].shown?.count == 3)
     try await test.write { transaction in
       try transaction.queue.retry(claims[0].id, due: .at(12))
       _ = try transaction.messages.delete(room, 4)
@@ -300,7 +300,7 @@ import Testing
     try await fail()
     try await send { $0.explanation.facts.message.expires = .at(15) }
     let claims = try await claim(now: .at(10))
-    #expect(claims.map(\.count) == [2])
+    #expect(claims.map(\.shown?.count) == [2])
     try await test.write { try $0.queue.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
     let due = expires ?? .at(30)
     #expect(try await test.read { try $0.queue.nextDue() } == due)
@@ -328,8 +328,8 @@ import Testing
       }
     }
     let first = try await claim(now: .at(10))
-    #expect(first.map(\.count) == [Int(max), Int(max)])
-    #expect(try await claim(now: .at(10)).map(\.count) == [Int(max)])
+    #expect(first.map(\.shown?.count) == [Int(max), Int(max)])
+    #expect(try await claim(now: .at(10)).map(\.shown?.count) == [Int(max)])
   }
 
   // MARK: Throttled jobs

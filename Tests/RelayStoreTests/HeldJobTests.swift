@@ -68,7 +68,7 @@ import Testing
       let claims = try transaction.updates.claim(limit: 9, now: .at(time), leaseUntil: .at(time + 9_000))
       for claim in claims { try transaction.updates.finish(claim) }
       return claims.compactMap { claim in
-        guard case .change(let text, _, _) = claim.content else { return nil }
+        guard case .change(let text, _) = claim.content else { return nil }
         return text
       }
     }
@@ -311,7 +311,7 @@ extension HeldJobTests {
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[0]])
-    #expect(claims.map(\.level) == [.passive])
+    #expect(claims.map(\.shown?.level) == [.passive])
     #expect(try await record(ids[0]).explanation == Array("{}".utf8))
     try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == [ids[2]])
@@ -413,7 +413,7 @@ extension HeldJobTests {
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
     #expect(try await decide(ids[0], .push(.active)))
-    #expect(try await claim().map(\.message.seq) == [1])
+    #expect(try await claim().map(\.shown?.message.seq) == [1])
   }
 }
 

@@ -676,7 +676,7 @@ private let carol = User(id: UserID(unchecked: "carol"), name: "Carol")
     try await prepareInvitation()
     let job = try await push()
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(1), leaseUntil: .at(9)) }
-    #expect(claims.map(\.collapse) == [MessageReference(room: tea, seq: 0)])
+    #expect(claims.map(\.shown?.collapse) == [MessageReference(room: tea, seq: 0)])
     try await test.write { _ = try $0.queue.finish(job, state: .sent, now: .at(1)) }
     _ = try await test.write { try $0.invitations.withdraw(bob.id, from: tea, by: alice.id) }
     let updates = try await test.write { try $0.updates.claim(limit: 9, now: .at(2), leaseUntil: .at(9)) }

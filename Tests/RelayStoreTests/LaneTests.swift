@@ -102,7 +102,7 @@ import Testing
     let claims = try await test.write { transaction in
       for claim in try transaction.queue.claim(limit: 2, now: .at(99), leaseUntil: .at(999)) {
         try transaction.queue.finish(claim.id, state: .sent, now: .at(99))
-        _ = try transaction.messages.edit(room, claim.message.seq, body: [])
+        _ = try transaction.messages.edit(room, try #require(claim.shown).message.seq, body: [])
       }
       return try transaction.queue.claimDue(
         limit: 9, now: .at(99), leaseUntil: .at(999), capacity: [lane: 3, lane.forUpdates: 2])

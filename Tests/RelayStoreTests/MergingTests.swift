@@ -67,14 +67,14 @@ import Testing
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[7]])
     let claim = claims[0]
-    #expect(claim.room.id == Self.a)
-    #expect(claim.message.seq == 4)
-    #expect(claim.count == 4)
+    #expect(claim.shown?.room.id == Self.a)
+    #expect(claim.shown?.message.seq == 4)
+    #expect(claim.shown?.count == 4)
     func message(_ seq: Int64, _ index: Int) -> StoredMessage {
       StoredMessage(seq: seq, from: alice.id, time: .at(Int64(index) - 1_000), body: Array("\"\(index)\"".utf8))
     }
     #expect(
-      claim.others == [
+      claim.shown?.others == [
         .init(room: Self.c, message: message(2, 6), sender: alice, count: 2),
         .init(room: Self.b, message: message(2, 4), sender: alice, count: 2),
       ])
@@ -90,7 +90,7 @@ import Testing
 
   @Test func `the rooms of a digest have the order of their newest messages`() async throws {
     try await release(try await hold([Self.b, Self.c, Self.c, Self.b, Self.a]))
-    #expect(try await claim().first?.others.map(\.room) == [Self.b, Self.c])
+    #expect(try await claim().first?.shown?.others.map(\.room) == [Self.b, Self.c])
   }
 
   @Test func `the last message of a digest is the newest one, also if the clock was set back before it`() async throws {
@@ -101,7 +101,7 @@ import Testing
     try await release(ids)
     let contents = try await test.write { try $0.digests.content(of: ids[2])?.map(\.job) }
     #expect(contents == [ids[2], ids[1], ids[0]])
-    #expect(try await claim().first?.others.map(\.room) == [Self.c, Self.b])
+    #expect(try await claim().first?.shown?.others.map(\.room) == [Self.c, Self.b])
     // The digest loses its head.
     try await test.write { _ = try $0.queue.finish(ids[2], state: .cancelled, now: .at(0)) }
     #expect(try await claim(now: .at(9_000)).map(\.id) == [ids[1]])
@@ -123,7 +123,7 @@ import Testing
     _ = try await test.write { try $0.queue.moveDue(by: .seconds(step), setTo: set) }
     test.clocks.pass(.seconds(46))
     let now = test.clocks.now
-    #expect(try await claim(now: now).first?.others.map(\.room) == [Self.c])
+    #expect(try await claim(now: now).first?.shown?.others.map(\.room) == [Self.c])
     #expect(try await states(ids) == [.expired, .merged, .sending])
   }
 
@@ -163,8 +163,8 @@ import Testing
     try await test.write { _ = try $0.queue.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[1])
-    #expect(claim.others == [])
-    #expect(claim.count == 1)
+    #expect(claim.shown?.others == [])
+    #expect(claim.shown?.count == 1)
   }
 
   @Test(arguments: [(deleted: [1], Level.active), (deleted: [2], .timeSensitive), (deleted: [1, 2], .passive)])
@@ -185,11 +185,11 @@ import Testing
     }
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[2])
-    #expect(claim.count == 3 - deleted.count)
-    #expect(claim.level == level)
+    #expect(claim.shown?.count == 3 - deleted.count)
+    #expect(claim.shown?.level == level)
     // The next attempt has the same level.
     #expect(try await test.write { try $0.queue.retry(claim.id, due: .at(1)) })
-    #expect(try await self.claim(now: .at(1)).map(\.level) == [level])
+    #expect(try await self.claim(now: .at(1)).map(\.shown?.level) == [level])
   }
 
   @Test func `a digest leaves out expired jobs`() async throws {
@@ -197,10 +197,10 @@ import Testing
     let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.a], expiring: expiring)
     try await release(ids)
     let claim = try #require(try await claim().first)
-    #expect(claim.count == 2)
-    #expect(claim.others.map(\.room) == [Self.b])
-    #expect(claim.others.map(\.message.seq) == [1])
-    #expect(claim.others.map(\.count) == [1])
+    #expect(claim.shown?.count == 2)
+    #expect(claim.shown?.others.map(\.room) == [Self.b])
+    #expect(claim.shown?.others.map(\.message.seq) == [1])
+    #expect(claim.shown?.others.map(\.count) == [1])
   }
 
   @Test func `a digest leaves out read and deleted messages`() async throws {
@@ -212,9 +212,9 @@ import Testing
       _ = try transaction.messages.delete(Self.b, 2)
     }
     let claim = try #require(try await claim().first)
-    #expect(claim.others.map(\.room) == [Self.b, Self.a])
-    #expect(claim.others.map(\.message.seq) == [1, 2])
-    #expect(claim.others.map(\.count) == [1, 1])
+    #expect(claim.shown?.others.map(\.room) == [Self.b, Self.a])
+    #expect(claim.shown?.others.map(\.message.seq) == [1, 2])
+    #expect(claim.shown?.others.map(\.count) == [1, 1])
     #expect(try await states([ids[3]]) == [.cancelled])
   }
 
@@ -233,11 +233,11 @@ import Testing
     #expect(try await states(ids) == [.merged, .merged, .ready, .cancelled])
     let claims = try await claim(now: .at(9_000))
     #expect(claims.map(\.id) == [ids[2]])
-    #expect(claims[0].message.seq == 2)
-    #expect(claims[0].count == 2)
-    #expect(claims[0].others.map(\.room) == [Self.a])
+    #expect(claims[0].shown?.message.seq == 2)
+    #expect(claims[0].shown?.count == 2)
+    #expect(claims[0].shown?.others.map(\.room) == [Self.a])
     // The push was never shown under another collapse id.
-    #expect(claims[0].collapse == MessageReference(room: Self.b, seq: 2))
+    #expect(claims[0].shown?.collapse == MessageReference(room: Self.b, seq: 2))
   }
 
   @Test func `a held digest that loses its newest message stays held`() async throws {
@@ -267,16 +267,16 @@ import Testing
     }
     let heir = try await claim(now: .at(9_000))
     #expect(heir.map(\.id) == [ids[1]])
-    #expect(heir.map(\.collapse) == [MessageReference(room: Self.c, seq: 1)])
+    #expect(heir.map(\.shown?.collapse) == [MessageReference(room: Self.c, seq: 1)])
     #expect(heir.map(\.attempts) == [1])
-    #expect(heir[0].others.map(\.room) == [Self.a])
+    #expect(heir[0].shown?.others.map(\.room) == [Self.a])
 
     // The same again with the next digest head.
     try await test.write { _ = try $0.queue.finish(ids[1], state: .cancelled, now: .at(0)) }
     let last = try await claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
-    #expect(last.map(\.collapse) == [MessageReference(room: Self.c, seq: 1)])
-    #expect(last[0].others == [])
+    #expect(last.map(\.shown?.collapse) == [MessageReference(room: Self.c, seq: 1)])
+    #expect(last[0].shown?.others == [])
   }
 
   @Test func `a push that may be on the phone is replaced by a later digest head`()
@@ -293,7 +293,7 @@ import Testing
     #expect(heir.map(\.id) == [])  // the newest of the others was read as well
     let last = try await claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
-    #expect(last.map(\.collapse) == [MessageReference(room: Self.b, seq: 2)])
+    #expect(last.map(\.shown?.collapse) == [MessageReference(room: Self.b, seq: 2)])
   }
 
   @Test func `a deleted device ends the whole digest`() async throws {
@@ -307,7 +307,7 @@ import Testing
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(Array(ids.prefix(2)))
     try await release(Array(ids.suffix(2)))
-    #expect(try await claim().map { $0.others.map(\.room) } == [[Self.b, Self.a]])
+    #expect(try await claim().map { $0.shown?.others.map(\.room) } == [[Self.b, Self.a]])
     #expect(try await record(ids[0]).mergedInto == ids[2])
   }
 
@@ -351,7 +351,7 @@ import Testing
     #expect(record.state == .held)
     #expect(record.due == .at(70))
     #expect(record.mergedInto == nil)
-    #expect(try await claim().map { $0.others } == [[]])
+    #expect(try await claim().map(\.shown?.others) == [[]])
   }
 
   @Test func `the messages of a digest are kept until it is sent`() async throws {
@@ -365,7 +365,7 @@ import Testing
     }
     #expect(try await test.write { try trim($0) } == 0)
     let claims = try await claim()
-    #expect(claims.map { $0.others.map(\.room) } == [[Self.a]])
+    #expect(claims.map { $0.shown?.others.map(\.room) } == [[Self.a]])
     try await test.write { _ = try $0.queue.finish(claims[0].id, state: .sent, now: .at(0)) }
     #expect(try await test.write { try trim($0) } == 2)
   }
@@ -398,13 +398,13 @@ import Testing
   }
 
   @Test func `a digest has a maximum of rooms`() async throws {
-    let rooms = (0...Claim.maxOthers + 1).map { RoomID(unchecked: "room\($0)") }
+    let rooms = (0...ShownMessages.maxOthers + 1).map { RoomID(unchecked: "room\($0)") }
     try await test.write { transaction in for room in rooms { try transaction.prepareRoom(room) } }
     let ids = try await hold(rooms)
     try await release(ids)
     let claim = try #require(try await claim().first)
-    #expect(claim.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(Claim.maxOthers)))
-    #expect(try await record(ids.last ?? "").digest.count == Claim.maxOthers + 1)
+    #expect(claim.shown?.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(ShownMessages.maxOthers)))
+    #expect(try await record(ids.last ?? "").digest.count == ShownMessages.maxOthers + 1)
   }
 
   @Test func `a new digest head has the level of the old one`() async throws {
@@ -431,7 +431,7 @@ import Testing
     #expect(try await states(ids) == [.merged, .ready, .held])
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[1])
-    #expect(claim.others.map(\.room) == [Self.a])
+    #expect(claim.shown?.others.map(\.room) == [Self.a])
     #expect(try await record(ids[2]).digest == [])
   }
 

@@ -35,8 +35,9 @@ import Testing
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     let claim = try #require(claims.first)
     #expect(claim.id == posted.push)
-    #expect((claim.recipient, claim.sender.id, claim.room.id, claim.unread) == (bob.id, alice.id, notificationRoom, 0))
-    #expect(claim.room.id.isNotifications)
+    let shown = try #require(claim.shown)
+    #expect((claim.recipient, shown.sender.id, shown.room.id, shown.unread) == (bob.id, alice.id, notificationRoom, 0))
+    #expect(shown.room.id.isNotifications)
   }
 
   @Test func `a notification is decided again like other pushes`() async throws {

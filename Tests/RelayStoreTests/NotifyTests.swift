@@ -212,15 +212,15 @@ import Testing
     #expect(try await insert(1) == ids)
     let claims = try await claim()
     #expect(claims.map(\.id) == ids)
-    #expect(claims.map(\.isNotifyAnyway) == [true])
-    #expect(claims.map(\.level) == [.active])
+    #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
+    #expect(claims.map(\.shown?.level) == [.active])
     #expect(try await record(ids[0]).explanation == Array(StoredJSON.text(of: Self.anyway.explanation).utf8))
   }
 
   @Test func `a push that was not sent yet notifies anyway`() async throws {
     let ids = try await append([job(due: .at(900))])
     #expect(try await insert(1) == ids)
-    #expect(try await claim().map(\.isNotifyAnyway) == [true])
+    #expect(try await claim().map(\.shown?.isNotifyAnyway) == [true])
   }
 
   @Test func `a push that waits for a retry keeps its due time`() async throws {
@@ -229,7 +229,7 @@ import Testing
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
     #expect(try await insert(1) == ids)
     #expect(try await claim(now: .at(499)) == [])
-    #expect(try await claim(now: .at(500)).map(\.isNotifyAnyway) == [true])
+    #expect(try await claim(now: .at(500)).map(\.shown?.isNotifyAnyway) == [true])
   }
 
   @Test(arguments: [FinishedState.sent, .dead, .expired, .cancelled])
@@ -241,8 +241,8 @@ import Testing
     #expect(second.count == 1 && second != ids)
     let claims = try await claim()
     #expect(claims.map(\.id) == second)
-    #expect(claims.map(\.isNotifyAnyway) == [true])
-    #expect(claims.map(\.collapse) == [MessageReference(room: room, seq: 1)])
+    #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
+    #expect(claims.map(\.shown?.collapse) == [MessageReference(room: room, seq: 1)])
     #expect(try await record(second[0]).round == 1)
     #expect(try await record(ids[0]).state.rawValue == state.rawValue)
   }
@@ -297,7 +297,7 @@ import Testing
     #expect(try await record(ids[0]).mergedInto == nil)
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[0])
-    #expect(claim.collapse == MessageReference(room: room, seq: 1))
+    #expect(claim.shown?.collapse == MessageReference(room: room, seq: 1))
     #expect(try await record(ids[2]).state == .held)
     #expect(try await record(ids[1]).mergedInto == ids[2])
   }
@@ -310,7 +310,7 @@ import Testing
     #expect(try await insert(3) == [ids[2]])
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[2]])
-    #expect(claims.map(\.count) == [1])
+    #expect(claims.map(\.shown?.count) == [1])
     #expect(try await record(ids[1]).state == .held)
     #expect(try await record(ids[1]).due == .at(9_000))
     #expect(try await record(ids[0]).mergedInto == ids[1])
@@ -330,8 +330,8 @@ import Testing
     if !isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
     let claims = try await claim()
     #expect(claims.map(\.id) == second)
-    #expect(claims.map(\.message.seq) == [seq])
-    #expect(claims.map(\.collapse) == [MessageReference(room: room, seq: 2)])
+    #expect(claims.map(\.shown?.message.seq) == [seq])
+    #expect(claims.map(\.shown?.collapse) == [MessageReference(room: room, seq: 2)])
   }
 
   @Test func `a Notify Anyway is not merged, and no job is merged into it`() async throws {

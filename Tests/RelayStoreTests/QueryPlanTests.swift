@@ -267,7 +267,7 @@ extension Transaction {
 
   /// A phone shows two messages. One is edited, and then the sender is blocked, or both are read.
   private func writeUpdates() throws {
-    func update() throws -> [UpdateClaim] { try updates.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) }
+    func update() throws -> [Claim] { try updates.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) }
     for _ in 1...2 {
       let seq = try messages.append(draft(jobs: [job()])).seq
       for claim in try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {

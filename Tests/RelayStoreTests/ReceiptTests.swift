@@ -35,7 +35,7 @@ import Testing
     }
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     #expect(
-      claims.map(\.sender) == [User(id: carol.id, name: "Carol", handle: "+4930", handleType: "phoneNumber")])
+      claims.map(\.shown?.sender) == [User(id: carol.id, name: "Carol", handle: "+4930", handleType: "phoneNumber")])
   }
 
   @Test func `each field of a profile can change alone`() async throws {
@@ -65,7 +65,7 @@ import Testing
       _ = try transaction.messages.append(draft(jobs: [job()]))
     }
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
-    #expect(claims.map(\.sender.avatarSHA256) == [hash])
+    #expect(claims.map(\.shown?.sender.avatarSHA256) == [hash])
   }
 
   @Test func `a user with a connection, a device or a room is a person`() async throws {

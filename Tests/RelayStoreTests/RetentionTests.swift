@@ -83,7 +83,7 @@ import Testing
     #expect(page?.first == 491)
     #expect(try await !aging().hasLeftovers)
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(10)) }
-    #expect(claims.map(\.message.seq) == [1])
+    #expect(claims.map(\.shown?.message.seq) == [1])
     _ = try await trim(Self.ten)
     #expect(try await stored().first == 1)
 

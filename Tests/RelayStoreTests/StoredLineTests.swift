@@ -47,9 +47,9 @@ import Testing
 
   @Test func `a push`() async throws {
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
-    let claim = try #require(claims.first)
-    #expect(claim.room.title == "Title x")
-    #expect([claim.sender.name, claim.sender.handle, claim.sender.handleType] == ["Alice x", "h", "t"])
+    let shown = try #require(claims.first?.shown)
+    #expect(shown.room.title == "Title x")
+    #expect([shown.sender.name, shown.sender.handle, shown.sender.handleType] == ["Alice x", "h", "t"])
   }
 
   @Test func `a change of another member of a profile keeps the name as a line`() async throws {

@@ -43,7 +43,7 @@ import Testing
       _ = try transaction.messages.append(message)
       let claims = try transaction.queue.claim(limit: 9, now: now, leaseUntil: .at(9))
       for claim in claims { try transaction.queue.finish(claim.id, state: .sent, now: .at(0)) }
-      return claims.first.map { $0.unread - 1 }
+      return claims.first?.shown.map { $0.unread - 1 }
     }
   }
 

@@ -30,7 +30,7 @@ import Testing
     return id
   }
 
-  private func updates(at time: Timestamp = .at(0)) async throws -> [UpdateClaim] {
+  private func updates(at time: Timestamp = .at(0)) async throws -> [Claim] {
     try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
   }
 
@@ -40,19 +40,19 @@ import Testing
     }
   }
 
-  private func change(_ claim: UpdateClaim?) throws -> (EntryText, Claim) {
-    guard case .change(let text, of: _, let shown)? = claim?.content else { throw StoreError.noRoom(room) }
+  private func change(_ claim: Claim?) throws -> (EntryText, ShownMessages) {
+    guard case .change(let text, let shown)? = claim?.content else { throw StoreError.noRoom(room) }
     return (text, shown)
   }
 
   /// The claims of notifications among all.
-  private func changes(at time: Timestamp = .at(0)) async throws -> [(text: EntryText, shown: Claim)] {
+  private func changes(at time: Timestamp = .at(0)) async throws -> [(text: EntryText, shown: ShownMessages)] {
     try await updates(at: time).compactMap { claim in
-      if case .change(let text, of: _, let shown) = claim.content { (text, shown) } else { nil }
+      if case .change(let text, let shown) = claim.content { (text, shown) } else { nil }
     }
   }
 
-  private func finish(_ claim: UpdateClaim) async throws { try await test.write { try $0.updates.finish(claim) } }
+  private func finish(_ claim: Claim) async throws { try await test.write { try $0.updates.finish(claim) } }
 
   /// The removals of Bob's phone, as `read tea 7` or `removed tea 3`.
   private func removals() async throws -> [String] {
@@ -68,7 +68,7 @@ import Testing
     try await edit("new")
     let claims = try await updates()
     let (kind, told) = try change(claims.first)
-    #expect((claims.count, kind, told.id) == (1, .current, job))
+    #expect((claims.count, kind, told.notification) == (1, .current, job))
     #expect(told.message.body == Array("\"new\"".utf8))
     #expect(told.collapse == MessageReference(room: room, seq: 1))
     #expect(claims.first?.id != job)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  private func phoneUpdate(at time: Timestamp = .at(0)) async throws -> UpdateClaim? {
+  private func phoneUpdate(at time: Timestamp = .at(0)) async throws -> Claim? {
     try await updates(at: time).first { if case .phone = $0.content { true } else { false } }
   }
 
@@ -749,7 +749,7 @@ import Testing
     try await change(deleting: count, editing: count)
     let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
     let texts = claims.compactMap {
-      if case .change(let text, of: _, let shown) = $0.content { (text, shown.message.seq) } else { nil }
+      if case .change(let text, let shown) = $0.content { (text, shown.message.seq) } else { nil }
     }
     // The oldest were dropped.
     #expect(texts.allSatisfy { $0.0 == .current })

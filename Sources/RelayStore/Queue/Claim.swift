@@ -2,63 +2,46 @@
 public import RelayDelivery
 public import RelayProtocol
 
-/// A claimed job, with the facts for its payload.
+/// A claimed job of the push queue: the first push of messages, or an update.
 public struct Claim: Equatable, Sendable {
   /// A lower-case UUID, the same at every attempt.
   public var id: String
   /// The number of claims of the job, including this one.
   public var attempts: Int
-  public var room: PayloadRoom
-  public var epoch: String
-  public var message: StoredMessage
-  /// The push that the sender of the message requests.
-  public var push = PushRequest()
-  public var sender: User
-  public var recipient: UserID
-  /// The device as it is registered now.
-  public var device: Device
+  /// The time at which the job was made, or the time of the newest request for the update.
   public var created: Timestamp
   /// The sum of the steps of the wall clock at ``created``.
   public var steps = Duration.zero
-  /// The end of the push by the stepless clock. Is `nil` when the push follows from the message alone.
-  public var ends: Timestamp?
-  /// The recipient's unread messages in all rooms that are not muted.
-  public var unread: Int
-  /// The level of the decision. Is `nil` for the level that the message requests.
-  public var level: Level?
-  /// True if the message is a reply to a message of the recipient.
-  public var isReply = false
-  public var isNotifyAnyway = false
-  /// The recipient's own label of the room, or else the label of the account on the device.
-  public var criteria: String?
-  /// True if the sender of the message requests delivery reports.
-  public var reports = false
-  /// The message whose collapse id the push has. An earlier push with this id may contain the same messages.
-  public var collapse: MessageReference
-  /// The scope of this collapse id.
-  public var collapseScope: CollapseScope
-  /// The number of messages of the room in the push, at least 1.
-  public var count = 1
-  /// The other rooms with messages in the push, the room with the newest message first; at most ``maxOthers``.
-  public var others: [Other] = []
-
-  /// Another room with messages in the push.
-  public struct Other: Equatable, Sendable {
-    public var room: RoomID
-    /// The newest message of the room in the push.
-    public var message: StoredMessage
-    public var push = PushRequest()
-    public var sender: User
-    /// The number of messages of the room in the push, at least 1.
-    public var count: Int
-  }
-
+  public var recipient: UserID
+  /// The device as it is registered now.
+  public var device: Device
+  public var content: Content
   /// The removals in the push.
   public var removals = Removals()
+  /// The time until which the service may keep a changed notification, a badge or a removal. Is `nil` if the service
+  /// tries it once.
+  public var keptUntil: Timestamp?
 
-  /// The badge that the push sets. Is `nil` if it leaves the badge as it is.
-  public var badge: Int? { push.style.badge.count(unread: unread) }
+  public enum Content: Equatable, Sendable {
+    /// The first push of messages.
+    case alert(ShownMessages)
+    /// A notification gets another text.
+    case change(EntryText, ShownMessages)
+    case phone(PhoneUpdate)
+    case silent(RoomID, epoch: String, StoredMessage, PushRequest)
+  }
 
-  /// The maximum number of other rooms that fit into a payload.
-  public static let maxOthers = 128
+  /// The messages in the notification. Is `nil` if the push shows nothing.
+  public var shown: ShownMessages? {
+    switch content {
+    case .alert(let shown), .change(_, let shown): shown
+    case .phone, .silent: nil
+    }
+  }
+
+  /// The lane whose capacity the job uses.
+  public var lane: Lane {
+    let lane = Lane(of: device)
+    return if case .alert = content { lane } else { lane.forUpdates }
+  }
 }

@@ -184,7 +184,7 @@ struct Digests: TransactionPart {
   /// - Parameter merged: A condition on `job`: its message is in the digest, and it is not the head.
   func digest(
     _ merged: String, _ arguments: StatementArguments, in room: Int64
-  ) throws -> (count: Int, others: [Claim.Other], maxLevel: Level?) {
+  ) throws -> (count: Int, others: [ShownMessages.Other], maxLevel: Level?) {
     let rows = try db.all(
       """
       SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count,
@@ -197,7 +197,7 @@ struct Digests: TransactionPart {
       """,
       arguments)
     let own = rows.first { $0["room"] == room }
-    let others = try rows.filter { $0["room"] != room }.prefix(Claim.maxOthers).compactMap { row in
+    let others = try rows.filter { $0["room"] != room }.prefix(ShownMessages.maxOthers).compactMap { row in
       try db.first(
         """
         SELECT sender.display_name, sender.avatar, \(StoredMessage.columns), \(PushRequest.columns)
@@ -207,7 +207,7 @@ struct Digests: TransactionPart {
         [row["room"] as Int64, row["newest"] as Int64]
       ) { found in
         let message = try StoredMessage(found)
-        return Claim.Other(
+        return ShownMessages.Other(
           room: RoomID(unchecked: row["name"]), message: message, push: try PushRequest(found),
           sender: User(id: message.from, name: found.line("display_name"), avatar: found["avatar"]),
           count: row["count"])

@@ -15,17 +15,16 @@ extension PushQueue {
   public func claimDue(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
     zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
-  ) throws -> [ClaimedJob] {
+  ) throws -> [Claim] {
     let pushes = try claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: capacity)
     var left = capacity
-    for claim in pushes {
-      let lane = Lane(of: claim.device)
+    for lane in pushes.lazy.map(\.lane) {
       if let all = left[lane] { left[lane] = max(0, all - 1) }
     }
     for (lane, updates) in left where lane.isForUpdates { left[lane] = min(updates, left[lane.forPushes] ?? updates) }
     let updates = try transaction.updates.claim(
       limit: limit, now: now, leaseUntil: leaseUntil, apps: apps, zones: zones, capacity: left)
-    return pushes.map(ClaimedJob.push) + updates.map(ClaimedJob.update)
+    return pushes + updates
   }
 
   /// Claims due pushes of messages.
@@ -57,7 +56,8 @@ extension PushQueue {
           WHERE id = ? AND \(JobEvent.claimed.condition)
           """,
           [
-            leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, claim.badge, id,
+            leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token,
+            claim.shown?.badge, id,
           ])
         claims.append(claim)
       } catch let obstacle as Obstacle {
@@ -133,14 +133,14 @@ extension PushQueue {
     let isLate: Bool
   }
 
-  /// Builds the claim of a job that was sent, with the present data.
+  /// The messages of a job that was sent, with the present data.
   ///
   /// A user whose `join` was withdrawn counts as a member only if the message was deleted: the phone then shows less.
   /// - Parameter isDeleted: True if the message was deleted.
   /// - Returns: `nil` when the message was read or is gone, or when the recipient is not a member.
-  func change(of id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim? {
+  func shown(by id: String, isDeleted: Bool, _ shared: inout Shared) throws -> ShownMessages? {
     do {
-      return try claim(id, isDeleted: isDeleted, isChange: true, &shared)
+      return try claim(id, isDeleted: isDeleted, isChange: true, &shared).shown
     } catch is Obstacle {
       return nil
     }
@@ -186,34 +186,37 @@ extension PushQueue {
         claim: try Claim(id, row, push: shared.push(row))
       )
     }
-    guard let found else { throw Obstacle.noMessage }
+    guard let found, var shown = found.claim.shown else { throw Obstacle.noMessage }
     var claim = found.claim
-    claim.criteria = try shared.preferences(of: found.user)[claim.room.id].criteria ?? claim.device.criteria
-    claim.room.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
-    claim.unread = try shared.badge(of: found.user, on: claim.device)
-    guard !isChange else { return claim }
-    if found.hasRemovals {
-      claim.removals = try transaction.updates.openRemovals(of: claim.device.id.rawValue, ofRow: found.user)
+    shown.criteria = try shared.preferences(of: found.user)[shown.room.id].criteria ?? claim.device.criteria
+    shown.room.recipientCount = try max(1, shared.members(of: found.room) - (found.isSenderMember ? 1 : 0))
+    shown.unread = try shared.badge(of: found.user, on: claim.device)
+    if !isChange {
+      if found.hasRemovals {
+        claim.removals = try transaction.updates.openRemovals(of: claim.device.id.rawValue, ofRow: found.user)
+      }
+      if found.isDigest { try addDigest(to: &shown, in: found.room) }
     }
-    if found.isDigest { try addDigest(to: &claim, in: found.room) }
+    claim.content = .alert(shown)
     return claim
   }
 
-  /// Adds the merged messages to the claim of a digest head, and stores the contents of the digest.
-  private func addDigest(to claim: inout Claim, in room: Int64) throws {
-    try transaction.digests.expireMerged(into: claim.id)
-    let digest = try transaction.digests.digest("\(Digests.isMerged("job"))", [claim.id], in: room)
-    (claim.count, claim.others) = (digest.count, digest.others)
+  /// Adds the merged messages to those of a digest head, and stores the contents of the digest.
+  private func addDigest(to shown: inout ShownMessages, in room: Int64) throws {
+    let id = shown.notification
+    try transaction.digests.expireMerged(into: id)
+    let digest = try transaction.digests.digest("\(Digests.isMerged("job"))", [id], in: room)
+    (shown.count, shown.others) = (digest.count, digest.others)
     // The level is at most the highest one of the messages that are left.
-    claim.level = claim.level.map { min($0, max(claim.push.allowedLevel, digest.maxLevel ?? .passive)) }
+    shown.level = shown.level.map { min($0, max(shown.push.allowedLevel, digest.maxLevel ?? .passive)) }
     // All merged jobs have ended, so the job is not a digest any more.
-    guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {
-      try db.run("UPDATE jobs SET digest = NULL, level = ? WHERE id = ?", [claim.level?.rawValue, claim.id])
+    guard try shown.isDigest || transaction.digests.isDigestHead(id) else {
+      try db.run("UPDATE jobs SET digest = NULL, level = ? WHERE id = ?", [shown.level?.rawValue, id])
       return
     }
-    let own = DigestCount(room: claim.room.id, seq: claim.message.seq, count: claim.count)
-    let contents = [own] + claim.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
-    try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: contents), claim.id])
+    let own = DigestCount(room: shown.room.id, seq: shown.message.seq, count: shown.count)
+    let contents = [own] + shown.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
+    try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: contents), id])
   }
 }
 
@@ -269,20 +272,22 @@ extension Claim {
     let device = try Device(row)
     let room = RoomID(unchecked: row["room_name"])
     let collapseRoom: String? = row["collapse_room"]
-    self.init(
-      id: id, attempts: row["attempts"] + 1,
+    let steps = Duration.milliseconds(row["steps"] as Int64)
+    let shown = ShownMessages(
+      notification: id,
       room: PayloadRoom(
         id: room, title: row.line("room_title"), avatar: row["room_avatar"], isGroup: row["is_group"]),
       epoch: row["epoch"], message: message, push: push,
       sender: User(
         id: message.from, name: row.line("display_name"), avatar: row["avatar"], handle: row.line("handle"),
         handleType: row.line("handle_type"), avatarSHA256: row["avatar_sha256"]),
-      recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
-      steps: .milliseconds(row["steps"] as Int64), ends: row.time("ends"), unread: 0,
-      level: try row.choiceIfAny("level"), isReply: row["is_reply"], isNotifyAnyway: row["is_notify_anyway"],
-      reports: row["reports"],
+      steps: steps, ends: row.time("ends"), unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
+      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) }
         ?? MessageReference(room: room, seq: message.seq),
       collapseScope: try row.choiceIfAny("collapse_scope") ?? push.style.collapse)
+    self.init(
+      id: id, attempts: row["attempts"] + 1, created: row.timestamp("created"), steps: steps,
+      recipient: UserID(unchecked: row["recipient"]), device: device, content: .alert(shown))
   }
 }

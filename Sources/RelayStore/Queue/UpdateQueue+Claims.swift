@@ -10,12 +10,12 @@ extension UpdateQueue {
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, apps: AppEntitlements = AppEntitlements(),
     zones: TimeZones = TimeZones(), capacity: [Lane: Int] = [:]
-  ) throws -> [UpdateClaim] {
+  ) throws -> [Claim] {
     let lanes = try reader.queue.lanes().filter(\.isForUpdates)
     let due = try transaction.queue.dueJobs(in: lanes, limit, now: now, capacity)
     guard !due.isEmpty else { return [] }
     var shared = Shared(transaction, now: now, apps: apps, zones: zones)
-    var claims: [UpdateClaim] = []
+    var claims: [Claim] = []
     for job in due {
       guard let update = try update(job.number) else { continue }
       switch try step(for: update, &shared) {
@@ -49,7 +49,7 @@ extension UpdateQueue {
     case follow
     /// - isSilenced: A silence holds the text. The end of the silence makes the update due earlier.
     case wait(until: Timestamp, isSilenced: Bool)
-    case send(UpdateClaim)
+    case send(Claim)
   }
 
   private func step(for update: DueUpdate, _ shared: inout Shared) throws -> Step {
@@ -84,7 +84,7 @@ extension UpdateQueue {
     return due > shared.now ? .wait(until: due, isSilenced: false) : .send(update.claim(content, on: device))
   }
 
-  private func silent(_ update: DueUpdate) throws -> UpdateClaim.Content? {
+  private func silent(_ update: DueUpdate) throws -> Claim.Content? {
     try db.first(
       """
       SELECT rooms.name, rooms.epoch, \(StoredMessage.columns), \(PushRequest.columns) FROM messages
@@ -159,18 +159,18 @@ extension UpdateQueue {
       try hideEntry(of: job)
       return .drop
     case .replace(let text):
-      let shown = try transaction.queue.change(
-        of: digest.first?.job ?? job, isDeleted: facts.entry.isDeleted, &shared)
-      guard var claim = shown else { return .drop }
+      let newest = try transaction.queue.shown(
+        by: digest.first?.job ?? job, isDeleted: facts.entry.isDeleted, &shared)
+      guard var shown = newest else { return .drop }
       if !digest.isEmpty {
         // The notification stays that of the head, whichever message is the newest.
-        (claim.id, claim.collapse, claim.collapseScope) = (job, facts.collapse, facts.collapseScope)
+        (shown.notification, shown.collapse, shown.collapseScope) = (job, facts.collapse, facts.collapseScope)
         let rest = try transaction.digests.digest(
           "job.number IN (SELECT value FROM json_each(?1))", [StoredJSON.text(of: digest.dropFirst().map(\.number))],
           in: facts.room)
-        (claim.count, claim.others) = (rest.count, rest.others)
+        (shown.count, shown.others) = (rest.count, rest.others)
       }
-      let end = transaction.clock.wallTime(claim.message.time, steps: claim.steps) + PushRequest.maxLifetime
+      let end = transaction.clock.wallTime(shown.message.time, steps: shown.steps) + PushRequest.maxLifetime
       let kept =
         text == .missed
         ? end
@@ -178,7 +178,7 @@ extension UpdateQueue {
           newest: update.alertKept,
           isNewest: try update.alertJob == job && !isPushing(Self.changesPhone, to: device, shared), end: end,
           on: device.platform)
-      return .send(update.claim(.change(text, of: job, claim), on: device, keptUntil: kept))
+      return .send(update.claim(.change(text, shown), on: device, keptUntil: kept))
     }
   }
 
@@ -339,7 +339,7 @@ extension UpdateQueue {
   }
 
   /// Stores what a phone shows after an update.
-  private func note(_ claim: UpdateClaim) throws {
+  private func note(_ claim: Claim) throws {
     func set(_ columns: String, _ values: StatementArguments) throws {
       try db.run(
         "UPDATE devices SET \(columns) WHERE token = ? AND platform = ?",
@@ -350,20 +350,21 @@ extension UpdateQueue {
       if let badge = phone.badge { try set("badge = ?, badged = ?", [badge, transaction.steplessNow.rawValue]) }
       if phone.removes { try set("woken = ?", [transaction.steplessNow.rawValue]) }
     case .silent: try set("woken = ?", [transaction.steplessNow.rawValue])
-    case .change(let text, of: let job, let shown):
+    case .change(let text, let shown):
       if let badge = shown.badge { try set("badge = ?", [badge]) }
       // A missed call is a new notification.
       guard text == .missed, let kept = claim.keptUntil else { break }
-      try set("alert_job = ?, alert_kept = ?", [job, (kept - transaction.steps).rawValue])
+      try set("alert_job = ?, alert_kept = ?", [shown.notification, (kept - transaction.steps).rawValue])
+    case .alert: break  // `PushQueue` ends the first push of messages.
     }
   }
 
   /// Ends an update that was sent. Plans the update again if its message has changed meanwhile, or if a removal is due.
-  public func finish(_ claim: UpdateClaim) throws {
+  public func finish(_ claim: Claim) throws {
     try note(claim)
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
-    guard case .change(let text, of: let job, _) = claim.content else { return try finish(claim.id) }
-    try replaced(job, by: text)
+    guard case .change(let text, let shown) = claim.content else { return try finish(claim.id) }
+    try replaced(shown.notification, by: text)
     // After an edit the call still rings, so that its end needs another update.
     try finish(claim.id, ringsOn: text == .current)
   }
@@ -508,8 +509,8 @@ private struct DueUpdate {
     alertKept = row.time("alert_kept")
   }
 
-  func claim(_ content: UpdateClaim.Content, on device: Device, keptUntil: Timestamp? = nil) -> UpdateClaim {
-    UpdateClaim(
+  func claim(_ content: Claim.Content, on device: Device, keptUntil: Timestamp? = nil) -> Claim {
+    Claim(
       id: id, attempts: attempts, created: created, steps: steps, recipient: name, device: device, content: content,
       keptUntil: keptUntil)
   }
