@@ -261,14 +261,7 @@ package actor PushWorker {
       push.content = .alert(DigestSubject(newest: call))
       outcome = await send(push, claim.device, gateway, noting: attempts)
     }
-    if case .tooLarge(_, let maxSize?) = outcome, maxSize < push.maxSize {
-      push.maxSize = maxSize
-      outcome = await send(push, claim.device, gateway, noting: attempts)
-    }
-    if case .tooLarge(_, nil) = outcome {
-      push.maxSize = Self.shortened
-      outcome = await send(push, claim.device, gateway, noting: attempts)
-    }
+    outcome = await sendShorter(&push, after: outcome, claim.device, gateway, noting: attempts)
     // The relay stopped before the push was sent. Store it as a pause, because a pause does not count as an attempt.
     if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
     let recorded = recordedAttempts(attempts, outcome)
@@ -301,10 +294,27 @@ package actor PushWorker {
 
   /// Sends a push, unless another node may have released its claim: that node sends it.
   private func send(
-    _ push: PhonePush, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog = AttemptLog()
+    _ push: PhonePush, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog
   ) async -> PushOutcome {
     guard await ownsClaims() else { return .paused(.zero, .cancelled) }
     return await gateway.send(push, to: device, noting: attempts)
+  }
+
+  /// Sends a push again with a shorter payload, if the gateway has refused its size.
+  private func sendShorter(
+    _ push: inout PhonePush, after outcome: PushOutcome, _ device: Device, _ gateway: any Gateway,
+    noting attempts: AttemptLog
+  ) async -> PushOutcome {
+    var outcome = outcome
+    if case .tooLarge(_, let maxSize?) = outcome, maxSize < push.maxSize {
+      push.maxSize = maxSize
+      outcome = await send(push, device, gateway, noting: attempts)
+    }
+    if case .tooLarge(_, nil) = outcome {
+      push.maxSize = Self.shortened
+      outcome = await send(push, device, gateway, noting: attempts)
+    }
+    return outcome
   }
 
   /// Sends an update. The update ends when it is sent or refused for good; a later change creates another update.
@@ -312,14 +322,11 @@ package actor PushWorker {
     let expires = end(of: claim)
     guard let gateway = gateways[claim.device.platform], now() < expires else { return await endUpdate(claim) }
     var push = push(of: claim, expires: expires)
-    var outcome = await send(push, claim.device, gateway)
-    if case .tooLarge(_, let maxSize) = outcome {
-      push.maxSize = maxSize ?? Self.shortened
-      outcome = await send(push, claim.device, gateway)
-    }
+    let attempts = AttemptLog()
+    let first = await send(push, claim.device, gateway, noting: attempts)
     let after: Duration?
     var wasTried = true
-    switch outcome {
+    switch await sendShorter(&push, after: first, claim.device, gateway, noting: attempts) {
     case .sent:
       var claim = claim
       claim.removals = push.carried
